@@ -1,0 +1,54 @@
+# Every target sets up what it needs in .venv; nothing else on the machine is changed, but for Debian packages installed as root.
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+# `make test-all` asks for everything; both can be narrowed: make test TESTS=tests/disk
+TESTS ?= tests
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help run test test-all check format docs bench clean
+.DEFAULT_GOAL := help
+
+help:                ## this list
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+run: .venv/.core     ## your own sessions at a glance, or the demo's where there are none
+	@if $(BIN)/steno ls --all --limit 1 >/dev/null 2>&1; then $(BIN)/steno; else $(BIN)/steno --demo; fi
+
+test: .venv/.dev     ## the tests, in minutes
+	@scripts/provide npm
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
+
+test-all: .venv/.dev ## the full matrices
+	@scripts/provide npm
+	$(BIN)/python -m pytest -n 2 --dist worksteal --full $(TESTS)
+
+check: .venv/.dev    ## format, lint, types, imports, generated docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/generate_docs.py --check
+
+format: .venv/.dev   ## put the code in shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: .venv/.dev     ## write the generated pages anew
+	$(BIN)/python scripts/generate_docs.py
+
+bench: .venv/.dev    ## speed and memory, peers side by side, as ratios
+	$(BIN)/python -m bench
+
+clean:               ## take away everything that was built or installed here
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/.core: pyproject.toml constraints.txt scripts/make_venv
+	@scripts/make_venv $(PYTHON)
+	@$(BIN)/python -m pip install -q -c constraints.txt pip
+	@$(BIN)/python -m pip install -q -c constraints.txt -e .
+	@touch $@
+
+.venv/.dev: .venv/.core
+	@$(BIN)/python -m pip install -q -c constraints.txt --group check --group test --group bench
+	@touch $@

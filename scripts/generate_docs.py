@@ -1,0 +1,109 @@
+"""Write the generated pages: docs/commands.md from the commands' own help, docs/data-flow.md from the layers and their docstrings.
+
+With --check, say whether they are up to date.
+
+python scripts/generate_docs.py [--check]
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stenograph.cli._group import COMMANDS, steno
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "stenograph"
+_WIDTH = 100
+_HEADER = """# Commands
+
+Generated from `steno --help` by `scripts/generate_docs.py`; do not edit.
+
+Exit codes: 0 done; 1 findings under `--strict`, or nothing matched; 2 wrong use or failure, with one line on stderr.
+"""
+
+
+def commands_page() -> str:
+    """The page, from the help of `steno` and of each of its commands."""
+    settings: dict[str, Any] = {**steno.context_settings, "terminal_width": _WIDTH, "max_content_width": _WIDTH}
+    context = click.Context(steno, info_name="steno", **settings)
+    parts = [_HEADER, _section("steno", steno.get_help(context))]
+    for name in COMMANDS:
+        command = steno.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context, terminal_width=_WIDTH, max_content_width=_WIDTH)
+        parts.append(_section(f"steno {name}", command.get_help(inner)))
+    return "\n".join(parts)
+
+
+def _section(title: str, text: str) -> str:
+    lines = "\n".join(line.rstrip() for line in text.splitlines())
+    return f"## {title}\n\n```text\n{lines}\n```\n"
+
+
+_DATA_FLOW = """# The data flow
+
+Generated from the layers in `pyproject.toml` and the packages' docstrings by `scripts/generate_docs.py`; do not edit.
+
+The folder tree is the data flow. Bytes come in at the bottom and become what a person sees at the top; a layer imports only from
+those below it, never from one above or beside, and `make check` keeps it so. `testing` stands outside: builders, scripted API and
+real clients for tests and recordings.
+
+```text
+{picture}
+```
+
+| layer | what it does |
+| --- | --- |
+{table}
+"""
+
+
+def data_flow_page() -> str:
+    """The page, from the import-linter contract and the first sentence of each layer."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"][0]
+    layers: list[str] = contract["layers"]
+    width = max(map(len, layers)) + 4
+    boxes = [layer.replace(" | ", "   ").center(width).rstrip() for layer in layers]
+    arrow = "\n" + "▲".center(width).rstrip() + "\n"
+    names = [name.strip() for layer in layers for name in layer.split("|")]
+    table = "\n".join(f"| `{name}` | {_first_sentence(name)} |" for name in names)
+    return _DATA_FLOW.format(picture=arrow.join(boxes), table=table)
+
+
+def _first_sentence(layer: str) -> str:
+    module = PACKAGE / layer / "__init__.py"
+    source = (module if module.exists() else PACKAGE / f"{layer}.py").read_text(encoding="utf-8")
+    docstring = ast.get_docstring(ast.parse(source)) or ""
+    return " ".join(docstring.split("\n\n")[0].split()).replace("|", "\\|")
+
+
+PAGES: dict[str, Callable[[], str]] = {"commands.md": commands_page, "data-flow.md": data_flow_page}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 where a page is out of date")
+    check: bool = parser.parse_args().check
+    stale = [name for name, page in PAGES.items() if not _is_current(ROOT / "docs" / name, page())]
+    for name in stale:
+        if check:
+            sys.stderr.write(f"docs/{name} is out of date: run `make docs`\n")
+        else:
+            (ROOT / "docs" / name).write_text(PAGES[name](), encoding="utf-8")
+    return 1 if check and stale else 0
+
+
+def _is_current(path: Path, page: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == page
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The command `steno`: parse, call one library function, render.
+
+`main` is the outermost edge. Exit codes: 0 done; 1 findings under `--strict`, or nothing matched; 2 wrong use or failure, with
+one line on stderr. `STENO_DEBUG=1` adds the traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+NOTHING_MATCHED = 1
+FAILED = 2
+_STOPPED = 130
+
+
+def main() -> NoReturn:
+    """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that can't show a character must not end the program; names of files may hold any bytes.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_run())
+
+
+def _run() -> int:
+    import io
+
+    import click
+
+    from stenograph.cli._group import steno
+    from stenograph.cli._text import plain
+    from stenograph.errors import StenographError
+
+    stdout = sys.stdout
+    try:
+        code = steno.main(standalone_mode=False, prog_name="steno")
+        sys.stdout.flush()
+    except (click.Abort, KeyboardInterrupt):
+        return _STOPPED
+    except click.UsageError as error:
+        where = f" (see `{error.ctx.command_path} --help`)" if error.ctx is not None else ""
+        return _fail(plain(error.format_message()) + where)
+    except click.ClickException as error:
+        return _fail(plain(error.format_message()))
+    except StenographError as error:
+        return _fail(plain(str(error)))
+    except SystemExit as exit_:
+        # click's way out of a closed pipe, after which it has wrapped stdout, and of shell completion. Whoever read us has
+        # read enough: that is no failure.
+        pipe_closed = sys.stdout is not stdout
+        return exit_.code if isinstance(exit_.code, int) and not pipe_closed else 0
+    except BrokenPipeError:
+        # The same, found out at the flush. The interpreter flushes once more at its end, which must not fail again.
+        sys.stdout = io.StringIO()
+        return 0
+    except Exception as error:  # noqa: BLE001 - the outermost edge
+        # Not the error's text: it may hold what a transcript says.
+        return _fail(f"unexpected error {type(error).__name__} (set STENO_DEBUG=1 for the traceback)")
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str) -> int:
+    import click
+
+    if os.environ.get("STENO_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    click.echo(f"steno: {message}", err=True)
+    return FAILED

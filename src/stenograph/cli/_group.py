@@ -1,0 +1,67 @@
+"""The group `steno`: its commands by name, each module imported only when its command runs.
+
+`steno --help` needs names and one-line helps only, so they stand here; a test compares them with the commands' own.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from stenograph import __version__
+from stenograph.cli._settings import shared_options, state_options
+
+#: Name -> where its command is, and the first line of its help.
+COMMANDS = {
+    "ls": ("stenograph.cli.ls:ls", "List sessions, newest first."),
+    "inventory": ("stenograph.cli.inventory:inventory", "Count records, releases, turns, tool calls, stop reasons and blocks."),
+    "rename": ("stenograph.cli.rename:rename", "Give a session a title."),
+    "tag": ("stenograph.cli.tag:tag", "Give a session a tag, or take it away."),
+    "doctor": ("stenograph.cli.doctor:doctor", "Show what is installed, where things are, and what is wrong."),
+    "completion": ("stenograph.cli.completion:completion", "Print the script that makes a shell complete commands and sessions."),
+}
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="steno %(version)s")
+@shared_options
+@click.option("--json", "as_json", is_flag=True, help="Print the overview as JSON.")
+@click.pass_context
+def steno(ctx: click.Context, as_json: bool) -> None:
+    """Read, check, search, edit, trace and continue Claude Code sessions.
+
+    Without a command: what is here, the newest sessions, and what to try next.
+
+    SESSION is an id, a unique prefix of one, a title, a path, or `last`.
+
+    \b
+    Example:
+      steno
+      steno --demo ls
+    """
+    if ctx.invoked_subcommand is None:
+        from stenograph.cli.overview import overview
+
+        overview(state_options(ctx), as_json=as_json)

@@ -1,0 +1,46 @@
+"""`steno completion`: click's completion script for a shell."""
+
+from __future__ import annotations
+
+import click
+
+from stenograph.cli._settings import shared_options
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command(short_help="Print the script that makes a shell complete commands and sessions.")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@shared_options
+def completion(shell: str, as_json: bool) -> None:
+    """Print the script that makes a shell complete commands and sessions.
+
+    Put it where the shell reads it. Commands, options, session ids and titles then complete with TAB.
+
+    --json prints {"shell", "script"}.
+
+    \b
+    Example:
+      steno completion bash >> ~/.bashrc
+      steno completion zsh >> ~/.zshrc
+      steno completion fish > ~/.config/fish/completions/steno.fish
+    """
+    from stenograph.cli._text import echo_json
+
+    script = completion_script(shell)
+    if as_json:
+        echo_json({"shell": shell, "script": script})
+    else:
+        click.echo(script)
+
+
+def completion_script(shell: str) -> str:
+    """The script by which `shell`, one of `SHELLS`, asks `steno` for completions."""
+    from click.shell_completion import get_completion_class
+
+    from stenograph.cli._group import steno
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    return kind(steno, {}, "steno", "_STENO_COMPLETE").source()

@@ -1,0 +1,110 @@
+"""`steno` without a command: what is here, and what to try next."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stenograph.cli._settings import Settings
+from stenograph.cli._text import age, count_of, echo_json, iso, short_path, size
+
+if TYPE_CHECKING:
+    from stenograph.sessions import SessionInfo
+
+_NEWEST = 6
+_PROJECTS = 5
+
+
+def overview(settings: Settings, *, as_json: bool) -> None:
+    """Homes, projects, the newest sessions, totals. Raises SessionNotFoundError for a named home without sessions."""
+    from stenograph.cli._listing import echo_findings
+    from stenograph.sessions import list_sessions
+
+    listing = list_sessions(settings.homes, everything=True, active_seconds=settings.config.active_seconds)
+    if not listing.sessions:
+        echo_findings(listing.findings)
+        if settings.explicit:
+            from stenograph.cli.ls import no_sessions
+
+            raise no_sessions(settings)
+    shown = [info for info in listing.sessions if info.hidden is None]
+    projects = _by_project(listing.sessions)
+    if as_json:
+        from stenograph.cli._session import session_json
+
+        echo_json(
+            {
+                "homes": [{"path": str(home), "exists": home.is_dir()} for home in settings.homes],
+                "projects": [
+                    {"project": name, "sessions": len(found), "newest": iso(found[0].modified)}
+                    for name, found in projects.items()
+                ],
+                "newest": [session_json(info) for info in shown[:_NEWEST]],
+                "sessions": len(listing.sessions),
+                "hidden": len(listing.sessions) - len(shown),
+                "size": sum(info.size for info in listing.sessions),
+            }
+        )
+        return
+    if not listing.sessions:
+        _echo_nothing(settings.homes)
+        return
+    from datetime import datetime
+
+    from stenograph.cli._listing import session_lines
+    from stenograph.cli._text import table
+
+    now = datetime.now(UTC)
+    _heading("Homes" if len(settings.homes) > 1 else "Home")
+    for home in settings.homes:
+        click.echo(f"  {short_path(str(home))}{'' if home.is_dir() else '  (not there)'}{'  (demo)' if settings.demo else ''}")
+    total = sum(info.size for info in listing.sessions)
+    click.echo(f"  {count_of(len(listing.sessions), 'session')}, {count_of(len(projects), 'project')}, {size(total)}")
+    _heading("Projects")
+    rows = [
+        [short_path(name), count_of(len(found), "session"), age(found[0].modified, now)]
+        for name, found in list(projects.items())[:_PROJECTS]
+    ]
+    for line in table(rows, frozenset({1})):
+        click.echo(f"  {line}")
+    if len(projects) > _PROJECTS:
+        click.echo(f"  and {len(projects) - _PROJECTS} more")
+    _heading("Newest sessions")
+    for line in session_lines(shown[:_NEWEST]):
+        click.echo(line)
+    if len(shown) < len(listing.sessions):
+        click.echo(f"  ({len(listing.sessions) - len(shown)} short or empty ones are hidden)")
+    _heading("Try")
+    demo = "--demo " if settings.demo else ""
+    click.echo(f"  steno {demo}ls                 all sessions, newest first")
+    click.echo(f"  steno {demo}inventory last     what the newest one holds")
+    click.echo(f"  steno {demo}doctor             where things are, and what is wrong")
+    echo_findings(listing.findings)
+
+
+def _by_project(sessions: list[SessionInfo]) -> dict[str, list[SessionInfo]]:
+    """Sessions by project folder, each under the working folder that its newest lines name, else the folder's name."""
+    folders: dict[Path, list[SessionInfo]] = {}
+    for info in sessions:
+        folders.setdefault(info.path.parent, []).append(info)
+    projects: dict[str, list[SessionInfo]] = {}
+    for folder, found in folders.items():
+        name = next((info.cwd for info in found if info.cwd), folder.name)
+        projects.setdefault(name, []).extend(found)
+    return projects
+
+
+def _heading(text: str) -> None:
+    click.echo(click.style(text, bold=True))
+
+
+def _echo_nothing(homes: list[Path]) -> None:
+    from stenograph.disk import projects_folder
+
+    click.echo("No sessions yet. Looked in:")
+    for home in homes:
+        click.echo(f"  {short_path(str(projects_folder(home)))}")
+    click.echo("`steno --demo` shows the demo sessions; `--home DIR` looks somewhere else.")

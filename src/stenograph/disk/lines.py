@@ -1,0 +1,173 @@
+r"""Lines of a session file with their places, and quick looks at a file's two ends.
+
+In: a path. Out: lines split on b"\n" only (clients write U+2028 and lone carriage returns inside lines), such that every byte
+of the file is in some line or is the newline after it. Memory stays bounded by a block and the longest line. Does not know
+what a line holds: BOMs, NULs, blank and broken lines come out as they are.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from stenograph.errors import UnreadableError
+
+BLOCK_SIZE = 1 << 20
+
+# O_NONBLOCK: a named pipe in the place of a file must be refused, not waited for. It means nothing to regular files.
+_READ_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)  # fmt: skip
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    #: Counted from 1.
+    number: int
+    #: Where it begins in the file.
+    offset: int
+    #: Without the newline.
+    data: bytes
+    #: False only for the last: no newline follows it, so its writer may be at work still.
+    ended: bool = True
+
+
+class Ends(msgspec.Struct, frozen=True, gc=False):
+    """The whole lines near both ends of a file."""
+
+    size: int
+    mtime_ns: int
+    head: list[bytes]
+    #: The last line is here even when no newline follows it (see `torn`).
+    tail: list[bytes]
+    #: `head` and `tail` are one list, of all lines.
+    whole: bool
+    #: No newline at the end.
+    torn: bool
+
+
+def read_lines(path: Path, start: int = 0, stop: int | None = None, *, block_size: int = BLOCK_SIZE) -> Iterator[Line]:
+    """The lines from byte `start`, which should begin a line and is number 1, up to byte `stop` or the end.
+
+    Reads no further than the size at the start: a file that grows meanwhile, as live sessions do, ends where it ended then,
+    and one that shrinks ends early. Raises UnreadableError.
+    """
+    try:
+        descriptor, status = _open_regular(path)
+        with io.FileIO(descriptor, "rb") as file:
+            end = status.st_size if stop is None else min(stop, status.st_size)
+            yield from _split(file, start, end, block_size)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def read_ends(path: Path, head: int, tail: int) -> Ends:
+    """The whole lines within the first `head` and the last `tail` bytes; all lines where these meet.
+
+    One opening, and one or two reads. Raises UnreadableError.
+    """
+    try:
+        descriptor, status = _open_regular(path)
+        try:
+            size = status.st_size
+            if size <= head + tail:
+                first = last = os.read(descriptor, size)
+            else:
+                first = os.read(descriptor, head)
+                # One byte more, so that the piece before the first newline is never a whole line, even an empty one.
+                os.lseek(descriptor, size - tail - 1, os.SEEK_SET)
+                last = os.read(descriptor, tail + 1)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    tail_lines = last.split(b"\n")
+    torn = bool(tail_lines[-1])
+    if not torn:
+        tail_lines.pop()
+    if first is last:
+        return Ends(size, status.st_mtime_ns, tail_lines, tail_lines, whole=True, torn=torn)
+    head_lines = first.split(b"\n")
+    head_lines.pop()
+    return Ends(size, status.st_mtime_ns, head_lines, tail_lines[1:], whole=False, torn=torn)
+
+
+def _split(file: io.FileIO, offset: int, end: int, block_size: int) -> Iterator[Line]:
+    number = 1
+    while offset < end:
+        # Every block begins where a line begins: reading a cut line's first part twice is cheaper than joining parts.
+        file.seek(offset)
+        wanted = min(block_size, end - offset)
+        pieces = file.read(wanted).split(b"\n")
+        rest = pieces.pop()
+        if pieces:
+            sizes = [len(piece) + 1 for piece in pieces]
+            # map() rather than a loop: no Python bytecode runs between one line and the next.
+            offsets = itertools.accumulate(sizes, initial=offset)
+            yield from map(Line, itertools.count(number), offsets, pieces)
+            number += len(pieces)
+            read = sum(sizes)
+            offset += read
+        else:
+            read = 0
+        if read + len(rest) < wanted or offset + len(rest) >= end:
+            if rest:
+                yield Line(number, offset, rest, ended=False)
+            return
+        if not read:
+            del pieces, rest
+            newline = _find_newline(file, offset + wanted, end, block_size)
+            line = _read_long_line(file, number, offset, newline if newline >= 0 else end, ended=newline >= 0)
+            number += 1
+            offset += len(line.data) + 1
+            ended = line.ended
+            if line.data or ended:  # nothing at all is left of a file cut off meanwhile
+                yield line
+            if not ended:
+                return
+            del line  # or it would stay in memory beside the next one
+
+
+def _find_newline(file: io.FileIO, position: int, end: int, block_size: int) -> int:
+    """Where the next newline stands, or -1; keeps nothing of what it passes."""
+    file.seek(position)
+    while position < end:
+        block = file.read(min(block_size, end - position))
+        if not block:
+            break
+        if (found := block.find(b"\n")) >= 0:
+            return position + found
+        position += len(block)
+    return -1
+
+
+def _read_long_line(file: io.FileIO, number: int, offset: int, stop: int, *, ended: bool) -> Line:
+    """A line whose end is known, in one allocation: joining blocks, or io's readline, would need its size twice."""
+    file.seek(offset)
+    data = file.read(stop - offset)
+    while len(data) < stop - offset and (more := file.read(stop - offset - len(data))):
+        data += more  # one read gives at most 2 GiB
+    # A file rewritten since the newline was looked for: what is read now counts.
+    data, newline, _ = data.partition(b"\n") if b"\n" in data else (data, b"", b"")
+    return Line(number, offset, data, ended=bool(newline) or (ended and len(data) == stop - offset))
+
+
+def _open_regular(path: Path) -> tuple[int, os.stat_result]:
+    descriptor = os.open(path, _READ_FLAGS)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableError(f"{path} is not a file", path=path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, status
+
+
+def _unreadable(path: Path, error: OSError) -> UnreadableError:
+    return UnreadableError(f"{path} can't be read: {error.strerror}", path=path)

@@ -1,0 +1,18 @@
+"""Client releases as numbers that can be compared."""
+
+from __future__ import annotations
+
+import re
+
+from stenograph.errors import UsageError
+
+#: The newest release that was recorded.
+NEWEST = "2.1.325"
+
+
+def release_numbers(release: str) -> tuple[int, ...]:
+    """`2.1.45` as (2, 1, 45); what follows the numbers is passed over. Raises UsageError for anything else."""
+    found = re.match(r"\d+(?:\.\d+)*", release)
+    if found is None:
+        raise UsageError(f"{release!r} is no release; give one like {NEWEST}")
+    return tuple(int(number) for number in found[0].split("."))

@@ -1,0 +1,332 @@
+"""The one writer of session files: whole files replaced at once, lines appended whole, both under a lock.
+
+In: a path and bytes. Out: the file, or the file as it was and an error; never something between. The lock keeps out other
+users of this module only: clients take none, which is why `expect` exists. A link is written through to the file it points
+to. Does not know what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stenograph.disk.families import UNFINISHED
+from stenograph.errors import BusyError, UnreadableError, UnwritableError, UsageError
+
+LOCK_TIMEOUT = 5.0
+#: Sessions hold whatever was said and read; clients keep them from other users too.
+PRIVATE = 0o600
+
+_OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+# Read and write: the last byte has to be looked at before anything is appended.
+_APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _OPEN_FLAGS
+_CREATE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS
+
+
+class FileState(msgspec.Struct, frozen=True):
+    """Enough to tell whether a file was changed or replaced since."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+def state_of(path: Path) -> FileState:
+    """The state of a file now. Raises UnreadableError."""
+    try:
+        return _state(os.stat(path))  # noqa: PTH116 - one syscall, no Path method in between
+    except OSError as error:
+        raise UnreadableError(f"{path} can't be read: {error.strerror}", path=path) from error
+
+
+class LockedFile:
+    """A file under our lock; what `lock` gives. Its methods are those of the module, without locking again."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+
+    def state(self) -> FileState:
+        return _state(os.fstat(self._descriptor))
+
+    def append_lines(self, lines: Sequence[bytes]) -> int:
+        """See the function `append_lines`."""
+        data = _join(lines)
+        try:
+            size = os.fstat(self._descriptor).st_size
+            if not data:
+                return size
+            mend = b"\n" if size and _last_byte(self._descriptor) != b"\n" else b""
+            _append_or_undo(self._descriptor, size, mend + data)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        return size + len(mend)
+
+    def replace(self, data: bytes | Iterable[bytes], *, expect: FileState | None = None) -> FileState:
+        """See the function `replace_file`. The lock moves on to the new file."""
+        now = os.fstat(self._descriptor)
+        _check_unchanged(self.path, expect, now)
+        with _written_beside(self.path, data, owner=now) as fresh:
+            if expect is not None:  # again, and as late as can be: preparing the bytes may have taken long
+                _check_unchanged(self.path, expect, os.stat(self.path))  # noqa: PTH116
+            if sys.platform == "win32":  # there an open file can't be replaced
+                self._close()
+            fresh.move_to(self.path)
+        self._close()
+        self._descriptor = fresh.descriptor
+        return self.state()
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+@contextlib.contextmanager
+def lock(path: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[LockedFile]:
+    """Hold the file against every other user of this module. Raises BusyError after `timeout` seconds, UnwritableError."""
+    target = _target(path)
+    locked = LockedFile(target, _open_locked(target, timeout))
+    try:
+        yield locked
+    finally:
+        locked._close()
+
+
+def append_lines(path: Path, lines: Sequence[bytes], *, create: bool = False, timeout: float = LOCK_TIMEOUT) -> int:
+    """Append whole lines, given without their newlines; returns the offset of the first.
+
+    A missing final newline is mended first, or the two lines would become one (rule 16). All bytes go out in one write where
+    the system takes them so; when it fails midway the file is cut back to what it was. `create` makes the file, which then
+    must not exist. Does not wait for the disk. Raises BusyError, UnwritableError, UsageError.
+    """
+    if create:
+        return _create(_target(path), _join(lines))
+    with lock(path, timeout=timeout) as locked:
+        return locked.append_lines(lines)
+
+
+def replace_file(
+    path: Path, data: bytes | Iterable[bytes], *, expect: FileState | None = None, timeout: float = LOCK_TIMEOUT
+) -> FileState:
+    """Put a whole new file in the place of `path`, which need not exist; returns its state.
+
+    Readers see the old bytes or the new ones, also after a crash. With `expect`, refuses when the file is no longer in that
+    state: BusyError. Raises UnwritableError too. Nothing is left behind by a failure.
+    """
+    target = _target(path)
+    if not os.path.lexists(target):
+        if expect is not None:
+            raise _changed(path)
+        with _written_beside(target, data, owner=None) as fresh:
+            fresh.move_to(target)
+        try:
+            return _state(os.fstat(fresh.descriptor))
+        finally:
+            os.close(fresh.descriptor)
+    with lock(path, timeout=timeout) as locked:
+        return locked.replace(data, expect=expect)
+
+
+def _target(path: Path) -> Path:
+    """The file itself, where `path` is a link to it."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _open_locked(path: Path, timeout: float) -> int:
+    deadline = time.monotonic() + timeout
+    while True:
+        descriptor = _open_regular(path)
+        try:
+            _lock_until(descriptor, path, deadline)
+            # Somebody may have replaced the file while we waited: then the lock is on a file that is no longer there.
+            if _is_still(path, descriptor):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _open_regular(path: Path) -> int:
+    try:
+        descriptor = os.open(path, _APPEND_FLAGS)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnwritableError(f"{path} is not a file", path=path)
+    return descriptor
+
+
+def _lock_until(descriptor: int, path: Path, deadline: float) -> None:
+    pause = 0.002
+    while True:
+        try:
+            _try_lock(descriptor)
+            return
+        except (BlockingIOError, PermissionError) as error:  # PermissionError is what Windows says
+            if time.monotonic() >= deadline:
+                raise BusyError(f"{path} is being written by another process; try again", path=path) from error
+        except OSError as error:
+            raise UnwritableError(f"{path} can't be locked: {error.strerror}", path=path) from error
+        time.sleep(pause)
+        pause = min(pause * 2, 0.05)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> None:
+        # Locks are mandatory here: one byte far beyond any session keeps readers undisturbed.
+        os.lseek(descriptor, 0x7FFFFFFE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))  # noqa: PTH116
+    except OSError:
+        return False  # the next attempt to open it tells why
+
+
+def _join(lines: Sequence[bytes]) -> bytes:
+    if any(b"\n" in line for line in lines):
+        raise UsageError("a line to append holds a newline; give each line by itself")
+    return b"".join([part for line in lines for part in (line, b"\n")])
+
+
+def _last_byte(descriptor: int) -> bytes:
+    os.lseek(descriptor, -1, os.SEEK_END)
+    return os.read(descriptor, 1)
+
+
+def _append_or_undo(descriptor: int, size: int, data: bytes) -> None:
+    written = 0
+    try:
+        while written < len(data):
+            written += os.write(descriptor, memoryview(data)[written:])
+    except BaseException:
+        # Only our own bytes: a client, which takes no lock, may have appended after them.
+        if written and os.fstat(descriptor).st_size == size + written:
+            os.ftruncate(descriptor, size)
+        raise
+
+
+def _create(path: Path, data: bytes) -> int:
+    try:
+        descriptor = os.open(path, _CREATE_FLAGS | os.O_APPEND, PRIVATE)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        _lock_until(descriptor, path, time.monotonic())
+        _append_or_undo(descriptor, 0, data)
+    except BaseException as error:
+        os.close(descriptor)
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _unwritable(path, error) from error
+        raise
+    os.close(descriptor)
+    return 0
+
+
+class _Fresh:
+    """A file written in full, locked, and not yet in its place."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self.descriptor = descriptor
+
+    def move_to(self, path: Path) -> None:
+        if sys.platform == "win32":  # there an open file can't be moved
+            os.close(self.descriptor)
+            self.descriptor = -1
+            os.replace(self.path, path)  # noqa: PTH105
+            self.descriptor = _open_locked(path, LOCK_TIMEOUT)
+        else:
+            os.replace(self.path, path)  # noqa: PTH105
+            _sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def _written_beside(path: Path, data: bytes | Iterable[bytes], *, owner: os.stat_result | None) -> Iterator[_Fresh]:
+    """The data in a new file in the folder of `path`, on the disk and locked; gone again when anything fails."""
+    # Hidden, and not called *.jsonl: clients must not take it for a session.
+    unfinished = path.with_name(f"{UNFINISHED}{os.urandom(8).hex()}.tmp")
+    try:
+        fresh = _Fresh(unfinished, os.open(unfinished, _CREATE_FLAGS | os.O_APPEND, PRIVATE))
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        _try_lock(fresh.descriptor)
+        _keep_owner(fresh.descriptor, path, owner)
+        for part in (data,) if isinstance(data, bytes) else data:
+            rest = memoryview(part)
+            while rest:
+                rest = rest[os.write(fresh.descriptor, rest) :]
+        os.fsync(fresh.descriptor)
+        yield fresh
+    except BaseException as error:
+        if fresh.descriptor >= 0:
+            os.close(fresh.descriptor)
+        with contextlib.suppress(OSError):
+            os.unlink(unfinished)  # noqa: PTH108
+        if isinstance(error, OSError):
+            raise _unwritable(path, error) from error
+        raise
+
+
+def _keep_owner(descriptor: int, path: Path, owner: os.stat_result | None) -> None:
+    """A file rewritten by root stays its user's own; where that can't be done the user would lose it, so it is refused."""
+    if sys.platform == "win32" or owner is None:
+        return
+    now = os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) == (owner.st_uid, owner.st_gid):
+        return
+    try:
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    except OSError as error:
+        if now.st_uid == owner.st_uid:
+            return  # only the group differs: with mode 0600 it has no rights anyway
+        raise UnwritableError(f"{path} belongs to another user; run as that user", path=path) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last. The file is in place already, so a file system that can't do this is no failure."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _check_unchanged(path: Path, expect: FileState | None, now: os.stat_result) -> None:
+    if expect is not None and _state(now) != expect:
+        raise _changed(path)
+
+
+def _state(status: os.stat_result) -> FileState:
+    return FileState(status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def _changed(path: Path) -> BusyError:
+    return BusyError(f"{path} changed since it was read; read it again and retry", path=path)
+
+
+def _unwritable(path: Path, error: OSError) -> UnwritableError:
+    return UnwritableError(f"{path} can't be written: {error.strerror}", path=path)

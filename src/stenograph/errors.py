@@ -1,0 +1,92 @@
+"""Every exception that Stenograph raises, in one tree.
+
+    StenographError                    anything this package raises on purpose
+    ├── UsageError                     the caller asked for something that can't be
+    │   ├── SessionNotFoundError       nothing matches the reference
+    │   ├── AmbiguousSessionError      more than one session matches it
+    │   └── ConfigError                the config file, or a variable, can't be understood
+    ├── DiskError                      the file system said no
+    │   ├── UnreadableError            a file or folder can't be read
+    │   ├── UnwritableError            a file or folder can't be written
+    │   └── BusyError                  somebody else holds the lock on a file
+    └── RecordError                    a line, in strict mode only
+        ├── DamagedLineError           the line holds no JSON object
+        ├── UnknownKindError           a kind of record that is not described here
+        └── FieldError                 a field is needed and missing, or can't be changed as asked
+
+Errors carry where they happened, never what a transcript says. Their text is one line and tells what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class StenographError(Exception):
+    """The root of everything raised on purpose."""
+
+
+class UsageError(StenographError):
+    """The caller asked for something that can't be."""
+
+
+class SessionNotFoundError(UsageError):
+    """No session matches a reference."""
+
+    def __init__(self, message: str, *, reference: str = "") -> None:
+        super().__init__(message)
+        self.reference = reference
+
+
+class AmbiguousSessionError(UsageError):
+    """Several sessions match a reference; `matches` names them."""
+
+    def __init__(self, message: str, *, reference: str, matches: Sequence[str]) -> None:
+        super().__init__(message)
+        self.reference = reference
+        self.matches = tuple(matches)
+
+
+class ConfigError(UsageError):
+    """The config file, or a variable, can't be understood."""
+
+
+class DiskError(StenographError):
+    """The file system said no."""
+
+    def __init__(self, message: str, *, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class UnreadableError(DiskError):
+    """A file or folder can't be read."""
+
+
+class UnwritableError(DiskError):
+    """A file or folder can't be written."""
+
+
+class BusyError(DiskError):
+    """Somebody else holds the lock on a file."""
+
+
+class RecordError(StenographError):
+    """A line that strict mode refuses."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class DamagedLineError(RecordError):
+    """The line holds no JSON object."""
+
+
+class UnknownKindError(RecordError):
+    """A kind of record that is not described here."""
+
+
+class FieldError(RecordError):
+    """A field is needed and missing, or can't be changed as asked."""

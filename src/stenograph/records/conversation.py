@@ -1,0 +1,125 @@
+"""What the person, the client and the model said: user and assistant records, flat lines among them."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from stenograph.records.blocks import Block, Content, read_content
+from stenograph.records.envelope import ChainedRecord
+from stenograph.records.messages import AssistantMessage, Message, read_assistant_message, read_message
+from stenograph.records.shape import Json, Later, Opt, later, once, read_later
+from stenograph.records.tool_results import ToolResult, read_tool_result
+
+
+class UserRecord(ChainedRecord, tag_field="type", tag="user"):
+    """A prompt, a tool result, or a text that the client put in as if the user had said it."""
+
+    message_raw: Later = later("message")
+    # Seed 002's flat lines hold the content here, without a message.
+    flat_content_raw: Later = later("content")
+    toolUseResult_raw: Later = later("toolUseResult")
+    # The assistant line that holds the tool use (from 2.1.1 on); with parallel calls not the line before.
+    sourceToolAssistantUUID: Opt[str] = UNSET
+    # The tool use that made the client put this text in (a skill's body).
+    sourceToolUseID: Opt[str] = UNSET
+    promptId: Opt[str] = UNSET
+    # `typed`, `queued`, `system`, `sdk`, …
+    promptSource: Opt[str] = UNSET
+    permissionMode: Opt[str] = UNSET
+    isCompactSummary: Opt[bool] = UNSET
+    isVisibleInTranscriptOnly: Opt[bool] = UNSET
+    origin: Opt[dict[str, Json]] = UNSET
+    turnOrigin: Opt[str] = UNSET
+    turnPosition: Opt[dict[str, Json]] = UNSET
+    turnCompanion: Opt[bool] = UNSET
+    thinkingMetadata: Opt[dict[str, Json]] = UNSET
+    todos: Opt[list[Json]] = UNSET
+    imagePasteIds: Opt[list[Json]] = UNSET
+    interruptedMessageId: Opt[str] = UNSET
+    planContent: Opt[str] = UNSET
+    permissionDecision: Opt[dict[str, Json]] = UNSET
+    toolDenialKind: Opt[str] = UNSET
+    userFeedback: Opt[str] = UNSET
+    sandboxed: Opt[bool] = UNSET
+    queueSkipAttachments: Opt[bool] = UNSET
+    summarizedTurnPromptUuids: Opt[list[str]] = UNSET
+    holdsPersonsWords: Opt[bool] = UNSET
+    classifierMetaLines: Opt[str] = UNSET
+
+    @once
+    def message(self) -> Opt[Message]:
+        return read_later(self.message_raw, read_message)
+
+    @once
+    def flat_content(self) -> Opt[Content]:
+        return read_later(self.flat_content_raw, read_content)
+
+    @once
+    def toolUseResult(self) -> Opt[ToolResult | str | tuple[Block | Json, ...]]:  # noqa: N802 - the file's own spelling
+        return read_later(self.toolUseResult_raw, read_tool_result)
+
+    @property
+    def content(self) -> Opt[Content]:
+        """What was said: the message's content, or a flat line's own."""
+        return self.message.content if self.message else self.flat_content
+
+
+class AssistantRecord(ChainedRecord, tag_field="type", tag="assistant"):
+    """One API response or, mostly, one block of it: lines with the same `message.id` are one response."""
+
+    message_raw: Later = later("message")
+    flat_content_raw: Later = later("content")
+    # Absent with other providers; shared by a synthetic error.
+    requestId: Opt[str] = UNSET
+    isApiErrorMessage: Opt[bool] = UNSET
+    error: Json = UNSET
+    apiErrorStatus: Opt[int] = UNSET
+    apiErrorType: Opt[str] = UNSET
+    effort: Opt[str] = UNSET
+    perTurnEffort: Opt[str] = UNSET
+    requestedModel: Opt[str] = UNSET
+    madeBy: Opt[str] = UNSET
+    apiBlockIndex: Opt[int] = UNSET
+    requestRef: Opt[str] = UNSET
+    promptCacheRequested: Opt[str] = UNSET
+    toolInputStreamMs: Opt[int | float] = UNSET
+    thinkingDurationMs: Opt[int | float] = UNSET
+    thinkingDisplay: Opt[str] = UNSET
+    serverClassifierRequest: Opt[str] = UNSET
+    attributionAgent: Opt[str] = UNSET
+    attributionSkill: Opt[str] = UNSET
+    attributionPlugin: Opt[str] = UNSET
+    failedResponseHadNoToolCall: Opt[bool] = UNSET
+
+    @once
+    def message(self) -> Opt[AssistantMessage]:
+        return read_later(self.message_raw, read_assistant_message)
+
+    @once
+    def flat_content(self) -> Opt[Content]:
+        return read_later(self.flat_content_raw, read_content)
+
+    @property
+    def content(self) -> Opt[Content]:
+        """What was said: the message's content, or a flat line's own."""
+        return self.message.content if self.message else self.flat_content
+
+
+class FlatUserRecord(UserRecord, tag_field=None, tag=False):
+    """A user line without a `type`, known by its role."""
+
+    role: Opt[str] = UNSET
+
+    @property
+    def kind(self) -> str:
+        return "user"
+
+
+class FlatAssistantRecord(AssistantRecord, tag_field=None, tag=False):
+    """An assistant line without a `type`, known by its role (seed 002 §4)."""
+
+    role: Opt[str] = UNSET
+
+    @property
+    def kind(self) -> str:
+        return "assistant"

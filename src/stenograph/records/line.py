@@ -1,0 +1,116 @@
+"""One line <-> one record, without loss.
+
+In: the bytes of a line. Out: a typed record that keeps them; an unknown kind is an `UnknownRecord`, a line without a JSON object
+a `DamagedRecord`. `encode` gives the same bytes back. Knows nothing of files or of other lines.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import msgspec
+
+from stenograph.errors import DamagedLineError, FieldError, UnknownKindError
+from stenograph.records.attachments import AttachmentRecord
+from stenograph.records.conversation import AssistantRecord, FlatAssistantRecord, FlatUserRecord, UserRecord
+from stenograph.records.envelope import DamagedRecord, Record, UnknownRecord
+from stenograph.records.json_text import BYTE_ORDER_MARK, REFUSALS, begins_with_a_value, parse
+from stenograph.records.progress import ProgressRecord
+from stenograph.records.shape import ShapeReader, json_of, keep, rebuild
+from stenograph.records.sidecars import SIDECARS
+from stenograph.records.splice import Path, splice
+from stenograph.records.system import SUBTYPES, SystemRecord
+
+_KINDS: tuple[type[Record], ...] = (UserRecord, AssistantRecord, SystemRecord, AttachmentRecord, ProgressRecord, *SIDECARS)
+# By the `type` member of the line.
+TYPES: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in _KINDS}
+
+_decode_typed = msgspec.json.Decoder(reduce(or_, TYPES.values())).decode
+_READERS: dict[str, ShapeReader[Any]] = {name: ShapeReader(kind) for name, kind in TYPES.items()}
+_SUBTYPE_READERS = {name: ShapeReader(kind) for name, kind in SUBTYPES.items()}
+_FLAT_READERS: dict[str, ShapeReader[Any]] = {
+    "user": ShapeReader(FlatUserRecord),
+    "assistant": ShapeReader(FlatAssistantRecord),
+}
+_read_unknown = ShapeReader(UnknownRecord)
+
+
+def decode(line: bytes, *, strict: bool = False) -> Record:
+    """The record that a line holds.
+
+    Any bytes give a record. With `strict`, a line without a JSON object and a kind that is not described raise instead.
+    """
+    try:
+        record = _decode_typed(line)
+    except REFUSALS:
+        record = _decode_odd(line)
+        if strict:
+            _refuse_odd(record)
+        return record
+    if type(record) is SystemRecord and isinstance(record.subtype, str) and record.subtype in _SUBTYPE_READERS:
+        record = _SUBTYPE_READERS[record.subtype](line) or record
+    keep(record, "_source", line)
+    return record
+
+
+def encode(record: Record) -> bytes:
+    """The bytes of the line, those it was decoded from if it was."""
+    return json_of(record)
+
+
+def change(record: Record, path: str | Path, value: Any) -> Record:
+    """The record with one member set, added or, with `REMOVE`, taken out; every other byte of its line stays.
+
+    A path is a name, or names and indexes from the outside in: `("message", "content", 0, "text")`.
+    """
+    if isinstance(record, DamagedRecord):
+        raise FieldError("a damaged line has no members to change")
+    names = (path,) if isinstance(path, str) else path
+    return decode(splice(encode(record), names, rebuild(value)))
+
+
+def _decode_odd(line: bytes) -> Record:
+    """A line that is not, member by member, as described: flat, of an unknown kind, with odd types, or damaged."""
+    text = line.removeprefix(BYTE_ORDER_MARK)
+    try:
+        members = parse(text)
+    except RecursionError:
+        return DamagedRecord(reason="too-deep", _source=line)
+    except ValueError:
+        return DamagedRecord(reason=_what_is_wrong(text), _source=line)
+    if not isinstance(members, dict):
+        return DamagedRecord(reason="not-an-object", _source=line)
+    return _reader_for(members)(line) or DamagedRecord(_source=line)
+
+
+def _reader_for(members: dict[str, Any]) -> ShapeReader[Any]:
+    kind = members.get("type")
+    if kind == "system" and (reader := _SUBTYPE_READERS.get(_text(members.get("subtype")))):
+        return reader
+    if isinstance(kind, str):
+        return _READERS.get(kind, _read_unknown)
+    if kind is None:
+        # Seed 002 §4: without a type, the message's role tells.
+        message = members.get("message")
+        role = message.get("role") if isinstance(message, dict) else members.get("role")
+        return _FLAT_READERS.get(_text(role), _read_unknown)
+    return _read_unknown
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _what_is_wrong(text: bytes) -> str:
+    if not text.strip():
+        return "blank"
+    return "several-values" if begins_with_a_value(text) else "not-json"
+
+
+def _refuse_odd(record: Record) -> None:
+    if isinstance(record, DamagedRecord):
+        raise DamagedLineError(f"the line holds no JSON object ({record.reason})")
+    if isinstance(record, UnknownRecord):
+        raise UnknownKindError("the line is of a kind that is not described", field="type")

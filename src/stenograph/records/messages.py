@@ -1,0 +1,94 @@
+"""The API message inside a user or assistant record, and its token counts."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from stenograph.records.blocks import Content, read_parts
+from stenograph.records.readers import array_of
+from stenograph.records.shape import Json, Later, Opt, Parts, Shape, ShapeReader, later, once, read_later
+
+
+class CacheCreation(Shape):
+    """Tokens written to the prompt cache, by how long they are kept there."""
+
+    ephemeral_5m_input_tokens: Opt[int] = UNSET
+    ephemeral_1h_input_tokens: Opt[int] = UNSET
+
+
+class ServerToolUse(Shape):
+    web_search_requests: Opt[int] = UNSET
+    web_fetch_requests: Opt[int] = UNSET
+
+
+class Usage(Shape):
+    """Tokens of one API response. Every line of the response repeats it, or holds a growing part: the maximum counts."""
+
+    # Neither read from the cache nor written to it.
+    input_tokens: Opt[int] = UNSET
+    output_tokens: Opt[int] = UNSET
+    cache_creation_input_tokens: Opt[int] = UNSET
+    cache_read_input_tokens: Opt[int] = UNSET
+    cache_creation_raw: Later = later("cache_creation")
+    server_tool_use_raw: Later = later("server_tool_use")
+    iterations_raw: Later = later("iterations")
+    service_tier: Opt[str] = UNSET
+    inference_geo: Opt[str] = UNSET
+    speed: Opt[str] = UNSET
+    type: Opt[str] = UNSET
+    output_tokens_details: Opt[dict[str, Json]] = UNSET
+    fallback_credit: Json = UNSET
+
+    @once
+    def cache_creation(self) -> Opt[CacheCreation]:
+        return read_later(self.cache_creation_raw, _read_cache_creation)
+
+    @once
+    def server_tool_use(self) -> Opt[ServerToolUse]:
+        return read_later(self.server_tool_use_raw, _read_server_tool_use)
+
+    @once
+    def iterations(self) -> Opt[tuple[Usage | Json, ...]]:
+        return read_later(self.iterations_raw, _read_iterations)
+
+
+class Message(Shape):
+    """A message of the API; `timestamp` only in flat lines of other tools (seed 002)."""
+
+    role: Opt[str] = UNSET
+    content_raw: Parts = later("content")
+    timestamp: Opt[str] = UNSET
+
+    @once
+    def content(self) -> Opt[Content]:
+        return read_parts(self.content_raw)
+
+
+class AssistantMessage(Message):
+    """One API response, or one of its blocks: all lines with the same `id` belong together."""
+
+    id: Opt[str] = UNSET
+    type: Opt[str] = UNSET
+    # `<synthetic>` when the client made the message up itself.
+    model: Opt[str] = UNSET
+    # Null on all lines in some releases, on all but the last in others: never a sign of the end.
+    stop_reason: Opt[str] = UNSET
+    stop_sequence: Opt[str] = UNSET
+    stop_details: Json = UNSET
+    usage_raw: Later = later("usage")
+    service_tier: Opt[str] = UNSET
+    container: Json = UNSET
+    context_management: Opt[dict[str, Json]] = UNSET
+    diagnostics: Opt[dict[str, Json]] = UNSET
+
+    @once
+    def usage(self) -> Opt[Usage]:
+        return read_later(self.usage_raw, read_usage)
+
+
+_read_cache_creation = ShapeReader(CacheCreation)
+_read_server_tool_use = ShapeReader(ServerToolUse)
+read_usage = ShapeReader(Usage)
+_read_iterations = array_of(read_usage)
+read_message = ShapeReader(Message)
+read_assistant_message = ShapeReader(AssistantMessage)

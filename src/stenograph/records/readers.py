@@ -1,0 +1,97 @@
+"""Readers for what is not one fixed shape: a choice by tag, and arrays.
+
+In: the bytes of a JSON value. Out: the shape its tag names, a fallback shape for a tag nobody described, or a tuple of such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from stenograph.records.json_text import REFUSALS, parse, to_text
+from stenograph.records.shape import Json, Shape, ShapeReader, keep
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Shape)
+
+_items_of = msgspec.json.Decoder(list[Raw]).decode
+
+
+class TaggedReader(Generic[S]):
+    """Bytes of a JSON object -> the shape that its tag member names."""
+
+    def __init__(self, union: Any, *shapes: type[S], otherwise: type[S]) -> None:
+        self._union = union
+        self._tag_field = str(shapes[0].__struct_config__.tag_field)
+        self._readers = {shape.__struct_config__.tag: ShapeReader(shape) for shape in shapes}
+        self._otherwise = ShapeReader(otherwise)
+
+    @cached_property
+    def _decode(self) -> Callable[[bytes | Raw], S]:
+        return msgspec.json.Decoder(self._union).decode
+
+    def __call__(self, text: bytes | Raw) -> S | UnsetType:
+        try:
+            found = self._decode(text)
+        except REFUSALS:
+            return self._salvage(text)
+        keep(found, "_source", text)
+        return found
+
+    def _salvage(self, text: bytes | Raw) -> S | UnsetType:
+        try:
+            members = parse(text)
+        except (ValueError, RecursionError):
+            return UNSET
+        if not isinstance(members, dict):
+            return UNSET
+        tag = members.get(self._tag_field)
+        reader = self._readers.get(tag) if isinstance(tag, str) else None
+        return self._otherwise(text) if reader is None else reader.salvage(text)
+
+
+def items_of(text: Raw) -> list[Raw] | UnsetType:
+    """The items of a JSON array, undecoded; UNSET when it is no array."""
+    try:
+        return _items_of(text)
+    except REFUSALS:
+        try:
+            items = parse(text)
+        except (ValueError, RecursionError):
+            return UNSET
+        return [Raw(to_text(item)) for item in items] if isinstance(items, list) else UNSET
+
+
+def array_of(reader: Callable[[Raw], T | UnsetType]) -> Callable[[Raw], tuple[T | Json, ...] | UnsetType]:
+    """A reader for arrays; an item that is not of the shape stays plain JSON."""
+
+    def read(text: Raw) -> tuple[T | Json, ...] | UnsetType:
+        items = items_of(text)
+        if isinstance(items, UnsetType):
+            return UNSET
+        return tuple(parse(item) if (found := reader(item)) is UNSET else found for item in items)
+
+    return read
+
+
+def mapping_of(reader: Callable[[Raw], T | UnsetType]) -> Callable[[Raw], dict[str, T | Json] | UnsetType]:
+    """A reader for objects whose keys are data (paths, model names); a value not of the shape stays plain JSON."""
+
+    def read(text: Raw) -> dict[str, T | Json] | UnsetType:
+        try:
+            members = parse(text)
+        except (ValueError, RecursionError):
+            return UNSET
+        if not isinstance(members, dict):
+            return UNSET
+        read_members: dict[str, T | Json] = {}
+        for name, value in members.items():
+            found = reader(Raw(to_text(value)))
+            read_members[name] = value if found is UNSET else found
+        return read_members
+
+    return read

@@ -1,0 +1,192 @@
+"""`Shape`, the base of everything that is typed: described fields as attributes, all the rest in `extra`.
+
+In: the bytes of one JSON object. Out: a frozen value that keeps those bytes. A field that is absent is `UNSET`, which is
+false; a field whose value has another type than described is `UNSET` too and stands in `extra`, so nothing is ever lost and
+nothing is ever guessed. Large parts (`message`, `toolUseResult`, blocks) are decoded when first asked for: a shape keeps them
+as `<name>_raw` and offers `<name>`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import Any, Generic, TypeAlias, TypeVar, overload
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType, field
+
+from stenograph.records.json_text import REFUSALS, parse, to_text
+
+T = TypeVar("T")
+Owner = TypeVar("Owner")
+S = TypeVar("S", bound="Shape")
+
+# A described field: its value, null, or not there.
+Opt: TypeAlias = T | UnsetType | None
+# A part that is decoded only when asked for. Raw keeps a view of the line, not a copy.
+Later: TypeAlias = Raw | UnsetType
+# The same for content: a string at once, or items that are decoded when asked for. Saves a pass over every message.
+Parts: TypeAlias = str | list[Raw] | UnsetType | None
+# JSON without a description: what it holds varies or is nobody's contract.
+Json: TypeAlias = Any
+
+keep = msgspec.structs.force_setattr
+_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+# Frozen, with a __dict__ for what is decoded later. Handed over in a mapping, because a type checker that sees `frozen` wants it
+# repeated on each of the 150 subclasses, which inherit it.
+_OPTIONS: dict[str, Any] = {"frozen": True, "dict": True}
+
+
+class once(Generic[Owner, T]):  # noqa: N801 - used like property
+    """An attribute made when first asked for; functools.cached_property takes a lock in 3.11 that costs more than decoding."""
+
+    def __init__(self, make: Callable[[Owner], T]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type[Owner]) -> once[Owner, T]: ...
+    @overload
+    def __get__(self, instance: Owner, owner: type[Owner]) -> T: ...
+    def __get__(self, instance: Owner | None, owner: type[Owner]) -> once[Owner, T] | T:
+        if instance is None:
+            return self
+        made = instance.__dict__[self._name] = self._make(instance)
+        return made
+
+
+class Shape(msgspec.Struct, **_OPTIONS):
+    """A JSON object of a known shape."""
+
+    # The object's own bytes; None when the value was built by hand. The leading space keeps it apart from every real key.
+    _source: Any = field(default=None, name=" source")
+
+    @property
+    def extra(self) -> dict[str, Json]:
+        """Every member that is not described, or not of the described type, by its own name."""
+        found: dict[str, Json] | None = self.__dict__.get("extra")
+        if found is None:
+            found = self.__dict__["extra"] = self._undescribed()
+        return found
+
+    def _undescribed(self) -> dict[str, Json]:
+        if self._source is None:
+            return {}
+        described = attributes_of(type(self))
+        tag_field = type(self).__struct_config__.tag_field
+        return {
+            name: parse(value)
+            for name, value in members_of(self._source).items()
+            if name != tag_field and (name not in described or getattr(self, described[name]) is UNSET)
+        }
+
+    def __repr__(self) -> str:
+        # Transcript content must not reach a log by way of a repr.
+        return f"<{type(self).__name__}>"
+
+
+@cache
+def attributes_of(shape: type[Shape]) -> dict[str, str]:
+    """Where each described member is found: its name in the file -> the attribute that holds it decoded."""
+    return {f.encode_name: f.name.removesuffix("_raw") for f in msgspec.structs.fields(shape) if f.name != "_source"}
+
+
+def later(name: str) -> Any:
+    """A field that stays undecoded until its property is asked for."""
+    return field(default=UNSET, name=name)
+
+
+def members_of(source: bytes | Raw) -> dict[str, Raw]:
+    try:
+        return _decode_members(source)
+    except REFUSALS:
+        return {name: Raw(to_text(value)) for name, value in parse(source).items()}
+
+
+class ShapeReader(Generic[S]):
+    """Bytes of a JSON object -> one shape; where the fast way refuses, field by field."""
+
+    def __init__(self, shape: type[S]) -> None:
+        self.shape = shape
+
+    @cached_property
+    def _decode(self) -> Callable[[bytes | Raw], S]:
+        # Built on first use: 150 of them at import would cost more than most commands need in all.
+        return msgspec.json.Decoder(self.shape).decode
+
+    def __call__(self, text: bytes | Raw) -> S | UnsetType:
+        """The shape, or UNSET when the text is no JSON object at all."""
+        try:
+            found = self._decode(text)
+        except REFUSALS:
+            return self.salvage(text)
+        keep(found, "_source", text)
+        return found
+
+    def salvage(self, text: bytes | Raw) -> S | UnsetType:
+        """The same, one field at a time: those that don't fit are left to `extra`."""
+        try:
+            members = parse(text)
+        except (ValueError, RecursionError):
+            return UNSET
+        if not isinstance(members, dict):
+            return UNSET
+        fitting: dict[str, Any] = {}
+        for described in msgspec.structs.fields(self.shape):
+            if described.name == "_source" or described.encode_name not in members:
+                continue
+            value = members[described.encode_name]
+            if described.type is Later:
+                fitting[described.name] = Raw(to_text(value))
+            elif described.type is Parts:
+                if isinstance(value, list):
+                    fitting[described.name] = [Raw(to_text(item)) for item in value]
+                elif value is None or isinstance(value, str):
+                    fitting[described.name] = value
+            else:
+                with contextlib.suppress(msgspec.ValidationError):
+                    fitting[described.name] = msgspec.convert(value, described.type)
+        return self.shape(**fitting, _source=text)
+
+
+def read_later(raw: Later, reader: Callable[[Raw], T | UnsetType]) -> Opt[T]:
+    """A part decoded now; UNSET when it is absent or not of the shape described."""
+    if isinstance(raw, UnsetType):
+        return UNSET
+    if memoryview(raw)[0] == ord("n"):  # null: no other value begins so
+        return None
+    return reader(raw)
+
+
+def rebuild(value: Any) -> Json:
+    """Plain JSON from the typed fields and `extra` alone; the kept bytes are not looked at."""
+    if isinstance(value, Shape):
+        built: dict[str, Json] = {}
+        config = type(value).__struct_config__
+        if config.tag_field is not None:
+            built[config.tag_field] = config.tag
+        for name, attribute in attributes_of(type(value)).items():
+            part = getattr(value, attribute)
+            if part is not UNSET:
+                built[name] = rebuild(part)
+        built.update(value.extra)
+        return built
+    if isinstance(value, list | tuple):
+        return [rebuild(item) for item in value]
+    if isinstance(value, dict):
+        return {name: rebuild(item) for name, item in value.items()}
+    return value
+
+
+def json_of(value: Shape) -> bytes:
+    """The object's own bytes, or new ones for a value built by hand."""
+    return to_text(rebuild(value)) if value._source is None else bytes(value._source)
+
+
+def mentions(value: Shape, text: bytes) -> bool:
+    """Whether some bytes occur in the object's own: a cheap look before decoding, never an answer by itself."""
+    return value._source is None or text in (value._source if isinstance(value._source, bytes) else bytes(value._source))

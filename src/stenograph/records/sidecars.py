@@ -1,0 +1,209 @@
+"""Records outside the tree: titles, prompts, modes, file history, requests, costs and links.
+
+They have no parent; of most kinds the last one in the file counts.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from stenograph.records.blocks import Content, read_content
+from stenograph.records.envelope import Record, SessionRecord
+from stenograph.records.readers import mapping_of
+from stenograph.records.shape import Json, Later, Opt, Shape, ShapeReader, later, once, read_later
+
+
+class SummaryRecord(SessionRecord, tag_field="type", tag="summary"):
+    """A title, by 1.0 to 2.1.22; often of another session: of the one that holds `leafUuid`."""
+
+    summary: Opt[str] = UNSET
+    leafUuid: Opt[str] = UNSET
+
+
+class CustomTitleRecord(SessionRecord, tag_field="type", tag="custom-title"):
+    """A title that the user gave."""
+
+    customTitle: Opt[str] = UNSET
+
+
+class AiTitleRecord(SessionRecord, tag_field="type", tag="ai-title"):
+    """A title that the model gave."""
+
+    aiTitle: Opt[str] = UNSET
+
+
+class AgentNameRecord(SessionRecord, tag_field="type", tag="agent-name"):
+    agentName: Opt[str] = UNSET
+
+
+class TagRecord(SessionRecord, tag_field="type", tag="tag"):
+    """A tag that the user gave; an empty one takes it away."""
+
+    tag: Opt[str] = UNSET
+
+
+class LastPromptRecord(SessionRecord, tag_field="type", tag="last-prompt"):
+    """Where 2.1.200 and later go on from (rule 21)."""
+
+    lastPrompt: Opt[str] = UNSET
+    leafUuid: Opt[str] = UNSET
+    explicit: Opt[bool] = UNSET
+
+
+class QueueOperationRecord(SessionRecord, tag_field="type", tag="queue-operation"):
+    """A prompt typed while the client was busy: `enqueue`, `dequeue`, `remove` or `popAll`."""
+
+    operation: Opt[str] = UNSET
+    timestamp: Opt[str] = UNSET
+    content_raw: Later = later("content")
+    reason: Opt[str] = UNSET
+    commandUuid: Opt[str] = UNSET
+    deliveryId: Opt[str] = UNSET
+
+    @once
+    def content(self) -> Opt[Content]:
+        return read_later(self.content_raw, read_content)
+
+
+class ModeRecord(SessionRecord, tag_field="type", tag="mode"):
+    mode: Opt[str] = UNSET
+
+
+class PermissionModeRecord(SessionRecord, tag_field="type", tag="permission-mode"):
+    permissionMode: Opt[str] = UNSET
+
+
+class FileBackup(Shape):
+    """A file's copy in `file-history/`; no name when the file did not exist before."""
+
+    backupFileName: Opt[str] = UNSET
+    version: Opt[int] = UNSET
+    backupTime: Opt[str] = UNSET
+    realParentDir: Opt[str] = UNSET
+
+
+class Snapshot(Shape):
+    messageId: Opt[str] = UNSET
+    timestamp: Opt[str] = UNSET
+    trackedFileBackups_raw: Later = later("trackedFileBackups")
+
+    @once
+    def trackedFileBackups(self) -> Opt[dict[str, FileBackup | Json]]:  # noqa: N802 - the file's own spelling
+        """By path, absolute or relative to the working folder."""
+        return read_later(self.trackedFileBackups_raw, _read_backups)
+
+
+class FileHistorySnapshotRecord(SessionRecord, tag_field="type", tag="file-history-snapshot"):
+    messageId: Opt[str] = UNSET
+    snapshot_raw: Later = later("snapshot")
+    isSnapshotUpdate: Opt[bool] = UNSET
+
+    @once
+    def snapshot(self) -> Opt[Snapshot]:
+        return read_later(self.snapshot_raw, _read_snapshot)
+
+
+class FileHistoryDeltaRecord(SessionRecord, tag_field="type", tag="file-history-delta"):
+    messageId: Opt[str] = UNSET
+    snapshotMessageId: Opt[str] = UNSET
+    trackingPath: Opt[str] = UNSET
+    timestamp: Opt[str] = UNSET
+    backup_raw: Later = later("backup")
+
+    @once
+    def backup(self) -> Opt[FileBackup]:
+        return read_later(self.backup_raw, _read_backup)
+
+
+class ApiRequestRecord(SessionRecord, tag_field="type", tag="api-request"):
+    """A request as it was sent, as a difference to an earlier one."""
+
+    id: Opt[str] = UNSET
+    base: Opt[str] = UNSET
+    agentId: Opt[str] = UNSET
+    timestamp: Opt[str] = UNSET
+    version: Opt[str] = UNSET
+    querySource: Opt[str] = UNSET
+    shapeHash: Opt[str] = UNSET
+    params: Opt[dict[str, Json]] = UNSET
+    keep: Opt[int] = UNSET
+    tail: Opt[list[Json]] = UNSET
+    cacheControl: Opt[list[Json]] = UNSET
+    requestDigest: Opt[str] = UNSET
+
+
+class ApiRequestShapeRecord(SessionRecord, tag_field="type", tag="api-request-shape"):
+    shapeHash: Opt[str] = UNSET
+    agentId: Opt[str] = UNSET
+    timestamp: Opt[str] = UNSET
+    version: Opt[str] = UNSET
+    shape: Opt[dict[str, Json]] = UNSET
+
+
+class ApiRequestBlobRecord(SessionRecord, tag_field="type", tag="api-request-blob"):
+    hash: Opt[str] = UNSET
+    agentId: Opt[str] = UNSET
+    message: Opt[dict[str, Json]] = UNSET
+
+
+class CostStateRecord(SessionRecord, tag_field="type", tag="cost-state"):
+    """The client's own bill. Durations in milliseconds, `startTime` in milliseconds since 1970."""
+
+    totalCostUSD: Opt[int | float] = UNSET
+    totalAPIDuration: Opt[int | float] = UNSET
+    totalAPIDurationWithoutRetries: Opt[int | float] = UNSET
+    totalToolDuration: Opt[int | float] = UNSET
+    totalDuration: Opt[int | float] = UNSET
+    startTime: Opt[int | float] = UNSET
+    totalLinesAdded: Opt[int] = UNSET
+    totalLinesRemoved: Opt[int] = UNSET
+    # By model.
+    modelUsage: Opt[dict[str, Json]] = UNSET
+    hasUnknownModelCost: Opt[bool] = UNSET
+
+
+class ToolsUsedRecord(SessionRecord, tag_field="type", tag="tools-used"):
+    tools: Opt[list[Json]] = UNSET
+
+
+class AtisLatchRecord(SessionRecord, tag_field="type", tag="atis-latch"):
+    atis: Opt[str] = UNSET
+
+
+class PrLinkRecord(SessionRecord, tag_field="type", tag="pr-link"):
+    prNumber: Opt[int] = UNSET
+    prUrl: Opt[str] = UNSET
+    prRepository: Opt[str] = UNSET
+    timestamp: Opt[str] = UNSET
+
+
+class BridgeSessionRecord(SessionRecord, tag_field="type", tag="bridge-session"):
+    bridgeSessionId: Opt[str] = UNSET
+    lastSequenceNum: Opt[int] = UNSET
+
+
+_read_backup = ShapeReader(FileBackup)
+_read_backups = mapping_of(_read_backup)
+_read_snapshot = ShapeReader(Snapshot)
+
+SIDECARS: tuple[type[Record], ...] = (
+    SummaryRecord,
+    CustomTitleRecord,
+    AiTitleRecord,
+    AgentNameRecord,
+    TagRecord,
+    LastPromptRecord,
+    QueueOperationRecord,
+    ModeRecord,
+    PermissionModeRecord,
+    FileHistorySnapshotRecord,
+    FileHistoryDeltaRecord,
+    ApiRequestRecord,
+    ApiRequestShapeRecord,
+    ApiRequestBlobRecord,
+    CostStateRecord,
+    ToolsUsedRecord,
+    AtisLatchRecord,
+    PrLinkRecord,
+    BridgeSessionRecord,
+)

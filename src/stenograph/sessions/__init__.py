@@ -1,0 +1,48 @@
+"""Sessions as a user names them: found, listed, resolved, titled, labelled and counted.
+
+In: homes, paths, and what a user calls a session. Out: values that a list or a command shows. Knows lines only as `records`
+decodes them and writes only through `disk`.
+"""
+
+from stenograph.sessions.find import (
+    HIDDEN,
+    Listing,
+    SessionInfo,
+    describe,
+    find_projects,
+    find_sessions,
+    list_sessions,
+)
+from stenograph.sessions.glance import Ending, Glance, glance
+from stenograph.sessions.inventory import Counts, FileInventory, Inventory, take_inventory
+from stenograph.sessions.labels import rename, tag
+from stenograph.sessions.resolve import resolve, session_at, titles_of
+from stenograph.sessions.status import ACTIVE_SECONDS, Status, files_being_written, status
+from stenograph.sessions.titles import title
+
+__all__ = [
+    "ACTIVE_SECONDS",
+    "HIDDEN",
+    "Counts",
+    "Ending",
+    "FileInventory",
+    "Glance",
+    "Inventory",
+    "Listing",
+    "SessionInfo",
+    "Status",
+    "describe",
+    "files_being_written",
+    "find_projects",
+    "find_sessions",
+    "glance",
+    "list_sessions",
+    "rename",
+    "resolve",
+    "session_at",
+    "status",
+    "tag",
+    "take_inventory",
+    "title",
+    "titles_of",
+]

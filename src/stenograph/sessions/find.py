@@ -1,0 +1,238 @@
+"""The sessions of one or more homes, newest first, with what a list says of each.
+
+In: homes. Out: SessionInfo values, how many were hidden and why, findings for what can't be read. A sub-agent's file is never
+a session. What is hidden by default is what seed 000 hides ("GUI Level" and "Sync Level" of its filtering rules).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from stenograph.disk import (
+    Finding,
+    ProjectListing,
+    SessionFile,
+    find_project_folders,
+    list_project,
+    list_projects,
+    project_folder_name,
+    projects_folder,
+)
+from stenograph.errors import DiskError
+from stenograph.sessions.glance import STEPS_WANTED, Glance, glance
+from stenograph.sessions.status import ACTIVE_SECONDS, Status, files_being_written, status
+from stenograph.sessions.titles import title
+
+#: Nobody writes to a file for a day without changing it.
+_WRITTEN_WITHIN = 86_400.0
+_FEW_STEPS = 5
+
+
+class SessionInfo(msgspec.Struct, frozen=True):
+    """One session, as a list shows it."""
+
+    id: str
+    path: Path
+    #: The working folder where it began, else None: a folder's name can't be turned back into a path.
+    cwd: str | None
+    #: As the newest picker calls it.
+    title: str | None
+    first_prompt: str | None
+    custom_title: str | None
+    tag: str | None
+    status: Status
+    #: The first timestamp in the file; None where there is none that can be read.
+    created: datetime | None
+    modified: datetime
+    size: int
+    release: str | None
+    branch: str | None
+    entrypoint: str | None
+    #: At least so many, where not `steps_exact`.
+    steps: int
+    steps_exact: bool
+    #: Why it is not shown by default: a key of `HIDDEN`; None: it is shown.
+    hidden: str | None
+
+    @property
+    def project(self) -> str:
+        """The working folder, or the project folder's name where no line says it."""
+        return self.cwd or self.path.parent.name
+
+
+#: Why a session is hidden, in the words of the list's last line.
+HIDDEN = {
+    "empty": "empty",
+    "name": "not named by a UUID",
+    "warm-up": "sub-agent warm-ups",
+    "sidechain": "sub-agents only",
+    "short": "short",
+    "unanswered": "without an answer",
+}
+
+
+class Listing(msgspec.Struct, frozen=True):
+    #: Newest first, by the time of the last change, as clients from 2.1.45 on order them (rule 9).
+    sessions: list[SessionInfo]
+    #: How many were left out, by reason: keys of `HIDDEN`.
+    hidden: dict[str, int]
+    findings: list[Finding]
+
+
+def find_projects(homes: Iterable[Path]) -> tuple[list[ProjectListing], list[Finding]]:
+    """Every project folder of the homes; what can't be read is a finding."""
+    listings: list[ProjectListing] = []
+    findings: list[Finding] = []
+    for home in homes:
+        projects = projects_folder(home)
+        try:
+            folders, odd = list_projects(projects)
+        except DiskError as error:
+            findings.append(_unreadable(error))
+            continue
+        findings += odd
+        for folder in folders:
+            try:
+                listings.append(listing := list_project(folder))
+            except DiskError as error:
+                findings.append(_unreadable(error))
+            else:
+                findings += listing.findings
+    return listings, findings
+
+
+def find_sessions(homes: Iterable[Path]) -> list[SessionFile]:
+    """Every session file of the homes, newest first, empty ones and those without a UUID's name too. Opens none."""
+    listings, _ = find_projects(homes)
+    return newest_first(file for listing in listings for file in listing.sessions)
+
+
+def newest_first(files: Iterable[SessionFile]) -> list[SessionFile]:
+    return sorted(files, key=lambda file: (-file.mtime_ns, file.session_id))
+
+
+def list_sessions(
+    homes: Sequence[Path],
+    *,
+    everything: bool = False,
+    project: str | None = None,
+    now: float | None = None,
+    active_seconds: float = ACTIVE_SECONDS,
+) -> Listing:
+    """The sessions of the homes; `everything` also those hidden by default; `project` only those of one working folder."""
+    now = time.time() if now is None else now
+    listings, findings = find_projects(homes)
+    files = newest_first(file for listing in listings for file in listing.sessions)
+    if project is not None:
+        files = _of_project(files, homes, project)
+    written = files_being_written() if files and now - files[0].mtime_ns / 1e9 < _WRITTEN_WITHIN else set()
+    shown: list[SessionInfo] = []
+    hidden: dict[str, int] = {}
+    for file in files:
+        try:
+            info = describe(file, now=now, active_seconds=active_seconds, written=written)
+        except DiskError as error:
+            if os.path.lexists(file.path):  # else it vanished since the folder was read
+                findings.append(_unreadable(error))
+            continue
+        if project is not None and not _began_in(info, project):
+            continue
+        if info.hidden is None or everything:
+            shown.append(info)
+        else:
+            hidden[info.hidden] = hidden.get(info.hidden, 0) + 1
+    return Listing(shown, hidden, findings)
+
+
+def describe(
+    file: SessionFile,
+    *,
+    now: float | None = None,
+    active_seconds: float = ACTIVE_SECONDS,
+    written: set[tuple[int, int]] | None = None,
+) -> SessionInfo:
+    """What a list says of one session. `written` as `files_being_written` gives it. Raises UnreadableError."""
+    now = time.time() if now is None else now
+    if written is None:
+        written = files_being_written()
+    seen = glance(file.path)
+    state = status(seen, now=now, active_seconds=active_seconds, written=bool(written) and _identity(file.path) in written)
+    return SessionInfo(
+        id=file.session_id,
+        path=file.path,
+        cwd=seen.cwd,
+        title=title(seen),
+        first_prompt=seen.first_prompt,
+        custom_title=seen.custom_title,
+        tag=seen.tag,
+        status=state,
+        created=_moment(seen.first_timestamp),
+        modified=datetime.fromtimestamp(seen.mtime_ns / 1e9, UTC),
+        size=seen.size,
+        release=seen.release,
+        branch=seen.branch,
+        entrypoint=seen.entrypoint,
+        steps=seen.steps,
+        steps_exact=seen.steps_exact,
+        hidden=_why_hidden(seen, file, state),
+    )
+
+
+def _why_hidden(seen: Glance, file: SessionFile, state: Status) -> str | None:
+    """A key of `HIDDEN`, or None. First what is no session to clients either, then seed 000's rules in its order."""
+    if not seen.size:
+        return "empty"
+    if not file.named_by_uuid:
+        return "name"
+    if seen.warm_up:
+        return "warm-up"
+    if seen.all_sidechain:
+        return "sidechain"
+    if state is Status.RUNNING or seen.steps >= STEPS_WANTED:
+        return None
+    if seen.steps < _FEW_STEPS and state is Status.COMPLETED:
+        return "short"
+    return None if seen.has_assistant_message else "unanswered"
+
+
+def _of_project(files: list[SessionFile], homes: Sequence[Path], project: str) -> list[SessionFile]:
+    folders: set[Path] = set()
+    for home in homes:
+        try:
+            folders.update(find_project_folders(projects_folder(home), project))
+        except DiskError:
+            continue  # a finding already: the same folder was listed
+    return [file for file in files if file.path.parent in folders]
+
+
+def _began_in(info: SessionInfo, project: str) -> bool:
+    """False where the folder's name is shared (`a.b`, `a_b`) and the session is the other's."""
+    return info.cwd is None or info.cwd == project or project_folder_name(info.cwd) != project_folder_name(project)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _moment(timestamp: str | None) -> datetime | None:
+    if timestamp is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _unreadable(error: DiskError) -> Finding:
+    return Finding("unreadable", error.path, detail=str(error))

@@ -1,0 +1,152 @@
+"""What a user calls a session -> its file.
+
+In: a reference and the homes to look in. Out: one SessionFile, or an error that says what to do. A reference is, in this order:
+
+    last            the session that changed last, over all homes; empty files and sub-agents' files are passed over
+    a path          of a `.jsonl` file, or of the folder of the same name beside it
+    an id           the whole UUID
+    a prefix        of an id, at least four characters
+    a title         as `steno ls` shows it: exactly, else in any case, else a part of it
+
+Clients take an id by its exact text (rule 1); here the case of letters does not matter. Errors name ids, projects and dates,
+never a title: titles are transcript content.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from stenograph.disk import SessionFile, is_session_id
+from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError
+from stenograph.sessions.find import find_sessions
+from stenograph.sessions.glance import Glance, glance
+from stenograph.sessions.titles import title
+
+LAST = "last"
+SHORTEST_PREFIX = 4
+_MATCHES_NAMED = 5
+_LINES = ".jsonl"
+
+
+def resolve(reference: str, homes: Sequence[Path]) -> SessionFile:
+    """The session that `reference` means.
+
+    Raises SessionNotFoundError, AmbiguousSessionError, and UnreadableError for a path that can't be read.
+    """
+    if not reference:
+        raise SessionNotFoundError("a session has to be named: an id, a prefix, a title, a path, or `last`")
+    if reference == LAST:
+        return _last(homes)
+    if _looks_like_path(reference):
+        return session_at(Path(reference))
+    files = find_sessions(homes)
+    found = _by_id(reference, files) or _by_title(reference, files)
+    if not found:
+        raise SessionNotFoundError(
+            f"no session matches {reference!r}{_nearest(reference, files)}; `steno ls --all` lists them all",
+            reference=reference,
+        )
+    if len(found) > 1:
+        raise _ambiguous(reference, found)
+    return found[0]
+
+
+def session_at(path: Path) -> SessionFile:
+    """The session in a file that is named by its path, a session's own folder standing for the file beside it.
+
+    Raises SessionNotFoundError where nothing is there or no line of it is a record, UnreadableError.
+    """
+    name = str(path)
+    try:
+        if path.is_dir():
+            path = path.parent / (path.resolve().name + _LINES)
+            if not path.is_file():
+                raise SessionNotFoundError(f"{name} is a folder without a session file beside it", reference=name)
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise SessionNotFoundError(f"there is no file {name}", reference=name) from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else "not a name for a file"
+        raise UnreadableError(f"{name} can't be read: {reason}", path=path) from error
+    if status.st_size and not glance(path).records:
+        raise SessionNotFoundError(f"{path} is no session: none of its lines is a record", reference=name)
+    stem = path.name.removesuffix(_LINES)
+    return SessionFile(stem, path, status.st_size, status.st_mtime_ns, is_session_id(stem))
+
+
+def titles_of(files: Sequence[SessionFile]) -> list[tuple[SessionFile, str]]:
+    """The sessions that have a title, each with it; files that can't be read are left out."""
+    found: list[tuple[SessionFile, str]] = []
+    for file in files:
+        if (seen := _glance_or_none(file)) is not None and not seen.all_sidechain and (name := title(seen)):
+            found.append((file, name))
+    return found
+
+
+def _last(homes: Sequence[Path]) -> SessionFile:
+    for file in find_sessions(homes):
+        if file.size and file.named_by_uuid and (seen := _glance_or_none(file)) is not None and not seen.all_sidechain:
+            return file
+    raise SessionNotFoundError(f"no sessions in {', '.join(map(str, homes))}", reference=LAST)
+
+
+def _looks_like_path(reference: str) -> bool:
+    separators = (os.sep, os.altsep or os.sep)
+    return reference.endswith(_LINES) or reference in (".", "..") or any(separator in reference for separator in separators)
+
+
+def _by_id(reference: str, files: list[SessionFile]) -> list[SessionFile]:
+    wanted = reference.casefold()
+    exact = [file for file in files if file.session_id.casefold() == wanted]
+    if exact or len(wanted) < SHORTEST_PREFIX:
+        return exact
+    return [file for file in files if file.session_id.casefold().startswith(wanted)]
+
+
+def _by_title(reference: str, files: list[SessionFile]) -> list[SessionFile]:
+    titled = titles_of(files)
+    wanted = reference.casefold()
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda name: name == reference,
+        lambda name: name.casefold() == wanted,
+        lambda name: wanted in name.casefold(),
+    )
+    for test in tests:
+        if found := [file for file, name in titled if test(name)]:
+            return found
+    return []
+
+
+def _glance_or_none(file: SessionFile) -> Glance | None:
+    try:
+        return glance(file.path)
+    except DiskError:
+        return None
+
+
+def _ambiguous(reference: str, found: list[SessionFile]) -> AmbiguousSessionError:
+    named = [_name(file) for file in found[:_MATCHES_NAMED]]
+    more = f", and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    return AmbiguousSessionError(
+        f"{len(found)} sessions match {reference!r}: {', '.join(named)}{more}; give a longer prefix, the id or a path",
+        reference=reference,
+        matches=[str(file.path) for file in found],
+    )
+
+
+def _name(file: SessionFile) -> str:
+    day = datetime.fromtimestamp(file.mtime_ns / 1e9).astimezone().date()
+    return f"{file.session_id[:13]} ({file.path.parent.name}, {day})"
+
+
+def _nearest(reference: str, files: list[SessionFile]) -> str:
+    """Ids that differ little from a mistyped one."""
+    import difflib  # only on the way to an error
+
+    length = len(reference)
+    starts = {file.session_id[:length]: file.session_id for file in files if file.named_by_uuid}
+    near = difflib.get_close_matches(reference.casefold(), starts, n=3, cutoff=0.7) if length >= SHORTEST_PREFIX else []
+    return f" (near: {', '.join(starts[start][:13] for start in near)})" if near else ""

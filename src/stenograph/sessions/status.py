@@ -1,0 +1,90 @@
+"""Whether a session is running, and if not how it ended, as seed 000 means it.
+
+`running`      a live process holds the file open for writing, or the last line is torn, or the last turn is open in a file
+               that changed less than `active_seconds` ago
+`completed`    the model had the last word, or nothing was asked
+`interrupted`  the client's note of an interruption comes last, or a prompt, tool use or tool result that was never answered
+`failed`       an error of the API comes last
+
+A turn is open while the model owes an answer (`Ending.OPEN`). Clients do not hold their file open between two writes, so
+mostly it is the clock that tells: a turn left open for longer was left by a client that was stopped.
+Who writes to a file is known on Linux only (`/proc`); elsewhere that sign is missing.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Iterator
+
+from stenograph.sessions.glance import Ending, Glance
+
+ACTIVE_SECONDS = 120.0
+
+_PROC = "/proc"
+_ACCESS_MODE = 0o3
+
+
+class Status(enum.Enum):
+    RUNNING = "running"
+    COMPLETED = "completed"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+_ENDED = {
+    Ending.NOTHING: Status.COMPLETED,
+    Ending.ANSWERED: Status.COMPLETED,
+    Ending.OPEN: Status.INTERRUPTED,
+    Ending.INTERRUPTED: Status.INTERRUPTED,
+    Ending.FAILED: Status.FAILED,
+}
+
+
+def status(glance: Glance, *, now: float, written: bool = False, active_seconds: float = ACTIVE_SECONDS) -> Status:
+    """The status at the time `now` (seconds since 1970); `written`: a live process has the file open for writing."""
+    if written or glance.torn:
+        return Status.RUNNING
+    if glance.ending is Ending.OPEN:
+        recent = now - glance.mtime_ns / 1e9 < active_seconds
+        return Status.RUNNING if recent else Status.INTERRUPTED
+    return _ENDED[glance.ending]
+
+
+def files_being_written() -> set[tuple[int, int]]:
+    """Device and inode of each `.jsonl` file that another process holds open for writing; empty where nobody can tell.
+
+    One pass over the open files of all processes that we may look at.
+    """
+    return set(_open_for_writing()) if os.path.isdir(_PROC) else set()  # noqa: PTH112 - never raises
+
+
+def _open_for_writing() -> Iterator[tuple[int, int]]:
+    own = str(os.getpid())
+    for process in _names(_PROC):
+        if not process.isdecimal() or process == own:
+            continue
+        folder = f"{_PROC}/{process}/fd"
+        for descriptor in _names(folder):
+            try:
+                # Processes end and files close while we look.
+                if os.readlink(f"{folder}/{descriptor}").endswith(".jsonl") and _writes(process, descriptor):  # noqa: PTH115
+                    found = os.stat(f"{folder}/{descriptor}")  # noqa: PTH116
+                    yield found.st_dev, found.st_ino
+            except OSError:
+                continue
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - thousands of names, and no use for a Path each
+    except OSError:  # gone, or another user's
+        return []
+
+
+def _writes(process: str, descriptor: str) -> bool:
+    with open(f"{_PROC}/{process}/fdinfo/{descriptor}", "rb") as file:  # noqa: PTH123
+        for line in file:
+            if line.startswith(b"flags:"):
+                return int(line.split()[1], 8) & _ACCESS_MODE != os.O_RDONLY
+    return False

@@ -1,0 +1,154 @@
+"""Whatever a user gives: one clear line on stderr, exit code 2, no traceback, nothing of a transcript."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.running import SOURCE, assert_one_clear_line, run, run_unprivileged
+from tests.homes import session_id, turns, write_session
+
+ONE, TWO = session_id(0xAAAA0001), session_id(0xAAAA0002)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for identity in (ONE, TWO):
+        write_session(tmp_path, identity, turns(6))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("inventory", "no such session"),
+        ("inventory", "./no-such-file.jsonl"),
+        ("inventory", "aaaa"),
+        ("rename", "aaaa", "x"),
+        ("rename", ONE, " "),
+        ("rename", ONE),
+        ("tag", ONE),
+        ("tag", ONE, "x", "--clear"),
+        ("tag", "./missing.jsonl", "x"),
+        ("ls", "--limit", "-1"),
+        ("ls", "--nonsense"),
+        ("completion", "tcsh"),
+        ("ls", "--config", "no-such-config"),
+        ("ls", "--demo"),
+    ],
+)
+def test_wrong_use_is_one_clear_line(home: Path, arguments: tuple[str, ...]) -> None:
+    assert_one_clear_line(run(*arguments, "--home", home))
+
+
+def test_a_file_that_is_no_session_is_refused(home: Path) -> None:
+    for name in ("notes.txt", "notes.jsonl"):
+        (home / name).write_text("words\n")
+        assert_one_clear_line(run("inventory", home / name))
+        assert_one_clear_line(run("rename", home / name, "x"))
+        assert (home / name).read_text() == "words\n"
+
+
+@pytest.mark.parametrize("command", [(), ("ls",), ("inventory", "last"), ("rename", "last", "x")])
+def test_an_empty_and_a_missing_home_are_one_clear_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "empty").mkdir()
+    assert_one_clear_line(run(*command, "--home", tmp_path / "empty"))
+    assert_one_clear_line(run(*command, "--home", tmp_path / "missing"))
+
+
+def test_ls_without_any_home_is_one_clear_line() -> None:
+    assert_one_clear_line(run("ls"))
+
+
+def test_a_home_with_a_file_for_projects_is_no_crash(tmp_path: Path) -> None:
+    (tmp_path / "projects").write_text("")
+    done = run("ls", "--home", tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def open_home() -> Iterator[Path]:
+    """A home that any user may reach, unlike tmp_path, whose parents are closed to others."""
+    folder = Path(tempfile.mkdtemp(prefix="steno-test-"))
+    folder.chmod(0o755)
+    for identity in (ONE, TWO):
+        write_session(folder, identity, turns(6)).chmod(0o644)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
+def test_a_file_that_may_not_be_read_is_named_and_the_rest_is_listed(open_home: Path) -> None:
+    path = open_home / "projects" / "-home-user-work" / f"{ONE}.jsonl"
+    path.chmod(0o000)
+    listed = run_unprivileged("ls", "--home", open_home)
+    assert listed.returncode == 0, listed.stderr
+    assert listed.stdout.startswith("aaaa0002")
+    assert listed.stderr == f"steno: {path} can't be read: Permission denied\n"
+    refused = run_unprivileged("inventory", path)
+    assert_one_clear_line(refused)
+    assert "Permission denied" in refused.stderr
+    assert_one_clear_line(run_unprivileged("rename", path, "x"))
+    path.parent.chmod(0o000)
+    assert run_unprivileged("ls", "--home", open_home).returncode == 2
+    path.parent.chmod(0o755)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
+def test_a_session_that_may_not_be_written_is_not_renamed(open_home: Path) -> None:
+    path = open_home / "projects" / "-home-user-work" / f"{TWO}.jsonl"
+    path.chmod(0o444)
+    before = path.read_bytes()
+    done = run_unprivileged("rename", TWO, "x", "--home", open_home)
+    assert_one_clear_line(done)
+    assert f"{path} can't be written" in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_nothing_of_a_transcript_reaches_an_error(tmp_path: Path) -> None:
+    """A secret in every string: titles, prompts, tags, ids of lines. Only stdout of a list may show it."""
+    secret = "SENTINEL-7f3a"
+    records = [
+        {**record, "uuid": secret, "cwd": f"/{secret}", "gitBranch": secret, "version": secret, "timestamp": secret}
+        for record in turns(6, f"{secret} prompt")
+    ]
+    labels = [{"type": "custom-title", "customTitle": f"{secret} title"}, {"type": "tag", "tag": secret}]
+    for identity in (ONE, TWO):
+        write_session(
+            tmp_path, identity, [*records, *labels], tail=f'{{"type":"{secret}\n'.encode() + b'{"torn": "' + secret.encode()
+        )
+    for arguments in (
+        ("ls",),
+        ("inventory", "aaaa"),
+        ("inventory", "title"),
+        ("inventory", tmp_path),
+        ("rename", "aaaa", "x"),
+        ("rename", "title", "x"),
+        ("tag", "prompt", "x"),
+        ("doctor",),
+        ("ls", "--project", "/nowhere"),
+    ):
+        done = run(*arguments, "--home", tmp_path, environment={"STENO_DEBUG": "1"})
+        assert secret not in done.stderr, arguments
+
+
+def test_an_unexpected_error_is_one_line_and_keeps_its_traceback_for_those_who_ask(home: Path) -> None:
+    broken = home / "broken"
+    broken.mkdir()
+    (broken / "sitecustomize.py").write_text(
+        "import stenograph.sessions.find as find\n"
+        "def fail(*a, **k): raise RuntimeError('what a transcript says')\n"
+        "find.list_projects = fail\n"
+    )
+    path = f"{broken}{os.pathsep}{SOURCE}"
+    done = run("ls", "--home", home, environment={"PYTHONPATH": path})
+    assert_one_clear_line(done)
+    assert "RuntimeError" in done.stderr
+    assert "transcript" not in done.stderr
+    assert "Traceback" in run("ls", "--home", home, environment={"PYTHONPATH": path, "STENO_DEBUG": "1"}).stderr

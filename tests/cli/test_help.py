@@ -1,0 +1,46 @@
+"""Census of the commands: each one documented, with an example, and loaded only when it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+from tests.cli.running import SOURCE, run
+
+from stenograph.cli._group import COMMANDS, steno
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_documented_with_an_example_and_speaks_json(name: str) -> None:
+    command = steno.get_command(click.Context(steno), name)
+    assert command is not None
+    assert command.get_short_help_str(200) == COMMANDS[name][1]
+    help_text = command.get_help(click.Context(command, info_name=name))
+    assert COMMANDS[name][1] in " ".join(help_text.split())
+    assert f"Example:\n    steno {name}" in help_text
+    assert "--json" in help_text
+
+
+def test_the_commands_page_is_up_to_date() -> None:
+    script = SOURCE.parent / "scripts" / "generate_docs.py"
+    subprocess.run([sys.executable, str(script), "--check"], check=True, env={"PYTHONPATH": str(SOURCE)})
+
+
+def test_help_and_version_load_no_command_and_no_record() -> None:
+    program = (
+        "import sys\nfrom stenograph.cli import _run\n"
+        "sys.argv = ['steno', sys.argv[1]]\n_run()\n"
+        "print([name for name in sys.modules if name.startswith(('stenograph.records', 'stenograph.sessions'))"
+        " or name in ('json', 'tomllib', 'stenograph.cli.ls')])"
+    )
+    for option in ("--help", "--version"):
+        done = subprocess.run([sys.executable, "-c", program, option], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_lists_every_command() -> None:
+    text = run("--help").stdout
+    for name in COMMANDS:
+        assert f"\n  {name} " in text

@@ -1,0 +1,28 @@
+"""Where the tests find sessions: the repository's own fixtures and, where it is at hand, a corpus of public ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FIXTURES = ROOT / "tests" / "fixtures"
+# Public sessions under various licences are not part of the repository. STENO_CORPUS says where they are.
+CORPUS = Path(os.environ.get("STENO_CORPUS") or ROOT.parent / "shared" / "corpus")
+
+
+def session_files() -> list[object]:
+    """Every session file of the fixtures and of the corpus, as parameters with readable names."""
+    own = [pytest.param(path, id=f"fixtures/{path.relative_to(FIXTURES)}") for path in sorted(FIXTURES.rglob("*.jsonl"))]
+    public = [pytest.param(path, id=f"corpus/{path.relative_to(CORPUS)}") for path in sorted(CORPUS.rglob("*.jsonl"))]
+    missing = pytest.param(None, id="corpus", marks=pytest.mark.skip(reason=f"no corpus of public sessions in {CORPUS.name}/"))
+    return [*own, *(public or [missing])]
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """The lines of a file by the simplest means there is: what stands between newlines."""
+    data = path.read_bytes()
+    return iter(data.split(b"\n")[:-1] if data.endswith(b"\n") else data.split(b"\n"))

@@ -1,0 +1,71 @@
+"""Homes for tests: sessions written line by line, and the recorded ones in a home of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tests.corpora import FIXTURES
+
+PROJECT = "-home-user-work"
+CWD = "/home/user/work"
+#: Long past, so that nothing made here counts as running unless a test says so.
+LONG_AGO = 1_700_000_000.0
+
+
+def session_id(number: int) -> str:
+    return f"{number:08x}-0000-4000-8000-000000000000"
+
+
+def user(content: Any, **members: Any) -> dict[str, Any]:
+    return {"type": "user", "isSidechain": False, "cwd": CWD, "message": {"role": "user", "content": content}, **members}
+
+
+def assistant(*blocks: Any, **members: Any) -> dict[str, Any]:
+    message = {"id": "msg_1", "role": "assistant", "model": "claude-x", "content": list(blocks)}
+    return {"type": "assistant", "isSidechain": False, "cwd": CWD, "message": message, **members}
+
+
+def text(words: str) -> dict[str, str]:
+    return {"type": "text", "text": words}
+
+
+def tool_use(identity: str = "toolu_1") -> dict[str, Any]:
+    return {"type": "tool_use", "id": identity, "name": "Bash", "input": {}}
+
+
+def tool_result(identity: str = "toolu_1") -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": identity, "content": "done"}
+
+
+def turns(number: int, prompt: str = "Do it") -> list[dict[str, Any]]:
+    """So many prompts with their answers: two steps each."""
+    return [record for _ in range(number) for record in (user(prompt), assistant(text("Done.")))]
+
+
+def write_session(
+    home: Path,
+    identity: str,
+    records: list[dict[str, Any]],
+    *,
+    project: str = PROJECT,
+    modified: float = LONG_AGO,
+    tail: bytes = b"",
+) -> Path:
+    """A session file with these records and, after them, these bytes."""
+    path = home / "projects" / project / f"{identity}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records) + tail)
+    os.utime(path, (modified, modified))
+    return path
+
+
+def recorded_home(folder: Path) -> Path:
+    """A home with every recorded session, copied with its times."""
+    for project in sorted((FIXTURES / "recorded").glob("*/*/*")):
+        if project.is_dir():
+            shutil.copytree(project, folder / "projects" / f"{project.name}-{project.parent.name}")
+    return folder

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.homes import LONG_AGO, assistant, session_id, text, tool_use, turns, user, write_session
+
+from stenograph.sessions import HIDDEN, find_sessions, list_sessions
+
+
+@pytest.mark.parametrize(
+    ("records", "reason"),
+    [
+        # Seed 000, "GUI Level": always ten steps; never under five and completed; never under ten without an answer.
+        (turns(5), None),
+        ([user("go"), *[assistant(tool_use())] * 9], None),
+        (turns(2), "short"),
+        ([*turns(2), user("more")], None),
+        ([user("hi"), assistant(text("API Error"), isApiErrorMessage=True)], None),
+        ([user("go"), *[assistant(tool_use())] * 8], "unanswered"),
+        ([user("hi")], "unanswered"),
+        ([], "empty"),
+        ([user("Warmup"), assistant(text("ok"))], "warm-up"),
+        ([user("Warmup", isSidechain=True)], "warm-up"),
+        ([user("sub", isSidechain=True), *[assistant(text("a"), isSidechain=True)] * 12], "sidechain"),
+    ],
+)
+def test_what_is_hidden_is_what_seed_000_hides(tmp_path: Path, records: list[dict[str, Any]], reason: str | None) -> None:
+    write_session(tmp_path, session_id(1), records)
+    listing = list_sessions([tmp_path])
+    assert listing.hidden == ({reason: 1} if reason else {})
+    assert len(listing.sessions) == (0 if reason else 1)
+    (info,) = list_sessions([tmp_path], everything=True).sessions
+    assert info.hidden == reason
+
+
+def test_a_running_session_is_shown_however_short(tmp_path: Path) -> None:
+    write_session(tmp_path, session_id(1), [user("hi")])
+    assert len(list_sessions([tmp_path], now=LONG_AGO + 5).sessions) == 1
+
+
+def test_files_without_a_uuid_are_hidden_and_agents_are_never_sessions(tmp_path: Path) -> None:
+    write_session(tmp_path, "short", turns(6))
+    write_session(tmp_path, "agent-1a2b3c4", turns(6))
+    write_session(tmp_path, session_id(1), turns(6))
+    listing = list_sessions([tmp_path])
+    assert [info.id for info in listing.sessions] == [session_id(1)]
+    assert listing.hidden == {"name": 1}
+    assert {info.id for info in list_sessions([tmp_path], everything=True).sessions} == {session_id(1), "short"}
+
+
+def test_every_reason_has_words() -> None:
+    assert set(HIDDEN) == {"empty", "name", "warm-up", "sidechain", "short", "unanswered"}
+
+
+def test_sessions_come_newest_first_by_the_last_change(tmp_path: Path) -> None:
+    for number, modified in ((1, LONG_AGO), (2, LONG_AGO + 20), (3, LONG_AGO + 10)):
+        write_session(tmp_path, session_id(number), turns(6), modified=modified, project=f"-p{number}")
+    expected = [session_id(2), session_id(3), session_id(1)]
+    assert [info.id for info in list_sessions([tmp_path]).sessions] == expected
+    assert [file.session_id for file in find_sessions([tmp_path])] == expected
+
+
+def test_a_project_takes_only_its_own_sessions_from_a_shared_folder(tmp_path: Path) -> None:
+    """`/a.b` and `/a_b` share the folder `-a-b` (rule 2)."""
+    write_session(tmp_path, session_id(1), [record | {"cwd": "/a.b"} for record in turns(6)], project="-a-b")
+    write_session(tmp_path, session_id(2), [record | {"cwd": "/a_b"} for record in turns(6)], project="-a-b")
+    write_session(tmp_path, session_id(3), turns(6))
+    assert [info.id for info in list_sessions([tmp_path], project="/a.b").sessions] == [session_id(1)]
+
+
+def test_a_file_that_can_not_be_read_is_a_finding_and_the_rest_is_listed(tmp_path: Path) -> None:
+    write_session(tmp_path, session_id(1), turns(6))
+    folder = tmp_path / "projects" / "-loop"
+    folder.mkdir()
+    (folder / f"{session_id(2)}.jsonl").symlink_to(folder / f"{session_id(2)}.jsonl")
+    listing = list_sessions([tmp_path])
+    assert [info.id for info in listing.sessions] == [session_id(1)]
+    assert len(listing.findings) == 1
+
+
+def test_a_home_whose_projects_is_a_file_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "projects").write_text("")
+    listing = list_sessions([tmp_path])
+    assert listing.sessions == []
+    assert [finding.code for finding in listing.findings] == ["unreadable"]
+
+
+def test_names_of_any_bytes_are_listed(tmp_path: Path) -> None:
+    write_session(tmp_path, session_id(1), turns(6), project=os.fsdecode(b"-caf\xe9"))
+    assert len(list_sessions([tmp_path]).sessions) == 1
+
+
+def test_dates_that_can_not_be_read_are_absent_not_an_error(tmp_path: Path) -> None:
+    write_session(tmp_path, session_id(1), [record | {"timestamp": "yesterday"} for record in turns(6)])
+    assert list_sessions([tmp_path]).sessions[0].created is None

@@ -1,0 +1,131 @@
+"""Who writes files: an examination of the source, for what imports can't show."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "stenograph"
+
+#: Modules that may write, with the reason. Folders end with a slash.
+MAY_WRITE = {
+    "disk/writer.py": "the one writer of session files",
+    "testing/": "installs clients and keeps scratch folders; never used by the library",
+}
+
+_WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
+_OS_FUNCTIONS = {
+    "replace", "rename", "renames", "remove", "unlink", "rmdir", "removedirs", "truncate", "ftruncate", "link", "symlink",
+    "write", "pwrite", "writev",
+}  # fmt: skip
+_SHUTIL_FUNCTIONS = {"copy", "copy2", "copyfile", "copyfileobj", "copytree", "move", "rmtree"}
+_PATH_METHODS = {"write_text", "write_bytes", "touch", "unlink", "rename", "rmdir", "symlink_to", "hardlink_to"}
+
+
+def writes(source: str) -> list[tuple[int, str]]:
+    """The line and the name of everything in some source that may write to the file system."""
+    return sorted(found for node in ast.walk(ast.parse(source)) for found in _writes_of(node))
+
+
+def _writes_of(node: ast.AST) -> Iterator[tuple[int, str]]:
+    match node:
+        case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in _OS_FUNCTIONS | _WRITING_FLAGS:
+            yield node.lineno, f"os.{name}"
+        case ast.Attribute(value=ast.Name(id="shutil"), attr=name) if name in _SHUTIL_FUNCTIONS:
+            yield node.lineno, f"shutil.{name}"
+        case ast.ImportFrom(module="os" | "shutil", names=imported):
+            known = _OS_FUNCTIONS | _WRITING_FLAGS | _SHUTIL_FUNCTIONS | {"*"}
+            yield from ((node.lineno, alias.name) for alias in imported if alias.name in known)
+        case ast.Call(func=ast.Attribute(attr=name)) if name in _PATH_METHODS:
+            yield node.lineno, name
+        # Path.replace takes one argument, str.replace two, and those of dates only named ones.
+        case ast.Call(func=ast.Attribute(attr="replace"), args=[_], keywords=[]):
+            yield node.lineno, "replace"
+        case ast.Call(func=ast.Name(id="open" | "FileIO")) if not _reads(node, 1):
+            yield node.lineno, "open"
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="io" | "os" as module), attr="open" | "FileIO" | "fdopen")):
+            # The flags of os.open are looked for by themselves, above.
+            if not (module == "os" and node.func.attr == "open") and not _reads(node, 1):  # type: ignore[attr-defined]
+                yield node.lineno, "open"
+        case ast.Call(func=ast.Attribute(attr="open")) if not _reads(node, 0):
+            yield node.lineno, "open"
+
+
+def _reads(call: ast.Call, position: int) -> bool:
+    """Whether the mode of an open is there to be seen and only reads."""
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "mode"] + call.args[position : position + 1]
+    if not given:
+        return not any(keyword.arg is None for keyword in call.keywords)
+    return isinstance(given[0], ast.Constant) and isinstance(given[0].value, str) and not set(given[0].value) & set("wax+")
+
+
+def test_only_the_writer_writes() -> None:
+    found = {
+        f"{module}:{line}": what
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(tuple(MAY_WRITE))
+        for line, what in writes(path.read_text(encoding="utf-8"))
+    }
+    assert found == {}, "write through stenograph.disk.writer, or say in MAY_WRITE why not"
+
+
+def test_every_exception_is_needed() -> None:
+    for allowed in MAY_WRITE:
+        paths = (PACKAGE / allowed).rglob("*.py") if allowed.endswith("/") else [PACKAGE / allowed]
+        assert any(writes(path.read_text(encoding="utf-8")) for path in paths), allowed
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open('x', 'w')",
+        "open('x', mode='ab')",
+        "open('x', 'r+')",
+        "open('x', mode)",
+        "open('x', **options)",
+        "path.open('x')",
+        "path.open(mode='w')",
+        "io.open('x', 'w')",
+        "io.FileIO(3, 'wb')",
+        "os.fdopen(3, 'w')",
+        "path.write_text('')",
+        "path.write_bytes(b'')",
+        "path.touch()",
+        "path.unlink()",
+        "path.rename(other)",
+        "path.replace(other)",
+        "os.open('x', os.O_RDONLY | os.O_CREAT)",
+        "flags = os.O_RDWR",
+        "os.replace(a, b)",
+        "os.write(3, b'')",
+        "from os import O_WRONLY",
+        "from shutil import move",
+        "shutil.rmtree('x')",
+    ],
+)
+def test_the_census_sees_a_write(source: str) -> None:
+    assert writes(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open('x')",
+        "open('x', 'rb')",
+        "path.open()",
+        "path.open('r', encoding='utf-8')",
+        "io.FileIO(3, 'rb')",
+        "os.open('x', os.O_RDONLY)",
+        "os.open('x', flags)",
+        "'a'.replace('a', 'b')",
+        "date.replace(tzinfo=None)",
+        "some_list.remove(1)",
+        "shutil.which('npm')",
+        "stream.write('x')",
+    ],
+)
+def test_the_census_lets_reading_pass(source: str) -> None:
+    assert not writes(source)
