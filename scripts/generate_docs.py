@@ -1,4 +1,4 @@
-"""Write the generated pages: docs/commands.md from the commands' own help, docs/data-flow.md from the layers and their docstrings.
+"""Write the generated pages: docs/commands.md from the commands' own help, docs/data-flow.md from the layers' docstrings.
 
 With --check, say whether they are up to date.
 
