@@ -48,6 +48,6 @@ def measure() -> Iterator[Figure]:
         "typed decode, content, result and usage touched / orjson.loads",
         took["decode and touch"] / took["orjson.loads"],
         "x",
-        3.0,
+        2.5,
         "at most",
     )

@@ -26,7 +26,17 @@ _HEADER = """# Commands
 
 Generated from `steno --help` by `scripts/generate_docs.py`; do not edit.
 
-Exit codes: 0 done; 1 findings under `--strict`, or nothing matched; 2 wrong use or failure, with one line on stderr.
+Exit codes, the same for every command:
+
+- 0: done, also where there was nothing to do. A file that was not named and can't be read is told on stderr and changes nothing.
+- 1: nothing matched (`ls` whose list is empty because of `--project` or because everything is hidden, `files` of a session that
+  touched none), or findings or differences under `--strict`.
+- 2: wrong use or failure, with one line on stderr: an unknown or ambiguous session, a home that is missing or holds no session, a
+  named file that can't be read or written, a config file that can't be understood, output that can't be written.
+- 130: stopped by Ctrl-C.
+
+Only `steno` without a command ends with 0 where the usual homes hold no session: it says where it looked. Options that every
+command has, and what the config file sets: [config.md](config.md).
 """
 
 

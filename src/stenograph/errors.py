@@ -9,9 +9,9 @@
     │   ├── UnreadableError            a file or folder can't be read
     │   ├── UnwritableError            a file or folder can't be written
     │   └── BusyError                  somebody else holds the lock on a file
-    └── RecordError                    a line, in strict mode only
-        ├── DamagedLineError           the line holds no JSON object
-        ├── UnknownKindError           a kind of record that is not described here
+    └── RecordError                    a line that can't be taken as it is
+        ├── DamagedLineError           the line holds no JSON object; in strict mode
+        ├── UnknownKindError           a kind of record that is not described here; in strict mode
         └── FieldError                 a field is needed and missing, or can't be changed as asked
 
 Errors carry where they happened, never what a transcript says. Their text is one line and tells what to do next.
@@ -73,7 +73,7 @@ class BusyError(DiskError):
 
 
 class RecordError(StenographError):
-    """A line that strict mode refuses."""
+    """A line that can't be taken as it is."""
 
     def __init__(self, message: str, *, field: str = "") -> None:
         super().__init__(message)

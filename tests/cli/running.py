@@ -13,7 +13,7 @@ SOURCE = Path(__file__).resolve().parent.parent.parent / "src"
 
 # Everything is imported first: the other user may not be able to read the interpreter's own files.
 _AS_NOBODY = """
-import difflib, importlib, json, os, sys
+import difflib, importlib, json, os, platform, shutil, sys, tomllib
 from stenograph.cli import main
 from stenograph.cli._group import COMMANDS
 for place, _ in COMMANDS.values():
@@ -33,9 +33,10 @@ def run(*arguments: str | Path, environment: Mapping[str, str] | None = None) ->
     return _run(["-m", "stenograph"], arguments, environment)
 
 
-def run_unprivileged(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def run_unprivileged(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """The same where permissions count: root, whom none stops, becomes nobody."""
-    return _run(["-c", _AS_NOBODY], arguments, {"HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent"})
+    world = {"HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent", **(environment or {})}
+    return _run(["-c", _AS_NOBODY], arguments, world)
 
 
 def _run(
@@ -51,6 +52,30 @@ def _run(
         check=False,
         timeout=60,
     )
+
+
+def run_in_terminal(*arguments: str | Path, columns: int = 80, environment: Mapping[str, str] | None = None) -> str:
+    """What a terminal of so many columns shows of `steno`, stderr too."""
+    import pty
+
+    outside, inside = pty.openpty()
+    world = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "PYTHONPATH": str(SOURCE), **(environment or {})}
+    with subprocess.Popen(
+        [sys.executable, "-m", "stenograph", *map(str, arguments)], stdin=inside, stdout=inside, stderr=inside, env=world
+    ) as child:
+        os.close(inside)
+        shown = b""
+        while True:
+            try:
+                part = os.read(outside, 65536)
+            except OSError:  # what Linux says when the last writer is gone
+                break
+            if not part:
+                break
+            shown += part
+        child.wait()
+    os.close(outside)
+    return shown.decode().replace("\r\n", "\n")
 
 
 def assert_one_clear_line(done: subprocess.CompletedProcess[str], code: int = 2) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +42,18 @@ def home(tmp_path: Path) -> Path:
         ("completion", "tcsh"),
         ("ls", "--config", "no-such-config"),
         ("ls", "--demo"),
+        ("inventory", ""),
+        ("rename", "", "x"),
+        ("rename", ONE, ""),
+        ("rename", ONE, "\u200b"),
+        ("rename", ONE, b"caf\xe9".decode(errors="surrogateescape")),
+        ("tag", ONE, ""),
+        ("ls", "--project", ""),
+        ("ls", "--config", ""),
+        ("ls", "--home", ""),
+        ("completion", ""),
+        ("inventory", "~nobody-of-that-name/x"),
+        ("",),
     ],
 )
 def test_wrong_use_is_one_clear_line(home: Path, arguments: tuple[str, ...]) -> None:
@@ -59,6 +73,38 @@ def test_an_empty_and_a_missing_home_are_one_clear_line(tmp_path: Path, command:
     (tmp_path / "empty").mkdir()
     assert_one_clear_line(run(*command, "--home", tmp_path / "empty"))
     assert_one_clear_line(run(*command, "--home", tmp_path / "missing"))
+
+
+@pytest.mark.parametrize("command", [(), ("ls",), ("inventory", "last"), ("rename", "last", "x")])
+def test_a_home_that_is_missing_is_named_also_beside_others(home: Path, command: tuple[str, ...]) -> None:
+    orders: list[tuple[str | Path, ...]] = [
+        (*command, "--home", home, "--home", home / "missing"),
+        ("--home", home / "missing", *command, "--home", home),
+    ]
+    for arguments in orders:
+        done = run(*arguments)
+        assert_one_clear_line(done)
+        assert f"there is no folder {home / 'missing'}" in done.stderr
+
+
+def test_what_is_no_home_is_said_to_be_none(home: Path) -> None:
+    project = home / "projects" / "-home-user-work"
+    done = run("ls", "--home", project)
+    assert_one_clear_line(done)
+    assert f"{project} is a project folder; name the home that it is in: {home}" in done.stderr
+    done = run("ls", "--home", project / f"{ONE}.jsonl")
+    assert_one_clear_line(done)
+    assert "is not a folder" in done.stderr
+
+
+def test_a_session_that_is_being_written_is_not_renamed(tmp_path: Path) -> None:
+    path = write_session(tmp_path, ONE, turns(6), tail=b'{"type":"us', modified=time.time())
+    before = path.read_bytes()
+    for arguments in (("rename", ONE, "x"), ("tag", ONE, "x")):
+        done = run(*arguments, "--home", tmp_path)
+        assert_one_clear_line(done)
+        assert "is being written" in done.stderr
+    assert path.read_bytes() == before
 
 
 def test_ls_without_any_home_is_one_clear_line() -> None:
@@ -152,3 +198,96 @@ def test_an_unexpected_error_is_one_line_and_keeps_its_traceback_for_those_who_a
     assert "RuntimeError" in done.stderr
     assert "transcript" not in done.stderr
     assert "Traceback" in run("ls", "--home", home, environment={"PYTHONPATH": path, "STENO_DEBUG": "1"}).stderr
+
+
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ls", "--home", LONG),
+        ("ls", "--home", f"{LONG}/projects"),
+        ("ls", "--home", "~nosuch"),
+        ("ls", "--config", LONG),
+        ("inventory", f"./{LONG}"),
+        ("inventory", f"~nosuch/{ONE}.jsonl"),
+        ("rename", f"{LONG}/{ONE}.jsonl", "x"),
+        ("rename", "~nosuch/", "x"),
+    ],
+)
+def test_paths_that_no_system_takes_are_one_clear_line(arguments: tuple[str, ...]) -> None:
+    assert_one_clear_line(run(*arguments))
+
+
+@pytest.mark.parametrize("variable", ["CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "HOME"])
+def test_variables_that_no_system_takes_are_no_crash(variable: str) -> None:
+    for value in (f"/{LONG}", f"/{LONG}/projects", "~nosuch"):
+        for command in ("ls", "doctor"):
+            done = run(command, environment={variable: value})
+            assert "unexpected" not in done.stderr, (command, value)
+            assert done.returncode in (0, 2)
+            assert done.stderr.count("\n") <= 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
+def test_closed_folders_are_one_clear_line(open_home: Path) -> None:
+    closed = open_home / "closed"
+    (closed / "projects").mkdir(parents=True)
+    write_session(closed / "home", ONE, turns(6))
+    closed.chmod(0o000)
+    try:
+        for arguments in (
+            ("ls", "--home", closed),
+            ("ls", "--home", closed / "projects"),
+            ("ls", "--home", closed / "home"),
+            ("--home", closed / "home"),
+            ("inventory", closed / "home"),
+            ("inventory", closed),
+            ("rename", closed / "home" / "x.jsonl", "x"),
+            ("ls", "--config", closed / "c.toml"),
+        ):
+            assert_one_clear_line(run_unprivileged(*arguments))
+        for variable in ("CLAUDE_CONFIG_DIR", "HOME"):
+            for value in (closed, closed / "home", closed / "projects"):
+                for command in ("ls", "doctor", "--json"):
+                    done = run_unprivileged(command, environment={variable: str(value)})
+                    assert "unexpected" not in done.stderr, (variable, value, command, done.stderr)
+                    assert done.returncode in (0, 2)
+                    assert done.stderr.count("\n") <= 1
+    finally:
+        closed.chmod(0o755)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use can't be removed there")
+@pytest.mark.parametrize(
+    "command", ["ls --home x", "ls --project x --home HOME", "inventory .", "rename ./x.jsonl y", "ls --config x"]
+)
+def test_a_working_folder_that_is_gone_is_one_clear_line(home: Path, command: str) -> None:
+    program = (
+        f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m stenograph {command.replace('HOME', str(home))}"
+    )
+    world = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(["/bin/sh", "-c", program], capture_output=True, text=True, check=False, env=world)
+    assert_one_clear_line(done)
+    assert "can't write the output" not in done.stderr
+
+
+def test_without_a_users_folder_a_home_has_to_be_named(home: Path) -> None:
+    """No HOME, and a user that the system does not know."""
+    program = (
+        "import os, sys\nfor name in ('HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME'):\n"
+        "    os.environ.pop(name, None)\n"
+        "import pwd\ndef unknown(uid): raise KeyError(uid)\npwd.getpwuid = unknown\n"
+        "from stenograph.cli import main\nsys.argv[0] = 'steno'\nmain()"
+    )
+
+    def steno(*arguments: str) -> subprocess.CompletedProcess[str]:
+        world = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        return subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False, env=world)
+
+    refused = steno("ls")
+    assert_one_clear_line(refused)
+    assert "--home" in refused.stderr
+    assert steno("ls", "--home", str(home)).returncode == 0
+    assert steno("doctor", "--home", str(home)).returncode == 0

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import json
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from tests.cli.running import assert_one_clear_line, run
+from tests.cli.running import SOURCE, assert_one_clear_line, run, run_unprivileged
 from tests.homes import session_id, turns, write_session
+
+from stenograph.cli._settings import Config, ListSettings
+from stenograph.sessions import ACTIVE_SECONDS
 
 
 @pytest.fixture
@@ -62,6 +68,15 @@ def test_a_config_file_can_be_named(homes: list[Path], tmp_path: Path) -> None:
         ("homes = 3", "homes"),
         ("color = 'pink'", "color"),
         ("homes = [", "TOML"),
+        ("homes = ['']", "homes"),
+        ("active_seconds = -1", "active_seconds"),
+        ("active_seconds = nan", "active_seconds"),
+        ("active_seconds = inf", "active_seconds"),
+        ("[ls]\nlimit = -1", "ls.limit"),
+        (f"active_seconds = {'7' * 5000}", "TOML"),
+        (f"active_seconds = {'7' * 400}", "active_seconds"),
+        (f"homes = {'[' * 3000}{']' * 3000}", "nested"),
+        ('homes = ["a\\u0000b"]', "homes"),
     ],
 )
 def test_a_config_file_that_can_not_be_understood_is_one_line_with_key_and_file(text: str, named: str) -> None:
@@ -70,3 +85,74 @@ def test_a_config_file_that_can_not_be_understood_is_one_line_with_key_and_file(
     assert_one_clear_line(done)
     assert named in done.stderr
     assert str(path) in done.stderr
+
+
+def test_doctor_tells_a_broken_config_file_as_a_problem_and_goes_on() -> None:
+    path = write_config("homes = 3")
+    found = json.loads(run("doctor", "--json").stdout)
+    (problem,) = found["problems"]
+    assert problem["code"] == "config"
+    assert str(path) in problem["what"]
+    assert found["facts"]["homes"]
+    assert run("doctor", "--strict").returncode == 1
+    missing = json.loads(run("doctor", "--json", "--config", "missing.toml").stdout)
+    assert [problem["code"] for problem in missing["problems"]] == ["config"]
+
+
+def test_a_configured_home_that_is_missing_is_a_problem_to_doctor_only(homes: list[Path], tmp_path: Path) -> None:
+    write_config(f"homes = [{str(homes[0])!r}, {str(tmp_path / 'gone')!r}]")
+    assert listed() == ["00000001"]
+    (problem,) = json.loads(run("doctor", "--json").stdout)["problems"]
+    assert problem["code"] == "no-home"
+    assert str(tmp_path / "gone") in problem["what"]
+    assert json.loads(run("doctor", "--json", "--home", homes[0]).stdout)["problems"] == []
+
+
+def test_a_named_home_that_is_missing_is_a_problem_to_doctor(tmp_path: Path) -> None:
+    (problem,) = json.loads(run("doctor", "--json", "--home", tmp_path / "gone").stdout)["problems"]
+    assert (problem["code"], problem["what"]) == ("no-home", f"there is no folder {tmp_path / 'gone'}")
+
+
+def test_every_key_of_the_config_file_is_documented() -> None:
+    page = (SOURCE.parent / "docs" / "config.md").read_text()
+    for key in (*Config.__struct_fields__, *(f"ls.{name}" for name in ListSettings.__struct_fields__)):
+        if key != "ls":
+            assert f"\n| `{key}` |" in page
+
+
+def test_a_usual_config_file_that_can_not_be_read_is_passed_over_and_told_by_doctor(homes: list[Path]) -> None:
+    """A folder in its place stands for whatever can't be read; permissions stop nobody who is root."""
+    path = write_config("")
+    path.unlink()
+    path.mkdir()
+    assert listed("--home", homes[0]) == ["00000001"]
+    assert run("ls", "--home", homes[0]).stderr == ""
+    (problem,) = json.loads(run("doctor", "--json", "--home", homes[0]).stdout)["problems"]
+    assert (problem["code"], str(path) in problem["what"], "defaults" in problem["mend"]) == ("config", True, True)
+    assert_one_clear_line(run("ls", "--config", path, "--home", homes[0]))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
+@pytest.mark.parametrize("closed", ["stenograph/config.toml", "stenograph", "."])
+def test_a_closed_config_file_stops_nobody_but_who_named_it(closed: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        write_session(folder / "home", session_id(1), turns(6)).chmod(0o644)
+        config = folder / "config" / "stenograph" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text("homes = 3")
+        place = folder / "config" / closed
+        place.chmod(0o000)
+        world = {"XDG_CONFIG_HOME": str(folder / "config")}
+        done = run_unprivileged("ls", "--home", folder / "home", environment=world)
+        assert (done.returncode, done.stderr, done.stdout[:8]) == (0, "", "00000001")
+        told = json.loads(run_unprivileged("doctor", "--json", "--home", folder / "home", environment=world).stdout)
+        assert [problem["code"] for problem in told["problems"]] == ["config"]
+        assert_one_clear_line(run_unprivileged("ls", "--config", config, "--home", folder / "home", environment=world))
+        place.chmod(0o755)
+
+
+def test_each_default_stands_in_one_place() -> None:
+    assert Config().active_seconds == ACTIVE_SECONDS
+    assert f"[default: {ListSettings().limit}]" in run("ls", "--help").stdout

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import json
+import time
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from stenograph.cli._text import age, cut, cut_start, plain, size, table, width
+from stenograph.cli._text import age, cut, cut_start, echo_json, iso, local_time, plain, size, table, width
 
 
 @pytest.mark.parametrize(
@@ -53,3 +55,41 @@ def test_ages_are_for_people() -> None:
 
 def test_columns_line_up_also_with_wide_characters() -> None:
     assert table([["日本", "1"], ["a", "22"]], frozenset({1})) == ["日本   1", "a     22"]
+
+
+def test_one_long_cell_does_not_widen_every_row() -> None:
+    lines = table([["x" * 5000, "a"], ["y", "b"], ["z" * 200, "c"]])
+    assert lines == ["x" * 5000 + "  a", "y" + " " * 199 + "  b", "z" * 200 + "  c"]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Pacific/Niue"])
+def test_the_first_and_the_last_day_are_told_in_any_zone(monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        now = datetime(2026, 1, 10, tzinfo=UTC)
+        for moment, year in ((datetime.min.replace(tzinfo=UTC), "0001-01-01"), (datetime.max.replace(tzinfo=UTC), "9999-12-31")):
+            assert local_time(moment).startswith(year)
+            assert age(moment, now) == year
+        beyond = datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))
+        assert iso(beyond) == "0001-01-01T00:00:00+14:00"
+        assert local_time(beyond)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[2J", "\x7f", "\x9b31m", "\u202e", "\u2028", "\u200b", "\U000e0001", "\udce9", "a\nb", "\ufeff"]
+)
+def test_json_can_not_move_a_cursor_and_loses_nothing(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    value = {text: [f"日本 é {text}"]}
+    echo_json(value)
+    shown = capsys.readouterr().out
+    assert json.loads(shown) == value
+    assert shown.replace("\n", "").isprintable()
+
+
+def test_json_keeps_what_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    echo_json({"title": "日本 é \u202e"})
+    assert '"日本 é \\u202e"' in capsys.readouterr().out

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -256,3 +257,20 @@ def test_files_and_ids_are_told_by_their_form() -> None:
     assert is_session_id(TWO.upper())
     assert not is_session_id(ONE + "\n")
     assert not is_session_id("short")
+
+
+def test_folders_nested_deeper_than_python_recurses_are_walked(tmp_path: Path) -> None:
+    deepest = tmp_path / "subagents"
+    deepest.mkdir()
+    here = os.open(deepest, os.O_RDONLY)
+    for _ in range(1500):  # by descriptor: the path grows longer than a path may be
+        os.mkdir("a", dir_fd=here)
+        below = os.open("a", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    try:
+        assert not list_project(tmp_path).sessions
+        assert not find_family(tmp_path, "0a5c1e00-0000-4000-8000-000000000001").agents
+    finally:  # Python's own removal of folders recurses
+        subprocess.run(["rm", "-rf", str(deepest)], check=True)

@@ -72,3 +72,18 @@ def test_the_projects_folder_may_be_given_as_the_home(tmp_path: Path) -> None:
 def test_a_home_that_happens_to_be_called_projects_is_a_home(tmp_path: Path) -> None:
     (tmp_path / "projects" / "projects").mkdir(parents=True)
     assert projects_folder(tmp_path / "projects") == tmp_path / "projects" / "projects"
+
+
+def test_the_same_home_under_two_names_counts_once(tmp_path: Path) -> None:
+    (tmp_path / "home" / "projects").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("home")
+    named = [tmp_path / "home", tmp_path / "link", tmp_path / "home" / "projects", tmp_path / "home" / ".." / "home"]
+    assert resolve_homes(named, {}) == [tmp_path / "home"]
+    assert default_homes({"CLAUDE_CONFIG_DIR": ",".join(map(str, named))}) == [tmp_path / "home"]
+
+
+def test_a_usual_home_that_is_a_link_to_the_other_counts_once(user: Path) -> None:
+    (user / ".claude").mkdir(parents=True)
+    (user / ".config").mkdir()
+    (user / ".config" / "claude").symlink_to(user / ".claude")
+    assert default_homes(environ(user)) == [user / ".claude"]

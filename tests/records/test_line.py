@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from tests.corpora import lines_of, session_files
+from tests.corpora import FIXTURES, lines_of, session_files
 
 from stenograph.errors import DamagedLineError, FieldError, UnknownKindError
 from stenograph.records import (
@@ -20,8 +20,12 @@ from stenograph.records import (
     Record,
     Shape,
     TextBlock,
+    ToolResult,
+    ToolResultBlock,
+    ToolUseBlock,
     UnknownBlock,
     UnknownRecord,
+    UnknownResult,
     UserRecord,
     change,
     decode,
@@ -43,6 +47,11 @@ def parse_as_clients_do(line: bytes) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
+def as_text(value: Any) -> str:
+    """JSON with its names in order: unlike Python's own comparison it tells true from 1 and 1 from 1.0."""
+    return json.dumps(value, sort_keys=True)
+
+
 def is_json_object(line: bytes) -> bool:
     try:
         return isinstance(parse_as_clients_do(line), dict)
@@ -62,7 +71,7 @@ def test_typed_fields_and_extra_alone_rebuild_every_record(path: Path) -> None:
         record = decode(line)
         assert isinstance(record, DamagedRecord) is not is_json_object(line)
         if not isinstance(record, DamagedRecord):
-            assert rebuild(record) == parse_as_clients_do(line)
+            assert as_text(rebuild(record)) == as_text(parse_as_clients_do(line))
 
 
 def paths_into(value: Any, so_far: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -95,7 +104,7 @@ def assert_only_this_changed(line: bytes, path: tuple[str | int, ...]) -> None:
     assert line.startswith(before)
     assert line.endswith(after)
     old = line[len(before) : len(line) - len(after)]
-    assert parse_as_clients_do(old) == value_at(was, path)
+    assert as_text(parse_as_clients_do(old)) == as_text(value_at(was, path))
     assert value_at(parse_as_clients_do(changed), path) == MARK
 
 
@@ -261,6 +270,50 @@ def test_a_subtype_of_system_records_has_its_own_shape() -> None:
     assert record.compactMetadata.preservedMessages
     assert record.compactMetadata.preservedMessages.allUuids == ["b", "c"]
     assert decode(b'{"type":"system","subtype":"sneeze","content":"x"}').kind == "system/sneeze"
+
+
+def results_by_tool() -> dict[str, set[str]]:
+    """Which shapes the structured results of each tool were given, in the zoo and the recordings."""
+    found: dict[str, set[str]] = {}
+    for path in [FIXTURES / "zoo.jsonl", *sorted((FIXTURES / "recorded").rglob("*.jsonl"))]:
+        tools: dict[str, str] = {}
+        records = [decode(line) for line in lines_of(path)]
+        for record in records:
+            for block in record.content or () if isinstance(record, AssistantRecord) else ():
+                if isinstance(block, ToolUseBlock):
+                    tools[block.id or ""] = block.name or ""
+        for record in records:
+            if isinstance(record, UserRecord) and isinstance(record.toolUseResult, ToolResult):
+                for block in record.content or ():
+                    if isinstance(block, ToolResultBlock) and block.tool_use_id in tools:
+                        found.setdefault(tools[str(block.tool_use_id)], set()).add(type(record.toolUseResult).__name__)
+    return found
+
+
+def test_each_tool_has_the_shape_of_result_that_is_its_own() -> None:
+    agents = {"AgentResult", "EarlyAgentResult", "TeammateResult"}
+    shapes = {
+        "Agent": agents, "Task": agents, "Bash": {"BashResult"}, "BashOutput": {"BashOutputResult"}, "Read": {"ReadResult"},
+        "Edit": {"EditResult"}, "MultiEdit": {"MultiEditResult"}, "Write": {"WriteResult"}, "Glob": {"GlobResult"},
+        "Grep": {"GrepResult"}, "NotebookEdit": {"NotebookEditResult"}, "TodoWrite": {"TodoWriteResult"},
+        "TaskCreate": {"TaskResult"}, "TaskGet": {"TaskResult"}, "TaskList": {"TaskListResult"},
+        "TaskUpdate": {"TaskUpdateResult"},
+        "TaskOutput": {"TaskOutputResult"}, "TaskStop": {"TaskStopResult"}, "KillShell": {"KillShellResult"},
+        "KillBash": {"KillShellResult"}, "SendMessage": {"SendMessageResult"}, "Skill": {"SkillResult"},
+        "AskUserQuestion": {"AskUserQuestionResult"}, "ExitPlanMode": {"ExitPlanModeResult"}, "EnterPlanMode": {"MessageResult"},
+        "ToolSearch": {"ToolSearchResult"}, "WebFetch": {"WebFetchResult"}, "WebSearch": {"WebSearchResult"},
+        "Workflow": {"WorkflowResult"}, "TeamCreate": {"TeamResult"},
+    }  # fmt: skip
+    found = results_by_tool()
+    assert {"Bash", "Read", "Edit", "MultiEdit", "Write", "Glob", "Grep", "Task", "Agent"} <= set(found)
+    assert {tool: given for tool, given in found.items() if not given <= shapes.get(tool, set())} == {}
+
+
+def test_a_structured_result_of_an_unknown_shape_is_kept() -> None:
+    record = decode(b'{"type":"user","toolUseResult":{"weather":"rain","mm":3}}')
+    assert isinstance(record, UserRecord)
+    assert isinstance(record.toolUseResult, UnknownResult)
+    assert record.toolUseResult.extra == {"weather": "rain", "mm": 3}
 
 
 def test_a_member_is_added_removed_and_found_behind_duplicates() -> None:

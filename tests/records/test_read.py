@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from tests.corpora import FIXTURES
 
 from stenograph.errors import UnreadableError
-from stenograph.records import DamagedRecord, Located, encode, read_records, rebuild
+from stenograph.records import (
+    DamagedRecord,
+    Located,
+    encode,
+    find_invalid_text,
+    read_all_records,
+    read_records,
+    rebuild,
+)
 
 ZOO = (FIXTURES / "zoo.jsonl").read_bytes()
 ANY_BYTES = st.binary(max_size=40) | st.sampled_from(
@@ -84,7 +92,7 @@ def read_text(tmp_path: Path, content: bytes) -> list[Located]:
         (b'{"type":"user"}\n\n{"type":"user"}\n', [None, "blank-line", None]),
         (b'{"type":"user"}{"type":"user"}\n', ["damaged-line-several-values"]),
         (b"null\n", ["damaged-line-not-an-object"]),
-        (b'{"type":"user","cwd":"\xff"}\n', ["invalid-utf8"]),
+        (b'{"type":"user","cwd":"\xff"}\n', [None]),
         ('{"type":"user","cwd":"/é\u2028"}\n'.encode(), [None]),
         (b'\xef\xbb\xbf{"type":"user"}\r\n', [None]),
         (b"", []),
@@ -93,6 +101,24 @@ def read_text(tmp_path: Path, content: bytes) -> list[Located]:
 def test_what_is_wrong_with_a_line_is_a_finding_beside_it(tmp_path: Path, content: bytes, codes: list[str | None]) -> None:
     found = [each.finding and each.finding.code for each in read_text(tmp_path, content)]
     assert found == codes
+
+
+def test_bytes_that_are_not_utf8_are_found_by_a_look_of_their_own(tmp_path: Path) -> None:
+    located = read_text(tmp_path, '{"cwd":"/é"}\n'.encode() + b'{"cwd":"\xff"}\n{"cwd":"a"}\n')
+    (found,) = find_invalid_text(tmp_path / "session.jsonl", located)
+    assert (found.code, found.line, found.offset, found.length) == ("invalid-utf8", 2, 14, 11)
+
+
+@quick
+@given(content=st.lists(ANY_BYTES, max_size=20).map(b"".join))
+def test_a_file_read_as_a_whole_gives_the_same_records(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(content)
+    streamed, whole = list(read_records(path)), list(read_all_records(path))
+    assert [encode(each.record) for each in whole] == [encode(each.record) for each in streamed]
+    assert [each.record.kind for each in whole] == [each.record.kind for each in streamed]
+    places = [(each.number, each.offset, each.length, each.finding) for each in whole]
+    assert places == [(each.number, each.offset, each.length, each.finding) for each in streamed]
 
 
 def test_a_finding_says_where(tmp_path: Path) -> None:

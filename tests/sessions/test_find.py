@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from tests.homes import LONG_AGO, assistant, session_id, text, tool_use, turns, user, write_session
 
-from stenograph.sessions import HIDDEN, find_sessions, list_sessions
+from stenograph.disk import SessionFile
+from stenograph.errors import UsageError
+from stenograph.sessions import HIDDEN, SessionInfo, find, find_sessions, list_sessions
 
 
 @pytest.mark.parametrize(
@@ -96,3 +98,57 @@ def test_names_of_any_bytes_are_listed(tmp_path: Path) -> None:
 def test_dates_that_can_not_be_read_are_absent_not_an_error(tmp_path: Path) -> None:
     write_session(tmp_path, session_id(1), [record | {"timestamp": "yesterday"} for record in turns(6)])
     assert list_sessions([tmp_path]).sessions[0].created is None
+
+
+def test_a_home_named_twice_is_listed_once(tmp_path: Path) -> None:
+    write_session(tmp_path / "home", session_id(1), turns(6))
+    (tmp_path / "link").symlink_to("home")
+    homes: list[str | Path] = [tmp_path / "home", str(tmp_path / "home"), tmp_path / "link", tmp_path / "home" / "projects"]
+    assert len(list_sessions(homes).sessions) == 1
+    assert len(find_sessions(homes)) == 1
+
+
+def test_homes_are_texts_or_paths_but_not_one_alone(tmp_path: Path) -> None:
+    write_session(tmp_path, session_id(1), turns(6))
+    assert len(list_sessions([str(tmp_path)]).sessions) == 1
+    for bare in (tmp_path, str(tmp_path)):
+        with pytest.raises(UsageError, match=r"\[home\]"):
+            list_sessions(bare)  # type: ignore[arg-type]
+
+
+def test_a_limit_cuts_the_list_and_counts_the_rest(tmp_path: Path) -> None:
+    for number in range(5):
+        write_session(tmp_path, session_id(number), turns(6), modified=LONG_AGO - number)
+    write_session(tmp_path, session_id(9), [], modified=LONG_AGO - 100)
+    listing = list_sessions([tmp_path], limit=2)
+    assert [info.id for info in listing.sessions] == [session_id(0), session_id(1)]
+    assert (listing.older, listing.unseen, listing.hidden) == (3, 0, {"empty": 1})
+
+
+def test_of_very_many_files_only_those_are_looked_at_that_the_limit_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find, "MANY_FILES", 5)
+    write_session(tmp_path, session_id(0), [], modified=LONG_AGO + 1)
+    for number in range(1, 6):
+        write_session(tmp_path, session_id(number), turns(6), modified=LONG_AGO - number)
+    looked_at: list[str] = []
+    describe = find.describe
+
+    def watched(file: SessionFile, **more: Any) -> SessionInfo:
+        looked_at.append(file.session_id)
+        return describe(file, **more)
+
+    monkeypatch.setattr(find, "describe", watched)
+    listing = list_sessions([tmp_path], limit=2)
+    assert looked_at == [session_id(0), session_id(1), session_id(2)]
+    assert (len(listing.sessions), listing.older, listing.unseen, listing.hidden) == (2, 0, 3, {"empty": 1})
+    assert list_sessions([tmp_path]).unseen == 0
+
+
+def test_progress_is_told_in_files(tmp_path: Path) -> None:
+    for number in range(40):
+        write_session(tmp_path, session_id(number), [])
+    calls: list[tuple[int, int]] = []
+    list_sessions([tmp_path], progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(0, 40), (32, 40)]

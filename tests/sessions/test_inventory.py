@@ -116,3 +116,32 @@ def test_a_folder_without_sessions_and_a_missing_file_are_not_found(tmp_path: Pa
         take_inventory([tmp_path])
     with pytest.raises(SessionNotFoundError):
         take_inventory([tmp_path / "none.jsonl"])
+
+
+def test_a_named_session_brings_its_agents_along(tmp_path: Path) -> None:
+    path = write_session(tmp_path, session_id(1), [user("hi", sessionId=session_id(1))])
+    write_session(tmp_path, session_id(2), [user("hi", sessionId=session_id(2))])
+    for name, owner in (("agent-aaaaaaa", session_id(1)), ("agent-ccccccc", session_id(2))):
+        write_session(tmp_path, name, [user("sub", isSidechain=True, sessionId=owner)])
+    write_session(tmp_path, "agent-bbbbbbb", [user("sub")], project=f"-home-user-work/{session_id(1)}/subagents")
+    inventory = take_inventory([path])
+    assert [(file.session_id, file.agents) for file in inventory.sessions] == [(session_id(1), 2)]
+    assert [file.path.stem for file in inventory.agents] == ["agent-bbbbbbb", "agent-aaaaaaa"]
+
+
+def test_agents_belong_to_the_session_in_their_own_project(tmp_path: Path) -> None:
+    """The same id in two projects: a copy without the original's sub-agents."""
+    for project in ("-a", "-b"):
+        write_session(tmp_path, session_id(1), [user("hi", sessionId=session_id(1))], project=project)
+    write_session(tmp_path, "agent-aaaaaaa", [user("sub", sessionId=session_id(1))], project="-a")
+    write_session(tmp_path, "agent-bbbbbbb", [user("sub", sessionId="another")], project=f"-a/{session_id(1)}/subagents")
+    found = {file.path.parent.name: file.agents for file in take_inventory([tmp_path]).sessions}
+    assert found == {"-a": 2, "-b": 0}
+
+
+def test_a_path_given_twice_counts_once(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "home", session_id(1), [user("hi")])
+    (tmp_path / "link").symlink_to("home")
+    paths = [tmp_path / "link", tmp_path / "home", tmp_path / "home" / "projects", path]
+    inventory = take_inventory(paths)
+    assert (len(inventory.sessions), inventory.session_totals.lines) == (1, 1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import claude_agent_sdk
 import pytest
 from tests.homes import session_id, turns, write_session
 
-from stenograph.errors import UnreadableError, UsageError
+from stenograph.errors import BusyError, UnreadableError, UsageError
 from stenograph.sessions import glance, rename, tag
 
 ID = session_id(1)
@@ -68,12 +71,14 @@ def test_a_missing_final_newline_is_mended_first(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("words", ["", "   ", "\n"])
+@pytest.mark.parametrize("words", ["", "   ", "\n", "\u200b", "\u200d\ufe0f", "\u2800", "\u3164 \u2060", "\x07", "\u0301"])
 def test_a_label_without_a_visible_character_is_refused(twins: tuple[Path, Path], words: str) -> None:
     path, _ = twins
     before = path.read_bytes()
     with pytest.raises(UsageError):
         rename(path, words)
+    with pytest.raises(UsageError):
+        tag(path, words)
     with pytest.raises(UsageError):
         tag(path, words + "\u200b")
     assert path.read_bytes() == before
@@ -86,3 +91,58 @@ def test_only_a_session_with_an_id_and_lines_is_labelled(tmp_path: Path) -> None
         rename(write_session(tmp_path, ID, []), "t")
     with pytest.raises(UnreadableError):
         rename(tmp_path / f"{ID}.jsonl", "t")
+
+
+@pytest.mark.parametrize("words", ["caf\udce9", "\ud83d"])
+def test_a_label_that_is_no_utf8_is_refused(twins: tuple[Path, Path], words: str) -> None:
+    path, _ = twins
+    before = path.read_bytes()
+    for give in (rename, tag):
+        with pytest.raises(UsageError, match="UTF-8"):
+            give(path, words)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_holds_no_record_is_refused(tmp_path: Path) -> None:
+    path = write_session(tmp_path, ID, [], tail=b"words\n")
+    with pytest.raises(UsageError, match="no session"):
+        rename(path, "t")
+    assert path.read_bytes() == b"words\n"
+
+
+def test_a_line_that_is_being_written_is_not_cut_in_two(tmp_path: Path) -> None:
+    path = write_session(tmp_path, ID, turns(1), tail=b'{"type":"us', modified=time.time() - 60)
+    before = path.read_bytes()
+    for give in (rename, tag):
+        with pytest.raises(BusyError, match="being written"):
+            give(path, "t")
+    assert path.read_bytes() == before
+    rename(path, "t", active_seconds=30)
+    assert path.read_bytes().startswith(before + b'\n{"type":"custom-title"')
+
+
+def test_a_line_torn_long_ago_is_left_behind(tmp_path: Path) -> None:
+    path = write_session(tmp_path, ID, turns(1), tail=b'{"type":"us')
+    before = path.read_bytes()
+    rename(path, "t")
+    assert path.read_bytes().startswith(before + b'\n{"type":"custom-title"')
+
+
+def test_a_recent_whole_line_without_its_newline_is_no_hindrance(tmp_path: Path) -> None:
+    path = write_session(tmp_path, ID, turns(1), tail=b'{"type":"user"}', modified=time.time())
+    rename(path, "t")
+    assert glance(path).custom_title == "t"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="who holds a file open is known from /proc only")
+def test_a_torn_line_whose_writer_lives_is_not_touched_however_old(tmp_path: Path) -> None:
+    path = write_session(tmp_path, ID, turns(1), tail=b'{"type":"us')
+    before = path.read_bytes()
+    holder = "import sys\nfile = open(sys.argv[1], 'ab')\nprint('open', flush=True)\nsys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", holder, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"open\n"
+        with pytest.raises(BusyError):
+            rename(path, "t")
+        child.communicate()
+    assert path.read_bytes() == before

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.homes import LONG_AGO, session_id, turns, user, write_session
 
-from stenograph.errors import AmbiguousSessionError, SessionNotFoundError
+from stenograph.errors import AmbiguousSessionError, SessionNotFoundError, UsageError
 from stenograph.sessions import resolve
 
 ONE, TWO, THREE = session_id(0xAAAA0001), session_id(0xAAAA0002), session_id(0xBBBB0003)
@@ -96,3 +96,26 @@ def test_the_same_session_in_two_projects_is_ambiguous(tmp_path: Path) -> None:
 def test_there_is_no_last_session_in_an_empty_home(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFoundError):
         resolve("last", [tmp_path])
+
+
+def test_copies_of_one_session_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+    paths = [write_session(tmp_path / home, ONE, turns(1)) for home in ("a", "b")]
+    with pytest.raises(AmbiguousSessionError) as error:
+        resolve(ONE, [tmp_path / "a", tmp_path / "b"])
+    for path in paths:
+        assert str(path) in str(error.value)
+    assert "give a path" in str(error.value)
+
+
+def test_a_prefix_that_is_too_short_is_told_so(home: Path) -> None:
+    with pytest.raises(SessionNotFoundError, match="at least 4 characters"):
+        resolve("bbb", [home])
+    with pytest.raises(SessionNotFoundError) as error:
+        resolve("xyz", [home])
+    assert "characters" not in str(error.value)
+
+
+def test_homes_are_texts_or_paths_but_not_one_alone(home: Path) -> None:
+    assert resolve("bbbb", [str(home)]).session_id == THREE
+    with pytest.raises(UsageError, match=r"\[home\]"):
+        resolve("bbbb", str(home))

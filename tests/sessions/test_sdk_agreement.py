@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+from datetime import datetime
 from pathlib import Path
 
 import claude_agent_sdk
 import pytest
-from tests.homes import recorded_home
+from tests.homes import LONG_AGO, recorded_home
 
-from stenograph.disk import NEWEST
 from stenograph.records import SummaryRecord, read_records
-from stenograph.sessions import SessionInfo, glance, list_sessions, title
+from stenograph.sessions import SessionInfo, list_sessions
 
 #: Files that the SDK leaves out and we list (hidden by default), by why we hide them.
 LEFT_OUT_BY_THE_SDK = {"empty": "the SDK reads nothing from a file of no bytes; the list counts it as hidden"}
@@ -18,7 +20,11 @@ LEFT_OUT_BY_THE_SDK = {"empty": "the SDK reads nothing from a file of no bytes; 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return recorded_home(tmp_path_factory.mktemp("recorded"))
+    home = recorded_home(tmp_path_factory.mktemp("recorded"))
+    # Copies of one moment would leave the order to chance. Not the order of names.
+    for number, path in enumerate(sorted(home.rglob("*.jsonl"), key=lambda path: path.stem[::-1])):
+        os.utime(path, (LONG_AGO + number, LONG_AGO + number))
+    return home
 
 
 @pytest.fixture
@@ -69,6 +75,27 @@ def test_titles_differ_only_where_the_sdk_takes_a_summary_line(
         assert ours[identity].title == their.first_prompt, identity
 
 
-def test_the_newest_release_is_the_one_titles_are_made_for(ours: dict[str, SessionInfo]) -> None:
-    for info in ours.values():
-        assert title(glance(info.path), NEWEST) == info.title
+def test_both_list_the_newest_first(ours: dict[str, SessionInfo], theirs: dict[str, claude_agent_sdk.SDKSessionInfo]) -> None:
+    assert [identity for identity in ours if identity in theirs] == list(theirs)
+
+
+def test_both_say_the_same_begin_but_where_a_snapshot_comes_first(
+    ours: dict[str, SessionInfo], theirs: dict[str, claude_agent_sdk.SDKSessionInfo]
+) -> None:
+    """The SDK takes the first "timestamp" of any depth, so that of a file-history-snapshot before the first prompt (A1).
+
+    A snapshot's time is that of the file's state, which may come from another session, so we take the first record's own.
+    """
+    differing = 0
+    for identity, their in theirs.items():
+        created = ours[identity].created
+        our = None if created is None else int(created.timestamp() * 1000)
+        if our == their.created_at:
+            continue
+        differing += 1
+        with ours[identity].path.open("rb") as file:
+            first = next(line for line in map(json.loads, file) if "timestamp" in json.dumps(line))
+        assert first["type"] == "file-history-snapshot", identity
+        moment = datetime.fromisoformat(first["snapshot"]["timestamp"])
+        assert int(moment.timestamp() * 1000) == their.created_at, identity
+    assert 0 < differing < len(theirs)

@@ -21,7 +21,8 @@ OPEN = [user("hi"), assistant(tool_use())]
         (OPEN, b"", 119, Status.RUNNING),
         (OPEN, b"", 121, Status.INTERRUPTED),
         (turns(1), b'{"type":', 1, Status.RUNNING),
-        (turns(1), b'{"type":', 121, Status.RUNNING),
+        (turns(1), b'{"type":', 119, Status.RUNNING),
+        (turns(1), b'{"type":', 121, Status.INTERRUPTED),
         ([user("hi"), user("[Request interrupted by user]")], b"", 1, Status.INTERRUPTED),
         (FAILED, b"", 1, Status.FAILED),
         ([], b"", 1, Status.COMPLETED),
@@ -54,3 +55,9 @@ def test_a_live_writer_makes_a_session_run_and_a_reader_does_not(tmp_path: Path,
         child.communicate()
     assert info.status is expected
     assert (path.stat().st_dev, path.stat().st_ino) not in files_being_written()
+
+
+def test_an_old_torn_line_runs_only_where_somebody_holds_the_file_open(tmp_path: Path) -> None:
+    seen = glance(write_session(tmp_path, session_id(1), turns(1), tail=b'{"type":'))
+    assert status(seen, now=LONG_AGO + 9999, written=True) is Status.RUNNING
+    assert status(seen, now=LONG_AGO + 9999) is Status.INTERRUPTED

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.homes import assistant, session_id, text, user, write_session
 
+from stenograph.errors import UsageError
 from stenograph.sessions import glance, title
 
 LINES: dict[str, dict[str, Any]] = {
@@ -51,3 +52,13 @@ def test_a_summary_in_another_file_is_taken_when_it_names_the_leaf(tmp_path: Pat
 
 def test_a_session_that_says_nothing_has_no_title(tmp_path: Path) -> None:
     assert title(glance(write_session(tmp_path, session_id(1), []))) is None
+
+
+def test_a_release_is_understood_as_a_client_says_it(tmp_path: Path) -> None:
+    """`claude --version` prints "2.1.325 (Claude Code)"."""
+    seen = glance(write_session(tmp_path, session_id(1), [user("first"), LINES["ai"]]))
+    assert title(seen, "2.1.325 (Claude Code)") == "ai"
+    assert title(seen, "2.1.45 (Claude Code)") == "first"
+    for nonsense in ("", "newest", "v2"):
+        with pytest.raises(UsageError):
+            title(seen, nonsense)

@@ -1,17 +1,19 @@
 """The command `steno`: parse, call one library function, render.
 
 `main` is the outermost edge. Exit codes: 0 done; 1 findings under `--strict`, or nothing matched; 2 wrong use or failure, with
-one line on stderr. `STENO_DEBUG=1` adds the traceback.
+one line on stderr; 130 stopped by Ctrl-C. `STENO_DEBUG=1` adds the traceback. docs/commands.md tells users.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import NoReturn
 
 NOTHING_MATCHED = 1
 FAILED = 2
+COMPLETE_VARIABLE = "_STENO_COMPLETE"
 _STOPPED = 130
 
 
@@ -34,8 +36,11 @@ def _run() -> int:
     from stenograph.errors import StenographError
 
     stdout = sys.stdout
+    if stdout is None:  # so Python says that it was started with a closed stdout
+        return _fail("can't write the output: stdout is closed")
     try:
-        code = steno.main(standalone_mode=False, prog_name="steno")
+        # Without a name click finds out which: `steno`, or `python -m stenograph`.
+        code = steno.main(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         return _STOPPED
@@ -55,10 +60,22 @@ def _run() -> int:
         # The same, found out at the flush. The interpreter flushes once more at its end, which must not fail again.
         sys.stdout = io.StringIO()
         return 0
+    except OSError as error:
+        # Whatever the library opens fails as a StenographError; what has no name is a full disk or the like behind stdout.
+        if error.filename is not None:
+            return _unexpected(error)
+        if isinstance(error, FileNotFoundError):  # os.getcwd names nothing
+            return _fail("the working folder is gone")
+        sys.stdout = io.StringIO()
+        return _fail(f"can't write the output: {error.strerror or type(error).__name__}")
     except Exception as error:  # noqa: BLE001 - the outermost edge
-        # Not the error's text: it may hold what a transcript says.
-        return _fail(f"unexpected error {type(error).__name__} (set STENO_DEBUG=1 for the traceback)")
+        return _unexpected(error)
     return code if isinstance(code, int) else 0
+
+
+def _unexpected(error: Exception) -> int:
+    # Not the error's text: it may hold what a transcript says.
+    return _fail(f"unexpected error {type(error).__name__} (set STENO_DEBUG=1 for the traceback)")
 
 
 def _fail(message: str) -> int:
@@ -68,5 +85,6 @@ def _fail(message: str) -> int:
         import traceback
 
         traceback.print_exc()
-    click.echo(f"steno: {message}", err=True)
+    with contextlib.suppress(OSError):  # nowhere is left to say so
+        click.echo(f"steno: {message}", err=True)
     return FAILED

@@ -15,6 +15,13 @@ from stenograph.cli._settings import shared_options, state_options
 #: Name -> where its command is, and the first line of its help.
 COMMANDS = {
     "ls": ("stenograph.cli.ls:ls", "List sessions, newest first."),
+    "show": ("stenograph.cli.show:show", "Read a session in the terminal."),
+    "turns": ("stenograph.cli.turns:turns", "List the turns of a session."),
+    "messages": ("stenograph.cli.messages:messages", "Show what a client would send when it resumes a session."),
+    "files": ("stenograph.cli.files:files", "Show which files a session read and changed."),
+    "diff": ("stenograph.cli.diff:diff", "Compare two sessions, or two branches of one."),
+    "tail": ("stenograph.cli.tail:tail", "Follow a live session."),
+    "resume": ("stenograph.cli.resume:resume", "Start the client where a session ran, to go on with it."),
     "inventory": ("stenograph.cli.inventory:inventory", "Count records, releases, turns, tool calls, stop reasons and blocks."),
     "rename": ("stenograph.cli.rename:rename", "Give a session a title."),
     "tag": ("stenograph.cli.tag:tag", "Give a session a tag, or take it away."),
@@ -35,6 +42,17 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        import difflib
+
+        near = [*difflib.get_close_matches(name, COMMANDS, n=2)]
+        near += [known for known in COMMANDS if name and known.startswith(name) and known not in near]
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise click.UsageError(f"there is no command {name!r}{meant}", ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
@@ -47,9 +65,10 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, message="steno %(version)s")
 @shared_options
-@click.option("--json", "as_json", is_flag=True, help="Print the overview as JSON.")
+@click.option("--reveal", is_flag=True, help="Show secrets that are masked otherwise; before a command it is the command's.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; before a command it is the command's.")
 @click.pass_context
-def steno(ctx: click.Context, as_json: bool) -> None:
+def steno(ctx: click.Context, reveal: bool, as_json: bool) -> None:
     """Read, check, search, edit, trace and continue Claude Code sessions.
 
     Without a command: what is here, the newest sessions, and what to try next.
@@ -64,4 +83,7 @@ def steno(ctx: click.Context, as_json: bool) -> None:
     if ctx.invoked_subcommand is None:
         from stenograph.cli.overview import overview
 
-        overview(state_options(ctx), as_json=as_json)
+        overview(ctx, state_options(ctx), reveal=reveal, as_json=as_json)
+    elif as_json or reveal:
+        given = {"as_json": as_json, "reveal": reveal}
+        ctx.default_map = {ctx.invoked_subcommand: {name: True for name, is_given in given.items() if is_given}}

@@ -1,8 +1,9 @@
-"""A progress bar on stderr for work that takes longer than a second; nothing where stderr is no terminal."""
+"""Signs of life on stderr for what takes longer than a second; nothing where stderr is no terminal that can redraw a line."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ _COLUMNS = 30
 @contextlib.contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
     """A function to call with the work done and the work there is, or None where nobody would see it."""
-    if not sys.stderr.isatty():
+    if not _is_watched() or os.environ.get("TERM") == "dumb":
         yield None
         return
     started = time.monotonic()
@@ -38,3 +39,28 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
         if drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def waiting(for_what: str) -> Iterator[None]:
+    """Says `waiting for ...` once, where what is done inside takes longer than a second."""
+    if not _is_watched():
+        yield
+        return
+    import threading
+
+    def say() -> None:
+        sys.stderr.write(f"waiting for {for_what}\n")
+        sys.stderr.flush()
+
+    timer = threading.Timer(PATIENCE, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _is_watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()

@@ -21,6 +21,12 @@ _KEY = "stenograph.cli.options"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _active_seconds() -> float:
+    from stenograph.sessions import ACTIVE_SECONDS  # not for `steno --help`, which makes no Config
+
+    return ACTIVE_SECONDS
+
+
 class ListSettings(msgspec.Struct, frozen=True):
     """Table `[ls]` of the config file."""
 
@@ -32,7 +38,7 @@ class Config(msgspec.Struct, frozen=True):
     """The config file, all keys with their defaults."""
 
     homes: tuple[str, ...] = ()
-    active_seconds: float = 120.0
+    active_seconds: float = msgspec.field(default_factory=_active_seconds)
     #: `auto`, `always` or `never`.
     color: str = "auto"
     ls: ListSettings = ListSettings()
@@ -42,10 +48,27 @@ class Settings(msgspec.Struct, frozen=True):
     homes: list[Path]
     #: The homes were named on the command line: that one of them is missing is an error.
     explicit: bool
+    #: The homes are those of the config file.
+    configured: bool
     demo: bool
     config: Config
     #: None: there is none.
     config_file: Path | None
+
+
+class ConfigProblem(msgspec.Struct, frozen=True):
+    error: ConfigError
+    #: False for a usual config file that can't be read: nobody asked for it, so the defaults will do.
+    is_fatal: bool
+
+
+class GivenPath(click.Path):
+    """A path that is not empty: `Path("")` would be the working folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("it is empty", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def shared_options(command: F) -> F:
@@ -54,7 +77,7 @@ def shared_options(command: F) -> F:
         click.option("--no-color", is_flag=True, expose_value=False, callback=_keep, help="No colours; so does $NO_COLOR."),
         click.option(
             "--config",
-            type=click.Path(path_type=Path),
+            type=GivenPath(path_type=Path),
             expose_value=False,
             callback=_keep,
             metavar="FILE",
@@ -63,7 +86,7 @@ def shared_options(command: F) -> F:
         click.option("--demo", is_flag=True, expose_value=False, callback=_keep, help="Use the demo sessions that come along."),
         click.option(
             "--home",
-            type=click.Path(path_type=Path),
+            type=GivenPath(path_type=Path),
             multiple=True,
             expose_value=False,
             callback=_keep,
@@ -76,38 +99,117 @@ def shared_options(command: F) -> F:
 
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    if value and not ctx.resilient_parsing:
-        ctx.meta.setdefault(_KEY, {})[parameter.name] = value  # `meta` is shared by the group and its command
+    if value:
+        options = ctx.meta.setdefault(_KEY, {})  # `meta` is shared by the group and its command
+        # Those before and after the command's name add up.
+        options[parameter.name] = (*options.get(parameter.name, ()), *value) if isinstance(value, tuple) else value
     return value
 
 
 def state_options(ctx: click.Context) -> Settings:
     """The settings of this run. Raises ConfigError, UsageError."""
+    settings, problem = settings_and_problem(ctx)
+    if problem is not None and problem.is_fatal:
+        raise problem.error
+    if settings.explicit:
+        for home in settings.homes:
+            if wrong := what_is_wrong_with(home):
+                raise UsageError(wrong)
+    return settings
+
+
+def settings_and_problem(ctx: click.Context) -> tuple[Settings, ConfigProblem | None]:
+    """The settings, with the defaults in the place of a config file that can't be understood, and why it can't.
+
+    Homes are not looked at. Raises UsageError.
+    """
     options: dict[str, Any] = ctx.meta.get(_KEY, {})
-    config_file: Path | None = options.get("config")
-    if config_file is not None and not config_file.is_file():
-        raise ConfigError(f"there is no config file {config_file}")
-    config_file = config_file or usual_config_file()
-    config = read_config(config_file)
+    named: Path | None = options.get("config")
+    config_file = named or usual_config_file()
+    config, problem = None, None
+    try:
+        if named is not None and not is_file(named):
+            raise ConfigError(f"there is no config file {named}")
+        config = read_config(config_file) if config_file is not None else None
+    except ConfigError as error:
+        problem = ConfigProblem(error, named is not None or not isinstance(error.__cause__, OSError))
+    config = config or Config()
     ctx.color = _color(bool(options.get("no_color")), config)
     demo = bool(options.get("demo"))
-    explicit = tuple(options.get("home", ()))
-    return Settings(
+    explicit = tuple(_of_user(home) for home in options.get("home", ()))
+    settings = Settings(
         homes=_homes(explicit, demo, config),
         explicit=bool(explicit) or demo,
+        configured=bool(config.homes) and not (explicit or demo or os.environ.get("CLAUDE_CONFIG_DIR")),
         demo=demo,
         config=config,
-        config_file=config_file if config_file.is_file() else None,
+        config_file=config_file if config_file is not None and is_file(config_file) else None,
     )
+    return settings, problem
 
 
-def usual_config_file() -> Path:
-    """`$XDG_CONFIG_HOME`, else `%APPDATA%` on Windows and `~/.config` elsewhere, macOS too."""
+def what_is_wrong_with(home: Path) -> str:
+    """Why a folder that a user named can't be a client's home; empty when it can."""
+    try:
+        home.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        if not os.path.lexists(home):
+            return f"there is no folder {home}"
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else "not a name for a folder"
+        return f"{home} can't be looked at: {reason}"
+    if not is_folder(home):
+        return f"{home} is not a folder; a home is one that holds `projects`"
+    try:
+        if home.name != "projects" and not (home / "projects").exists() and any(home.glob("*.jsonl")):
+            above = home.absolute().parent
+            where = f": {above.parent}" if above.name == "projects" else ""
+            return f"{home} is a project folder; name the home that it is in{where}"
+    except OSError:
+        pass  # a finding, where it is listed
+    return ""
+
+
+def is_folder(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - never raises, unlike Path's
+
+
+def is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - never raises, unlike Path's
+
+
+def again(ctx: click.Context, *words: str) -> str:
+    """A command line that a user can paste: this program with the homes, demo and config file of this run, and these words."""
+    options: dict[str, Any] = ctx.meta.get(_KEY, {})
+    given = ["--demo"] if options.get("demo") else []
+    for home in options.get("home", ()):
+        given += ["--home", str(home)]
+    if "config" in options:
+        given += ["--config", str(options["config"])]
+    from stenograph.cli._text import quoted
+
+    return " ".join([ctx.find_root().info_name or "steno", *(quoted(word) for word in (*given, *words))])
+
+
+def refuse_demo(settings: Settings, path: Path | None = None) -> None:
+    """The demo is part of the installation. Raises UsageError."""
+    if settings.demo or (path is not None and demo_home().resolve() in path.resolve().parents):
+        raise UsageError("the demo is read-only; copy it and name the copy with --home")
+
+
+def user_folder() -> Path | None:
+    """The user's folder; None where neither the environment nor the system knows one."""
+    found = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises
+    return None if found == "~" else Path(found)
+
+
+def usual_config_file() -> Path | None:
+    """`$XDG_CONFIG_HOME`, else `%APPDATA%` on Windows and `~/.config` elsewhere, macOS too; None where there is no such place."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     if not base and sys.platform == "win32":
         base = os.environ.get("APPDATA", "")
-    folder = Path(base) if base else Path.home() / ".config"
-    return folder / "stenograph" / "config.toml"
+    folder = Path(base) if base else (user := user_folder()) and user / ".config"
+    return folder and folder / "stenograph" / "config.toml"
 
 
 def read_config(path: Path) -> Config:
@@ -122,17 +224,27 @@ def read_config(path: Path) -> Config:
 
     try:
         values = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers longer than Python reads
         raise ConfigError(f"{path} is no TOML: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deep") from error
     _refuse_unknown(values, Config, path, "")
     if isinstance(values.get("ls"), dict):
         _refuse_unknown(values["ls"], ListSettings, path, "ls.")
     try:
         config = msgspec.convert(values, Config)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, OverflowError) as error:
         raise ConfigError(f"{path}: {error}") from error
     if config.color not in ("auto", "always", "never"):
         raise ConfigError(f"{path}: `color` is auto, always or never")
+    if not 0 <= config.active_seconds < float("inf"):  # no number fails this too
+        raise ConfigError(f"{path}: `active_seconds` has to be a number of seconds, 0 or more")
+    if config.ls.limit < 0:
+        raise ConfigError(f"{path}: `ls.limit` has to be 0 or more; 0 means all")
+    if not all(config.homes):
+        raise ConfigError(f"{path}: `homes` holds an empty name")
+    if any("\0" in home for home in config.homes):
+        raise ConfigError(f"{path}: `homes` holds what is no name for a folder")
     return config
 
 
@@ -150,12 +262,24 @@ def _homes(explicit: tuple[Path, ...], demo: bool, config: Config) -> list[Path]
         if explicit:
             raise UsageError("--demo and --home exclude each other")
         folder = demo_home()
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise UsageError("this installation came without the demo sessions")
         return [folder]
     if not explicit and not os.environ.get("CLAUDE_CONFIG_DIR"):
-        explicit = tuple(Path(home).expanduser() for home in config.homes)
-    return resolve_homes(explicit, os.environ)
+        explicit = tuple(_of_user(home) for home in config.homes)
+    try:
+        return resolve_homes(explicit, os.environ)
+    except RuntimeError as error:  # neither the environment nor the system knows the user's folder
+        raise UsageError("there is no user's folder: set HOME, or name a home with --home") from error
+    except OSError as error:
+        where = error.filename or "the working folder"
+        raise UsageError(f"{where} can't be looked at: {error.strerror}; name a home with --home") from error
+    except ValueError as error:
+        raise UsageError("a home is not a name for a folder") from error
+
+
+def _of_user(path: str | Path) -> Path:
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for a user that is not there
 
 
 def demo_home() -> Path:
@@ -169,4 +293,5 @@ def _color(refused: bool, config: Config) -> bool | None:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return {"always": True, "never": False}.get(config.color)
+    dumb = False if os.environ.get("TERM") == "dumb" else None
+    return {"always": True, "never": False}.get(config.color, dumb)

@@ -5,17 +5,39 @@ In: any string, also from a transcript or the file system. Out: text that can't 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-ELLIPSIS = "…"
-# Below this every character takes one column.
-_FIRST_ODD_ONE = "\u0300"
+from stenograph.views.text import ELLIPSIS, count_of, cut, escaped, is_harmless, width
+
+__all__ = [
+    "ELLIPSIS",
+    "age",
+    "column_width",
+    "count_of",
+    "cut",
+    "cut_start",
+    "echo_json",
+    "iso",
+    "local_time",
+    "pad",
+    "plain",
+    "quoted",
+    "short_path",
+    "size",
+    "table",
+    "terminal_width",
+    "width",
+]
+
+#: A longer cell stands as it is, and the other rows are not padded to it.
+_WIDEST_COLUMN = 200
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -24,44 +46,28 @@ def plain(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = " ".join(text.split())
-    return "".join(character if _is_harmless(character) else _escaped(character) for character in text)
+    return "".join(character if is_harmless(character) else escaped(character) for character in text)
 
 
-def _is_harmless(character: str) -> bool:
-    # A zero-width joiner holds emoji together; every other invisible character could reorder or hide what follows.
-    return character.isprintable() or character == "\u200d"
+def quoted(text: str) -> str:
+    """The text as one word for a POSIX shell; where it holds characters that are not harmless, for bash, zsh and ksh."""
+    import shlex
+
+    if text.isprintable():
+        return shlex.quote(text)
+    return "$'" + "".join(_in_quotes(character) for character in text) + "'"
 
 
-def _escaped(character: str) -> str:
+def _in_quotes(character: str) -> str:
+    if character in "\\'":
+        return "\\" + character
+    if character.isprintable():
+        return character
     code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def width(text: str) -> int:
-    """Columns in a terminal: East Asian wide characters take two, combining ones none."""
-    if text.isascii() or max(text.replace(ELLIPSIS, ""), default="") < _FIRST_ODD_ONE:
-        return len(text)
-    import unicodedata
-
-    return sum(
-        0 if unicodedata.combining(character) or character in "\u200d\ufe0f" else
-        2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )  # fmt: skip
-
-
-def cut(text: str, columns: int) -> str:
-    """The text in at most so many columns, its end replaced by an ellipsis."""
-    if width(text) <= columns:
-        return text
-    kept = ""
-    used = 1
-    for character in text:
-        used += width(character)
-        if used > columns:
-            break
-        kept += character
-    return kept + ELLIPSIS if columns > 0 else ""
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as os.fsdecode gives it
+        code -= 0xDC00
+        return f"\\x{code:02x}"
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def cut_start(text: str, columns: int) -> str:
@@ -80,12 +86,17 @@ def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) ->
         return []
     last = len(rows[0]) - 1
     padded = range(last + (last in right))
-    widths = [max(width(row[column]) for row in rows) for column in padded]
+    widths = [column_width(row[column] for row in rows) for column in padded]
     lines = []
     for row in rows:
         cells = [pad(row[column], widths[column], right=column in right) for column in padded]
         lines.append("  ".join([*cells, *row[len(cells) :]]).rstrip())
     return lines
+
+
+def column_width(cells: Iterable[str]) -> int:
+    """How wide a table makes a column with these cells."""
+    return min(_WIDEST_COLUMN, max(map(width, cells), default=0))
 
 
 def terminal_width() -> int | None:
@@ -118,7 +129,7 @@ def age(moment: datetime, now: datetime) -> str:
     """How long ago, for a person; the day, in local time, when that was longer than a week ago or is still to come."""
     seconds = (now - moment).total_seconds()
     if seconds < -60 or seconds >= 7 * 86400:
-        return moment.astimezone().strftime("%Y-%m-%d")
+        return local_time(moment)[: len("2026-01-31")]
     if seconds < 60:
         return "just now"
     if seconds < 3600:
@@ -129,25 +140,35 @@ def age(moment: datetime, now: datetime) -> str:
 
 
 def local_time(moment: datetime) -> str:
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+    """Date and time where the user is; as it is for the first and last day there is, which have no other zone."""
+    with contextlib.suppress(ValueError, OverflowError, OSError):
+        moment = moment.astimezone()
+    return moment.replace(tzinfo=None).isoformat(" ", "minutes")
 
 
 def iso(moment: datetime | None) -> str | None:
     """ISO 8601 in UTC, for machines."""
-    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def count_of(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    if moment is None:
+        return None
+    with contextlib.suppress(ValueError, OverflowError):
+        moment = moment.astimezone(UTC)
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def echo_json(value: Any) -> None:
-    """One JSON document on stdout. Names that are no UTF-8 come out as lone surrogate escapes, so that none is lost."""
+    """One JSON document on stdout, with every character that is not harmless as its escape.
+
+    Names that are no UTF-8 come out as lone surrogate escapes, so that none is lost.
+    """
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=2)
+    odd = [character for character in set(text) if not character.isprintable() and character != "\n"]
+    if odd:
+        text = text.translate({ord(character): json.dumps(character)[1:-1] for character in odd if character != "\x7f"})
+        text = text.replace("\x7f", "\\u007f")  # which is ASCII to json
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
-        text = json.dumps(value, indent=2)
+        text = json.dumps(value, indent=2).replace("\x7f", "\\u007f")
     click.echo(text)

@@ -16,7 +16,8 @@ SHELLS = ("bash", "zsh", "fish")
 def completion(shell: str, as_json: bool) -> None:
     """Print the script that makes a shell complete commands and sessions.
 
-    Put it where the shell reads it. Commands, options, session ids and titles then complete with TAB.
+    Put it where the shell reads it. Commands, options, paths and session ids then complete with TAB; what begins a session's
+    title becomes its id. --home and --demo are heeded.
 
     --json prints {"shell", "script"}.
 
@@ -39,8 +40,9 @@ def completion_script(shell: str) -> str:
     """The script by which `shell`, one of `SHELLS`, asks `steno` for completions."""
     from click.shell_completion import get_completion_class
 
+    from stenograph.cli import COMPLETE_VARIABLE
     from stenograph.cli._group import steno
 
     kind = get_completion_class(shell)
     assert kind is not None
-    return kind(steno, {}, "steno", "_STENO_COMPLETE").source()
+    return kind(steno, {}, "steno", COMPLETE_VARIABLE).source()

@@ -11,10 +11,10 @@ import click
 import msgspec
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import Settings, is_folder, settings_and_problem, shared_options, what_is_wrong_with
 
 if TYPE_CHECKING:
-    from stenograph.cli._settings import Settings
+    from stenograph.cli._settings import ConfigProblem
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
     """
     from stenograph.cli._text import count_of, echo_json, plain, size
 
-    found = diagnose(state_options(ctx))
+    found = diagnose(*settings_and_problem(ctx))
     if as_json:
         echo_json(msgspec.to_builtins(found))
     else:
@@ -59,10 +59,9 @@ def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
             "stenograph": facts["version"],
             "python": f"{facts['python']} ({facts['executable']})",
             "platform": facts["platform"],
-            "sqlite": f"{facts['sqlite'] or 'missing'}{', FTS5' if facts['fts5'] else ', no FTS5'}",
-            "config file": facts["config_file"] or f"none ({facts['usual_config_file']})",
-            "state": facts["state_folder"],
-            "cache": facts["cache_folder"],
+            "config file": facts["config_file"] or f"none ({facts['usual_config_file'] or _NOWHERE})",
+            "state": facts["state_folder"] or _NOWHERE,
+            "cache": facts["cache_folder"] or _NOWHERE,
             "clients": ", ".join(facts["clients"]) or "none on PATH",
             "terminal": f"{facts['terminal']}, {facts['encoding']}, {facts['columns']} columns",
         }
@@ -81,7 +80,7 @@ def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
         ctx.exit(NOTHING_MATCHED)
 
 
-def diagnose(settings: Settings) -> Diagnosis:
+def diagnose(settings: Settings, wrong: ConfigProblem | None = None) -> Diagnosis:
     """Look at everything; never raises."""
     import platform
     import shutil
@@ -90,9 +89,13 @@ def diagnose(settings: Settings) -> Diagnosis:
     from stenograph.cli._settings import usual_config_file
 
     problems: list[Problem] = []
-    sqlite, fts5 = _sqlite()
-    if not fts5:
-        problems.append(Problem("no-fts5", "this Python's SQLite has no full-text search", "Use a Python built with FTS5"))
+    if wrong is not None:
+        mend = (
+            "Mend it, as docs/config.md says; until then only `doctor` runs"
+            if wrong.is_fatal
+            else "Make it readable for this user; until then the defaults count"
+        )
+        problems.append(Problem("config", str(wrong.error), mend))
     encoding = sys.stdout.encoding or "unknown"
     if encoding.lower().replace("-", "") != "utf8":
         problems.append(Problem("encoding", f"the output is {encoding}, not UTF-8", "Set PYTHONUTF8=1 or a UTF-8 locale"))
@@ -101,12 +104,10 @@ def diagnose(settings: Settings) -> Diagnosis:
         "python": platform.python_version(),
         "executable": sys.executable,
         "platform": platform.platform(),
-        "sqlite": sqlite,
-        "fts5": fts5,
-        "config_file": None if settings.config_file is None else str(settings.config_file),
-        "usual_config_file": str(usual_config_file()),
-        "state_folder": str(_folder("XDG_STATE_HOME", ".local/state")),
-        "cache_folder": str(_folder("XDG_CACHE_HOME", ".cache")),
+        "config_file": _text(settings.config_file),
+        "usual_config_file": _text(usual_config_file()),
+        "state_folder": _text(_folder("XDG_STATE_HOME", ".local/state")),
+        "cache_folder": _text(_folder("XDG_CACHE_HOME", ".cache")),
         "clients": [found] if (found := shutil.which("claude")) else [],
         "terminal": os.environ.get("TERM", "no $TERM") if sys.stdout.isatty() else "none",
         "columns": shutil.get_terminal_size().columns,
@@ -121,14 +122,17 @@ def _home(home: Path, settings: Settings, problems: list[Problem]) -> dict[str, 
     from stenograph.sessions import find_projects
 
     listings, findings = find_projects([home])
-    if settings.explicit and not home.is_dir():
-        problems.append(Problem("no-home", f"there is no folder {home}", "Name a home that exists"))
+    if (settings.explicit or settings.configured) and (wrong := what_is_wrong_with(home)):
+        where = "in the config file" if settings.configured else "with --home"
+        problems.append(Problem("no-home", wrong, f"Name a home that exists {where}"))
     for finding in findings:
+        if finding.code in _NO_PROBLEM:
+            continue
         problems.append(Problem(finding.code, f"{finding.path}: {finding.detail}", _MEND.get(finding.code, _LOOK)))
     files = [file for listing in listings for file in listing.sessions]
     return {
         "path": str(home),
-        "exists": home.is_dir(),
+        "exists": is_folder(home),
         "readable": os.access(projects_folder(home), os.R_OK | os.X_OK),
         "projects": len(listings),
         "sessions": len(files),
@@ -138,6 +142,9 @@ def _home(home: Path, settings: Settings, problems: list[Problem]) -> dict[str, 
     }
 
 
+# Somebody put the link there.
+_NO_PROBLEM = frozenset({"linked-file"})
+_NOWHERE = "no place: $HOME is not set"
 _LOOK = "Look at it; nothing else is affected"
 _MEND = {
     "unreadable": "Make it readable for this user",
@@ -145,25 +152,16 @@ _MEND = {
     "unreadable-folder": "Make it readable for this user",
     "broken-link": "Remove the link, or put back what it points to",
     "left-unfinished": "Delete it",
-    "linked-file": "Nothing needs to be done, if the link is meant",
 }
 
 
-def _sqlite() -> tuple[str | None, bool]:
-    try:
-        import sqlite3
-    except ImportError:
-        return None, False
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.execute("create virtual table t using fts5(x)")
-    except sqlite3.Error:
-        return sqlite3.sqlite_version, False
-    finally:
-        connection.close()
-    return sqlite3.sqlite_version, True
+def _folder(variable: str, below_home: str) -> Path | None:
+    from stenograph.cli._settings import user_folder
 
-
-def _folder(variable: str, below_home: str) -> Path:
     base = os.environ.get(variable)
-    return (Path(base) if base else Path.home() / below_home) / "stenograph"
+    folder = Path(base) if base else (user := user_folder()) and user / below_home
+    return folder and folder / "stenograph"
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

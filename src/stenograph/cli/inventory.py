@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from stenograph.cli import FAILED
 from stenograph.cli._session import SessionReference
@@ -24,7 +26,8 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
     """Count records, releases, turns, tool calls, stop reasons and blocks.
 
     PATH is a session file, a folder (every .jsonl file below it), a home, or a SESSION: an id, a prefix, a title, `last`.
-    Sub-agents' files are counted apart. Counts are by line. Human turns are user records with string content.
+    Sub-agents' files, a named session's own too, are counted apart. Counts are by line. Human turns are user records with
+    string content.
 
     --json prints {"sessions": [...], "agents": [...], "session_totals": {...}, "agent_totals": {...}, "failures": [...]}.
 
@@ -55,7 +58,7 @@ def _place(path: str, homes: list[Path]) -> Path:
     """A folder as it is; anything else is what a user calls a session."""
     from stenograph.sessions import resolve, session_at
 
-    place = Path(path).expanduser()
+    place = Path(os.path.expanduser(path))  # noqa: PTH111 - never raises
     try:
         if place.is_dir():
             return place
@@ -95,71 +98,144 @@ def _counts_json(counts: Counts) -> dict[str, Any]:
 
 
 _HEADER = (
-    *("session", "lines", "releases", "user", "assistant", "tool calls", "human turns"),
+    *("session", "lines", "user", "assistant", "tool calls", "human turns"),
     *("file-history", "summary", "system", "queue-op", "damaged", "agents"),
 )
+#: In a terminal; --json has them all.
+_MOST_ROWS = 40
+_NAME_COLUMNS = 30
+
+
+class _Named(msgspec.Struct, frozen=True):
+    """A row of every table: a file, or a total."""
+
+    name: str
+    counts: Counts
+    agents: int = 0
+    is_total: bool = False
 
 
 def _echo_tables(taken: Inventory) -> None:
-    from stenograph.cli._text import plain, table
+    from stenograph.cli._text import terminal_width
+
+    columns = terminal_width()
+    rows = [_Named(_name(file, short=columns is not None), file.counts, file.agents) for file in taken.sessions]
+    if len(rows) > 1:
+        rows.append(_Named("all sessions", taken.session_totals, len(taken.agents), is_total=True))
+    if taken.agents:
+        rows.append(_Named("agents' files", taken.agent_totals, is_total=True))
+    _heading("Sessions", first=True)
+    _echo_table([list(_HEADER), *(_row(row) for row in _few(rows, columns))], columns)
+    left_out = len(taken.sessions) - _MOST_ROWS if columns is not None else 0
+    if left_out > 0:
+        click.echo(f"and {left_out} more sessions: --json has them all")
+    _echo_releases(_few(rows, columns), columns)
+    # Kinds are too many for a table with a row or a column for each of many files; --json has them all.
+    together = rows if len(taken.sessions) == 1 else [row for row in rows if row.is_total]
+    for title, of, member in (
+        ("Record kinds", together, "kinds"),
+        ("Stop reasons (assistant lines)", rows, "stop_reasons"),
+        ("Content blocks", rows, "blocks"),
+    ):
+        _echo_distribution(title, [(row.name, getattr(row.counts, member)) for row in _few(of, columns)], columns)
+    _echo_findings(taken)
+
+
+def _echo_releases(rows: list[_Named], columns: int | None) -> None:
+    """By row: a session mostly has one release, a home may have dozens."""
+    from stenograph.cli._text import cut, plain, table
+
+    cells = [
+        [row.name, ", ".join(f"{plain(release)} ({number})" for release, number in row.counts.releases.items())]
+        for row in rows
+        if row.counts.releases
+    ]
+    if cells:
+        _heading("Releases (lines)")
+    for line in table(cells):
+        click.echo(line if columns is None else cut(line, columns))
+
+
+def _few(rows: list[_Named], columns: int | None) -> list[_Named]:
+    """All rows, or in a terminal the first ones, and the totals."""
+    if columns is None:
+        return rows
+    return [row for row in rows if not row.is_total][:_MOST_ROWS] + [row for row in rows if row.is_total]
+
+
+def _name(file: FileInventory, *, short: bool) -> str:
+    from stenograph.cli._session import short_id
+    from stenograph.cli._text import cut, plain
     from stenograph.disk import is_session_id
 
-    files = [(_name(file), file.counts, file.agents) for file in taken.sessions]
-    if len(files) > 1:
-        files.append(("all sessions", taken.session_totals, len(taken.agents)))
-    if taken.agents:
-        files.append(("agents' files", taken.agent_totals, 0))
-    named = [(name[:8] if is_session_id(name) else name, counts) for name, counts, _ in files]
-    totals = (taken.session_totals, taken.agent_totals)
-    rows = [_HEADER, *(_row(name, counts, agents) for name, counts, agents in files)]
-    _heading("Sessions")
-    for line in table([[plain(cell) for cell in row] for row in rows], frozenset({1, *range(3, len(_HEADER))})):
-        click.echo(line)
-    # Kinds are too many for a table with a row or a column for each of many files; --json has them all.
-    together = named if len(taken.sessions) == 1 else [entry for entry in named if any(entry[1] is total for total in totals)]
-    _echo_distribution("Record kinds", [(name, counts.kinds) for name, counts in together])
-    _echo_distribution("Stop reasons (assistant lines)", [(name, counts.stop_reasons) for name, counts in named])
-    _echo_distribution("Content blocks", [(name, counts.blocks) for name, counts in named])
-    findings: dict[str, int] = {}
-    for file in (*taken.sessions, *taken.agents):
-        for finding in file.findings:
-            findings[finding.code] = findings.get(finding.code, 0) + 1
-    if findings:
-        _heading("Findings")
-        for code, number in sorted(findings.items()):
-            click.echo(f"{code}  {number}")
+    name = file.path.name.removesuffix(".jsonl")
+    if is_session_id(name):
+        return short_id(name) if short else name
+    return cut(plain(file.path.name), _NAME_COLUMNS) if short else plain(file.path.name)
 
 
-def _name(file: FileInventory) -> str:
-    return file.session_id if file.session_id == file.path.stem else file.path.name
-
-
-def _row(name: str, counts: Counts, agents: int) -> list[str]:
-    releases = ", ".join(f"{release} ({number})" for release, number in counts.releases.items())
-    types = counts.types
+def _row(row: _Named) -> list[str]:
+    counts, types = row.counts, row.counts.types
     history = types.get("file-history-snapshot", 0) + types.get("file-history-delta", 0)
     numbers = (
-        *(types.get("user", 0), types.get("assistant", 0), counts.tool_calls, counts.human_turns, history),
-        *(types.get("summary", 0), types.get("system", 0), types.get("queue-operation", 0), counts.damaged, agents),
+        *(counts.lines, types.get("user", 0), types.get("assistant", 0), counts.tool_calls, counts.human_turns, history),
+        *(types.get("summary", 0), types.get("system", 0), types.get("queue-operation", 0), counts.damaged, row.agents),
     )
-    return [name, str(counts.lines), releases or "-", *map(str, numbers)]
+    return [row.name, *map(str, numbers)]
 
 
-def _echo_distribution(title: str, named: list[tuple[str, dict[str, int]]]) -> None:
+def _echo_distribution(title: str, named: list[tuple[str, dict[str, int]]], columns: int | None) -> None:
     """The longer side goes down: mostly files, but of a single file the kinds."""
-    from stenograph.cli._text import plain, table
+    from stenograph.cli._text import plain
 
     keys = sorted({key for _, counts in named for key in counts}, key=lambda key: (key == "null", key))
     if not keys:
         return
     _heading(title)
     rows = [["", *(plain(key) for key in keys)]]
-    rows += [[plain(name), *(str(counts.get(key, 0)) for key in keys)] for name, counts in named]
+    rows += [[name, *(str(counts.get(key, 0)) for key in keys)] for name, counts in named]
     if len(keys) > len(named):
         rows = [list(row) for row in zip(*rows, strict=True)]
-    for line in table(rows, frozenset(range(1, len(rows[0])))):
+    _echo_table(rows, columns)
+
+
+def _echo_table(rows: list[list[str]], columns: int | None) -> None:
+    """A name and numbers in each row; what does not fit the columns beside the names comes below, with the names again."""
+    from stenograph.cli._text import column_width, cut, table
+
+    widths = [column_width(row[index] for row in rows) + 2 for index in range(len(rows[0]))]
+    pieces: list[list[int]] = [[]]
+    used = widths[0]
+    for index in range(1, len(widths)):
+        if columns is not None and pieces[-1] and used + widths[index] - 2 > columns:
+            pieces.append([])
+            used = widths[0]
+        pieces[-1].append(index)
+        used += widths[index]
+    for number, piece in enumerate(pieces):
+        if number:
+            click.echo()
+        for line in table([[row[0], *(row[index] for index in piece)] for row in rows], frozenset(range(1, len(piece) + 1))):
+            click.echo(line if columns is None else cut(line, columns))
+
+
+def _echo_findings(taken: Inventory) -> None:
+    """How many of each code, and where the first is."""
+    from stenograph.cli._text import short_path, table
+
+    numbers: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for file in (*taken.sessions, *taken.agents):
+        for finding in file.findings:
+            numbers[finding.code] = numbers.get(finding.code, 0) + 1
+            first.setdefault(finding.code, f"{short_path(str(finding.path))}:{finding.line}")
+    if not numbers:
+        return
+    _heading("Findings")
+    rows = [[code, str(numbers[code]), f"first: {first[code]}"] for code in sorted(numbers)]
+    for line in table(rows, frozenset({1})):
         click.echo(line)
 
 
-def _heading(text: str) -> None:
-    click.echo(click.style(f"\n{text}" if text != "Sessions" else text, bold=True))
+def _heading(text: str, *, first: bool = False) -> None:
+    click.echo(click.style(text if first else f"\n{text}", bold=True))

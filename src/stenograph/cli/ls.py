@@ -3,81 +3,121 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._settings import Settings, shared_options, state_options
-from stenograph.errors import SessionNotFoundError
+from stenograph.cli._look import make_mask, reveal_option
+from stenograph.cli._settings import GivenPath, ListSettings, Settings, is_folder, shared_options, state_options
+from stenograph.errors import SessionNotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from stenograph.disk import Finding
 
 
 @click.command(short_help="List sessions, newest first.")
 @click.option("--all", "everything", is_flag=True, help="Also the short, empty and unanswered ones, and warm-ups.")
-@click.option("--project", metavar="PATH", help="Only sessions that began in this working folder.")
-@click.option("--limit", "-n", type=click.IntRange(min=0), help="At most so many; 0 for all. [default: 30]")
+@click.option(
+    "--project", type=GivenPath(file_okay=False), metavar="PATH", help="Only sessions that began in this working folder."
+)
+@click.option("--limit", "-n", type=click.IntRange(min=0), help=f"At most so many; 0 for all. [default: {ListSettings().limit}]")
+@reveal_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @shared_options
 @click.pass_context
-def ls(ctx: click.Context, everything: bool, project: str | None, limit: int | None, as_json: bool) -> None:
+def ls(ctx: click.Context, everything: bool, project: str | None, limit: int | None, reveal: bool, as_json: bool) -> None:
     """List sessions, newest first.
 
     Columns: short id, status (running, completed, interrupted, failed), last change, steps, size, release, project, title.
-    Hidden unless --all: completed sessions under five steps, those under ten without an answer, empty files, and what holds
-    only sub-agents' lines. How many were hidden is said on stderr.
+    In a narrow terminal some are left out. Secrets of known formats are masked (--reveal).
 
-    --json prints {"sessions": [...], "hidden": {reason: count}}; times are UTC.
+    Hidden unless --all: completed sessions under five steps, those under ten without an answer, empty files, files that are not
+    named by a UUID, warm-ups, and what holds only sub-agents' lines. How many were hidden is said on stderr.
+
+    Running is what a live process writes to, or what changed in the last two minutes (`active_seconds` in the config file) and
+    ends in an open turn or an unfinished line. Of more than 2,000 sessions only as many are looked at as the limit asks for.
+
+    --json prints {"sessions": [...], "hidden": {reason: count}, "older": count, "unseen": count, "findings": [{"code", "path",
+    "detail"}]}; times are UTC. Where "unseen", the files that were not looked at, is not 0, the other counts are least numbers.
+    Findings are what could not be read, or is odd.
 
     \b
     Example:
       steno ls --project . --limit 5
     """
-    from stenograph.cli._listing import echo_findings, hidden_line, session_lines
-    from stenograph.cli._text import echo_json
+    from stenograph.cli._listing import echo_findings, left_out_lines, session_lines
+    from stenograph.cli._progress import progress
+    from stenograph.cli._session import masked_info, session_json
+    from stenograph.cli._text import echo_json, plain
     from stenograph.sessions import list_sessions
 
     settings = state_options(ctx)
-    listing = list_sessions(
-        settings.homes,
-        everything=everything or settings.config.ls.all,
-        project=None if project is None else _working_folder(project),
-        active_seconds=settings.config.active_seconds,
-    )
-    nothing = not listing.sessions and not listing.hidden
-    if nothing and project is None:
-        echo_findings(listing.findings)
-        raise no_sessions(settings)
+    folder = None if project is None else working_folder(project)
     limit = settings.config.ls.limit if limit is None else limit
-    sessions = listing.sessions[:limit] if limit else listing.sessions
+    with progress("reading") as report:
+        listing = list_sessions(
+            settings.homes,
+            everything=everything or settings.config.ls.all,
+            project=folder,
+            limit=limit or None,
+            active_seconds=settings.config.active_seconds,
+            progress=report,
+        )
+    nothing = not listing.sessions and not listing.hidden
+    if nothing and folder is None:
+        raise no_sessions(settings, listing.findings)
+    mask, _ = make_mask(reveal)
+    sessions = [masked_info(info, mask) for info in listing.sessions]
     if as_json:
-        from stenograph.cli._session import session_json
-
-        echo_json({"sessions": [session_json(info) for info in sessions], "hidden": listing.hidden})
+        echo_json(
+            {
+                "sessions": [session_json(info) for info in sessions],
+                "hidden": listing.hidden,
+                "older": listing.older,
+                "unseen": listing.unseen,
+                "findings": [
+                    {"code": finding.code, "path": None if finding.path is None else str(finding.path), "detail": finding.detail}
+                    for finding in listing.findings
+                ],
+            }
+        )
     else:
         for line in session_lines(sessions):
             click.echo(line)
     echo_findings(listing.findings)
-    if nothing:
-        click.echo("steno: no sessions of that working folder", err=True)
+    if nothing and folder is not None:
+        click.echo(f"steno: no sessions of the working folder {plain(folder)}", err=True)
     if not as_json:
-        if len(sessions) < len(listing.sessions):
-            click.echo(f"{len(listing.sessions) - len(sessions)} older: --limit 0 shows them", err=True)
-        if listing.hidden:
-            click.echo(hidden_line(listing.hidden), err=True)
-    if not sessions and not (limit and listing.sessions):
+        for line in left_out_lines(listing):
+            click.echo(line, err=True)
+    if not listing.sessions:
         ctx.exit(NOTHING_MATCHED)
 
 
-def no_sessions(settings: Settings) -> SessionNotFoundError:
-    """One line that says where was looked."""
+def no_sessions(settings: Settings, findings: list[Finding]) -> SessionNotFoundError:
+    """One line that says where was looked, or what could not be read; of several such all but the last are told at once."""
+    from stenograph.cli._listing import echo_findings, is_unreadable
     from stenograph.disk import projects_folder
 
+    if unread := [finding for finding in findings if is_unreadable(finding)]:
+        echo_findings(unread[:-1])
+        return SessionNotFoundError(unread[-1].detail)
     places = ", ".join(
-        str(projects_folder(home)) + ("" if home.is_dir() else " (there is no such home)") for home in settings.homes
+        str(projects_folder(home)) + ("" if is_folder(home) else " (there is no such home)") for home in settings.homes
     )
     hint = "" if settings.explicit else "; `steno --demo` shows the demo sessions"
     return SessionNotFoundError(f"no sessions in {places}{hint}")
 
 
-def _working_folder(project: str) -> str:
-    """As a client would name it: absolute, links resolved; a folder that is not here (another machine's) as it was given."""
-    return os.path.realpath(project) if os.path.isdir(project) else project  # noqa: PTH112
+def working_folder(project: str) -> str:
+    """As a client would name it: absolute, links resolved, no slash at the end; a Windows path of another machine as it is."""
+    project = os.path.expanduser(project)  # noqa: PTH111 - text in, text out
+    if os.path.isdir(project):  # noqa: PTH112
+        return os.path.realpath(project)
+    if os.name != "nt" and (project[1:3] in (":\\", ":/") or project.startswith("\\\\")):
+        return project if len(project) <= len("C:\\") else project.rstrip("\\/")
+    try:
+        return os.path.abspath(project)  # noqa: PTH100
+    except OSError as error:
+        raise UsageError("the working folder is gone; give the whole path") from error

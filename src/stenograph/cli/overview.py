@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stenograph.cli._settings import Settings
+from stenograph.cli._settings import Settings, again, is_folder
 from stenograph.cli._text import age, count_of, echo_json, iso, short_path, size
 
 if TYPE_CHECKING:
@@ -18,31 +18,35 @@ _NEWEST = 6
 _PROJECTS = 5
 
 
-def overview(settings: Settings, *, as_json: bool) -> None:
+def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: bool) -> None:
     """Homes, projects, the newest sessions, totals. Raises SessionNotFoundError for a named home without sessions."""
     from stenograph.cli._listing import echo_findings
+    from stenograph.cli._look import make_mask
+    from stenograph.cli._progress import progress
+    from stenograph.cli._session import masked_info, session_json
     from stenograph.sessions import list_sessions
 
-    listing = list_sessions(settings.homes, everything=True, active_seconds=settings.config.active_seconds)
+    with progress("reading") as report:
+        listing = list_sessions(settings.homes, everything=True, active_seconds=settings.config.active_seconds, progress=report)
     if not listing.sessions:
-        echo_findings(listing.findings)
         if settings.explicit:
             from stenograph.cli.ls import no_sessions
 
-            raise no_sessions(settings)
+            raise no_sessions(settings, listing.findings)
+        echo_findings(listing.findings)
     shown = [info for info in listing.sessions if info.hidden is None]
-    projects = _by_project(listing.sessions)
+    mask, _ = make_mask(reveal)
+    newest = [masked_info(info, mask) for info in shown[:_NEWEST]]
+    projects = {mask(name): found for name, found in _by_project(listing.sessions).items()}
     if as_json:
-        from stenograph.cli._session import session_json
-
         echo_json(
             {
-                "homes": [{"path": str(home), "exists": home.is_dir()} for home in settings.homes],
+                "homes": [{"path": str(home), "exists": is_folder(home)} for home in settings.homes],
                 "projects": [
                     {"project": name, "sessions": len(found), "newest": iso(found[0].modified)}
                     for name, found in projects.items()
                 ],
-                "newest": [session_json(info) for info in shown[:_NEWEST]],
+                "newest": [session_json(info) for info in newest],
                 "sessions": len(listing.sessions),
                 "hidden": len(listing.sessions) - len(shown),
                 "size": sum(info.size for info in listing.sessions),
@@ -56,11 +60,12 @@ def overview(settings: Settings, *, as_json: bool) -> None:
 
     from stenograph.cli._listing import session_lines
     from stenograph.cli._text import table
+    from stenograph.sessions.resolve import LAST
 
     now = datetime.now(UTC)
     _heading("Homes" if len(settings.homes) > 1 else "Home")
     for home in settings.homes:
-        click.echo(f"  {short_path(str(home))}{'' if home.is_dir() else '  (not there)'}{'  (demo)' if settings.demo else ''}")
+        click.echo(f"  {short_path(str(home))}{'' if is_folder(home) else '  (not there)'}{'  (demo)' if settings.demo else ''}")
     total = sum(info.size for info in listing.sessions)
     click.echo(f"  {count_of(len(listing.sessions), 'session')}, {count_of(len(projects), 'project')}, {size(total)}")
     _heading("Projects")
@@ -72,17 +77,26 @@ def overview(settings: Settings, *, as_json: bool) -> None:
         click.echo(f"  {line}")
     if len(projects) > _PROJECTS:
         click.echo(f"  and {len(projects) - _PROJECTS} more")
-    _heading("Newest sessions")
-    for line in session_lines(shown[:_NEWEST]):
-        click.echo(line)
-    if len(shown) < len(listing.sessions):
-        click.echo(f"  ({len(listing.sessions) - len(shown)} short or empty ones are hidden)")
+    if shown:
+        _heading("Newest sessions")
+        for line in session_lines(newest):
+            click.echo(line)
+    if hidden := len(listing.sessions) - len(shown):
+        click.echo(
+            f"  ({count_of(hidden, 'session')} {'is' if hidden == 1 else 'are'} hidden: short, empty or without an answer)"
+        )
     _heading("Try")
-    demo = "--demo " if settings.demo else ""
-    click.echo(f"  steno {demo}ls                 all sessions, newest first")
-    click.echo(f"  steno {demo}inventory last     what the newest one holds")
-    click.echo(f"  steno {demo}doctor             where things are, and what is wrong")
+    tries = [(again(ctx, "ls"), "all sessions, newest first") if shown else (again(ctx, "ls", "--all"), "the hidden ones too")]
+    tries += [(again(ctx, "inventory", LAST), "what the newest one holds")] if _has_last(listing.sessions) else []
+    tries += [(again(ctx, "doctor"), "where things are, and what is wrong")]
+    for line in table(tries):  # `again` quotes what is not harmless
+        click.echo(f"  {line}")
     echo_findings(listing.findings)
+
+
+def _has_last(sessions: list[SessionInfo]) -> bool:
+    """Whether `last` means one of them: not an empty file, nor what is no session to clients."""
+    return any(info.hidden not in ("empty", "name", "sidechain") for info in sessions)
 
 
 def _by_project(sessions: list[SessionInfo]) -> dict[str, list[SessionInfo]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from stenograph.cli._session import session_argument
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
 
 
 @click.command(short_help="Give a session a title.")
@@ -18,7 +18,7 @@ def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
     """Give a session a title.
 
     Appends one line to the session's file, as the public SDK does; clients' pickers show it before any other title. Nothing
-    is rewritten: renaming again, also back, appends another line.
+    is rewritten: renaming again, also back, appends another line. Refused while somebody is writing the file's last line.
 
     --json prints {"id", "path", "title", "before"}.
 
@@ -26,24 +26,26 @@ def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
     Example:
       steno rename last "Parser rewrite"
     """
-    from stenograph.cli._text import echo_json, plain
+    from stenograph.cli._progress import waiting
+    from stenograph.cli._text import echo_json, plain, short_path
     from stenograph.sessions import glance, resolve
     from stenograph.sessions import rename as rename_session
+    from stenograph.sessions import title as title_of
 
-    file = resolve(session, state_options(ctx).homes)
-    before = glance(file.path).custom_title
-    rename_session(file.path, title)
+    settings = state_options(ctx)
+    refuse_demo(settings)
+    file = resolve(session, settings.homes)
+    refuse_demo(settings, file.path)
+    seen = glance(file.path, whole=True)
+    before = seen.custom_title
+    with waiting(short_path(str(file.path))):
+        rename_session(file.path, title, active_seconds=settings.config.active_seconds)
     if as_json:
         echo_json({"id": file.session_id, "path": str(file.path), "title": title.strip(), "before": before})
         return
     click.echo(f"{file.session_id} is now called {plain(title.strip())}")
     if before is None:
-        click.echo("It had no title of its own. To undo: rename it to what it was shown as; the old lines are all there.")
+        shown = title_of(seen)
+        click.echo("It had no title of its own" + (f"; it was shown as: {plain(shown)}" if shown else ""))
     else:
-        click.echo(f"To undo: steno rename {file.session_id[:8]} {_quoted(plain(before))}")
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
+        click.echo(f"To undo: {again(ctx, 'rename', file.session_id, *(['--'] if before.startswith('-') else []), before)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from stenograph.cli._session import session_argument
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
 
 
@@ -20,7 +20,7 @@ def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json:
     """Give a session a tag, or take it away.
 
     Appends one line to the session's file, as the public SDK does. A session has one tag: a new one takes the place of the
-    old. Nothing is rewritten.
+    old. Nothing is rewritten. Refused while somebody is writing the file's last line.
 
     --json prints {"id", "path", "tag", "before"}.
 
@@ -29,19 +29,29 @@ def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json:
       steno tag last keep
       steno tag last --clear
     """
-    from stenograph.cli._text import echo_json, plain
+    from stenograph.cli._progress import waiting
+    from stenograph.cli._text import echo_json, plain, short_path
     from stenograph.sessions import glance, resolve
     from stenograph.sessions import tag as tag_session
 
     if clear == (tag is not None):
         raise UsageError("give a TAG, or --clear")
-    file = resolve(session, state_options(ctx).homes)
-    before = glance(file.path).tag
-    tag_session(file.path, tag)
-    after = glance(file.path).tag
+    settings = state_options(ctx)
+    refuse_demo(settings)
+    file = resolve(session, settings.homes)
+    refuse_demo(settings, file.path)
+    before = after = glance(file.path, whole=True).tag
+    nothing_to_do = clear and before is None
+    if not nothing_to_do:
+        with waiting(short_path(str(file.path))):
+            tag_session(file.path, tag, active_seconds=settings.config.active_seconds)
+        after = glance(file.path).tag
     if as_json:
         echo_json({"id": file.session_id, "path": str(file.path), "tag": after, "before": before})
         return
+    if nothing_to_do:
+        click.echo(f"{file.session_id} had no tag; nothing was written")
+        return
     click.echo(f"{file.session_id} is now tagged {plain(after)}" if after else f"{file.session_id} has no tag now")
-    undo = f"steno tag {file.session_id[:8]} {plain(before)!r}" if before else f"steno tag {file.session_id[:8]} --clear"
-    click.echo(f"To undo: {undo}")
+    words = ["--clear"] if before is None else ["--", before] if before.startswith("-") else [before]
+    click.echo(f"To undo: {again(ctx, 'tag', file.session_id, *words)}")

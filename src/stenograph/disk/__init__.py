@@ -17,7 +17,7 @@ from stenograph.disk.families import (
 )
 from stenograph.disk.findings import Finding
 from stenograph.disk.homes import default_homes, projects_folder, resolve_homes
-from stenograph.disk.lines import Ends, Line, read_ends, read_lines
+from stenograph.disk.lines import Ends, Line, read_ends, read_lines, read_whole
 from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name
 from stenograph.disk.releases import NEWEST, release_numbers
 from stenograph.disk.writer import FileState, LockedFile, append_lines, lock, replace_file, state_of
@@ -48,6 +48,7 @@ __all__ = [
     "projects_folder",
     "read_ends",
     "read_lines",
+    "read_whole",
     "release_numbers",
     "replace_file",
     "resolve_homes",

@@ -193,20 +193,26 @@ class _Walk:
         self.findings = findings
 
     def files(self, folder: Path) -> Iterator[Path]:
-        try:
-            entries = sorted(_scan(folder), key=lambda entry: entry.name)
-        except UnreadableError as error:
-            self.findings.append(Finding("unreadable-folder", folder, detail=str(error)))
-            return
-        for entry in entries:
+        """All files below a folder, by name. With a stack of its own: folders may be nested to any depth."""
+        waiting = [folder]
+        while waiting:
+            here = waiting.pop()
             try:
-                below = entry.is_dir(follow_symlinks=False)
-            except OSError:
-                below = False
-            if below:
-                yield from self.files(Path(entry.path))
-            elif _status_of_file(entry, self.findings) is not None:
-                yield Path(entry.path)
+                entries = sorted(_scan(here), key=lambda entry: entry.name)
+            except UnreadableError as error:
+                self.findings.append(Finding("unreadable-folder", here, detail=str(error)))
+                continue
+            below = []
+            for entry in entries:
+                try:
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                except OSError:
+                    is_folder = False
+                if is_folder:
+                    below.append(Path(entry.path))
+                elif _status_of_file(entry, self.findings) is not None:
+                    yield Path(entry.path)
+            waiting += reversed(below)
 
 
 def _scan(folder: Path, *, missing_is_empty: bool = False) -> list[os.DirEntry[str]]:
@@ -228,7 +234,7 @@ def _status_of_file(entry: os.DirEntry[str], findings: list[Finding]) -> os.stat
         status = entry.stat()
     except OSError as error:
         kind = "broken-link" if entry.is_symlink() else "unreadable-file"
-        findings.append(_finding(kind, entry, f"can't be looked at: {error.strerror}"))
+        findings.append(_finding(kind, entry, f"{entry.path} can't be looked at: {error.strerror}"))
         return None
     if not stat.S_ISREG(status.st_mode):
         is_folder = stat.S_ISDIR(status.st_mode)
@@ -248,7 +254,7 @@ def _is_folder(entry: os.DirEntry[str], findings: list[Finding]) -> bool:
         if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - never raises
             findings.append(_finding("broken-link", entry, "points to nothing"))
     except OSError as error:
-        findings.append(_finding("unreadable-folder", entry, f"can't be looked at: {error.strerror}"))
+        findings.append(_finding("unreadable-folder", entry, f"{entry.path} can't be looked at: {error.strerror}"))
     return False
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 
@@ -20,16 +20,16 @@ def default_homes(environ: Mapping[str, str]) -> list[Path]:
     if chosen := unicodedata.normalize("NFC", environ.get("CLAUDE_CONFIG_DIR", "")).strip():
         if Path(chosen).is_dir():
             return [Path(chosen)]
-        if several := _distinct([Path(part.strip()) for part in chosen.split(",") if part.strip()]):
+        if several := distinct_homes(Path(part.strip()) for part in chosen.split(",") if part.strip()):
             return several
     user = _user_folder(environ)
     usual = [user / ".claude", user / ".config" / "claude"]
-    return [home for home in usual if home.is_dir()] or usual[:1]
+    return distinct_homes(home for home in usual if home.is_dir()) or usual[:1]
 
 
 def resolve_homes(explicit: Sequence[Path], environ: Mapping[str, str]) -> list[Path]:
     """The homes a user named, each once, or the default ones where none was named."""
-    return _distinct(explicit) or default_homes(environ)
+    return distinct_homes(explicit) or default_homes(environ)
 
 
 def projects_folder(home: Path) -> Path:
@@ -38,8 +38,12 @@ def projects_folder(home: Path) -> Path:
     return home if home.name == "projects" and not projects.is_dir() else projects
 
 
-def _distinct(paths: Sequence[Path]) -> list[Path]:
-    return list(dict.fromkeys(paths))
+def distinct_homes(homes: Iterable[Path]) -> list[Path]:
+    """The homes, each once, as it was named first: a link to one, or its `projects` folder, is the same home."""
+    found: dict[str, Path] = {}
+    for home in homes:
+        found.setdefault(os.path.realpath(projects_folder(home)), home)
+    return list(found.values())
 
 
 def _user_folder(environ: Mapping[str, str]) -> Path:

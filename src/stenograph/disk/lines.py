@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from stenograph.disk.quiet import quiet
 from stenograph.errors import UnreadableError
 
 BLOCK_SIZE = 1 << 20
@@ -26,6 +27,7 @@ _READ_FLAGS = (
 )  # fmt: skip
 
 
+@quiet
 class Line(msgspec.Struct, frozen=True, gc=False):
     #: Counted from 1.
     number: int
@@ -37,6 +39,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     ended: bool = True
 
 
+@quiet
 class Ends(msgspec.Struct, frozen=True, gc=False):
     """The whole lines near both ends of a file."""
 
@@ -62,6 +65,19 @@ def read_lines(path: Path, start: int = 0, stop: int | None = None, *, block_siz
         with io.FileIO(descriptor, "rb") as file:
             end = status.st_size if stop is None else min(stop, status.st_size)
             yield from _split(file, start, end, block_size)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def read_whole(path: Path) -> bytes:
+    """All bytes of a file, up to its size at the start, in one piece of memory. Raises UnreadableError."""
+    try:
+        descriptor, status = _open_regular(path)
+        with io.FileIO(descriptor, "rb") as file:
+            memory = file.read(status.st_size)
+            while len(memory) < status.st_size and (more := file.read(status.st_size - len(memory))):
+                memory += more  # one read gives at most 2 GiB
+            return memory
     except OSError as error:
         raise _unreadable(path, error) from error
 

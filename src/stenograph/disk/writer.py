@@ -1,6 +1,7 @@
 """The one writer of session files: whole files replaced at once, lines appended whole, both under a lock.
 
-In: a path and bytes. Out: the file, or the file as it was and an error; never something between. The lock keeps out other
+In: a path and bytes. Out: the file, or the file as it was and an error. A replaced file is never something
+between, also after a crash; an appended line may be cut off by one, which readers take for a torn tail. The lock keeps out other
 users of this module only: clients take none, which is why `expect` exists. A link is written through to the file it points
 to. Does not know what the bytes mean.
 """
@@ -79,6 +80,8 @@ class LockedFile:
             if sys.platform == "win32":  # there an open file can't be replaced
                 self._close()
             fresh.move_to(self.path)
+        if self._descriptor >= 0:
+            _carry_over(self._descriptor, now.st_size, fresh.descriptor)
         self._close()
         self._descriptor = fresh.descriptor
         return self.state()
@@ -87,6 +90,17 @@ class LockedFile:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _carry_over(old: int, size: int, new: int) -> None:
+    """Append to the new file what a client, which takes no lock, appended to the old one while it was being replaced."""
+    grown = os.fstat(old).st_size - size
+    if grown <= 0:
+        return
+    os.lseek(old, size, os.SEEK_SET)
+    rest = memoryview(os.read(old, grown))
+    while rest:
+        rest = rest[os.write(new, rest) :]
 
 
 @contextlib.contextmanager

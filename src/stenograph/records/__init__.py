@@ -23,7 +23,7 @@ from stenograph.records.envelope import ChainedRecord, DamagedRecord, Record, Se
 from stenograph.records.line import TYPES, change, decode, encode
 from stenograph.records.messages import AssistantMessage, Message, Usage
 from stenograph.records.progress import Progress, ProgressRecord, UnknownProgress
-from stenograph.records.read import Located, read_records
+from stenograph.records.read import Located, find_invalid_text, read_all_records, read_records
 from stenograph.records.shape import Shape, mentions, rebuild
 from stenograph.records.sidecars import (
     AgentNameRecord,
@@ -131,7 +131,9 @@ __all__ = [
     "change",
     "decode",
     "encode",
+    "find_invalid_text",
     "mentions",
+    "read_all_records",
     "read_records",
     "rebuild",
     "text_of",

@@ -270,39 +270,6 @@ class UltraEffortEnterAttachment(Attachment, tag_field="type", tag="ultra_effort
 
 
 _read_attachment: TaggedReader[Attachment] = TaggedReader(
-    AgentListingDeltaAttachment
-    | AutoModeAttachment
-    | AutoModeExitAttachment
-    | CommandPermissionsAttachment
-    | DateAttachment
-    | DateChangeAttachment
-    | DeferredToolsDeltaAttachment
-    | DiagnosticsAttachment
-    | DirectoryAttachment
-    | EditedTextFileAttachment
-    | EnvironmentAttachment
-    | FileAttachment
-    | GoalStatusAttachment
-    | HookAdditionalContextAttachment
-    | HookCancelledAttachment
-    | HookNonBlockingErrorAttachment
-    | HookSuccessAttachment
-    | HookSystemMessageAttachment
-    | McpInstructionsDeltaAttachment
-    | ModelAttachment
-    | OpenedFileInIdeAttachment
-    | PlanModeAttachment
-    | PlanModeExitAttachment
-    | PlanModeReentryAttachment
-    | PromptSnapshotAttachment
-    | QueuedCommandAttachment
-    | RemoteSessionChangeAttachment
-    | SelectedLinesInIdeAttachment
-    | SessionContextAttachment
-    | SilentTurnReminderAttachment
-    | SkillListingAttachment
-    | TaskReminderAttachment
-    | UltraEffortEnterAttachment,
     AgentListingDeltaAttachment,
     AutoModeAttachment,
     AutoModeExitAttachment,

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from stenograph.records.json_text import REFUSALS, parse
+from stenograph.records.json_text import REFUSALS, parse, parse_or_unset
 from stenograph.records.readers import TaggedReader, array_of
 from stenograph.records.shape import Json, Later, Opt, Parts, Shape, ShapeReader, later, once, read_later
 
@@ -102,7 +102,7 @@ class ToolReferenceBlock(Block, tag_field="type", tag="tool_reference"):
 # What a message or a tool result says: a string, or blocks in order (a non-object among them stays plain JSON).
 Content: TypeAlias = str | tuple[Block | Json, ...]
 
-_SHAPES = (
+read_block: TaggedReader[Block] = TaggedReader(
     TextBlock,
     ThinkingBlock,
     RedactedThinkingBlock,
@@ -112,18 +112,6 @@ _SHAPES = (
     ImageBlock,
     DocumentBlock,
     ToolReferenceBlock,
-)
-read_block: TaggedReader[Block] = TaggedReader(
-    TextBlock
-    | ThinkingBlock
-    | RedactedThinkingBlock
-    | ToolUseBlock
-    | ServerToolUseBlock
-    | ToolResultBlock
-    | ImageBlock
-    | DocumentBlock
-    | ToolReferenceBlock,
-    *_SHAPES,
     otherwise=UnknownBlock,
 )
 _read_source = ShapeReader(Source)
@@ -134,10 +122,12 @@ _decode_object = msgspec.json.Decoder(dict[str, Json]).decode
 
 def read_content(text: Raw) -> Content | UnsetType:
     """The content of a message or of a tool result; UNSET when it is neither a string nor an array."""
-    first = memoryview(text)[0]
-    if first == ord('"'):
+    try:
+        return _decode_string(text)  # nearly all tool results are strings
+    except msgspec.ValidationError:
+        return _read_blocks(text)
+    except REFUSALS:
         return read_string(text)
-    return _read_blocks(text) if first == ord("[") else UNSET
 
 
 def read_parts(parts: Parts) -> Opt[Content]:
@@ -151,7 +141,7 @@ def read_string(text: Raw) -> str | UnsetType:
     try:
         return _decode_string(text)
     except REFUSALS:
-        value = parse(text)
+        value = parse_or_unset(text)
         return value if isinstance(value, str) else UNSET
 
 
@@ -159,7 +149,7 @@ def _read_object(text: Raw) -> dict[str, Json] | UnsetType:
     try:
         return _decode_object(text)
     except REFUSALS:
-        value = parse(text)
+        value = parse_or_unset(text)
         return value if isinstance(value, dict) else UNSET
 
 

@@ -8,6 +8,7 @@ standard library. Nothing here knows what a record is.
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any, NoReturn
 
 import msgspec
@@ -21,12 +22,20 @@ _parse_any = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
-def parse(text: bytes | msgspec.Raw) -> Any:
+def parse(text: bytes | memoryview | msgspec.Raw) -> Any:
     """The value of a JSON text; raises ValueError or RecursionError where a client would refuse it too."""
     try:
         return _parse_any(text)
     except REFUSALS:
         return _parse_slowly(bytes(text))
+
+
+def parse_or_unset(text: bytes | memoryview | msgspec.Raw) -> Any:
+    """The same, with UNSET for what is refused."""
+    try:
+        return parse(text)
+    except (ValueError, RecursionError):
+        return msgspec.UNSET
 
 
 def _parse_slowly(text: bytes) -> Any:
@@ -38,7 +47,12 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_SLOW = json.JSONDecoder(parse_constant=_refuse)
+def _parse_int(digits: str) -> int | float:
+    # Python refuses to read more digits than this; to JavaScript such a number is a double like any other, so infinity.
+    return int(digits) if len(digits) < 4000 else float(digits)
+
+
+_SLOW = json.JSONDecoder(parse_constant=_refuse, parse_int=_parse_int)
 
 
 def begins_with_a_value(text: bytes) -> bool:
@@ -51,8 +65,40 @@ def begins_with_a_value(text: bytes) -> bool:
 
 
 def to_text(value: Any) -> bytes:
-    """A value as the clients write it: no spaces, UTF-8 unescaped, a lone surrogate as its escape."""
-    try:
-        return _encode(value)
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+    """A value as the clients write it: no spaces, UTF-8 unescaped, a lone surrogate as its escape.
+
+    Infinity, which is how a number beyond a double reads, is written as such a number again. Raises ValueError for NaN and
+    TypeError for what is no JSON.
+    """
+    if _is_plain(value):
+        try:
+            return _encode(value)
+        except UnicodeEncodeError:
+            pass
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+    if "N" not in text and "Infinity" not in text:
+        return text.encode()
+    return _write_odd_numbers(value).encode()
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether msgspec writes it as it is: it would make null of infinity, base64 of bytes and arrays of sets."""
+    if value is None or value.__class__ in (str, bool, int):
+        return True
+    if value.__class__ is float:
+        return isfinite(value)
+    if value.__class__ is dict:
+        return all(name.__class__ is str and _is_plain(each) for name, each in value.items())
+    return value.__class__ is list and all(map(_is_plain, value))
+
+
+def _write_odd_numbers(value: Any) -> str:
+    if isinstance(value, float) and not isfinite(value):
+        if value != value:
+            raise ValueError("NaN is not JSON")
+        return "1e999" if value > 0 else "-1e999"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(name)}:{_write_odd_numbers(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(_write_odd_numbers, value)) + "]"
+    return json.dumps(value)

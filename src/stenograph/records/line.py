@@ -37,7 +37,7 @@ _FLAT_READERS: dict[str, ShapeReader[Any]] = {
 _read_unknown = ShapeReader(UnknownRecord)
 
 
-def decode(line: bytes, *, strict: bool = False) -> Record:
+def decode(line: bytes | memoryview, *, strict: bool = False) -> Record:
     """The record that a line holds.
 
     Any bytes give a record. With `strict`, a line without a JSON object and a kind that is not described raise instead.
@@ -45,7 +45,7 @@ def decode(line: bytes, *, strict: bool = False) -> Record:
     try:
         record = _decode_typed(line)
     except REFUSALS:
-        record = _decode_odd(line)
+        record = _decode_odd(bytes(line))
         if strict:
             _refuse_odd(record)
         return record
@@ -68,7 +68,10 @@ def change(record: Record, path: str | Path, value: Any) -> Record:
     if isinstance(record, DamagedRecord):
         raise FieldError("a damaged line has no members to change")
     names = (path,) if isinstance(path, str) else path
-    return decode(splice(encode(record), names, rebuild(value)))
+    try:
+        return decode(splice(encode(record), names, rebuild(value)))
+    except (TypeError, ValueError) as error:
+        raise FieldError("the new value is no JSON", field=".".join(map(str, names))) from error
 
 
 def _decode_odd(line: bytes) -> Record:

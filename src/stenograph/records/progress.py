@@ -85,13 +85,6 @@ class WaitingForTaskProgress(Progress, tag_field="type", tag="waiting_for_task")
 
 
 _read_progress: TaggedReader[Progress] = TaggedReader(
-    AgentProgress
-    | BashProgress
-    | HookProgress
-    | McpProgress
-    | QueryUpdateProgress
-    | SearchResultsReceivedProgress
-    | WaitingForTaskProgress,
     AgentProgress,
     BashProgress,
     HookProgress,

@@ -5,16 +5,18 @@ Every byte of the file belongs to a record (a damaged line is a `DamagedRecord`)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Finding, Line, read_lines
+from stenograph.disk import Finding, read_lines, read_whole
+from stenograph.disk.quiet import quiet
 from stenograph.records.envelope import DamagedRecord, Record
-from stenograph.records.line import decode
+from stenograph.records.line import decode, encode
 
 
+@quiet
 class Located(msgspec.Struct, frozen=True, gc=False):
     """A record and where it stands."""
 
@@ -30,33 +32,53 @@ class Located(msgspec.Struct, frozen=True, gc=False):
 def read_records(path: Path, start: int = 0, stop: int | None = None) -> Iterator[Located]:
     """The records of a session file, in the file's order, damaged lines included.
 
-    `start` and `stop` are byte offsets of line starts; lines are then numbered from 1 at `start`.
+    `start` and `stop` are byte offsets of line starts; lines are then numbered from 1 at `start`. Raises UnreadableError.
     """
     for line in read_lines(path, start, stop):
-        data = line.data
-        record = decode(data)
-        sound = line.ended and data.isascii() and type(record) is not DamagedRecord
-        finding = None if sound else _finding(path, line, record)
-        yield Located(record, line.number, line.offset, len(data), finding)
+        yield _locate(path, line.data, line.number, line.offset, line.ended)
 
 
-def _finding(path: Path, line: Line, record: Record) -> Finding | None:
-    code = _what_is_odd(line, record)
-    if code is None:
-        return None
-    return Finding(code=code, path=path, line=line.number, offset=line.offset, length=len(line.data))
+def read_all_records(path: Path) -> Iterator[Located]:
+    """The same for a file that is kept in memory as a whole: quicker, but one record kept keeps all of them.
+
+    Records are made from views of one copy of the file. Raises UnreadableError.
+    """
+    memory = read_whole(path)
+    view = memoryview(memory)
+    start = number = 0
+    while (end := memory.find(b"\n", start)) >= 0:
+        number += 1
+        yield _locate(path, view[start:end], number, start, True)
+        start = end + 1
+    if start < len(memory):
+        yield _locate(path, view[start:], number + 1, start, False)
 
 
-def _what_is_odd(line: Line, record: Record) -> str | None:
-    if isinstance(record, DamagedRecord):
-        if record.reason == "blank":
-            return "blank-line"
-        # What a writer has not finished yet; anywhere else it never will be.
-        return "torn-tail" if not line.ended else f"damaged-line-{record.reason}"
-    if not line.ended:
+def _locate(path: Path, line: bytes | memoryview, number: int, offset: int, ended: bool) -> Located:
+    record = decode(line)
+    if ended and type(record) is not DamagedRecord:
+        return Located(record, number, offset, len(line))
+    return Located(record, number, offset, len(line), Finding(_what_is_odd(record, ended), path, number, offset, len(line)))
+
+
+def _what_is_odd(record: Record, ended: bool) -> str:
+    if not isinstance(record, DamagedRecord):
         return "missing-final-newline"
-    try:
-        line.data.decode()
-    except UnicodeDecodeError:
-        return "invalid-utf8"
-    return None
+    if record.reason == "blank":
+        return "blank-line"
+    # What a writer has not finished yet; anywhere else it never will be.
+    return f"damaged-line-{record.reason}" if ended else "torn-tail"
+
+
+def find_invalid_text(path: Path, located: Iterable[Located]) -> Iterator[Finding]:
+    """Lines whose bytes are not UTF-8, which clients read with replacement characters (rule 13).
+
+    A look of its own, because it has to go over every byte again.
+    """
+    for each in located:
+        line = encode(each.record)
+        if not line.isascii():
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                yield Finding("invalid-utf8", path, each.number, each.offset, each.length)

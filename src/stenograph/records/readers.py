@@ -6,13 +6,14 @@ In: the bytes of a JSON value. Out: the shape its tag names, a fallback shape fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from stenograph.records.json_text import REFUSALS, parse, to_text
+from stenograph.records.json_text import REFUSALS, parse, parse_or_unset, to_text
 from stenograph.records.shape import Json, Shape, ShapeReader, keep
 
 T = TypeVar("T")
@@ -24,15 +25,16 @@ _items_of = msgspec.json.Decoder(list[Raw]).decode
 class TaggedReader(Generic[S]):
     """Bytes of a JSON object -> the shape that its tag member names."""
 
-    def __init__(self, union: Any, *shapes: type[S], otherwise: type[S]) -> None:
-        self._union = union
+    def __init__(self, *shapes: type[S], otherwise: type[S]) -> None:
+        self._shapes = shapes
         self._tag_field = str(shapes[0].__struct_config__.tag_field)
         self._readers = {shape.__struct_config__.tag: ShapeReader(shape) for shape in shapes}
         self._otherwise = ShapeReader(otherwise)
 
     @cached_property
     def _decode(self) -> Callable[[bytes | Raw], S]:
-        return msgspec.json.Decoder(self._union).decode
+        union: Any = reduce(or_, self._shapes)
+        return msgspec.json.Decoder(union).decode
 
     def __call__(self, text: bytes | Raw) -> S | UnsetType:
         try:
@@ -43,10 +45,7 @@ class TaggedReader(Generic[S]):
         return found
 
     def _salvage(self, text: bytes | Raw) -> S | UnsetType:
-        try:
-            members = parse(text)
-        except (ValueError, RecursionError):
-            return UNSET
+        members = parse_or_unset(text)
         if not isinstance(members, dict):
             return UNSET
         tag = members.get(self._tag_field)
@@ -59,10 +58,7 @@ def items_of(text: Raw) -> list[Raw] | UnsetType:
     try:
         return _items_of(text)
     except REFUSALS:
-        try:
-            items = parse(text)
-        except (ValueError, RecursionError):
-            return UNSET
+        items = parse_or_unset(text)
         return [Raw(to_text(item)) for item in items] if isinstance(items, list) else UNSET
 
 
@@ -82,10 +78,7 @@ def mapping_of(reader: Callable[[Raw], T | UnsetType]) -> Callable[[Raw], dict[s
     """A reader for objects whose keys are data (paths, model names); a value not of the shape stays plain JSON."""
 
     def read(text: Raw) -> dict[str, T | Json] | UnsetType:
-        try:
-            members = parse(text)
-        except (ValueError, RecursionError):
-            return UNSET
+        members = parse_or_unset(text)
         if not isinstance(members, dict):
             return UNSET
         read_members: dict[str, T | Json] = {}

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, overload
 import msgspec
 from msgspec import UNSET, Raw, UnsetType, field
 
-from stenograph.records.json_text import REFUSALS, parse, to_text
+from stenograph.records.json_text import REFUSALS, parse, parse_or_unset, to_text
 
 T = TypeVar("T")
 Owner = TypeVar("Owner")
@@ -100,7 +100,7 @@ def later(name: str) -> Any:
     return field(default=UNSET, name=name)
 
 
-def members_of(source: bytes | Raw) -> dict[str, Raw]:
+def members_of(source: bytes | memoryview | Raw) -> dict[str, Raw]:
     try:
         return _decode_members(source)
     except REFUSALS:
@@ -114,11 +114,11 @@ class ShapeReader(Generic[S]):
         self.shape = shape
 
     @cached_property
-    def _decode(self) -> Callable[[bytes | Raw], S]:
+    def _decode(self) -> Callable[[bytes | memoryview | Raw], S]:
         # Built on first use: 150 of them at import would cost more than most commands need in all.
         return msgspec.json.Decoder(self.shape).decode
 
-    def __call__(self, text: bytes | Raw) -> S | UnsetType:
+    def __call__(self, text: bytes | memoryview | Raw) -> S | UnsetType:
         """The shape, or UNSET when the text is no JSON object at all."""
         try:
             found = self._decode(text)
@@ -127,12 +127,9 @@ class ShapeReader(Generic[S]):
         keep(found, "_source", text)
         return found
 
-    def salvage(self, text: bytes | Raw) -> S | UnsetType:
+    def salvage(self, text: bytes | memoryview | Raw) -> S | UnsetType:
         """The same, one field at a time: those that don't fit are left to `extra`."""
-        try:
-            members = parse(text)
-        except (ValueError, RecursionError):
-            return UNSET
+        members = parse_or_unset(text)
         if not isinstance(members, dict):
             return UNSET
         fitting: dict[str, Any] = {}
@@ -148,18 +145,20 @@ class ShapeReader(Generic[S]):
                 elif value is None or isinstance(value, str):
                     fitting[described.name] = value
             else:
-                with contextlib.suppress(msgspec.ValidationError):
+                with contextlib.suppress(
+                    msgspec.ValidationError, UnicodeEncodeError
+                ):  # the latter: a lone surrogate, looked at closely
                     fitting[described.name] = msgspec.convert(value, described.type)
         return self.shape(**fitting, _source=text)
 
 
 def read_later(raw: Later, reader: Callable[[Raw], T | UnsetType]) -> Opt[T]:
     """A part decoded now; UNSET when it is absent or not of the shape described."""
-    if isinstance(raw, UnsetType):
+    if raw is UNSET:
         return UNSET
-    if memoryview(raw)[0] == ord("n"):  # null: no other value begins so
-        return None
-    return reader(raw)
+    found = reader(raw)
+    # Null is looked for last, because hardly any part is.
+    return None if found is UNSET and bytes(raw) == b"null" else found
 
 
 def rebuild(value: Any) -> Json:
@@ -189,4 +188,4 @@ def json_of(value: Shape) -> bytes:
 
 def mentions(value: Shape, text: bytes) -> bool:
     """Whether some bytes occur in the object's own: a cheap look before decoding, never an answer by itself."""
-    return value._source is None or text in (value._source if isinstance(value._source, bytes) else bytes(value._source))
+    return value._source is None or text in bytes(value._source)

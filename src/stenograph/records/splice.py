@@ -25,8 +25,9 @@ class _Remove:
 # As a new value: take the member out.
 REMOVE: Final = _Remove()
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_STRING_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+# Possessive: a string that has ended is not looked into again, and nothing is remembered for each of its escapes.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _SCALAR = re.compile(rb"[^,\]} \t\r\n]+")
 _OPENING = b"[{"
@@ -61,7 +62,10 @@ def _splice_here(text: bytes, at: int, path: Path, value: Any) -> bytes:
     name = path[-1]
     member = _find(text, at, name)
     if isinstance(value, _Remove):
-        return text if member is None else _without(text, member)
+        while member is not None:  # every one of that name: or the last but one would come to light
+            text = _without(text, member)
+            member = _find(text, at, name) if isinstance(name, str) else None
+        return text
     new = to_text(value)
     if member is not None:
         return text[: member.value] + new + text[member.end :]

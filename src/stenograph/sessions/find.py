@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,14 +24,24 @@ from stenograph.disk import (
     project_folder_name,
     projects_folder,
 )
-from stenograph.errors import DiskError
+from stenograph.disk.homes import distinct_homes
+from stenograph.errors import DiskError, UsageError
+from stenograph.records.times import moment
 from stenograph.sessions.glance import STEPS_WANTED, Glance, glance
 from stenograph.sessions.status import ACTIVE_SECONDS, Status, files_being_written, status
 from stenograph.sessions.titles import title
+from stenograph.sessions.understanding import understanding, unreadable
 
 #: Nobody writes to a file for a day without changing it.
 _WRITTEN_WITHIN = 86_400.0
 _FEW_STEPS = 5
+#: With a limit and more files than this, only as many are looked at as the list needs.
+MANY_FILES = 2000
+# Progress is told every so many files.
+_TOLD_EVERY = 32
+
+#: Called with the files done and the files there are.
+Progress = Callable[[int, int], None]
 
 
 class SessionInfo(msgspec.Struct, frozen=True):
@@ -65,6 +75,10 @@ class SessionInfo(msgspec.Struct, frozen=True):
         """The working folder, or the project folder's name where no line says it."""
         return self.cwd or self.path.parent.name
 
+    def __repr__(self) -> str:
+        # Transcript content must not reach a log by way of a repr.
+        return f"<SessionInfo {self.id!r}, {self.status.value}>"
+
 
 #: Why a session is hidden, in the words of the list's last line.
 HIDDEN = {
@@ -83,31 +97,47 @@ class Listing(msgspec.Struct, frozen=True):
     #: How many were left out, by reason: keys of `HIDDEN`.
     hidden: dict[str, int]
     findings: list[Finding]
+    #: How many would have been in the list but for the limit.
+    older: int = 0
+    #: Files that were not looked at, all older than those listed; where there are any, `hidden` and `older` are least numbers.
+    unseen: int = 0
 
 
-def find_projects(homes: Iterable[Path]) -> tuple[list[ProjectListing], list[Finding]]:
+def as_homes(homes: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """The homes as paths, each once. Raises UsageError for a path in the place of a sequence of them, or for what is no path."""
+    if isinstance(homes, str | bytes | os.PathLike):
+        raise UsageError("homes are a sequence of paths: write [home], not home")
+    try:
+        return distinct_homes(Path(os.path.expanduser(home)) for home in homes)  # noqa: PTH111 - never raises
+    except ValueError as error:  # a NUL in the name
+        raise UsageError("a home is not a name for a folder") from error
+    except OSError as error:
+        raise UsageError(f"the homes can't be looked at: {error.strerror}") from error
+
+
+def find_projects(homes: Iterable[str | os.PathLike[str]]) -> tuple[list[ProjectListing], list[Finding]]:
     """Every project folder of the homes; what can't be read is a finding."""
     listings: list[ProjectListing] = []
     findings: list[Finding] = []
-    for home in homes:
+    for home in as_homes(homes):
         projects = projects_folder(home)
         try:
             folders, odd = list_projects(projects)
         except DiskError as error:
-            findings.append(_unreadable(error))
+            findings.append(unreadable(error))
             continue
         findings += odd
         for folder in folders:
             try:
                 listings.append(listing := list_project(folder))
             except DiskError as error:
-                findings.append(_unreadable(error))
+                findings.append(unreadable(error))
             else:
                 findings += listing.findings
     return listings, findings
 
 
-def find_sessions(homes: Iterable[Path]) -> list[SessionFile]:
+def find_sessions(homes: Iterable[str | os.PathLike[str]]) -> list[SessionFile]:
     """Every session file of the homes, newest first, empty ones and those without a UUID's name too. Opens none."""
     listings, _ = find_projects(homes)
     return newest_first(file for listing in listings for file in listing.sessions)
@@ -117,29 +147,63 @@ def newest_first(files: Iterable[SessionFile]) -> list[SessionFile]:
     return sorted(files, key=lambda file: (-file.mtime_ns, file.session_id))
 
 
+def each_once(files: Sequence[SessionFile]) -> list[SessionFile]:
+    """The files without those that are another one, reached through a link; of several names the one without links stays."""
+    alike: dict[tuple[int, int], list[SessionFile]] = {}
+    for file in files:
+        alike.setdefault((file.size, file.mtime_ns), []).append(file)
+    others: set[Path] = set()
+    for group in alike.values():
+        if len(group) == 1:
+            continue  # one file has one size and one time under all its names, so mostly nothing needs to be looked at
+        kept: set[tuple[int, int]] = set()
+        for file in sorted(group, key=lambda file: (os.path.realpath(file.path) != str(file.path), file.path)):
+            identity = _identity(file.path)
+            if identity in kept:
+                others.add(file.path)
+            elif identity is not None:
+                kept.add(identity)
+    return [file for file in files if file.path not in others] if others else list(files)
+
+
 def list_sessions(
-    homes: Sequence[Path],
+    homes: Iterable[str | os.PathLike[str]],
     *,
     everything: bool = False,
     project: str | None = None,
+    limit: int | None = None,
     now: float | None = None,
     active_seconds: float = ACTIVE_SECONDS,
+    progress: Progress | None = None,
 ) -> Listing:
-    """The sessions of the homes; `everything` also those hidden by default; `project` only those of one working folder."""
+    """The sessions of the homes; `everything` also those hidden by default; `project` only those of one working folder.
+
+    With `limit` at most so many. The others are counted all the same, unless there are more than `MANY_FILES`: then looking ends
+    where the list is full.
+    """
     now = time.time() if now is None else now
+    homes = as_homes(homes)
     listings, findings = find_projects(homes)
     files = newest_first(file for listing in listings for file in listing.sessions)
     if project is not None:
         files = _of_project(files, homes, project)
+    files = each_once(files)
+    enough = limit if len(files) > MANY_FILES else None
     written = files_being_written() if files and now - files[0].mtime_ns / 1e9 < _WRITTEN_WITHIN else set()
     shown: list[SessionInfo] = []
     hidden: dict[str, int] = {}
-    for file in files:
+    unseen = 0
+    for number, file in enumerate(files):
+        if enough is not None and len(shown) >= enough:
+            unseen = len(files) - number
+            break
+        if progress is not None and not number % _TOLD_EVERY:
+            progress(number, len(files))
         try:
             info = describe(file, now=now, active_seconds=active_seconds, written=written)
         except DiskError as error:
             if os.path.lexists(file.path):  # else it vanished since the folder was read
-                findings.append(_unreadable(error))
+                findings.append(unreadable(error))
             continue
         if project is not None and not _began_in(info, project):
             continue
@@ -147,7 +211,8 @@ def list_sessions(
             shown.append(info)
         else:
             hidden[info.hidden] = hidden.get(info.hidden, 0) + 1
-    return Listing(shown, hidden, findings)
+    listed = shown if limit is None else shown[:limit]
+    return Listing(listed, hidden, findings, older=len(shown) - len(listed), unseen=unseen)
 
 
 def describe(
@@ -161,7 +226,11 @@ def describe(
     now = time.time() if now is None else now
     if written is None:
         written = files_being_written()
-    seen = glance(file.path)
+    with understanding(file.path):
+        return _described(file, glance(file.path), now, active_seconds, written)
+
+
+def _described(file: SessionFile, seen: Glance, now: float, active_seconds: float, written: set[tuple[int, int]]) -> SessionInfo:
     state = status(seen, now=now, active_seconds=active_seconds, written=bool(written) and _identity(file.path) in written)
     return SessionInfo(
         id=file.session_id,
@@ -172,8 +241,8 @@ def describe(
         custom_title=seen.custom_title,
         tag=seen.tag,
         status=state,
-        created=_moment(seen.first_timestamp),
-        modified=datetime.fromtimestamp(seen.mtime_ns / 1e9, UTC),
+        created=_in_utc(seen.first_timestamp),
+        modified=moment_of(seen.mtime_ns),
         size=seen.size,
         release=seen.release,
         branch=seen.branch,
@@ -201,7 +270,7 @@ def _why_hidden(seen: Glance, file: SessionFile, state: Status) -> str | None:
     return None if seen.has_assistant_message else "unanswered"
 
 
-def _of_project(files: list[SessionFile], homes: Sequence[Path], project: str) -> list[SessionFile]:
+def _of_project(files: list[SessionFile], homes: list[Path], project: str) -> list[SessionFile]:
     folders: set[Path] = set()
     for home in homes:
         try:
@@ -224,15 +293,17 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _moment(timestamp: str | None) -> datetime | None:
-    if timestamp is None:
-        return None
+def moment_of(nanoseconds: int) -> datetime:
+    """The time of a change as a date; the first or last there is where a file system holds one beyond them."""
     try:
-        moment = datetime.fromisoformat(timestamp)
-    except ValueError:
+        return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return (datetime.max if nanoseconds > 0 else datetime.min).replace(tzinfo=UTC)
+
+
+def _in_utc(timestamp: str | None) -> datetime | None:
+    found = moment(timestamp)
+    try:
+        return None if found is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):  # the first and the last day there is, in another zone
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _unreadable(error: DiskError) -> Finding:
-    return Finding("unreadable", error.path, detail=str(error))

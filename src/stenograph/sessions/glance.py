@@ -6,7 +6,9 @@ near the end, so this is rare), the exact number of steps beyond ten, and the uu
 `glance(path, whole=True)` reads every line and misses nothing.
 
 The head is read until ten steps and a first prompt are found; a prompt is no longer looked for beyond 1 MiB. The tail is
-64 KiB, as the public SDK's, more where that holds no line of the conversation. Files up to 96 KiB are read whole.
+64 KiB, as the public SDK's, more where that holds no line of the conversation. Files up to 96 KiB are read whole. However
+long the file and its lines are, a quick look reads at most some 30 MiB and 40,000 lines; what it then has not seen is only
+missing, and `steps_exact` is false.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ from __future__ import annotations
 import enum
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Ends, read_ends, read_lines
+from stenograph.disk import Ends, Line, read_ends, read_lines
 from stenograph.records import (
     AiTitleRecord,
     AssistantRecord,
@@ -38,17 +40,21 @@ from stenograph.records import (
 )
 from stenograph.records.shape import Opt
 from stenograph.sessions.prompts import WARM_UP, FirstPrompt, Saying, is_warm_up, saying_of
+from stenograph.sessions.understanding import understanding
 
 HEAD = 1 << 15
 TAIL = 1 << 16
 #: Seed 000 shows a session of ten steps whatever else it is, so nobody needs to count further.
 STEPS_WANTED = 10
 _PROMPT_WITHIN = 1 << 20
-# Beyond this a list would have to wait for one file.
-_LONGEST_TAIL = 1 << 25
+# Beyond these a list would have to wait for one file: a look for the steps missing in the head, and for the last one.
+_LONGEST_MIDDLE = 1 << 23
+_LONGEST_TAIL = 1 << 24
+_MOST_LINES = 1 << 14
 _STEPS = (UserRecord, AssistantRecord)
-# Lines held at once in a whole reading.
-_BATCH = 256
+# What is held at once in a whole reading.
+_BATCH_LINES = 256
+_BATCH_BYTES = 1 << 20
 
 
 class Ending(enum.Enum):
@@ -111,41 +117,69 @@ class Glance(msgspec.Struct, frozen=True):
     #: Records that are no damaged lines; 0 in a file that is no session at all.
     records: int
 
+    def __repr__(self) -> str:
+        # Transcript content must not reach a log by way of a repr.
+        return f"<Glance {self.session_id!r}, {self.size} bytes>"
+
 
 def glance(path: Path, *, whole: bool = False) -> Glance:
     """Look at one session file. Raises UnreadableError."""
+    with understanding(path):
+        return _look(path, whole=whole)
+
+
+def _look(path: Path, *, whole: bool) -> Glance:
     sight = _Sight()
     ends = read_ends(path, HEAD, TAIL)
     if ends.whole:
         sight.see_lines(ends.head)
         return sight.glance(path, ends, covered=True)
     if whole:
-        lines = (line.data for line in read_lines(path, stop=ends.size))
-        while batch := list(itertools.islice(lines, _BATCH)):
-            sight.see_lines(batch)
+        for batch in _batches(read_lines(path, stop=ends.size), _BATCH_LINES):
+            sight.see_lines(line.data for line in batch)
         return sight.glance(path, ends, covered=True)
     head_end = sight.see_head(ends.head)
-    ends = _widened(path, ends)
-    tail_start = ends.size - _length(ends.tail) + ends.torn
-    covered = sight.see_middle(path, head_end, tail_start)
-    tail = ends.tail
-    while tail and tail_start < head_end:  # a widened tail reaches into the head: those lines were seen
-        tail_start += len(tail[0]) + 1
-        tail = tail[1:]
-    sight.see_lines(tail)
-    return sight.glance(path, ends, covered=covered)
+    tail = _tail(path, ends)
+    covered = sight.see_middle(path, head_end, tail[0].offset if tail else ends.size)
+    # A widened tail may reach into the head.
+    sight.see_lines(line.data for line in tail if line.offset >= head_end)
+    return sight.glance(path, ends, covered=covered, end_seen=bool(tail))
 
 
-def _widened(path: Path, ends: Ends) -> Ends:
-    """Ends whose tail holds a line of the conversation: one line may be longer than the window."""
+def _tail(path: Path, ends: Ends) -> list[Line]:
+    """The last lines, so many that one of the conversation is among them: one line may be longer than the window."""
+    lengths = [len(line) + 1 for line in ends.tail]
+    offsets = itertools.accumulate(lengths, initial=ends.size - sum(lengths) + ends.torn)
+    lines = [Line(0, offset, line) for offset, line in zip(offsets, ends.tail, strict=False)]
     window = TAIL
-    while not ends.whole and window < _LONGEST_TAIL and not any(_is_step(line) for line in reversed(ends.tail)):
-        window *= 8
-        ends = read_ends(path, 0, window)
-    return ends
+    while window < min(ends.size, _LONGEST_TAIL) and len(lines) <= _MOST_LINES:
+        if any(_is_step(line.data) for line in reversed(lines)):
+            break
+        window = min(window * 8, _LONGEST_TAIL)
+        # One byte more, so that the piece before the first newline is never a whole line, even an empty one.
+        start = max(0, ends.size - window - 1)
+        found = list(itertools.islice(read_lines(path, start, ends.size), _MOST_LINES + 1))
+        if len(found) > _MOST_LINES:
+            break
+        lines = found[1:] if start else found
+    return lines
 
 
-def _is_step(line: bytes) -> bool:
+def _batches(lines: Iterable[Line], most: int) -> Iterator[list[Line]]:
+    """The lines, at most so many at once, and fewer where they are long."""
+    batch: list[Line] = []
+    held = 0
+    for line in lines:
+        batch.append(line)
+        held += len(line.data)
+        if len(batch) >= most or held >= _BATCH_BYTES:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
+
+
+def _is_step(line: bytes | memoryview) -> bool:
     return isinstance(decode(line), _STEPS)
 
 
@@ -180,9 +214,12 @@ class _Sight:
         # More than a client ever puts after the turn's last word.
         self.last_steps: deque[UserRecord | AssistantRecord] = deque(maxlen=32)
 
-    def see_lines(self, lines: Iterable[bytes]) -> None:
-        """Take whole lines. Called once a window, so that the fields are looked for from its ends, not on every line."""
-        records = [decode(line) for line in lines]
+    def see_lines(self, lines: Iterable[bytes | memoryview]) -> None:
+        """Take whole lines; empty ones say nothing, and may be millions.
+
+        Called once a window, so that the fields are looked for from its ends, not on every line.
+        """
+        records = [decode(line) for line in lines if line]
         chained = [record for record in records if isinstance(record, ChainedRecord)]
         if self.first_timestamp is None:
             dated = (record for record in records if isinstance(record, ChainedRecord | QueueOperationRecord))
@@ -213,12 +250,17 @@ class _Sight:
             return True
         if not self._wants_more(start):
             return False
-        lines = read_lines(path, start, stop, block_size=HEAD)
-        while batch := list(itertools.islice(lines, STEPS_WANTED)):
+        end = start
+        lines = read_lines(path, start, min(stop, start + _LONGEST_MIDDLE), block_size=HEAD)
+        for batch in _batches(itertools.islice(lines, _MOST_LINES), STEPS_WANTED):
+            last = batch[-1]
+            if not last.ended:  # cut off where the reading stops
+                batch.pop()
             self.see_lines(line.data for line in batch)
-            if not self._wants_more(batch[-1].offset):
+            if not last.ended or not self._wants_more(last.offset):
                 return False
-        return True
+            end = last.offset + len(last.data) + 1
+        return end >= stop
 
     def _wants_more(self, offset: int) -> bool:
         return self.steps < STEPS_WANTED or (self.first_prompt.found is None and offset < _PROMPT_WITHIN)
@@ -276,7 +318,7 @@ class _Sight:
         if isinstance(record, LastPromptRecord) and record.lastPrompt:
             self.last_prompt = record.lastPrompt
 
-    def glance(self, path: Path, ends: Ends, *, covered: bool) -> Glance:
+    def glance(self, path: Path, ends: Ends, *, covered: bool, end_seen: bool = True) -> Glance:
         own = [text for leaf, text in self.summaries.items() if leaf in self.uuids]
         return Glance(
             session_id=path.name.removesuffix(".jsonl"),
@@ -303,7 +345,8 @@ class _Sight:
             has_assistant_message=self.has_assistant_message,
             all_sidechain=self.has_sidechain and not self.steps,
             warm_up=self.warm_up,
-            torn=ends.torn and self.last_is_damaged,
+            # A last line too long to be looked at is taken for what it mostly is: the trace of a crash.
+            torn=ends.torn and (self.last_is_damaged or not end_seen),
             ending=_ending(self.last_steps),
             records=self.records,
         )

@@ -3,7 +3,8 @@
 In: session files, or folders of them. Out: one FileInventory for each file, sub-agents' files apart, and totals. One streaming
 pass a file; nothing of it is kept but counts. A file that can't be read is a finding and stops nothing.
 
-A folder stands for every `*.jsonl` file below it, a home for those below its `projects` folder. Counts are by line, as in the
+A folder stands for every `*.jsonl` file below it, a home for those below its `projects` folder, a session's file for its
+sub-agents' files too. A file named twice, also through a link, counts once. Counts are by line, as in the
 seed: a response written as three lines is three assistant records and gives three stop reasons (absent counts as null).
 `human_turns` is the seed's definition, user records with string content, which also counts commands, caveats and
 notifications and leaves out prompts with images.
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Finding, is_agent_file, is_session_id, projects_folder
+from stenograph.disk import Finding, find_family, is_agent_file, is_session_id, list_project, projects_folder
 from stenograph.errors import DiskError, SessionNotFoundError
 from stenograph.records import (
     AssistantRecord,
@@ -33,9 +34,15 @@ from stenograph.records import (
     read_records,
 )
 from stenograph.records.shape import Opt
+from stenograph.sessions.understanding import understanding, unreadable
 
+_LINES = ".jsonl"
 #: A file damaged throughout must not fill the memory with findings; `damaged` counts them all.
 FINDINGS_KEPT = 100
+#: Nor may one that makes up a new kind on every line: what comes after so many, or has a longer name, counts as `OTHERS`.
+NAMES_KEPT = 1000
+LONGEST_NAME = 200
+OTHERS = "others"
 
 #: Called with the bytes done and the bytes there are.
 Progress = Callable[[int, int], None]
@@ -63,7 +70,9 @@ class Counts(msgspec.Struct):
         for name in ("lines", "damaged", "human_turns", "tool_calls"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("releases", "types", "kinds", "stop_reasons", "blocks"):
-            setattr(self, name, dict(Counter(getattr(self, name)) + Counter(getattr(other, name))))
+            counted: dict[str, int] = getattr(self, name)
+            for key, number in getattr(other, name).items():
+                _add(counted, key, number)
 
 
 class FileInventory(msgspec.Struct):
@@ -102,9 +111,10 @@ def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> I
                 progress(before + offset, total)
 
         try:
-            counted = _count(file, report)
+            with understanding(file):
+                counted = _count(file, report)
         except DiskError as error:
-            inventory.failures.append(Finding("unreadable", file, detail=str(error)))
+            inventory.failures.append(unreadable(error))
             continue
         done += counted.size
         report(0, done)
@@ -114,20 +124,26 @@ def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> I
         else:
             inventory.sessions.append(counted)
             inventory.session_totals.add(counted.counts)
-    owned = Counter(agent.session_id for agent in inventory.agents)
+    owned = Counter(_owner(agent.path, agent.session_id) for agent in inventory.agents)
     for session in inventory.sessions:
-        session.agents = owned[session.session_id]
+        session.agents = owned[os.path.realpath(session.path.parent), session.path.name.removesuffix(_LINES)]
     return inventory
+
+
+def _owner(agent: Path, session_id: str | None) -> tuple[str, str | None]:
+    """The project folder and the session of a sub-agent's file: those that its place says, else its lines (see disk.families)."""
+    for folder in agent.parents:
+        if folder.name == "subagents":
+            above = folder.parent
+            if is_session_id(above.name):
+                return os.path.realpath(above.parent), above.name
+            return os.path.realpath(above), session_id
+    return os.path.realpath(agent.parent), session_id
 
 
 def _count(path: Path, report: Callable[[int], None]) -> FileInventory:
     """One pass over one file. Raises UnreadableError."""
     counts = Counts()
-    releases: Counter[str] = Counter()
-    types: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    stop_reasons: Counter[str] = Counter()
-    blocks: Counter[str] = Counter()
     findings: list[Finding] = []
     named: str | None = None
     size = 0
@@ -142,23 +158,21 @@ def _count(path: Path, report: Callable[[int], None]) -> FileInventory:
         if isinstance(record, DamagedRecord):
             counts.damaged += 1
             continue
-        kinds[record.kind] += 1
-        types[record.kind.partition("/")[0]] += 1
+        _add(counts.kinds, record.kind)
+        _add(counts.types, record.kind.partition("/")[0])
         if named is None and isinstance(record, SessionRecord) and isinstance(record.sessionId, str):
             named = record.sessionId
         if isinstance(record, ChainedRecord) and isinstance(record.version, str):
-            releases[record.version] += 1
+            _add(counts.releases, record.version)
         if isinstance(record, UserRecord):
             content = record.content
             counts.human_turns += isinstance(content, str)
-            _count_blocks(content, blocks)
+            _count_blocks(content, counts.blocks)
         elif isinstance(record, AssistantRecord):
             reason = record.message.stop_reason if record.message else None
-            stop_reasons[reason if isinstance(reason, str) else "null"] += 1
-            counts.tool_calls += _count_blocks(record.content, blocks)
-    counts.releases, counts.types, counts.kinds = dict(releases), dict(types), dict(kinds)
-    counts.stop_reasons, counts.blocks = dict(stop_reasons), dict(blocks)
-    stem = path.name.removesuffix(".jsonl")
+            _add(counts.stop_reasons, reason if isinstance(reason, str) else "null")
+            counts.tool_calls += _count_blocks(record.content, counts.blocks)
+    stem = path.name.removesuffix(_LINES)
     return FileInventory(
         path=path,
         session_id=named if is_agent_file(path) or not is_session_id(stem) else stem,
@@ -168,13 +182,19 @@ def _count(path: Path, report: Callable[[int], None]) -> FileInventory:
     )
 
 
-def _count_blocks(content: Opt[Content], blocks: Counter[str]) -> int:
+def _add(counted: dict[str, int], name: str, number: int = 1) -> None:
+    if name not in counted and (len(counted) >= NAMES_KEPT or len(name) > LONGEST_NAME):
+        name = OTHERS
+    counted[name] = counted.get(name, 0) + number
+
+
+def _count_blocks(content: Opt[Content], blocks: dict[str, int]) -> int:
     """Add the blocks by type; returns how many are tool uses."""
     if not isinstance(content, tuple):
         return 0
     tool_calls = 0
     for block in content:
-        blocks[_type_of(block)] += 1
+        _add(blocks, _type_of(block))
         tool_calls += isinstance(block, ToolUseBlock)
     return tool_calls
 
@@ -186,19 +206,48 @@ def _type_of(block: object) -> str:
 
 
 def _files(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
-    files: dict[Path, None] = {}
+    """The files, each once whatever links lead to it, as it was named first."""
+    files: dict[str | tuple[int, int], Path] = {}
     failures: list[Finding] = []
+
+    def add(file: Path) -> None:
+        files.setdefault(_identity(file), file)
+
     for path in paths:
-        if path.is_dir():
-            below = sorted(_below(projects_folder(path) if (path / "projects").is_dir() else path, failures))
+        if os.path.isdir(path):  # noqa: PTH112 - never raises
+            has_projects = os.path.isdir(path / "projects")  # noqa: PTH112
+            below = sorted(_below(projects_folder(path) if has_projects else path, failures))
             if not below and not failures:
                 raise SessionNotFoundError(f"no session files in {path}", reference=str(path))
-            files.update(dict.fromkeys(below))
+            for file in below:
+                add(file)
         elif os.path.lexists(path):
-            files[path] = None
+            add(path)
+            if not is_agent_file(path):
+                for file in _agents_of(path):
+                    add(file)
         else:
             raise SessionNotFoundError(f"there is no file {path}", reference=str(path))
-    return list(files), failures
+    return list(files.values()), failures
+
+
+def _agents_of(path: Path) -> list[Path]:
+    """The files of a session's sub-agents: in its own folder, and those beside it whose lines name it."""
+    session_id = path.name.removesuffix(_LINES)
+    try:
+        loose = [agent for agent in list_project(path.parent).loose_agents if _session_named_in(agent.path) == session_id]
+    except DiskError:
+        loose = []
+    return [agent.path for agent in find_family(path.parent, session_id, loose_agents=loose).agents]
+
+
+def _session_named_in(path: Path) -> str | None:
+    try:
+        with understanding(path):
+            records = (located.record for located in read_records(path))
+            return next((r.sessionId for r in records if isinstance(r, SessionRecord) and isinstance(r.sessionId, str)), None)
+    except DiskError:
+        return None  # it will be a failure where it is counted
 
 
 def _below(folder: Path, failures: list[Finding]) -> Iterable[Path]:
@@ -208,6 +257,14 @@ def _below(folder: Path, failures: list[Finding]) -> Iterable[Path]:
 
     for parent, _, names in os.walk(folder, onerror=failed):
         yield from (Path(parent) / name for name in names if name.endswith(".jsonl"))
+
+
+def _identity(path: Path) -> str | tuple[int, int]:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return str(path)  # a failure, where it is counted
+    return found.st_dev, found.st_ino
 
 
 def _size(path: Path) -> int:

@@ -1,39 +1,61 @@
 """Give a session a title or a tag, as the public SDK's `rename_session` and `tag_session` do: by one line at its end.
 
 In: the path of a session file and the label. Out: the line appended, byte for byte the one that claude-agent-sdk 0.2.182
-appends. Nothing is rewritten: the last such line counts, so a second one takes the first back.
+appends. Nothing is rewritten: the last such line counts, so a second one takes the first back. A file whose last line somebody is
+just writing is refused: our line would come in between.
 """
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
-from stenograph.disk import append_lines, is_session_id, state_of
-from stenograph.errors import UsageError
+from stenograph.disk import is_session_id, lock, state_of
+from stenograph.errors import BusyError, UsageError
+from stenograph.sessions.glance import glance
+from stenograph.sessions.status import ACTIVE_SECONDS, changed_lately, is_being_written
 
-# Format, private-use and unassigned characters: invisible, and able to make two tags look the same.
+# Format, private-use and unassigned characters: invisible, and able to make two tags look the same. The SDK takes them out.
 _INVISIBLE = frozenset({"Cf", "Co", "Cn"})
+# Letters and symbols that show nothing: fillers of Hangul, and the empty pattern of Braille.
+_BLANK = "\u115f\u1160\u3164\uffa0\u2800"
 
 
-def rename(path: Path, title: str) -> None:
-    """Give the session a title, which pickers show before any other. Raises UsageError, DiskError."""
+def rename(path: Path, title: str, *, active_seconds: float = ACTIVE_SECONDS) -> None:
+    """Give the session a title, which pickers show before any other.
+
+    Raises UsageError, DiskError; BusyError where the last line is unfinished in a file that changed less than `active_seconds`
+    ago or that somebody holds open.
+    """
     cleaned = title.strip()
-    if not cleaned:
-        raise UsageError("a title needs at least one visible character")
-    _append(path, {"type": "custom-title", "customTitle": cleaned})
+    _refuse_bad_text(cleaned, "a title")
+    _append(path, {"type": "custom-title", "customTitle": cleaned}, active_seconds)
 
 
-def tag(path: Path, tag: str | None) -> None:
-    """Give the session a tag in the place of any other, or with None take it away. Raises UsageError, DiskError."""
+def tag(path: Path, tag: str | None, *, active_seconds: float = ACTIVE_SECONDS) -> None:
+    """Give the session a tag in the place of any other, or with None take it away. Raises as `rename` does."""
     cleaned = ""
     if tag is not None:
         cleaned = _visible(tag).strip()
-        if not cleaned:
-            raise UsageError("a tag needs at least one visible character; --clear takes a tag away")
-    _append(path, {"type": "tag", "tag": cleaned})
+        _refuse_bad_text(cleaned, "a tag")
+    _append(path, {"type": "tag", "tag": cleaned}, active_seconds)
 
 
-def _append(path: Path, members: dict[str, str]) -> None:
+def _refuse_bad_text(text: str, what: str) -> None:
+    import unicodedata
+
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what} has to be valid UTF-8") from error
+    # Of what is neither a control, format or combining character nor a space something can be seen.
+    if not any(
+        unicodedata.category(c)[0] not in "CMZ" or unicodedata.category(c) in ("Co", "Cn") for c in text if c not in _BLANK
+    ):
+        raise UsageError(f"{what} needs at least one visible character")
+
+
+def _append(path: Path, members: dict[str, str], active_seconds: float) -> None:
     import json  # as the SDK spells it: ASCII only
 
     session_id = path.name.removesuffix(".jsonl")
@@ -41,7 +63,13 @@ def _append(path: Path, members: dict[str, str]) -> None:
         raise UsageError(f"{path} is not named by a session's id, so no client would show a label of it")
     if not state_of(path).size:
         raise UsageError(f"{path} is empty; there is no session to label yet")
-    append_lines(path, [json.dumps({**members, "sessionId": session_id}, separators=(",", ":")).encode()])
+    with lock(path) as locked:
+        seen = glance(locked.path)
+        if not seen.records:
+            raise UsageError(f"{path} is no session: none of its lines is a record")
+        if seen.torn and (changed_lately(seen, time.time(), active_seconds) or is_being_written(locked.path)):
+            raise BusyError(f"{path} ends in a line that is being written; try again when it is finished", path=path)
+        locked.append_lines([json.dumps({**members, "sessionId": session_id}, separators=(",", ":")).encode()])
 
 
 def _visible(text: str) -> str:

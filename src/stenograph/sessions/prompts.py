@@ -17,7 +17,8 @@ INTERRUPTED = "[Request interrupted by user"
 #: The prompt by which 2.0.x starts its sub-agents ahead of need.
 WARM_UP = "Warmup"
 
-_COMMAND = re.compile(r"<command-name>(.*?)</command-name>")
+_COMMAND = "<command-name>"
+_COMMAND_END = "</command-name>"
 _NOT_TYPED = re.compile(
     r"<local-command-stdout>|<session-start-hook>|<tick>|<goal>|\[Request interrupted by user[^\]]*\]"
     r"|\s*<ide_opened_file>[\s\S]*</ide_opened_file>\s*$|\s*<ide_selection>[\s\S]*</ide_selection>\s*$"
@@ -30,7 +31,7 @@ _LOCAL = (
     "<bash-input>",
     "<bash-stdout>",
     # A slash command alone is the client's affair; where it is the model's, the client puts a text after it.
-    "<command-name>",
+    _COMMAND,
     "<command-message>",
     "Caveat:",
 )
@@ -70,8 +71,8 @@ class FirstPrompt:
             line = text.replace("\n", " ").strip()
             if not line:
                 continue
-            if command := _COMMAND.search(line):
-                self._command = self._command or command[1]
+            if (command := _command_in(line)) is not None:
+                self._command = self._command or command
             elif not _NOT_TYPED.match(line):
                 self.found = line if len(line) <= PROMPT_LENGTH else line[:PROMPT_LENGTH].rstrip() + "…"
                 return
@@ -103,6 +104,13 @@ def saying_of(record: UserRecord) -> Saying:
 
 def is_warm_up(record: UserRecord) -> bool:
     return record.content == WARM_UP
+
+
+def _command_in(line: str) -> str | None:
+    """What stands in the first such tag; None without one. By finding: a pattern takes quadratic time on tags that never end."""
+    start = line.find(_COMMAND)
+    end = line.find(_COMMAND_END, start) if start >= 0 else -1
+    return line[start + len(_COMMAND) : end] if end >= 0 else None
 
 
 def _texts(content: Content) -> list[str]:

@@ -14,28 +14,33 @@ never a title: titles are transcript content.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from stenograph.disk import SessionFile, is_session_id
+from stenograph.disk import Finding, SessionFile, is_session_id
 from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError
-from stenograph.sessions.find import find_sessions
+from stenograph.sessions.find import as_homes, each_once, find_sessions, moment_of
 from stenograph.sessions.glance import Glance, glance
 from stenograph.sessions.titles import title
+from stenograph.sessions.understanding import unreadable
 
 LAST = "last"
 SHORTEST_PREFIX = 4
 _MATCHES_NAMED = 5
+#: Of an id, in messages.
+_NAMED_BY = 13
 _LINES = ".jsonl"
 
 
-def resolve(reference: str, homes: Sequence[Path]) -> SessionFile:
+def resolve(reference: str, homes: Iterable[str | os.PathLike[str]]) -> SessionFile:
     """The session that `reference` means.
 
-    Raises SessionNotFoundError, AmbiguousSessionError, and UnreadableError for a path that can't be read.
+    Raises SessionNotFoundError, AmbiguousSessionError, UnreadableError for a path that can't be read, and UsageError for a path
+    in the place of a sequence of homes.
     """
+    homes = as_homes(homes)
     if not reference:
         raise SessionNotFoundError("a session has to be named: an id, a prefix, a title, a path, or `last`")
     if reference == LAST:
@@ -43,10 +48,12 @@ def resolve(reference: str, homes: Sequence[Path]) -> SessionFile:
     if _looks_like_path(reference):
         return session_at(Path(reference))
     files = find_sessions(homes)
-    found = _by_id(reference, files) or _by_title(reference, files)
+    unread: list[Finding] = []
+    found = each_once(_by_id(reference, files) or _by_title(reference, files, unread))
     if not found:
+        unseen = f" ({unread[0].detail}{f', and {len(unread) - 1} more' if len(unread) > 1 else ''})" if unread else ""
         raise SessionNotFoundError(
-            f"no session matches {reference!r}{_nearest(reference, files)}; `steno ls --all` lists them all",
+            f"no session matches {reference!r}{_why_not(reference, files)}; `ls --all` lists them all{unseen}",
             reference=reference,
         )
     if len(found) > 1:
@@ -68,7 +75,7 @@ def session_at(path: Path) -> SessionFile:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise SessionNotFoundError(f"there is no file {name}", reference=name) from error
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+    except (OSError, ValueError, RuntimeError) as error:  # ValueError: a NUL in the name; RuntimeError: a circle of links
         reason = error.strerror if isinstance(error, OSError) else "not a name for a file"
         raise UnreadableError(f"{name} can't be read: {reason}", path=path) from error
     if status.st_size and not glance(path).records:
@@ -77,11 +84,17 @@ def session_at(path: Path) -> SessionFile:
     return SessionFile(stem, path, status.st_size, status.st_mtime_ns, is_session_id(stem))
 
 
-def titles_of(files: Sequence[SessionFile]) -> list[tuple[SessionFile, str]]:
-    """The sessions that have a title, each with it; files that can't be read are left out."""
+def titles_of(files: Sequence[SessionFile], unread: list[Finding] | None = None) -> list[tuple[SessionFile, str]]:
+    """The sessions that have a title, each with it; for files that can't be read `unread` gets findings."""
     found: list[tuple[SessionFile, str]] = []
     for file in files:
-        if (seen := _glance_or_none(file)) is not None and not seen.all_sidechain and (name := title(seen)):
+        try:
+            seen = glance(file.path)
+        except DiskError as error:
+            if unread is not None:
+                unread.append(unreadable(error))
+            continue
+        if not seen.all_sidechain and (name := title(seen)):
             found.append((file, name))
     return found
 
@@ -106,8 +119,8 @@ def _by_id(reference: str, files: list[SessionFile]) -> list[SessionFile]:
     return [file for file in files if file.session_id.casefold().startswith(wanted)]
 
 
-def _by_title(reference: str, files: list[SessionFile]) -> list[SessionFile]:
-    titled = titles_of(files)
+def _by_title(reference: str, files: list[SessionFile], unread: list[Finding]) -> list[SessionFile]:
+    titled = titles_of(files, unread)
     wanted = reference.casefold()
     tests: tuple[Callable[[str], bool], ...] = (
         lambda name: name == reference,
@@ -128,25 +141,33 @@ def _glance_or_none(file: SessionFile) -> Glance | None:
 
 
 def _ambiguous(reference: str, found: list[SessionFile]) -> AmbiguousSessionError:
-    named = [_name(file) for file in found[:_MATCHES_NAMED]]
+    ids = [file.session_id for file in found]
+    # Copies of one session differ in their paths only.
+    named = [str(file.path) if ids.count(file.session_id) > 1 else _name(file) for file in found[:_MATCHES_NAMED]]
     more = f", and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    advice = "give a path" if len(set(ids)) == 1 else "give a longer prefix, the id or a path"
     return AmbiguousSessionError(
-        f"{len(found)} sessions match {reference!r}: {', '.join(named)}{more}; give a longer prefix, the id or a path",
+        f"{len(found)} sessions match {reference!r}: {', '.join(named)}{more}; {advice}",
         reference=reference,
         matches=[str(file.path) for file in found],
     )
 
 
 def _name(file: SessionFile) -> str:
-    day = datetime.fromtimestamp(file.mtime_ns / 1e9).astimezone().date()
-    return f"{file.session_id[:13]} ({file.path.parent.name}, {day})"
+    moment = moment_of(file.mtime_ns)
+    with contextlib.suppress(ValueError, OverflowError, OSError):  # the first and the last day there is, in another zone
+        moment = moment.astimezone()
+    return f"{file.session_id[:_NAMED_BY]} ({file.path.parent.name}, {moment.date()})"
 
 
-def _nearest(reference: str, files: list[SessionFile]) -> str:
-    """Ids that differ little from a mistyped one."""
+def _why_not(reference: str, files: list[SessionFile]) -> str:
+    """That a prefix is too short, or ids that differ little from a mistyped one."""
     import difflib  # only on the way to an error
 
     length = len(reference)
+    if length < SHORTEST_PREFIX:
+        begun = any(file.session_id.casefold().startswith(reference.casefold()) for file in files)
+        return f" (a prefix of an id needs at least {SHORTEST_PREFIX} characters)" if begun else ""
     starts = {file.session_id[:length]: file.session_id for file in files if file.named_by_uuid}
-    near = difflib.get_close_matches(reference.casefold(), starts, n=3, cutoff=0.7) if length >= SHORTEST_PREFIX else []
-    return f" (near: {', '.join(starts[start][:13] for start in near)})" if near else ""
+    near = difflib.get_close_matches(reference.casefold(), starts, n=3, cutoff=0.7)
+    return f" (near: {', '.join(starts[start][:_NAMED_BY] for start in near)})" if near else ""

@@ -1,13 +1,14 @@
 """Whether a session is running, and if not how it ended, as seed 000 means it.
 
-`running`      a live process holds the file open for writing, or the last line is torn, or the last turn is open in a file
-               that changed less than `active_seconds` ago
+`running`      a live process holds the file open for writing; or the last line is torn or the last turn open, in a file that
+               changed less than `active_seconds` ago
 `completed`    the model had the last word, or nothing was asked
-`interrupted`  the client's note of an interruption comes last, or a prompt, tool use or tool result that was never answered
+`interrupted`  the client's note of an interruption comes last, or a prompt, tool use or tool result that was never answered, or
+               a line whose writer was stopped in the middle of it
 `failed`       an error of the API comes last
 
 A turn is open while the model owes an answer (`Ending.OPEN`). Clients do not hold their file open between two writes, so
-mostly it is the clock that tells: a turn left open for longer was left by a client that was stopped.
+mostly it is the clock that tells: a turn left open, or a line left torn, for longer was left by a client that was stopped.
 Who writes to a file is known on Linux only (`/proc`); elsewhere that sign is missing.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from stenograph.sessions.glance import Ending, Glance
 
@@ -43,12 +45,24 @@ _ENDED = {
 
 def status(glance: Glance, *, now: float, written: bool = False, active_seconds: float = ACTIVE_SECONDS) -> Status:
     """The status at the time `now` (seconds since 1970); `written`: a live process has the file open for writing."""
-    if written or glance.torn:
+    if written:
         return Status.RUNNING
-    if glance.ending is Ending.OPEN:
-        recent = now - glance.mtime_ns / 1e9 < active_seconds
-        return Status.RUNNING if recent else Status.INTERRUPTED
+    if glance.torn or glance.ending is Ending.OPEN:
+        return Status.RUNNING if changed_lately(glance, now, active_seconds) else Status.INTERRUPTED
     return _ENDED[glance.ending]
+
+
+def changed_lately(glance: Glance, now: float, active_seconds: float = ACTIVE_SECONDS) -> bool:
+    return now - glance.mtime_ns / 1e9 < active_seconds
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a live process other than this one holds the file open for writing; False where nobody can tell."""
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) in files_being_written()
 
 
 def files_being_written() -> set[tuple[int, int]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from stenograph.disk import NEWEST
+from stenograph.disk import NEWEST, release_numbers
 from stenograph.sessions.glance import Glance
 
 _NO_SUMMARIES: Mapping[str, str] = MappingProxyType({})
@@ -24,9 +24,9 @@ def title(glance: Glance, release: str = NEWEST, *, summaries: Mapping[str, str]
     """What the picker of `release` calls the session.
 
     `summaries` are those of the project's other files, by leafUuid: 2.0.76 writes a session's title into a later session's
-    file. The session's own summaries are known from its glance.
+    file. The session's own summaries are known from its glance. Raises UsageError for what is no release.
     """
-    numbers = _numbers(release)
+    numbers = release_numbers(release)
     if numbers >= (2, 1, 325):
         found = glance.custom_title or glance.ai_title or glance.last_prompt or glance.first_prompt
     elif numbers >= (2, 1, 45):
@@ -34,7 +34,3 @@ def title(glance: Glance, release: str = NEWEST, *, summaries: Mapping[str, str]
     else:
         found = glance.custom_title or glance.own_summary or summaries.get(glance.leaf_uuid or "") or glance.first_prompt
     return found
-
-
-def _numbers(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split(".") if part.isdecimal())

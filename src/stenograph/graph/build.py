@@ -1,0 +1,227 @@
+"""Records of one family -> one graph: who hangs off whom, and what came before what.
+
+In: the files of a family, each with its records in order. Out: every record as a node, the parent of each where there is one,
+and a finding for everything that does not add up. Nothing is dropped and nothing is repaired in place: a broken link is a root
+with a finding. Does not know what a turn is, nor what a release would make of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stenograph.disk import Finding
+from stenograph.disk.quiet import quiet
+from stenograph.records import ChainedRecord, CompactBoundaryRecord, Located, Record, UnknownRecord
+
+NOWHERE = -1
+
+
+class GraphFile(msgspec.Struct, frozen=True):
+    """One file of the family and the nodes it gave: those from `first` up to, not including, `last`."""
+
+    path: Path
+    first: int
+    last: int
+    # The sub-agent whose file this is; empty for the session's own.
+    agent_id: str = ""
+
+
+@quiet
+class Graph(msgspec.Struct, dict=True):
+    """Nodes in file order, by index; links between them as indexes, `NOWHERE` for none."""
+
+    files: list[GraphFile]
+    nodes: list[Located]
+    # The same nodes' records, which is what is asked for most.
+    records: list[Record]
+    # What `parentUuid` says, where it can be followed.
+    parents: list[int]
+    # What came before, as it happened: the parent; behind a compaction what it compacted; behind a broken link the line before.
+    before: list[int]
+    findings: list[Finding]
+    # The node that a uuid means: of several, the last in the file (rule 17).
+    by_uuid: dict[str, int]
+    # The nodes that say of themselves that they are a sub-agent's.
+    sidechains: list[int]
+    # Links that were cut because they close a loop: the node and the parent it names.
+    cut: dict[int, int]
+    # Whether some line hangs off one further down.
+    has_forward_links: bool = False
+
+    def file_of(self, node: int) -> GraphFile:
+        return next(file for file in self.files if file.first <= node < file.last)
+
+    @property
+    def children(self) -> list[list[int]]:
+        """The nodes that hang off each node, in file order."""
+        found: list[list[int]] | None = self.__dict__.get("children")
+        if found is None:
+            found = self.__dict__["children"] = _children_of(self.parents)
+        return found
+
+
+def _children_of(parents: Sequence[int]) -> list[list[int]]:
+    children: list[list[int]] = [[] for _ in parents]
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            children[parent].append(node)
+    return children
+
+
+def build_graph(files: Iterable[tuple[Path, str, Iterable[Located]]]) -> Graph:
+    """The graph of a family: its files as (path, agent id or empty, records in order), the session's own first."""
+    graph = Graph([], [], [], [], [], [], {}, [], {})
+    for path, agent_id, located in files:
+        first = len(graph.nodes)
+        graph.nodes.extend(located)
+        graph.files.append(GraphFile(path, first, len(graph.nodes), agent_id))
+    graph.records = [located.record for located in graph.nodes]
+    graph.findings = [located.finding for located in graph.nodes if located.finding is not None]
+    for file, (own, odd) in [(file, _index_and_link(graph, file)) for file in graph.files]:
+        _link_odd_ones(graph, file, own, odd)
+    _cut_cycles(graph)
+    graph.before = list(graph.parents)
+    for file in graph.files:
+        _link_what_came_before(graph, file)
+    graph.findings.sort(key=lambda finding: (str(finding.path), finding.line))
+    return graph
+
+
+def flatten(graph: Graph) -> list[Record]:
+    """The records again, file by file, in order."""
+    return list(graph.records)
+
+
+def _index_and_link(graph: Graph, file: GraphFile) -> tuple[dict[str, int], list[int]]:
+    """The uuids of a file, and the nodes whose parent is not simply an earlier line of it; all others are linked at once."""
+    own: dict[str, int] = {}
+    odd: list[int] = []
+    is_simple = True
+    link = graph.parents.append
+    for node, record in enumerate(graph.records[file.first : file.last], file.first):
+        if not isinstance(record, ChainedRecord):
+            link(NOWHERE)
+            continue
+        wanted = record.parentUuid
+        parent = own.get(wanted, NOWHERE) if wanted.__class__ is str else NOWHERE
+        link(parent)
+        if parent < 0 and wanted.__class__ is str:
+            odd.append(node)
+        if record.isSidechain:
+            graph.sidechains.append(node)
+        uuid = record.uuid
+        if uuid.__class__ is str and uuid:
+            if uuid in own:
+                is_simple = False
+                graph.findings.append(_finding(graph, file, node, "duplicate-uuid", "the last line with this uuid counts"))
+            own[uuid] = node
+        if isinstance(record, UnknownRecord):
+            is_simple = False
+    # Inside a file the last line with a uuid counts, between files the first file that has it.
+    for uuid in own.keys() & graph.by_uuid.keys():
+        graph.findings.append(_finding(graph, file, own[uuid], "replayed-record", "the same uuid stands in another file"))
+    graph.by_uuid = own | graph.by_uuid
+    return own, odd if is_simple else list(range(file.first, file.last))
+
+
+def _link_odd_ones(graph: Graph, file: GraphFile, own: dict[str, int], odd: list[int]) -> None:
+    for node in odd:
+        record = graph.records[node]
+        wanted = record.parentUuid if isinstance(record, ChainedRecord) else None
+        if isinstance(wanted, str):
+            parent = own.get(wanted, NOWHERE)
+            is_plain = 0 <= parent < node and not isinstance(graph.records[parent], UnknownRecord)
+            graph.parents[node] = parent if is_plain else _odd_parent(graph, file, node, parent, wanted)
+
+
+def _odd_parent(graph: Graph, file: GraphFile, node: int, parent: int, wanted: str) -> int:
+    """The parent where it is not simply an earlier line of the file, with a finding that says what is odd."""
+    if parent < 0:
+        parent = graph.by_uuid.get(wanted, NOWHERE)
+        code = "dangling-parent" if parent < 0 else "parent-in-another-file"
+        graph.findings.append(_finding(graph, file, node, code, "its parent is not in this file"))
+    elif parent > node:
+        graph.findings.append(_finding(graph, file, node, "forward-parent", "its parent stands further down"))
+    graph.has_forward_links = graph.has_forward_links or parent > node
+    if parent == node:
+        graph.findings.append(_finding(graph, file, node, "self-parent", "it names itself as its parent"))
+        return NOWHERE
+    if parent >= 0 and isinstance(graph.records[parent], UnknownRecord):
+        graph.findings.append(_finding(graph, file, node, "unknown-kind-in-chain", "old clients lose what stands before"))
+    return parent
+
+
+def _cut_cycles(graph: Graph) -> None:
+    for node in _nodes_that_close_a_loop(graph.parents):
+        graph.findings.append(_finding(graph, graph.file_of(node), node, "parent-cycle", "its ancestors lead back to it"))
+        graph.cut[node] = graph.parents[node]
+        graph.parents[node] = NOWHERE
+
+
+def _nodes_that_close_a_loop(links: Sequence[int]) -> list[int]:
+    """One node of each loop, the first in file order that is met."""
+    done = bytearray(len(links))
+    closing = []
+    for start, link in enumerate(links):
+        # Almost every link points to a node that is done with already: nothing to walk.
+        if link < 0 or done[link] == 2:
+            done[start] = 2
+            continue
+        path = []
+        node = start
+        while node >= 0 and not done[node]:
+            done[node] = 1
+            path.append(node)
+            node = links[node]
+        if node >= 0 and done[node] == 1:
+            closing.append(node)
+        for passed in path:
+            done[passed] = 2
+    return closing
+
+
+def _link_what_came_before(graph: Graph, file: GraphFile) -> None:
+    """Fill the gaps that parents leave: behind compactions, broken links and lines that name no parent at all."""
+    gaps = [node for node in range(file.first, file.last) if graph.parents[node] < 0]
+    for node in gaps:
+        record = graph.records[node]
+        if isinstance(record, CompactBoundaryRecord):
+            logical = record.logicalParentUuid
+            named = graph.by_uuid.get(logical, NOWHERE) if isinstance(logical, str) else NOWHERE
+            # 14 of 33 public compactions name a record that was never written.
+            _guess(graph, node, named if named >= 0 else _main_line_before(graph, file, node))
+        elif isinstance(record, ChainedRecord) and record.parentUuid is not None:
+            # Rule 23: newer clients bridge a broken link. Flat lines have no parents at all: file order is all there is.
+            _guess(graph, node, _main_line_before(graph, file, node))
+
+
+def _guess(graph: Graph, node: int, candidate: int) -> None:
+    """Take a candidate for what came before, unless that leads back here: a link that was written counts more."""
+    if candidate < 0:
+        return
+    # Only a link to a line further down can lead back, and hardly any file has one.
+    graph.has_forward_links = graph.has_forward_links or candidate > node
+    if graph.has_forward_links:
+        step = candidate
+        while step >= 0:
+            if step == node:
+                return
+            step = graph.before[step]
+    graph.before[node] = candidate
+
+
+def _main_line_before(graph: Graph, file: GraphFile, node: int) -> int:
+    """The nearest earlier line of the same conversation."""
+    for earlier in range(node - 1, file.first - 1, -1):
+        record = graph.records[earlier]
+        if isinstance(record, ChainedRecord) and (file.agent_id or not record.isSidechain):
+            return earlier
+    return NOWHERE
+
+
+def _finding(graph: Graph, file: GraphFile, node: int, code: str, detail: str) -> Finding:
+    located = graph.nodes[node]
+    return Finding(code=code, path=file.path, line=located.number, offset=located.offset, length=located.length, detail=detail)

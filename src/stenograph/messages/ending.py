@@ -1,0 +1,99 @@
+"""The end of the conversation: an unanswered one is answered by the client itself, then comes the new prompt (rule 41)."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from stenograph.messages.habits import Habits
+from stenograph.messages.merge import Message
+from stenograph.messages.pieces import OWN_WORDS, Piece, Place, text_block
+from stenograph.records import AttachmentRecord, ProgressRecord, Record, SystemRecord, UserRecord
+
+NO_RESPONSE = "No response requested."
+CONTINUE = "Continue from where you left off."
+#: The node of a piece that stands in no line.
+NO_LINE = -1
+
+_CAVEAT = "<local-command-caveat>"
+_LOCAL_COMMAND = (_CAVEAT, "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>")
+_NEW_PROMPT = "new-prompt"
+
+
+class Ending(Struct, frozen=True):
+    """What the conversation ends in, as the release sees it."""
+
+    kind: type[Record] = Record
+    has_result: bool = False
+    # The same of the user's lines that stand right before it and of this one.
+    has_result_in_run: bool = False
+
+    def joined(self) -> Ending:
+        """The ending when neighbouring lines of the user count as one, as they do behind a blank answer that was left out."""
+        return Ending(self.kind, self.has_result_in_run, self.has_result_in_run)
+
+
+def find_ending(records: list[Record], habits: Habits) -> Ending:
+    passed: tuple[type[Record], ...] = (SystemRecord, ProgressRecord) if habits.looks_past_system else ()
+    if habits.looks_past_attachments:
+        passed = (*passed, AttachmentRecord)
+    if habits.looks_past_local_commands and _ends_in_local_command(records, passed):
+        return Ending()
+    place = next((place for place in range(len(records) - 1, -1, -1) if not isinstance(records[place], passed)), -1)
+    if place < 0:
+        return Ending()
+    first = place
+    while first and isinstance(records[first], UserRecord) and isinstance(records[first - 1], UserRecord):
+        first -= 1
+    kind = next((kind for kind in (UserRecord, AttachmentRecord) if isinstance(records[place], kind)), Record)
+    return Ending(kind, _holds_result(records[place]), any(_holds_result(record) for record in records[first : place + 1]))
+
+
+def _ends_in_local_command(records: list[Record], passed: tuple[type[Record], ...]) -> bool:
+    """Whether the last lines are a caveat and the local commands that it is about."""
+    for record in reversed(records):
+        if isinstance(record, passed):
+            continue
+        content = record.content if isinstance(record, UserRecord) else None
+        if not isinstance(content, str) or not content.startswith(_LOCAL_COMMAND):
+            return False
+        if content.startswith(_CAVEAT):
+            return True
+    return False
+
+
+def closing(ending: Ending, habits: Habits, *, has_results: bool) -> list[Piece]:
+    """What the release puts behind the record that the conversation ends in, or behind results of its own."""
+    is_attachment = habits.says_continue and ending.kind is AttachmentRecord
+    if ending.kind is not UserRecord and not is_attachment and not has_results:
+        return []
+    answer = Piece(NO_LINE, "assistant", [text_block(NO_RESPONSE)], message_id=NO_RESPONSE, model="<synthetic>")
+    if habits.says_continue and (is_attachment or ending.has_result):
+        return [Piece(NO_LINE, "user", [text_block(CONTINUE)]), answer]
+    return [answer]
+
+
+def new_prompt() -> list[Piece]:
+    """A stand-in for the new prompt and the reminders that come with it: what precedes it depends on it (rule 29)."""
+    return [
+        Piece(NO_LINE, "user", [{"type": OWN_WORDS, OWN_WORDS: _NEW_PROMPT}]),
+        Piece(NO_LINE, "user", [{"type": OWN_WORDS}], place=Place.ASIDE),
+    ]
+
+
+def before_new_prompt(messages: list[Message]) -> list[Message]:
+    """The messages up to the stand-in; what precedes it in its own message stays."""
+    for place in range(len(messages) - 1, -1, -1):
+        content = messages[place].content
+        for number, block in enumerate(content):
+            if block.get(OWN_WORDS) == _NEW_PROMPT:
+                messages[place].content = content[:number]
+                return messages[: place + 1]
+    return messages
+
+
+def _holds_result(record: Record) -> bool:
+    return (
+        isinstance(record, UserRecord)
+        and isinstance(record.content, tuple)
+        and any(getattr(block, "tool_use_id", None) for block in record.content)
+    )

@@ -1,0 +1,76 @@
+"""What a release would send -> for each record of the session's own file, whether it is sent and by which rule.
+
+In: a resume and the graph it was made of. Out: one line a record, in file order. A record counts as sent when some of it is; that
+others of its blocks were left out is not told.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from stenograph.graph import Graph
+from stenograph.messages.pieces import THINKING
+from stenograph.messages.resume import Resume
+from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord, rebuild
+
+SENT = "sent"
+
+
+class Explained(Struct, frozen=True):
+    """One record."""
+
+    node: int
+    # Of its line, from 1.
+    line: int
+    kind: str
+    is_sent: bool
+    # `sent`, or the number of the rule by which it is not and what that says.
+    rule: str
+
+
+def explain(resume: Resume, graph: Graph) -> list[Explained]:
+    main = graph.files[0] if graph.files else None
+    if main is None:
+        return []
+    message_of = {node: message for message in resume.messages or [] for node in message.nodes}
+    rules = {left.node: left.rule for left in resume.left}
+    explained: list[Explained] = []
+    for node in range(main.first, main.last):
+        record = graph.records[node]
+        if node in message_of and node not in rules:
+            rule = _rule_of_blocks(record, message_of[node].content)
+        else:
+            rule = rules.get(node) or resume.refused or _rule_of_place(graph, node, record)
+        explained.append(Explained(node, graph.nodes[node].number, _kind(record), rule == SENT, rule))
+    return explained
+
+
+def _rule_of_blocks(record: Record, sent: list[dict[str, object]]) -> str:
+    """By which rule all blocks of a record were left out of the message that it belongs to; `sent` when some are in it."""
+    content = rebuild(record.content) if isinstance(record, UserRecord | AssistantRecord) else None
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    if not blocks:
+        return SENT
+    if all(block.get("type") == "tool_result" for block in blocks):
+        ids = {block.get("tool_use_id") for block in sent}
+        return SENT if any(block.get("tool_use_id") in ids for block in blocks) else "44: a result without its tool use"
+    if all(block.get("type") in THINKING for block in blocks):
+        return SENT if any(block.get("type") in THINKING for block in sent) else "32: thinking of another model"
+    return SENT
+
+
+def _rule_of_place(graph: Graph, node: int, record: Record) -> str:
+    if isinstance(record, DamagedRecord):
+        return "13: a line that can't be read"
+    if not isinstance(record, ChainedRecord):
+        return "34: a line that is no part of the conversation"
+    if isinstance(record.uuid, str) and graph.by_uuid.get(record.uuid) != node:
+        return "17: a later line has its uuid"
+    if record.isSidechain:
+        return "26: a line of a sub-agent"
+    return "22: not on the chain"
+
+
+def _kind(record: Record) -> str:
+    kind = getattr(record, "kind", None) or getattr(record, "type", None)
+    return kind if isinstance(kind, str) else "damaged"

@@ -1,0 +1,135 @@
+"""What a release would lose of a session when it resumes it: how much, and by which rule.
+
+In: a graph and a release. Out: counts of what was said on the current chain as it happened (parallel calls, preserved messages
+and what stands before a broken link included; what a compaction replaced is not), and of what of it is not sent. Lines that no
+release sends are not counted.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from stenograph.disk import NEWEST
+from stenograph.graph import Graph, choose_leaf, walk_chain
+from stenograph.messages.explain import SENT, explain
+from stenograph.messages.pieces import THINKING
+from stenograph.messages.resume import resume_messages
+from stenograph.messages.selection import preserved_behind, siblings_of
+from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord, rebuild
+
+_ELSEWHERE = "19: the release goes on from another line"
+_CUT_OFF = "24: before a record of a kind that the release does not follow"
+
+
+class Counts(Struct, frozen=True):
+    """Lines of the user and of the model, and what is in them."""
+
+    messages: int = 0
+    tool_calls: int = 0
+    thinking: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.messages + other.messages, self.tool_calls + other.tool_calls, self.thinking + other.thinking)
+
+
+class Loss(Struct, frozen=True):
+    rule: str
+    counts: Counts
+
+
+class Lost(Struct, frozen=True):
+    release: str
+    # What was said.
+    said: Counts
+    # What of it is not sent, by rule.
+    losses: tuple[Loss, ...]
+
+    @property
+    def total(self) -> Counts:
+        return sum((loss.counts for loss in self.losses), Counts())
+
+
+def lost(graph: Graph, release: str = NEWEST) -> Lost:
+    resume = resume_messages(graph, release)
+    rules = {one.node: one.rule for one in explain(resume, graph)}
+    kept_thinking = sum(block.get("type") in THINKING for message in resume.messages or [] for block in message.content)
+    said = Counts()
+    by_rule: dict[str, Counts] = {}
+    thinking_of_sent = 0
+    cut_off = _cut_off(graph, release)
+    for node, why in _as_it_happened(graph).items():
+        counts = _counts(graph, node)
+        said += counts
+        rule = rules.get(node, why)
+        if rule == SENT:
+            thinking_of_sent += counts.thinking
+            continue
+        # That a line is not on the release's chain says less than how it came to stand beside it.
+        if rule.startswith("22:"):
+            rule = _CUT_OFF if node in cut_off and why == _ELSEWHERE else why
+        by_rule[rule] = by_rule.get(rule, Counts()) + counts
+    if thinking_of_sent > kept_thinking:
+        rule = "32: thinking of another model"
+        by_rule[rule] = by_rule.get(rule, Counts()) + Counts(thinking=thinking_of_sent - kept_thinking)
+    return Lost(release, said, tuple(Loss(rule, counts) for rule, counts in by_rule.items()))
+
+
+def _cut_off(graph: Graph, release: str) -> set[int]:
+    """What stands before a link that is there, but that the release does not follow."""
+    chain = walk_chain(graph, choose_leaf(graph, release), release)
+    node = graph.parents[chain[0]] if chain else -1
+    before: set[int] = set()
+    while node >= 0 and node not in before:
+        before.add(node)
+        node = graph.before[node]
+    return before
+
+
+def _as_it_happened(graph: Graph) -> dict[int, str]:
+    """The lines that were said on the current chain, in order, and why a release may not find each."""
+    chain: list[int] = []
+    node = choose_leaf(graph)
+    seen: set[int] = set()
+    broken: set[int] = set()
+    is_broken = False
+    boundary = -1
+    while node >= 0 and node not in seen:
+        if isinstance(graph.records[node], CompactBoundaryRecord):
+            boundary = node
+            break
+        seen.add(node)
+        chain.append(node)
+        if is_broken:
+            broken.add(node)
+        is_broken = is_broken or graph.before[node] != graph.parents[node]
+        node = graph.before[node]
+    chain.reverse()
+    on_chain = set(chain)
+    grown = siblings_of(graph, chain)
+    with_preserved = preserved_behind(graph, boundary, grown) if boundary >= 0 else grown
+    siblings = set(grown) - on_chain
+    why: dict[int, str] = {}
+    for each in with_preserved:
+        if not _is_said(graph, each):
+            continue
+        if each in siblings:
+            why[each] = "30: a parallel call, or its result, beside the chain"
+        elif each not in on_chain:
+            why[each] = "50: preserved over a compaction"
+        elif each in broken:
+            why[each] = "23: before a broken link"
+        else:
+            why[each] = _ELSEWHERE
+    return why
+
+
+def _is_said(graph: Graph, node: int) -> bool:
+    record = graph.records[node]
+    return isinstance(record, UserRecord) or (isinstance(record, AssistantRecord) and not record.isApiErrorMessage)
+
+
+def _counts(graph: Graph, node: int) -> Counts:
+    record = graph.records[node]
+    content = rebuild(record.content) if isinstance(record, UserRecord | AssistantRecord) else None
+    kinds = [block.get("type") for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return Counts(1, kinds.count("tool_use"), sum(kind in THINKING for kind in kinds))

@@ -1,0 +1,179 @@
+"""One record of the chain -> what it adds to the conversation, if anything.
+
+In: a record and the habits of a release. Out: a piece with a role and blocks of plain JSON, or the rule by which the record adds
+nothing. Does not look at its neighbours.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct, field
+
+from stenograph.messages.habits import Habits
+from stenograph.records import (
+    AssistantRecord,
+    AttachmentRecord,
+    CompactBoundaryRecord,
+    LocalCommandRecord,
+    Record,
+    UserRecord,
+    rebuild,
+)
+from stenograph.records.attachments import FileAttachment, QueuedCommandAttachment
+
+Block = dict[str, Any]
+
+#: The type of a block that stands for a reminder in the release's own words. It keeps its place until the messages are done.
+OWN_WORDS = "own-words"
+#: The rule by which such a reminder is not shown.
+OWN_RULE = "37: in the release's own words, as a reminder"
+THINKING = ("thinking", "redacted_thinking")
+
+_OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
+
+
+class Place(Enum):
+    """Where a piece goes among its neighbours (rule 37)."""
+
+    IN_TURN = "where it stands"
+    # Attachments go up to the answer or the tool result before them …
+    ASIDE = "glued to a tool result, else before what the person said"
+    FILE = "beside a tool result, else before what the person said"
+    # … and words that the person queued come behind the others.
+    QUEUED = "behind other attachments"
+
+
+class Piece(Struct):
+    """What one record adds: a message, or the part of one that its neighbours belong to as well."""
+
+    node: int
+    role: str
+    blocks: list[Block]
+    # Of an assistant's lines: the response they belong to, and who gave it.
+    message_id: str = ""
+    model: str = ""
+    place: Place = Place.IN_TURN
+    # Words that an attachment has besides: each would be a message of its own.
+    more: list[list[Block]] = field(default_factory=list)
+    # The record's content was a string.
+    is_string: bool = False
+    # An answer that is not sent, but that attachments do not pass.
+    is_unsent: bool = False
+
+    @property
+    def has_result(self) -> bool:
+        return self.role == "user" and any(block.get("type") == "tool_result" for block in self.blocks)
+
+
+class Left(Struct, frozen=True):
+    """A record that adds nothing, by which rule."""
+
+    node: int
+    rule: str
+    # Whether the release gives up on the whole session because of it.
+    refuses: bool = False
+
+
+def text_block(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def piece_of(node: int, record: Record, habits: Habits, *, as_system: bool) -> Piece | Left:
+    """What a record adds to the conversation; `as_system` says whether the model called takes messages of the role `system`."""
+    if isinstance(record, UserRecord):
+        return _user(node, record, habits)
+    if isinstance(record, AssistantRecord):
+        return _assistant(node, record, habits)
+    if isinstance(record, AttachmentRecord):
+        return _attachment(node, record, habits, as_system=as_system)
+    if isinstance(record, LocalCommandRecord) and habits.sends_local_commands and isinstance(record.content, str):
+        if record.isDisplayOnly:
+            return Left(node, "34: only for the screen")
+        return Piece(node, "user", [text_block(record.content)], is_string=True)
+    if isinstance(record, CompactBoundaryRecord):
+        return Left(node, "48: a boundary is not sent")
+    return Left(node, "34: a record of this kind is not sent")
+
+
+def _user(node: int, record: UserRecord, habits: Habits) -> Piece | Left:
+    content = rebuild(record.content)
+    if habits.sends_rendered and record.origin and record.origin.get("kind") == "task-notification":
+        return Piece(node, "user", [{"type": OWN_WORDS}])
+    if isinstance(content, str):
+        return Piece(node, "user", [text_block(content)], is_string=True)
+    if isinstance(content, list):
+        blocks = [dict(block) for block in content if isinstance(block, dict)]
+        if habits.replaces_images:
+            blocks = [text_block("[image]") if block.get("type") == "image" else block for block in blocks]
+        return Piece(node, "user", blocks)
+    return Left(node, "47: without content that this release can read", refuses=not habits.takes_strings)
+
+
+def _assistant(node: int, record: AssistantRecord, habits: Habits) -> Piece | Left:
+    content = rebuild(record.content)
+    if isinstance(content, str) and habits.takes_strings:
+        content = [text_block(content)]
+    if not isinstance(content, list):
+        return Left(node, "47: without content that this release can read", refuses=not habits.takes_strings)
+    message = record.message
+    model = message.model if message and isinstance(message.model, str) else ""
+    message_id = message.id if message and isinstance(message.id, str) else ""
+    blocks = [dict(block) for block in content if isinstance(block, dict)]
+    return Piece(node, "assistant", blocks, message_id, model, is_unsent=bool(record.isApiErrorMessage))
+
+
+def _attachment(node: int, record: AttachmentRecord, habits: Habits, *, as_system: bool) -> Piece | Left:
+    """Rule 37: newer releases send what they stored, word for word; for the rest every release has its own wording."""
+    attachment = record.attachment
+    stored = _stored(record) if habits.sends_rendered else []
+    if isinstance(attachment, FileAttachment):
+        parts = [[text_block(text)] for text in stored] or _read_by_hand(attachment)
+        place = Place.FILE if habits.sends_rendered else Place.ASIDE
+        return Piece(node, "user", parts[0], place=place, more=parts[1:]) if parts else Left(node, "37: a file without content")
+    if not stored:
+        if not as_system and record.kind.removeprefix("attachment/") in habits.worded:
+            return Piece(node, "user", [{"type": OWN_WORDS}], place=Place.ASIDE)
+        return Left(node, OWN_RULE)
+    if isinstance(attachment, QueuedCommandAttachment) and as_system and _is_persons(attachment):
+        return Piece(node, "user", [text_block(_unwrapped(text)) for text in stored], place=Place.QUEUED)
+    if record.renderedRole == "system" and as_system:
+        words = "\n\n".join(_unwrapped(text) for text in stored)
+        return Piece(node, "system", [text_block(words)], place=Place.ASIDE)
+    parts = [[text_block(text)] for text in stored]
+    return Piece(node, "user", parts[0], place=Place.ASIDE, more=parts[1:])
+
+
+def _stored(record: AttachmentRecord) -> list[str]:
+    """The words as they were sent; none when they are not in the form that the client writes."""
+    parts = record.rendered or []
+    texts = [part["content"] for part in parts if isinstance(part, dict) and part.keys() == {"content"}]
+    return texts if len(texts) == len(parts) and all(isinstance(text, str) for text in texts) else []
+
+
+def _read_by_hand(attachment: FileAttachment) -> list[list[Block]]:
+    """A file that the person named, as if the model had read it. What is in it every release words on its own."""
+    content = rebuild(attachment.content)
+    file = content.get("file") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or not isinstance(file, dict):
+        return []
+    call = json.dumps({"file_path": attachment.filename}, ensure_ascii=False, separators=(",", ":"))
+    called = f"{_OPEN}\nCalled the Read tool with the following input: {call}\n{_CLOSE}"
+    if content.get("type") != "image":
+        return [[text_block(called)], [{"type": OWN_WORDS}]]
+    source = {"type": "base64", "data": file.get("base64"), "media_type": file.get("type")}
+    return [[text_block(called)], [{"type": "image", "source": source}]]
+
+
+def _is_persons(attachment: QueuedCommandAttachment) -> bool:
+    made = rebuild(attachment)
+    origin = made.get("origin")
+    return bool(made.get("humanTurn")) and isinstance(origin, dict) and origin.get("kind") == "human"
+
+
+def _unwrapped(text: str) -> str:
+    if text.startswith(_OPEN + "\n") and text.rstrip().endswith("\n" + _CLOSE):
+        return text.rstrip()[len(_OPEN) + 1 : -len(_CLOSE) - 1]
+    return text

@@ -1,0 +1,75 @@
+"""A graph -> the messages that a client of a given release would send when it resumes the session (rules 14 to 51).
+
+In: the graph of a session. Out: the messages before the new prompt, and the rule by which every record that is not sent is left
+out. Reminders that a release words itself are left out; those stored in the file are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from stenograph.disk import NEWEST
+from stenograph.graph import Graph
+from stenograph.messages.ending import before_new_prompt, closing, find_ending, new_prompt
+from stenograph.messages.habits import habits_of
+from stenograph.messages.merge import Message, merge
+from stenograph.messages.models import called_model, takes_system
+from stenograph.messages.pieces import OWN_RULE, OWN_WORDS, Left, Piece, piece_of
+from stenograph.messages.selection import select
+from stenograph.messages.tidy import BLANK, drop_empty_answers, tidy
+from stenograph.messages.tools import drop_unanswered, interrupted_results, pair
+from stenograph.records import SystemRecord
+
+
+class Resume(Struct):
+    """What a release would send."""
+
+    release: str
+    # None when it refuses: there is no conversation to resume.
+    messages: list[Message] | None
+    left: list[Left]
+    # By which rule it refuses; None when it does not.
+    refused: str | None = None
+
+
+def resume_messages(graph: Graph, release: str = NEWEST) -> Resume:
+    """The messages that `release` would send, up to the new prompt."""
+    habits = habits_of(release)
+    selection = select(graph, release, habits)
+    graph, left = selection.graph, selection.left
+    if selection.refused:
+        return Resume(release, None, left, selection.refused)
+    model = called_model(graph, selection.nodes, habits)
+    pieces: list[Piece] = []
+    for node in selection.nodes:
+        piece = piece_of(node, graph.records[node], habits, as_system=takes_system(model))
+        if isinstance(piece, Piece):
+            pieces.append(piece)
+            if all(block.get("type") == OWN_WORDS for block in piece.blocks) and piece.blocks:
+                left.append(Left(node, OWN_RULE))
+        elif piece.refuses:
+            return Resume(release, None, left, piece.rule)
+        else:
+            left.append(piece)
+    dropped: list[Left] = []
+    pieces = drop_empty_answers(drop_unanswered(pieces, habits, dropped), habits, dropped)
+    gone = {one.node for one in dropped}
+    ending = find_ending([graph.records[node] for node in selection.nodes if node not in gone], habits)
+    if any(one.rule == BLANK for one in dropped):
+        ending = ending.joined()
+    interrupted = interrupted_results(pieces, habits)
+    # Local commands at the end belong to the new prompt.
+    place = len(pieces)
+    while place and isinstance(graph.records[pieces[place - 1].node], SystemRecord):
+        place -= 1
+    pieces[place:place] = [*interrupted, *closing(ending, habits, has_results=bool(interrupted))]
+    messages = before_new_prompt(pair(merge([*pieces, *new_prompt()], habits), habits))
+    left += [*dropped, *(Left(piece.node, "34: an API error is not sent") for piece in pieces if piece.is_unsent)]
+    return Resume(release, tidy(messages, habits, model), left)
+
+
+def plain(resume: Resume) -> list[dict[str, Any]]:
+    """The messages as JSON."""
+    return [{"role": message.role, "content": message.content} for message in resume.messages or []]

@@ -1,0 +1,162 @@
+"""Tool uses and their results are paired: what has no other half is left out, or given one (rules 42 to 45)."""
+
+from __future__ import annotations
+
+import itertools
+
+from stenograph.messages.habits import Habits, Orphan, Unanswered
+from stenograph.messages.merge import Message
+from stenograph.messages.pieces import Block, Left, Piece, Place, text_block
+
+MISSING = "[Tool result missing due to internal error]"
+INTERRUPTED = (
+    "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. "
+    "Check whether it took effect before relying on it or running it again.]"
+)
+REPEATED = "[Tool use interrupted]"
+ORPHANED = "[Orphaned tool result removed due to conversation resume]"
+NO_CONTENT = "(no content)"
+
+_NO_LINE = -1
+
+
+def drop_unanswered(pieces: list[Piece], habits: Habits, left: list[Left]) -> list[Piece]:
+    """Rules 42 and 43, line by line."""
+    answered = {block.get("tool_use_id") for piece in pieces if piece.role == "user" for block in piece.blocks}
+    last_response = _last_response(pieces)
+    kept: list[Piece] = []
+    for piece in pieces:
+        uses = [block for block in piece.blocks if block.get("type") == "tool_use"] if piece.role == "assistant" else []
+        open_uses = [block for block in uses if block.get("id") not in answered]
+        if not open_uses:
+            kept.append(piece)
+            continue
+        if len(open_uses) < len(uses):
+            what = habits.unanswered_sibling
+        elif habits.unanswered_at_end is Unanswered.ERROR_RESULT and not (last_response and piece.message_id == last_response[0]):
+            what = Unanswered.LINE_GOES
+        else:
+            what = habits.unanswered_at_end
+        if what is Unanswered.BLOCK_GOES:
+            piece.blocks = [block for block in piece.blocks if block not in open_uses]
+        if what is Unanswered.LINE_GOES or not piece.blocks:
+            left.append(Left(piece.node, "42: a tool use without a result"))
+        else:
+            kept.append(piece)
+    return _early_results_last(kept) if habits.first_result_only else kept
+
+
+def interrupted_results(pieces: list[Piece], habits: Habits) -> list[Piece]:
+    """Rule 42: the uses of the last response that have no result are given one."""
+    last_response = _last_response(pieces) if habits.unanswered_at_end is Unanswered.ERROR_RESULT else None
+    if last_response is None:
+        return []
+    answered = {block.get("tool_use_id") for piece in pieces if piece.role == "user" for block in piece.blocks}
+    uses = [
+        block.get("id", "")
+        for piece in pieces
+        if piece.role == "assistant" and piece.message_id == last_response[0]
+        for block in piece.blocks
+        if block.get("type") == "tool_use"
+    ]
+    return [Piece(_NO_LINE, "user", [_error(use, INTERRUPTED)]) for use in uses if use not in answered]
+
+
+def _last_response(pieces: list[Piece]) -> tuple[str] | None:
+    """The id of the response that the conversation ends in, where nothing but results and attachments follow it."""
+    for piece in reversed(pieces):
+        if piece.role == "assistant":
+            return None if piece.is_unsent else (piece.message_id,)
+        if piece.place is Place.IN_TURN and any(block.get("type") != "tool_result" for block in piece.blocks):
+            return None
+    return None
+
+
+def _early_results_last(pieces: list[Piece]) -> list[Piece]:
+    """A result that stands right before its use goes behind it."""
+    ordered = list(pieces)
+    used: set[str] = set()
+    for place, (early, use) in enumerate(itertools.pairwise(pieces)):
+        used.update(_ids(early.blocks, "tool_use", "id"))
+        waiting = set(_ids(early.blocks, "tool_result", "tool_use_id")) - used
+        if use.role == "assistant" and waiting & set(_ids(use.blocks, "tool_use", "id")):
+            ordered[place], ordered[place + 1] = use, early
+    return ordered
+
+
+def pair(messages: list[Message], habits: Habits) -> list[Message]:
+    """Rules 43 to 45, message by message."""
+    if habits.unanswered_sibling is not Unanswered.ERROR_RESULT:
+        return messages
+    paired: list[Message] = []
+    seen: set[str] = set()
+    uses: list[str] = []
+    for place, message in enumerate(messages):
+        if message.role == "assistant":
+            if habits.first_result_only:
+                _drop_repeated(message, seen)
+            uses = _ids(message.content, "tool_use", "id")
+            paired.append(message)
+            following = messages[place + 1] if place + 1 < len(messages) else None
+            _answer_missing(paired, uses, following)
+        elif message.role == "user":
+            kept = _results(message.content, uses, habits, is_first=not any(one.role == "assistant" for one in paired))
+            uses = []
+            if not kept and message.content and habits.orphan is Orphan.STRIPPED:
+                kept = [text_block(NO_CONTENT if paired else ORPHANED)]
+            message.content = kept
+            if kept:
+                paired.append(message)
+        else:
+            paired.append(message)
+    return paired
+
+
+def _answer_missing(paired: list[Message], uses: list[str], following: Message | None) -> None:
+    """Rule 43."""
+    is_user = following is not None and following.role == "user"
+    has = _ids(following.content, "tool_result", "tool_use_id") if following is not None and is_user else []
+    results = [_error(use, MISSING) for use in uses if use not in has]
+    if results and following is not None and is_user:
+        following.content[:0] = results
+        following.is_string = False
+    elif results:
+        paired.append(Message("user", results, []))
+        uses.clear()
+
+
+def _drop_repeated(message: Message, seen: set[str]) -> None:
+    """Rule 45: of two uses with one id the first counts."""
+    kept: list[Block] = []
+    for block in message.content:
+        if block.get("type") == "tool_use":
+            if block.get("id", "") in seen:
+                continue
+            seen.add(block.get("id", ""))
+        kept.append(block)
+    if message.content and not kept:
+        kept = [{**text_block(REPEATED), "citations": []}]
+    message.content = kept
+
+
+def _error(use: str, words: str) -> Block:
+    return {"type": "tool_result", "tool_use_id": use, "content": words, "is_error": True}
+
+
+def _ids(blocks: list[Block], kind: str, key: str) -> list[str]:
+    return [block.get(key, "") for block in blocks if block.get("type") == kind]
+
+
+def _results(blocks: list[Block], uses: list[str], habits: Habits, *, is_first: bool) -> list[Block]:
+    kept: list[Block] = []
+    seen: set[str] = set()
+    for block in blocks:
+        if block.get("type") == "tool_result":
+            use = block.get("tool_use_id", "")
+            if use not in uses and (habits.orphan is Orphan.STRIPPED or not is_first):
+                continue
+            if use in seen and habits.first_result_only:
+                continue
+            seen.add(use)
+        kept.append(block)
+    return kept

@@ -1,0 +1,9 @@
+"""Find and mask secrets in text.
+
+In: any text. Out: where secrets stand in it, or the text with placeholders in their places. Knows key formats, not transcripts.
+"""
+
+from stenograph.redact.mask import Masker, Secret, find_secrets, mask, mask_json
+from stenograph.redact.rules import RULES, Rule
+
+__all__ = ["RULES", "Masker", "Rule", "Secret", "find_secrets", "mask", "mask_json"]

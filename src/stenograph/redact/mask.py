@@ -1,0 +1,131 @@
+"""Secrets in a text, and the text without them.
+
+In: text, or anything made of JSON values. Out: the same with placeholders like `[github-token:1]`; one secret has one number as
+long as one `Masker` is used, so that a reader still sees where it is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from stenograph.redact.rules import RULES, Rule
+
+
+class Secret(NamedTuple):
+    """Where a secret stands, and of what kind it is."""
+
+    start: int
+    end: int
+    name: str
+
+
+# What a terminal takes for orders: colours and cursors, titles and links, and the rest.
+_ORDER = r"(?s)\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?"
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Every secret of a known format, in order; those that overlap are one.
+
+    Also one that a program has coloured in the middle, as grep does with what it found.
+    """
+    if "\x1b" not in text:
+        return _find(text)
+    pieces: list[str] = []
+    # Where each piece begins: in the text without orders, and in the text itself.
+    bare_starts, starts = [0], [0]
+    for order in re.finditer(_ORDER, text):
+        pieces.append(text[starts[-1] : order.start()])
+        bare_starts.append(bare_starts[-1] + len(pieces[-1]))
+        starts.append(order.end())
+    pieces.append(text[starts[-1] :])
+
+    def place(bare: int) -> int:
+        piece = bisect_right(bare_starts, bare) - 1
+        return starts[piece] + bare - bare_starts[piece]
+
+    coloured = [Secret(place(start), place(end - 1) + 1, name) for start, end, name in _find("".join(pieces))]
+    return _apart(sorted([*coloured, *_find(text)], key=lambda secret: (secret.start, -secret.end)))
+
+
+def _find(text: str) -> list[Secret]:
+    found = [secret for rule in RULES for literal in rule.literals if literal in text for secret in _matches(rule, literal, text)]
+    found.sort(key=lambda secret: (secret.start, -secret.end))  # stable: of equals the first rule's stands first
+    return _apart(found)
+
+
+def _apart(found: list[Secret]) -> list[Secret]:
+    apart = found[:1]
+    for secret in found[1:]:
+        last = apart[-1]
+        if secret.start >= last.end:
+            apart.append(secret)
+        elif secret.end > last.end:
+            apart[-1] = last._replace(end=secret.end)
+    return apart
+
+
+def _matches(rule: Rule, literal: str, text: str) -> Iterator[Secret]:
+    pattern, begun = rule.pattern, rule.begun_pattern
+    group = "secret" if pattern.groups else 0
+    place = text.find(literal)
+    while place >= 0:
+        match = pattern.match(text, place) or (begun.match(text, place) if begun else None)
+        if match:
+            yield Secret(*match.span(group), rule.name)
+        place = text.find(literal, match.end() if match else place + 1)
+
+
+class Masker:
+    """Masks one text after another; `count` is how many secrets it has replaced, `different` how many different ones."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._placeholders: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def different(self) -> int:
+        return len(self._placeholders)
+
+    def mask(self, text: str) -> str:
+        secrets = find_secrets(text)
+        if not secrets:
+            return text
+        parts: list[str] = []
+        place = 0
+        for secret in secrets:
+            parts += (text[place : secret.start], self._placeholder(text[secret.start : secret.end], secret.name))
+            place = secret.end
+        self.count += len(secrets)
+        return "".join((*parts, text[place:]))
+
+    def mask_json(self, value: Any) -> Any:
+        """A copy of JSON values with every string in it masked, names of members too."""
+        return mask_json(value, self.mask)
+
+    def _placeholder(self, secret: str, name: str) -> str:
+        known = self._placeholders.get(secret)
+        if known is None:
+            number = self._numbers[name] = self._numbers.get(name, 0) + 1
+            known = self._placeholders[secret] = f"[{name}:{number}]"
+        return known
+
+
+def mask(text: str) -> tuple[str, int]:
+    """The text with its secrets replaced, and how many there were."""
+    masker = Masker()
+    return masker.mask(text), masker.count
+
+
+def mask_json(value: Any, mask: Callable[[str], str]) -> Any:
+    """A copy of JSON values with every string in it masked by a function, names of members too."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, dict):
+        return {mask(name): mask_json(member, mask) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [mask_json(member, mask) for member in value]
+    return value

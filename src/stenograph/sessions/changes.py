@@ -1,0 +1,318 @@
+"""What a session did to files: read, changed, and the difference between the first and the last that is known of each.
+
+In: a session's turns. Out: one `FileChange` a file, in the order they were first touched. Contents come from structured
+results (a whole read, the file before an edit, what was written) and from the client's own backups; nothing of the user's
+files is opened. What a shell command did can't be seen: where one names a file it is said, and a later result that shows
+other content proves it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from stenograph.records import FileHistoryDeltaRecord, FileHistorySnapshotRecord
+from stenograph.records.sidecars import FileBackup
+from stenograph.records.tool_results import EditResult, Hunk, MultiEditResult, ReadResult, WriteResult
+from stenograph.turns import Session, ToolCall, Turn
+
+_READS = frozenset({"Read", "NotebookRead"})
+_CHANGES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+_SHELLS = frozenset({"Bash", "PowerShell"})
+# Commands that change a file they name, without saying so; output to nowhere and to another stream is none.
+_MAY_WRITE = re.compile(
+    r"(?<![0-9&=-])>(?!&|\s*/dev/null)|\b(?:tee|mv|cp|rm|dd|patch|touch|truncate|rsync|ln)\s"
+    r"|\b(?:sed|perl)\s[^|;\n]{0,200}\s?-\w{0,8}i|--(?:fix|write|in-place)\b|\b(?:black|format|fmt)\b"
+)
+# Those that change files without naming them.
+_MAY_WRITE_ALL = re.compile(
+    r"\bgit\s+(?:checkout|restore|reset|stash|apply|am|revert|merge|rebase|pull|clean)\b|\s--(?:fix|write)\b"
+)
+_LONGEST_COMMAND = 20_000
+
+#: Why a difference may not be all that changed.
+REASONS = {
+    "shell": "a shell command may have changed it afterwards",
+    "outside": "it was changed outside these tools in between",
+    "notebook": "edits of notebook cells don't tell the whole file",
+    "unknown-before": "what it held before is not known",
+    "unknown-after": "what it held afterwards is not known",
+}
+
+
+class FileChange(Struct, frozen=True):
+    path: str
+    reads: int
+    edits: int
+    writes: int
+    #: It did not exist before.
+    created: bool
+    #: The first content that is known, empty for a file that did not exist; None: not known.
+    before: str | None
+    #: The last content that is known; None: not known.
+    after: str | None
+    #: Keys of `REASONS`.
+    doubts: tuple[str, ...] = ()
+    #: The turns that touched it.
+    turns: tuple[int, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.edits or self.writes)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the difference between before and after can be told."""
+        return self.before is not None and self.after is not None
+
+    def diff(self, before: str | None = None, after: str | None = None) -> list[str]:
+        """The net difference as unified lines with the file's name; of other texts in the place of its own where given."""
+        from difflib import unified_diff
+
+        old = self.before if before is None else before
+        new = self.after if after is None else after
+        if old is None or new is None:
+            return []
+        name = self.path.lstrip("/")
+        start = "/dev/null" if self.created else f"a/{name}"
+        return list(unified_diff(old.splitlines(), new.splitlines(), start, f"b/{name}", lineterm=""))
+
+
+class _Tracked(Struct):
+    path: str
+    reads: int = 0
+    edits: int = 0
+    writes: int = 0
+    created: bool = False
+    before: str | None = None
+    content: str | None = None
+    doubts: dict[str, None] = field(default_factory=dict)
+    turns: dict[int, None] = field(default_factory=dict)
+
+    def shows(self, content: str) -> None:
+        """A result shows what the file holds now."""
+        if self.content is None:
+            if self.before is None:
+                self.before = content
+        elif self.content.rstrip("\n") != content.rstrip("\n"):
+            self.doubts["outside"] = None
+        self.doubts.pop("shell", None)
+        self.content = content
+
+
+def changed_files(session: Session, turns: Sequence[Turn] | None = None) -> tuple[FileChange, ...]:
+    """The files that the turns (all of the session's unless given) and their sub-agents read or changed."""
+    tracked: dict[str, _Tracked] = {}
+    backups = _first_backups(session)
+    chosen = session.all_turns if turns is None else turns
+    for number, call in _calls_in_order(session, chosen, with_strays=turns is None):
+        if call.answered and not call.is_error:
+            _take(tracked, backups, number, call)
+    return tuple(_finished(file) for file in tracked.values())
+
+
+def _calls_in_order(session: Session, turns: Iterable[Turn], *, with_strays: bool) -> Iterator[tuple[int, ToolCall]]:
+    """Tool calls with the number of their turn, a sub-agent's where it was started, those of agents that nobody started last."""
+    seen: set[str] = set()
+    for turn in turns:
+        yield from _calls_of(turn, turn.number, seen)
+    if with_strays:
+        for run in session.agents:
+            if run.agent_id not in seen and not run.is_warmup:
+                seen.add(run.agent_id)
+                for turn in run.turns:
+                    yield from _calls_of(turn, 0, seen)
+
+
+def _calls_of(turn: Turn, number: int, seen: set[str]) -> Iterator[tuple[int, ToolCall]]:
+    for call in turn.tool_calls:
+        run = call.agent
+        if run is not None and run.agent_id not in seen:
+            seen.add(run.agent_id)
+            for inner in run.turns:
+                yield from _calls_of(inner, number, seen)
+        yield number, call
+
+
+def _take(tracked: dict[str, _Tracked], backups: dict[str, str | None], number: int, call: ToolCall) -> None:
+    if call.name in _SHELLS:
+        command = call.input.get("command")
+        if isinstance(command, str):
+            _doubt(tracked, command[:_LONGEST_COMMAND])
+        return
+    if call.name not in _READS | _CHANGES:
+        return
+    path = next((value for name in ("file_path", "notebook_path") if isinstance(value := call.input.get(name), str)), "")
+    if not path:
+        return
+    file = tracked.setdefault(path, _Tracked(path))
+    if number:
+        file.turns[number] = None
+    if call.name in _READS:
+        file.reads += 1
+        _read(file, call)
+    elif call.name == "NotebookEdit":
+        file.edits += 1
+        file.content = None
+        file.doubts["notebook"] = None
+    else:
+        if call.name == "Write":
+            file.writes += 1
+        else:
+            file.edits += 1
+        _change(file, call, backups)
+
+
+def _doubt(tracked: dict[str, _Tracked], command: str) -> None:
+    every = _MAY_WRITE_ALL.search(command) is not None
+    if every or _MAY_WRITE.search(command):
+        for file in tracked.values():
+            if every or Path(file.path).name in command:
+                file.doubts["shell"] = None
+
+
+def _read(file: _Tracked, call: ToolCall) -> None:
+    result = call.structured
+    if not isinstance(result, ReadResult) or result.type != "text" or not result.file:
+        return
+    read = result.file
+    whole = read.startLine in (0, 1) and isinstance(read.numLines, int) and read.numLines == read.totalLines
+    if whole and isinstance(read.content, str):
+        file.shows(read.content)
+
+
+def _change(file: _Tracked, call: ToolCall, backups: dict[str, str | None]) -> None:
+    result = call.structured
+    original = _original(result)
+    if original is None and file.content is None and file.path in backups and file.edits + file.writes == 1:
+        original = backups[file.path]
+    if isinstance(result, WriteResult) and result.type == "create" and not original:
+        if file.before is None:
+            file.created, file.before = True, ""
+        file.content = result.content if isinstance(result.content, str) else None
+        file.doubts.pop("shell", None)
+        return
+    if original is not None:
+        file.shows(original)
+    after = _after(result, file.content, call.input)
+    if after is None and file.content is not None:
+        file.doubts["unknown-after"] = None
+    elif after is not None:
+        file.doubts.pop("unknown-after", None)
+    file.content = after
+
+
+def _original(result: object) -> str | None:
+    """The file before the change, from the result itself."""
+    if isinstance(result, EditResult | WriteResult) and isinstance(result.originalFile, str):
+        return result.originalFile
+    if isinstance(result, MultiEditResult) and isinstance(result.originalFileContents, str):
+        return result.originalFileContents
+    if isinstance(result, WriteResult) and isinstance(result.content, str) and result.structuredPatch:
+        # What was written and how it differs from what was there give what was there.
+        return _patched(result.content, result.structuredPatch, backwards=True)
+    return None
+
+
+def _after(result: object, before: str | None, asked: dict[str, object]) -> str | None:
+    """The file after the change."""
+    if isinstance(result, WriteResult):
+        return result.content if isinstance(result.content, str) else None
+    content = asked.get("content")
+    if isinstance(content, str):
+        return content
+    if before is None:
+        return None
+    hunks = result.structuredPatch if isinstance(result, EditResult | MultiEditResult) else None
+    if hunks and (patched := _patched(before, hunks)) is not None:
+        return patched
+    edits = asked.get("edits")
+    for edit in edits if isinstance(edits, list) else [asked]:
+        old, new = (edit.get("old_string"), edit.get("new_string")) if isinstance(edit, dict) else (None, None)
+        if not isinstance(old, str) or not isinstance(new, str) or old not in before:
+            return None
+        before = before.replace(old, new, -1 if edit.get("replace_all") else 1)
+    return before
+
+
+def _patched(text: str, hunks: Iterable[object], *, backwards: bool = False) -> str | None:
+    """The text with the hunks applied, or taken back; None where they don't fit it."""
+    lines = text.split("\n")
+    made: list[str] = []
+    place = 0
+    gone, came = ("+", "-") if backwards else ("-", "+")
+    for hunk in hunks:
+        start = (hunk.newStart if backwards else hunk.oldStart) if isinstance(hunk, Hunk) else None
+        if not isinstance(hunk, Hunk) or not isinstance(start, int) or not hunk.lines:
+            return None
+        before = [line[1:] for line in hunk.lines if line[:1] in (" ", gone)]
+        begin = max(start - 1, 0)
+        # Releases disagree about where a hunk of a patch begins when it stands at the file's end: look around.
+        begin = next((at for at in _around(begin, len(lines)) if at >= place and lines[at : at + len(before)] == before), -1)
+        if begin < 0:
+            return None
+        made += lines[place:begin]
+        made += [line[1:] for line in hunk.lines if line[:1] in (" ", came)]
+        place = begin + len(before)
+    return "\n".join(made + lines[place:])
+
+
+def _around(place: int, end: int) -> Iterator[int]:
+    yield place
+    for distance in range(1, 4):
+        if place - distance >= 0:
+            yield place - distance
+        if place + distance <= end:
+            yield place + distance
+
+
+def _first_backups(session: Session) -> dict[str, str | None]:
+    """By absolute path: what the client kept of a file before its first change; empty for one that did not exist."""
+    folder = session.family.file_history if session.family else None
+    found: dict[str, str | None] = {}
+    for record in session.graph.records:
+        pairs: list[tuple[object, object]] = []
+        if isinstance(record, FileHistorySnapshotRecord) and record.snapshot and record.snapshot.trackedFileBackups:
+            pairs = list(record.snapshot.trackedFileBackups.items())
+        elif isinstance(record, FileHistoryDeltaRecord):
+            pairs = [(record.trackingPath, record.backup)]
+        for path, backup in pairs:
+            if isinstance(path, str) and path not in found and isinstance(backup, FileBackup) and backup.version in (0, 1):
+                found[path] = _backup_text(folder, backup)
+    return {path: text for path, text in found.items() if text is not None}
+
+
+def _backup_text(folder: Path | None, backup: FileBackup) -> str | None:
+    if not isinstance(backup.backupFileName, str):
+        return ""
+    if folder is None or "/" in backup.backupFileName or "\\" in backup.backupFileName:
+        return None
+    try:
+        return (folder / backup.backupFileName).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _finished(file: _Tracked) -> FileChange:
+    changed = bool(file.edits or file.writes)
+    doubts = dict(file.doubts)
+    if changed and file.before is None:
+        doubts["unknown-before"] = None
+    if changed and file.content is None and "notebook" not in doubts:
+        doubts["unknown-after"] = None
+    if not changed:
+        doubts = {reason: None for reason in doubts if reason in ("shell", "outside")}
+    return FileChange(
+        path=file.path,
+        reads=file.reads,
+        edits=file.edits,
+        writes=file.writes,
+        created=file.created,
+        before=file.before,
+        after=file.content,
+        doubts=tuple(reason for reason in REASONS if reason in doubts),
+        turns=tuple(file.turns),
+    )

@@ -1,0 +1,105 @@
+"""A session as the user names it -> the whole of it, or its turns one by one.
+
+In: a reference or a path. Out: a `Session` over the whole family, or (`stream`) turns as they end, for files larger than memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from stenograph.disk import AgentFile, Family, find_family, is_session_id, list_project, resolve_homes
+from stenograph.errors import DiskError
+from stenograph.graph import Graph, build_graph
+from stenograph.records import ChainedRecord, Located, read_all_records, read_records
+from stenograph.records.json_text import parse
+from stenograph.sessions.resolve import resolve
+from stenograph.turns import Session, Turn, build_session
+from stenograph.turns.stream import stream_turns
+
+
+def load(reference: str | Path, homes: Sequence[Path] | None = None) -> Session:
+    """The whole session that a reference names: an id, a unique prefix, a title, a path, or `last`.
+
+    Raises SessionNotFoundError, AmbiguousSessionError, UnreadableError.
+    """
+    return load_file(reference if isinstance(reference, Path) else _find(reference, homes))
+
+
+def load_file(path: Path) -> Session:
+    """The whole session of a file, with its sub-agents."""
+    family = family_of(path)
+    with _no_garbage_hunt():
+        files: list[tuple[Path, str, Iterator[Located]]] = [(path, "", read_all_records(path))]
+        files += [(agent.path, agent.agent_id, read_all_records(agent.path)) for agent in family.agents]
+        graph = build_graph(files)
+        metas = {agent.agent_id: _meta(agent) for agent in family.agents if agent.meta}
+        return build_session(graph, _session_id(path, graph), family, metas)
+
+
+def stream(reference: str | Path, homes: Sequence[Path] | None = None) -> Iterator[Turn]:
+    """The turns of a session in file order, each when it has ended; sub-agents' files are not read.
+
+    Holds one turn in memory at a time. What needs the whole file is not known: branches, and results that stand far from their
+    use. Raises as `load` does.
+    """
+    path = reference if isinstance(reference, Path) else _find(reference, homes)
+    return stream_turns(read_records(path), path)
+
+
+def _find(reference: str, homes: Sequence[Path] | None) -> Path:
+    return resolve(reference, resolve_homes((), os.environ) if homes is None else homes).path
+
+
+def _session_id(path: Path, graph: Graph) -> str:
+    """The file's name is the id (rule 5); a file under another name is the session that its last lines name."""
+    if is_session_id(path.stem):
+        return path.stem
+    records = reversed(graph.records[: graph.files[0].last])
+    return next((r.sessionId for r in records if isinstance(r, ChainedRecord) and isinstance(r.sessionId, str)), path.stem)
+
+
+def family_of(path: Path) -> Family:
+    """The family of a session file, those agents beside it included whose lines say that they are its."""
+    project = path.parent
+    loose = [agent for agent in list_project(project).loose_agents if _session_of(agent) == path.stem]
+    return find_family(project, path.stem, loose_agents=loose)
+
+
+def _session_of(agent: AgentFile) -> str | None:
+    try:
+        for located in read_records(agent.path):
+            record = located.record
+            if isinstance(record, ChainedRecord) and isinstance(record.sessionId, str):
+                return record.sessionId
+    except DiskError:
+        return None  # one that can't be read is nobody's
+    return None
+
+
+def _meta(agent: AgentFile) -> Any:
+    try:
+        found = parse(agent.meta.read_bytes()) if agent.meta else {}
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+@contextmanager
+def _no_garbage_hunt() -> Iterator[None]:
+    """Hundreds of thousands of values are made and all of them kept: looking for garbage among them costs a quarter more."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            if not gc.get_freeze_count():
+                # There and back makes them old, so that the next look at what is young does not go through all of them.
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()

@@ -1,0 +1,95 @@
+"""How a client is made to go on with a session: the command, the folder, the environment.
+
+In: a session's file. Out: a plan; nothing is started and nothing written here. A client finds a session by its id only in the
+project folder of the working folder that it is started in (rule 1), so the right folder is one that the session's lines name
+and whose encoded name is that of the file's folder. Anything else is resumed by its path (rule 8).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.disk import (
+    NEWEST,
+    chosen_project_folder,
+    default_homes,
+    is_session_id,
+    project_folder_name,
+    projects_folder,
+    read_lines,
+)
+from stenograph.records import ChainedRecord, decode
+
+
+class ResumePlan(Struct, frozen=True):
+    command: tuple[str, ...]
+    #: Where to start it; None: no line says, or it is not on this machine.
+    folder: Path | None
+    #: As the lines say, also where it is not there.
+    cwd: str | None
+    #: To be added to the environment: a home other than the one that the client would use.
+    environment: dict[str, str]
+    #: Why it can't be started from here; empty when it can.
+    problem: str = ""
+
+
+_CLIENT = "claude"
+# A release of each way to spell a project folder.
+_SPELLINGS = (NEWEST, "2.1.47", "2.1.38", "2.0.76")
+
+
+def plan_resume(
+    path: Path, arguments: Sequence[str] = (), *, environ: Mapping[str, str] | None = None, client: str = _CLIENT
+) -> ResumePlan:
+    """How to go on with the session of a file. Raises UnreadableError."""
+    environ = os.environ if environ is None else environ
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - a link in it is part of the name
+    folders = _working_folders(path)
+    home = path.parent.parent.parent if path.parent.parent.name == projects_folder(Path()).name else None
+    fitting = [cwd for cwd in folders if _leads_to(cwd, path.parent.name, environ)]
+    by_id = home is not None and is_session_id(path.stem) and bool(fitting)
+    cwd = fitting[-1] if by_id else next(reversed(folders), None)
+    reference = path.stem if by_id else str(path)
+    environment: dict[str, str] = {}
+    if by_id and home is not None and home != _home_of_client(environ):
+        environment["CLAUDE_CONFIG_DIR"] = str(home)
+    there = cwd is not None and os.path.isdir(cwd)  # noqa: PTH112 - never raises, whatever the name
+    problem = "" if there else "no line says where it ran" if cwd is None else f"its folder {cwd} is not on this machine"
+    return ResumePlan(
+        (client, "--resume", reference, *arguments), Path(cwd) if there and cwd else None, cwd, environment, problem
+    )
+
+
+def command_line(plan: ResumePlan) -> str:
+    """The plan as a line for a shell."""
+    import shlex
+
+    words = [f"{name}={shlex.quote(value)}" for name, value in plan.environment.items()]
+    line = " ".join([*words, *(shlex.quote(word) for word in plan.command)])
+    return f"cd {shlex.quote(plan.cwd)} && {line}" if plan.cwd else line
+
+
+def _working_folders(path: Path) -> dict[str, None]:
+    """The working folders that the session's lines name, the newest last."""
+    found: dict[str, None] = {}
+    for line in read_lines(path):
+        if b'"cwd"' not in bytes(line.data):
+            continue
+        record = decode(line.data)
+        if isinstance(record, ChainedRecord) and isinstance(record.cwd, str) and record.cwd and not record.isSidechain:
+            found.pop(record.cwd, None)
+            found[record.cwd] = None
+    return found
+
+
+def _leads_to(cwd: str, folder: str, environ: Mapping[str, str]) -> bool:
+    """Whether some release keeps the sessions of a working folder in this project folder."""
+    return chosen_project_folder(environ) == folder or any(project_folder_name(cwd, release) == folder for release in _SPELLINGS)
+
+
+def _home_of_client(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or default_homes({**environ, "CLAUDE_CONFIG_DIR": ""})[0])

@@ -1,0 +1,27 @@
+"""Graph -> what a person would say happened: sessions, turns, calls, tool calls, agent runs, compactions."""
+
+from stenograph.turns.inputs import Input, InputKind, classify
+from stenograph.turns.model import AgentRun, Branch, Session, SessionLink, Turn, tokens_of_all
+from stenograph.turns.session import build_session
+from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall, TurnStatus
+
+__all__ = [
+    "AgentRun",
+    "ApiCall",
+    "Branch",
+    "CallPart",
+    "Compaction",
+    "Event",
+    "Input",
+    "InputKind",
+    "Interjection",
+    "Session",
+    "SessionLink",
+    "Tokens",
+    "ToolCall",
+    "Turn",
+    "TurnStatus",
+    "build_session",
+    "classify",
+    "tokens_of_all",
+]

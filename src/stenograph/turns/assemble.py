@@ -1,0 +1,155 @@
+"""Graph -> turns.
+
+In: a graph. Out: the turns of one conversation in it (the session's own, or a sub-agent's), each with its calls, tool calls,
+events and status, and which turn each hangs off. A turn is an opening input and everything that came after it before the next
+opening, as it happened: by `before` links, so that parallel results, hooks and lines behind a compaction all find their turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from stenograph.graph import NOWHERE
+from stenograph.records import AssistantRecord, ChainedRecord, FileHistorySnapshotRecord
+from stenograph.turns.contents import is_synthetic
+from stenograph.turns.context import Context
+from stenograph.turns.inputs import OPENERS, Input, InputKind, is_caveat
+from stenograph.turns.model import Turn
+
+_NO_PROMPT = Input(InputKind.EMPTY, "")
+
+
+class Draft(Struct):
+    """A turn in the making: its nodes in file order."""
+
+    node: int
+    opening: Input
+    nodes: list[int]
+    previous: int = NOWHERE
+
+
+def assemble_turns(context: Context, nodes: Sequence[int]) -> dict[int, Turn]:
+    """The turns among some nodes of the graph (in file order), by their opening nodes."""
+    drafts = _draft(context, nodes)
+    _fold_local_commands(context, drafts)
+    numbers = _number(drafts)
+    return {
+        node: Turn(numbers[node], draft.opening, node, tuple(draft.nodes), context, draft.previous)
+        for node, draft in drafts.items()
+    }
+
+
+def _draft(context: Context, nodes: Sequence[int]) -> dict[int, Draft]:
+    """Every opening input with the nodes that came after it; those without a place in the tree go by where they stand."""
+    records, before, inputs = context.graph.records, context.graph.before, context.inputs
+    owner: dict[int, int] = {}
+    drafts: dict[int, Draft] = {}
+    snapshots: list[tuple[int, int]] = []
+    here = set(nodes)
+    current = NOWHERE
+    for node in nodes:
+        record = records[node]
+        if not isinstance(record, ChainedRecord):
+            owner[node] = current
+            if isinstance(record, FileHistorySnapshotRecord) and isinstance(record.messageId, str):
+                snapshots.append((node, context.graph.by_uuid.get(record.messageId, NOWHERE)))
+            continue
+        understood = inputs.get(node)
+        if understood is not None and understood.kind in OPENERS:
+            owner[node] = current = node
+            drafts[node] = Draft(node, understood, [])
+            continue
+        opening = owner.get(before[node])
+        if opening is None:
+            opening = _owner_of(context, node, owner, here)
+        if opening < 0 and isinstance(record, AssistantRecord):
+            # The prompt is not in the file: cut files, and agents of 2.0.42 to 2.0.55. What was said still was said.
+            opening = node
+            drafts[node] = Draft(node, _NO_PROMPT, [])
+        owner[node] = current = opening
+    for node, named in snapshots:  # mostly written before the prompt that they belong to
+        owner[node] = owner.get(named, owner[node])
+    for node, opening in owner.items():
+        if opening >= 0:
+            drafts[opening].nodes.append(node)
+    for draft in drafts.values():
+        draft.nodes.sort()
+        draft.previous = owner.get(before[draft.node], NOWHERE)
+    return drafts
+
+
+def _owner_of(context: Context, node: int, owner: dict[int, int], here: set[int]) -> int:
+    """The nearest opening before a node whose predecessor stands further down or outside."""
+    way: list[int] = []
+    found = NOWHERE
+    while node in here:
+        understood = context.inputs.get(node)
+        if understood is not None and understood.kind in OPENERS:
+            found = node
+            break
+        way.append(node)
+        node = context.graph.before[node]
+        if node in owner:
+            found = owner[node]
+            break
+    for passed in way:
+        owner[passed] = found
+    return found
+
+
+def _fold_local_commands(context: Context, drafts: dict[int, Draft]) -> None:
+    """A command or shell input that no model answered is no turn: it belongs to the turn before it."""
+    folded = {node: draft for node, draft in drafts.items() if _is_local(context, draft)}
+    for node in folded:
+        del drafts[node]
+    for draft in drafts.values():
+        draft.previous = _past(folded, draft.previous)
+    for draft in folded.values():
+        before = drafts.get(_past(folded, draft.previous))
+        if before is not None:
+            before.nodes = sorted(before.nodes + draft.nodes)
+
+
+def _past(folded: dict[int, Draft], node: int) -> int:
+    """The nearest turn at or before a node that was not folded."""
+    while node in folded:
+        node = folded[node].previous
+    return node
+
+
+def _is_local(context: Context, draft: Draft) -> bool:
+    if draft.opening.kind not in (InputKind.COMMAND, InputKind.BASH):
+        return False
+    has_output = False
+    for node in draft.nodes:
+        record = context.graph.records[node]
+        if isinstance(record, AssistantRecord) and not is_synthetic(record):
+            return False
+        understood = context.inputs.get(node)
+        has_output = has_output or (understood is not None and understood.kind is InputKind.LOCAL_OUTPUT)
+    # A command that was expanded waits for the model; one whose output is there is over.
+    return has_output or draft.opening.kind is InputKind.BASH or not _was_expanded(context, draft)
+
+
+def _was_expanded(context: Context, draft: Draft) -> bool:
+    understood = (context.inputs[node] for node in draft.nodes if node in context.inputs)
+    # The next local command's caveat stands behind this one, and expands nothing.
+    return any(each.kind is InputKind.META and not is_caveat(each) for each in understood)
+
+
+def _number(drafts: dict[int, Draft]) -> dict[int, int]:
+    """Each turn's place on its chain, from 1."""
+    numbers: dict[int, int] = {}
+    for start in drafts:
+        way = []
+        node = start
+        while node in drafts and node not in numbers:
+            way.append(node)
+            node = drafts[node].previous
+        number = numbers.get(node, 0)
+        for passed in reversed(way):
+            number += 1
+            numbers[passed] = number
+    return numbers

@@ -1,0 +1,279 @@
+"""What the nodes of a turn hold: calls with their tool calls, interjections, compactions, events; and how the turn ended.
+
+In: the session's context and some nodes in file order. Out: values. Which nodes make a turn is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from stenograph.disk import Finding
+from stenograph.graph import NOWHERE
+from stenograph.records import (
+    ApiErrorRecord,
+    AssistantRecord,
+    AttachmentRecord,
+    AwaySummaryRecord,
+    ChainedRecord,
+    CompactBoundaryRecord,
+    LocalCommandRecord,
+    ProgressRecord,
+    QueueOperationRecord,
+    Record,
+    StopHookSummaryRecord,
+    ToolUseBlock,
+    TurnDurationRecord,
+    UserRecord,
+    rebuild,
+    text_of,
+)
+from stenograph.records.attachments import QueuedCommandAttachment
+from stenograph.records.times import moment
+from stenograph.turns.context import Context
+from stenograph.turns.inputs import InputKind, command_as_typed
+from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, ToolCall, TurnStatus
+
+# Inputs that leave it open whether the model owes an answer.
+_ASIDE = frozenset({InputKind.LOCAL_OUTPUT, InputKind.META, InputKind.COMPACTION_SUMMARY, InputKind.SYNTHETIC, InputKind.EMPTY})
+
+
+def calls_of(context: Context, nodes: Sequence[int]) -> tuple[ApiCall, ...]:
+    """The API responses among some nodes: all lines with one `message.id` are one, wherever they stand."""
+    records = context.graph.records
+    groups: dict[str, list[int]] = {}
+    without_id = ""
+    for node in nodes:
+        record = records[node]
+        if isinstance(record, AssistantRecord):
+            message = record.message
+            message_id = message.id if message else None
+            if message_id.__class__ is str and message_id:
+                without_id = ""
+                key = message_id
+            else:
+                # Rule 27, seed 002 §9: lines without an id are one response with their neighbours without one.
+                key = without_id = without_id or f" {node}"
+            if key in groups:
+                groups[key].append(node)
+            else:
+                groups[key] = [node]
+        elif without_id and isinstance(record, UserRecord):
+            without_id = ""
+    own = set(nodes)
+    return tuple([_call(context, own, key, group) for key, group in groups.items()])
+
+
+def _call(context: Context, own: set[int], message_id: str, nodes: list[int]) -> ApiCall:
+    records: Any = context.graph.records
+    uses_at = context.uses_at
+    tools = tuple([_tool_call(context, own, node, use) for node in nodes if node in uses_at for use in uses_at[node]])
+    first = nodes[0]
+    part = CallPart.WHOLE
+    if context.first_of_call.get(message_id, first) != first:
+        part = CallPart.COPY if _is_copy(context, message_id, first) else CallPart.REST
+    lines = tuple([records[node] for node in nodes])
+    return ApiCall(tuple(nodes), lines, tools, context, context.graph.before[first], part)
+
+
+def _is_copy(context: Context, message_id: str, node: int) -> bool:
+    """Whether an earlier line of the same response says the same: a history written twice, not a response cut in two."""
+    records = context.graph.records
+    return any(
+        earlier < node and _content(records[earlier]) == _content(records[node]) for earlier in context.lines_of_call[message_id]
+    )
+
+
+def _content(record: Record) -> object:
+    return rebuild(record.content) if isinstance(record, AssistantRecord) else None
+
+
+def _tool_call(context: Context, own: set[int], node: int, use: ToolUseBlock) -> ToolCall:
+    answers = context.results.get(use.id) if isinstance(use.id, str) else None
+    if not answers:
+        return ToolCall(use, node, context)
+    # A history written twice holds every result twice: the one in the same turn is meant.
+    result_node, block = next((answer for answer in answers if answer[0] in own), answers[0])
+    return ToolCall(use, node, context, block, result_node)
+
+
+def interjections_of(context: Context, nodes: Sequence[int]) -> Iterator[Interjection]:
+    """Prompts that reached the model in the middle of a turn, by whatever tells of them."""
+    waiting: list[tuple[int, str]] = []
+    attached = [found.prompt for node in nodes if (found := _queued_command(context.graph.records[node]))]
+    for node in nodes:
+        record = context.graph.records[node]
+        understood = context.inputs.get(node)
+        if understood is not None:
+            if understood.kind is InputKind.TOOL_RESULT and understood.text:
+                yield Interjection(understood.text, node, "beside-result")
+        elif isinstance(record, QueueOperationRecord):
+            yield from _absorbed(record, node, waiting, attached)
+        elif (found := _queued_command(record)) and found.commandMode != "task-notification":
+            yield Interjection(_prompt_text(found.prompt), node, "attachment")
+
+
+def _queued_command(record: Record) -> QueuedCommandAttachment | None:
+    found = record.attachment if isinstance(record, AttachmentRecord) else None
+    return found if isinstance(found, QueuedCommandAttachment) else None
+
+
+def _absorbed(
+    record: QueueOperationRecord, node: int, waiting: list[tuple[int, str]], attached: list[Any]
+) -> Iterator[Interjection]:
+    """A queued prompt that was taken in mid-turn; old releases tell of it in the queue's lines alone."""
+    if record.operation == "enqueue":
+        waiting.append((node, text_of(record.content)))
+    elif record.operation == "popAll":
+        waiting.clear()  # back into the input field: never sent
+    elif waiting and record.operation in ("dequeue", "remove"):
+        where, text = waiting.pop(0)
+        typed = bool(text) and not text.lstrip().startswith(("<", "{"))  # not a task's own notice
+        if record.operation == "remove" and typed and text not in attached:
+            yield Interjection(text, where, "queue")
+
+
+def _prompt_text(prompt: object) -> str:
+    if isinstance(prompt, str):
+        return prompt
+    blocks = prompt if isinstance(prompt, list) else []
+    return "\n\n".join(block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str))
+
+
+def compactions_of(context: Context, nodes: Iterable[int]) -> Iterator[Compaction]:
+    for node in nodes:
+        record = context.graph.records[node]
+        if isinstance(record, CompactBoundaryRecord):
+            summary = next((child for child in context.graph.children[node] if _is_summary(context, child)), NOWHERE)
+            yield Compaction(node, record, summary, context.inputs[summary].text if summary >= 0 else "")
+
+
+def _is_summary(context: Context, node: int) -> bool:
+    understood = context.inputs.get(node)
+    return understood is not None and understood.kind is InputKind.COMPACTION_SUMMARY
+
+
+def status_of(context: Context, opening: int, nodes: Sequence[int], calls: Sequence[ApiCall]) -> TurnStatus:
+    """How a turn ended, from the last thing that was said in it."""
+    for node in reversed(nodes):
+        record = context.graph.records[node]
+        if isinstance(record, AssistantRecord):
+            if is_synthetic(record):
+                continue
+            if record.isApiErrorMessage:
+                return TurnStatus.FAILED
+            if all(tool.answered for call in calls for tool in call.tool_calls):
+                return TurnStatus.COMPLETE
+            break
+        understood = context.inputs.get(node)
+        if understood is None or understood.kind in _ASIDE:
+            continue
+        if understood.kind is InputKind.INTERRUPT:
+            return TurnStatus.INTERRUPTED
+        if node == opening or understood.kind not in (InputKind.COMMAND, InputKind.BASH):
+            break
+    # The model owes an answer. If the conversation went on elsewhere it will never come.
+    return TurnStatus.INTERRUPTED if max(nodes) < context.last_said else TurnStatus.OPEN
+
+
+def said_in(context: Context, nodes: Sequence[int]) -> Iterator[int]:
+    """The nodes of a turn in which the person, the model or a tool says something."""
+    for node in nodes:
+        understood = context.inputs.get(node)
+        if understood is not None:
+            if node == nodes[0] or understood.kind in (InputKind.TOOL_RESULT, InputKind.INTERRUPT):
+                yield node
+        elif isinstance(context.graph.records[node], AssistantRecord):
+            yield node
+
+
+def is_synthetic(record: AssistantRecord) -> bool:
+    """Whether the client made it up to keep the conversation in order."""
+    return bool(record.message and record.message.model == "<synthetic>" and not record.isApiErrorMessage)
+
+
+def events_of(context: Context, nodes: Iterable[int], opening: int = NOWHERE) -> Iterator[Event]:
+    """What happened beside the conversation; of the opening record only what it changed."""
+    for node in nodes:
+        record = context.graph.records[node]
+        if node in context.changes:
+            kind, what = context.changes[node]
+            yield Event(kind, node, what, _at(record))
+        if node == opening:
+            continue
+        found = _input_event(context, node) if node in context.inputs else _record_event(record)
+        if found is not None:
+            kind, what = found
+            yield Event(kind, node, what, _at(record))
+
+
+def _input_event(context: Context, node: int) -> tuple[str, str] | None:
+    understood = context.inputs[node]
+    if understood.kind is InputKind.INTERRUPT:
+        return "interrupt", ""
+    if understood.kind in (InputKind.COMMAND, InputKind.BASH):
+        return "local-command", understood.text
+    return None
+
+
+def _record_event(record: Record) -> tuple[str, str] | None:
+    match record:
+        case TurnDurationRecord(durationMs=duration) if isinstance(duration, int | float):
+            return "turn-duration", str(duration)
+        case ApiErrorRecord():
+            return "retry", f"{record.retryAttempt or '?'} of {record.maxRetries or '?'}"
+        case StopHookSummaryRecord():
+            return "hook", "Stop"
+        case LocalCommandRecord(content=str(text)) if text.lstrip().startswith("<command-"):
+            return "local-command", command_as_typed(text)  # what it printed is another record
+        case AwaySummaryRecord():
+            return "away-summary", record.content or ""
+        case AssistantRecord(isApiErrorMessage=True):
+            return "api-error", ""
+        case AttachmentRecord() | ProgressRecord() if "/hook_" in record.kind:
+            what = record.attachment if isinstance(record, AttachmentRecord) else record.data
+            return "hook", str(getattr(what, "hookName", "") or "")
+    return None
+
+
+def _at(record: Record) -> datetime | None:
+    return moment(record.timestamp) if isinstance(record, ChainedRecord) else None
+
+
+def unpaired(context: Context) -> Iterator[Finding]:
+    """Results that nothing asked for, results given twice, uses written twice, and uses that nothing answered."""
+    for tool_use_id, (node, _) in context.uses.items():
+        if tool_use_id not in context.results:
+            yield _finding(context, node, "unanswered-tool-use")
+    for node in context.repeated_uses:
+        yield _finding(context, node, "duplicate-tool-use")
+    for tool_use_id, answers in context.results.items():
+        if tool_use_id not in context.uses:
+            yield _finding(context, answers[0][0], "orphan-tool-result")
+        for node, _ in answers[1:]:
+            yield _finding(context, node, "duplicate-tool-result")
+
+
+def _finding(context: Context, node: int, code: str) -> Finding:
+    located = context.graph.nodes[node]
+    path = context.graph.file_of(node).path
+    return Finding(code=code, path=path, line=located.number, offset=located.offset, length=located.length)
+
+
+def links_of(context: Context, session_id: str) -> Iterator[tuple[str, str]]:
+    """Other sessions that the main file's lines name, each once, with how they are named."""
+    if not context.graph.files:
+        return
+    seen = {session_id}
+    main = context.graph.files[0]
+    for node, record in enumerate(context.graph.records[main.first : main.last], main.first):
+        if not isinstance(record, ChainedRecord):
+            continue
+        for other, how in (
+            (record.sessionId, "first-line" if node == main.first else "copied-records"),
+            (record.session_id, "session_id"),
+        ):
+            if isinstance(other, str) and other and other not in seen:
+                seen.add(other)
+                yield other, how

@@ -1,0 +1,119 @@
+"""What the turns of a session share: one look at every line, so that no turn has to look again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from stenograph.disk.quiet import quiet
+from stenograph.graph import Graph
+from stenograph.records import AssistantRecord, PermissionModeRecord, ToolResultBlock, ToolUseBlock, UserRecord
+from stenograph.records.shape import once
+from stenograph.turns.inputs import Input, InputKind, classify, is_caveat
+
+if TYPE_CHECKING:
+    from stenograph.turns.model import AgentRun
+
+
+@quiet
+class Context(Struct, dict=True):
+    graph: Graph
+    # Every user record, understood.
+    inputs: dict[int, Input] = field(default_factory=dict)
+    # By tool use id: the nodes and blocks that answer it, in file order.
+    results: dict[str, list[tuple[int, ToolResultBlock]]] = field(default_factory=dict)
+    # By id: the tool uses, and where they stand, the first of each id.
+    uses: dict[str, tuple[int, ToolUseBlock]] = field(default_factory=dict)
+    # By node: all tool uses that stand there.
+    uses_at: dict[int, list[ToolUseBlock]] = field(default_factory=dict)
+    # Tool uses with an id that another has already.
+    repeated_uses: list[int] = field(default_factory=list)
+    # By `message.id`: the first node of that response.
+    first_of_call: dict[str, int] = field(default_factory=dict)
+    # By tool use id: the sub-agent it started. Filled in last.
+    agents: dict[str, AgentRun] = field(default_factory=dict)
+    # Spilled results by file name.
+    spilled: dict[str, Path] = field(default_factory=dict)
+    # The last node that says something; a turn that ends before it will not go on.
+    last_said: int = -1
+
+    @once
+    def changes(self) -> dict[int, tuple[str, str]]:
+        """By node: where the model or the permission mode is another than before, in file order; the first of each is none."""
+        found: dict[int, tuple[str, str]] = {}
+        model = mode = ""
+        for node, record in enumerate(self.graph.records):
+            if isinstance(record, AssistantRecord) and not record.isSidechain and record.message:
+                named = record.message.model or ""
+                if named and named != "<synthetic>":
+                    if model and named != model:
+                        found[node] = ("model", named)
+                    model = named
+            elif isinstance(record, UserRecord | PermissionModeRecord) and isinstance(record.permissionMode, str):
+                if mode and record.permissionMode != mode:
+                    found[node] = ("permission-mode", record.permissionMode)
+                mode = record.permissionMode
+        return found
+
+    @once
+    def lines_of_call(self) -> dict[str, list[int]]:
+        """By `message.id`: all nodes of that response, those of copies too. Asked for only where a response is in two turns."""
+        lines: dict[str, list[int]] = {}
+        for node, record in enumerate(self.graph.records):
+            if isinstance(record, AssistantRecord) and record.message and isinstance(record.message.id, str):
+                lines.setdefault(record.message.id, []).append(node)
+        return lines
+
+
+def read_context(graph: Graph, spilled: Iterable[Path] = ()) -> Context:
+    """One look at every user and assistant record."""
+    context = Context(graph, spilled={path.name: path for path in spilled})
+    inputs, results, uses, first_of_call = context.inputs, context.results, context.uses, context.first_of_call
+    for node, record in enumerate(graph.records):
+        if isinstance(record, AssistantRecord):
+            message = record.message
+            if message and isinstance(message.id, str):
+                first_of_call.setdefault(message.id, node)
+            content = record.content
+            if isinstance(content, tuple):
+                for block in content:
+                    if isinstance(block, ToolUseBlock):
+                        context.uses_at.setdefault(node, []).append(block)
+                        if not isinstance(block.id, str):
+                            continue
+                        if block.id in uses:
+                            context.repeated_uses.append(node)
+                        else:
+                            uses[block.id] = (node, block)
+        elif isinstance(record, UserRecord):
+            understood = classify(record)
+            if understood.kind is InputKind.PROMPT:
+                understood = _refused_command(context, node, understood)
+            inputs[node] = understood
+            for result in understood.results:
+                if isinstance(result.tool_use_id, str):
+                    results.setdefault(result.tool_use_id, []).append((node, result))
+        else:
+            continue
+        context.last_said = node
+    return context
+
+
+def _refused_command(context: Context, node: int, understood: Input) -> Input:
+    """2.0.x writes a command that it refuses, and its refusal, as plain strings behind a caveat: no person's prompt either."""
+    before = context.graph.before[node]
+    previous = context.inputs.get(before)
+    if understood.text.startswith("/") and is_caveat(previous):
+        return Input(InputKind.COMMAND, understood.text)
+    if (
+        previous is not None
+        and previous.kind is InputKind.COMMAND
+        and is_caveat(context.inputs.get(context.graph.before[before]))
+    ):
+        one, other = context.graph.records[before], context.graph.records[node]
+        if isinstance(one, UserRecord) and isinstance(other, UserRecord) and one.timestamp == other.timestamp:
+            return Input(InputKind.LOCAL_OUTPUT, understood.text)
+    return understood

@@ -1,0 +1,184 @@
+"""What a user record really is: typed by a person, or put in by the client.
+
+In: one user record. Out: its kind and, for a person's words, the text without what the client wrapped around it. String or array
+content decides nothing: strings are also commands, notifications and summaries, arrays are also prompts (format.md).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from stenograph.disk.quiet import quiet
+from stenograph.records import Block, ImageBlock, TextBlock, ToolResultBlock, UserRecord
+
+
+class InputKind(StrEnum):
+    PROMPT = "prompt"
+    # A prompt with what was selected or open in the editor before it (seed 004).
+    IDE_SELECTION = "ide_selection"
+    IDE_OPENED_FILE = "ide_opened_file"
+    # A prompt with a picture.
+    IMAGE = "image"
+    COMMAND = "command"
+    BASH = "bash"
+    NOTIFICATION = "notification"
+    TOOL_RESULT = "tool_result"
+    LOCAL_OUTPUT = "local_output"
+    # A skill's or command's expanded text, a caveat, a hook's feedback: put in by the client and marked as such.
+    META = "meta"
+    COMPACTION_SUMMARY = "compaction_summary"
+    INTERRUPT = "interrupt"
+    # Made up by the client to keep a conversation going, and not marked as such.
+    SYNTHETIC = "synthetic"
+    # Nothing at all: no content, or an empty one. Kept, because leaving it out breaks the chain (seed 004).
+    EMPTY = "empty"
+
+
+HUMAN = frozenset({InputKind.PROMPT, InputKind.IDE_SELECTION, InputKind.IDE_OPENED_FILE, InputKind.IMAGE})
+# What may open a turn. Commands and shell input do so only when the model answers (see assemble).
+OPENERS = HUMAN | {InputKind.COMMAND, InputKind.BASH, InputKind.NOTIFICATION}
+
+_INTERRUPT = "[Request interrupted by user"
+# What 2.1.45 to 2.1.200 send before "No response requested." when a session ended in a tool result (rule 41).
+_CONTINUE = "Continue from where you left off."
+_BY_TAG = {
+    "command-name": InputKind.COMMAND,
+    "command-message": InputKind.COMMAND,
+    "local-command-caveat": InputKind.META,
+    "local-command-stdout": InputKind.LOCAL_OUTPUT,
+    "local-command-stderr": InputKind.LOCAL_OUTPUT,
+    "bash-input": InputKind.BASH,
+    "bash-stdout": InputKind.LOCAL_OUTPUT,
+    "bash-stderr": InputKind.LOCAL_OUTPUT,
+    "task-notification": InputKind.NOTIFICATION,
+    "bash-notification": InputKind.NOTIFICATION,
+    "agent-notification": InputKind.NOTIFICATION,
+    "teammate-message": InputKind.NOTIFICATION,
+    "system-reminder": InputKind.META,
+}
+_TAG = re.compile(r"\s*<([a-z-]+)[\s>]")
+_IDE_TAGS = {"ide_selection": InputKind.IDE_SELECTION, "ide_opened_file": InputKind.IDE_OPENED_FILE}
+
+
+@quiet
+class Input(Struct, frozen=True):
+    """A user record, understood."""
+
+    kind: InputKind
+    # A person's own words: without editor tags; a command as it was typed; shell input as `!…`.
+    text: str
+    images: int = 0
+    # Results in the record, for tool results. Text may stand beside them: a person's words in mid-turn (2.1.19 to 2.1.37).
+    results: tuple[ToolResultBlock, ...] = ()
+
+    @property
+    def is_human(self) -> bool:
+        return self.kind in HUMAN
+
+
+def classify(record: UserRecord) -> Input:
+    """The kind of a user record and what a person said in it."""
+    content = record.content
+    if isinstance(content, str):
+        return _classify_text(record, content, 0)
+    if not isinstance(content, tuple):
+        return Input(InputKind.EMPTY, "")
+    if len(content) == 1 and isinstance(content[0], ToolResultBlock):
+        return Input(InputKind.TOOL_RESULT, "", 0, content)
+    return _classify_blocks(record, content)
+
+
+def is_caveat(understood: Input | None) -> bool:
+    """The client's note before a local command: with a tag, or without one up to 2.0.x."""
+    return (
+        understood is not None
+        and understood.kind is InputKind.META
+        and understood.text.lstrip().startswith(("Caveat:", "<local-command-caveat>"))
+    )
+
+
+def _classify_blocks(record: UserRecord, blocks: tuple[Block | Any, ...]) -> Input:
+    results = tuple(block for block in blocks if isinstance(block, ToolResultBlock))
+    texts = [block.text for block in blocks if isinstance(block, TextBlock) and isinstance(block.text, str)]
+    images = sum(isinstance(block, ImageBlock) for block in blocks)
+    if results:
+        spoken = "\n\n".join(text for text in texts if not _is_client_text(text))
+        return Input(InputKind.TOOL_RESULT, spoken, images, results)
+    return _classify_text(record, "\n\n".join(texts), images)
+
+
+def _classify_text(record: UserRecord, text: str, images: int) -> Input:
+    if record.isCompactSummary:
+        return Input(InputKind.COMPACTION_SUMMARY, text, images)
+    if text.startswith(_INTERRUPT):
+        return Input(InputKind.INTERRUPT, text)
+    kind = _kind_by_tag(text)
+    if kind is InputKind.NOTIFICATION or _comes_from_a_task(record):
+        return Input(InputKind.NOTIFICATION, text, images)
+    if record.isMeta:
+        return Input(InputKind.META, text, images)
+    if kind is InputKind.COMMAND:
+        return Input(kind, command_as_typed(text), images)
+    if kind is InputKind.BASH:
+        return Input(kind, "!" + _inside(text, "bash-input"), images)
+    if kind is not None:
+        return Input(kind, text, images)
+    if text == _CONTINUE:
+        return Input(InputKind.SYNTHETIC, text, images)
+    return _human_input(text, images)
+
+
+def _human_input(text: str, images: int) -> Input:
+    kind = InputKind.IMAGE if images else InputKind.PROMPT
+    if "<ide_" in text:
+        for tag, noted in _IDE_TAGS.items():
+            without = _without(text, tag)
+            if without != text:
+                text, kind = without, kind if kind in _IDE_TAGS.values() else noted
+    if not text.strip() and not images:  # an editor's note alone is no prompt: nobody asked yet
+        kind = InputKind.EMPTY
+    return Input(kind, text.strip(), images)
+
+
+def _inside(text: str, tag: str) -> str:
+    """What stands in the first such tag. By finding, not by a pattern: patterns take quadratic time on tags that never end."""
+    start = text.find(f"<{tag}>")
+    end = text.find(f"</{tag}>", start)
+    return text[start + len(tag) + 2 : end].strip() if 0 <= start < end else ""
+
+
+def _without(text: str, tag: str) -> str:
+    """The text without those tags and what is in them."""
+    kept = []
+    at = 0
+    while (start := text.find(f"<{tag}>", at)) >= 0 and (end := text.find(f"</{tag}>", start)) >= 0:
+        kept.append(text[at:start])
+        at = end + len(tag) + 3
+    kept.append(text[at:].lstrip() if kept else text)
+    return "".join(kept)
+
+
+def _kind_by_tag(text: str) -> InputKind | None:
+    tag = _TAG.match(text)
+    return _BY_TAG.get(tag.group(1)) if tag else None
+
+
+def _is_client_text(text: str) -> bool:
+    return text.startswith(_INTERRUPT) or _kind_by_tag(text) is not None
+
+
+def _comes_from_a_task(record: UserRecord) -> bool:
+    origin = record.origin
+    return isinstance(origin, dict) and origin.get("kind") == "task-notification"
+
+
+def command_as_typed(text: str) -> str:
+    """A slash command as the person typed it, from the client's tags."""
+    typed = _inside(text, "command-name")
+    if typed and not typed.startswith("/"):
+        typed = "/" + typed
+    return f"{typed} {_inside(text, 'command-args')}".strip()

@@ -1,0 +1,281 @@
+"""What happened in a session, as a person would say it: turns, agent runs, branches, the session itself.
+
+Frozen values; what a turn holds is worked out when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.disk import Family, Finding
+from stenograph.disk.quiet import quiet
+from stenograph.graph import Graph
+from stenograph.records import ChainedRecord, find_invalid_text
+from stenograph.records.shape import once
+from stenograph.turns import contents
+from stenograph.turns.context import Context
+from stenograph.turns.inputs import Input, InputKind
+from stenograph.turns.values import (
+    ApiCall,
+    CallPart,
+    Compaction,
+    Event,
+    Interjection,
+    Tokens,
+    ToolCall,
+    TurnStatus,
+    moment_of,
+    sum_tokens,
+)
+
+
+@quiet
+class Turn(Struct, frozen=True, dict=True):
+    """What a person asked (or a background task reported), and all that answers it."""
+
+    # Its place on its chain, from 1; the same in every file that the chain was copied to.
+    number: int
+    opening: Input
+    # The node that opened it; its nodes in file order, the opening one first.
+    node: int
+    nodes: tuple[int, ...]
+    context: Context
+    # The node of the turn before on its chain; -1 for the first.
+    previous: int = -1
+
+    @once
+    def calls(self) -> tuple[ApiCall, ...]:
+        """The API responses, in the order they began."""
+        return contents.calls_of(self.context, self.nodes)
+
+    @once
+    def interjections(self) -> tuple[Interjection, ...]:
+        """Prompts that were queued and reached the model in the middle of the turn."""
+        return tuple(contents.interjections_of(self.context, self.nodes))
+
+    @once
+    def compactions(self) -> tuple[Compaction, ...]:
+        """Those that came after its opening."""
+        return tuple(contents.compactions_of(self.context, self.nodes))
+
+    @once
+    def events(self) -> tuple[Event, ...]:
+        """What happened beside the conversation: hooks, retries, interrupts, local commands."""
+        return tuple(contents.events_of(self.context, self.nodes, self.node))
+
+    @once
+    def status(self) -> TurnStatus:
+        """How it ended, by the last thing said in it."""
+        return contents.status_of(self.context, self.node, self.nodes, self.calls)
+
+    @property
+    def prompt(self) -> str:
+        """What was asked, as it was typed."""
+        return self.opening.text
+
+    @property
+    def kind(self) -> InputKind:
+        """What kind of input opened it."""
+        return self.opening.kind
+
+    @property
+    def is_human(self) -> bool:
+        """Whether a person opened it: by a prompt, a command or shell input, and not a background task by its notice."""
+        return self.opening.is_human or self.kind in (InputKind.COMMAND, InputKind.BASH)
+
+    @property
+    def uuid(self) -> str:
+        """Of the record that opened it; empty when that has none."""
+        record = self.context.graph.records[self.node]
+        return (record.uuid or "") if isinstance(record, ChainedRecord) else ""
+
+    @property
+    def answer(self) -> str:
+        """The last text that the model said, a client's own messages left aside."""
+        return next((call.text for call in reversed(self.calls) if call.text and not call.is_synthetic), "")
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Of all its calls, in the order they were asked for."""
+        return tuple(tool for call in self.calls for tool in call.tool_calls)
+
+    @property
+    def agent_runs(self) -> tuple[AgentRun, ...]:
+        """The sub-agents that its tool calls started."""
+        return tuple(tool.agent for tool in self.tool_calls if tool.agent)
+
+    @property
+    def tokens(self) -> Tokens:
+        """Of its own calls; sub-agents have their own."""
+        return sum_tokens(call.tokens for call in self.calls)
+
+    @property
+    def started(self) -> datetime | None:
+        """When it was opened."""
+        return moment_of(self.context.graph, self.node)
+
+    @property
+    def ended(self) -> datetime | None:
+        """The latest moment of what was said in it; the clock may step back, so not simply the last line's.
+
+        Local commands typed afterwards, and what the client noted while nobody was there, are no part of that.
+        """
+        return max(
+            (at for node in contents.said_in(self.context, self.nodes) if (at := moment_of(self.context.graph, node))),
+            default=None,
+        )
+
+    @property
+    def duration_ms(self) -> int | None:
+        """As the client measured it where it did (2.1.1 on), else from the first line to the last."""
+        measured = [event.what for event in self.events if event.kind == "turn-duration"]
+        if measured:
+            return sum(int(float(each)) for each in measured)
+        if self.started and self.ended:
+            return max(0, round((self.ended - self.started).total_seconds() * 1000))
+        return None
+
+
+@quiet
+class AgentRun(Struct, frozen=True, dict=True):
+    """A sub-agent's work: its own turns, and the tool call that started it."""
+
+    agent_id: str
+    turns: tuple[Turn, ...]
+    path: Path | None = None
+    # From `.meta.json`, the result, or the tool's input.
+    agent_type: str = ""
+    description: str = ""
+    # The tool use that started it, and how that is known: `meta`, `result`, `progress`, `prompt`; empty when it is not.
+    tool_use_id: str = ""
+    evidence: str = ""
+    background: bool = False
+    # Nothing but the client's own warming-up, which 2.0.x leaves behind.
+    is_warmup: bool = False
+
+    # What the tool was given; agents of 2.0.42 to 2.0.55 do not repeat it in their file.
+    asked: str = ""
+
+    @property
+    def prompt(self) -> str:
+        """What it was asked."""
+        return (self.turns[0].prompt if self.turns else "") or self.asked
+
+    @property
+    def answer(self) -> str:
+        """The last text that it said."""
+        return next((turn.answer for turn in reversed(self.turns) if turn.answer), "")
+
+    @property
+    def tokens(self) -> Tokens:
+        """Of its own calls; the agents that it started have their own."""
+        return sum_tokens(turn.tokens for turn in self.turns)
+
+    @property
+    def agent_runs(self) -> tuple[AgentRun, ...]:
+        """The sub-agents that it started itself."""
+        return tuple(run for turn in self.turns for run in turn.agent_runs)
+
+
+@quiet
+class Branch(Struct, frozen=True):
+    """One way through the conversation, from its first turn to its last."""
+
+    turns: tuple[Turn, ...]
+    # The one that a client resumes.
+    is_current: bool
+    # The number of the last turn that it shares with the current branch; 0 for none.
+    shared: int
+
+
+class SessionLink(Struct, frozen=True):
+    """Another session that this one goes on from, and how that is known."""
+
+    session_id: str
+    # `first-line` (seed 002 §10), `copied-records` (forks by 2.0 and 2.1.45 keep the old id on copies), or `session_id`.
+    evidence: str
+
+
+@quiet
+class Session(Struct, frozen=True, dict=True):
+    """A whole session: `turns` is the branch that a client would resume, `branches` has all of them."""
+
+    id: str
+    graph: Graph
+    context: Context
+    # The turns of every branch, each once, in file order.
+    all_turns: tuple[Turn, ...]
+    branches: tuple[Branch, ...]
+    agents: tuple[AgentRun, ...]
+    family: Family | None = None
+
+    @once
+    def findings(self) -> tuple[Finding, ...]:
+        """All that does not add up, in the files, the links between lines, and between tool uses and results."""
+        damaged_family = self.family.findings if self.family else ()
+        texts = [
+            finding
+            for file in self.graph.files
+            for finding in find_invalid_text(file.path, self.graph.nodes[file.first : file.last])
+        ]
+        return (*self.graph.findings, *texts, *damaged_family, *contents.unpaired(self.context))
+
+    @once
+    def events(self) -> tuple[Event, ...]:
+        """What belongs to no turn: start-up hooks, local commands before the first prompt."""
+        inside = {node for turn in self.all_turns for node in turn.nodes}
+        outside = (node for node in range(self.graph.files[0].last) if node not in inside) if self.graph.files else ()
+        return tuple(contents.events_of(self.context, outside))
+
+    @once
+    def compactions(self) -> tuple[Compaction, ...]:
+        """Of every branch, in file order."""
+        return tuple(contents.compactions_of(self.context, range(len(self.graph.records))))
+
+    @once
+    def continues(self) -> tuple[SessionLink, ...]:
+        """The sessions that this one goes on from."""
+        return tuple(SessionLink(other, how) for other, how in contents.links_of(self.context, self.id))
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Those of the branch that a client would resume."""
+        return next((branch.turns for branch in self.branches if branch.is_current), ())
+
+    @property
+    def calls(self) -> tuple[ApiCall, ...]:
+        """Of every branch; sub-agents have their own."""
+        return tuple(call for turn in self.all_turns for call in turn.calls)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Of every branch; sub-agents have their own."""
+        return tuple(tool for turn in self.all_turns for tool in turn.tool_calls)
+
+    @property
+    def tokens(self) -> Tokens:
+        """Of every branch and every sub-agent: all that was paid for, once."""
+        return sum_tokens(turn.tokens for turn in self.all_turns) + sum_tokens(run.tokens for run in self.agents)
+
+    @property
+    def path(self) -> Path | None:
+        """Its own file."""
+        return self.graph.files[0].path if self.graph.files else None
+
+
+def tokens_of_all(sessions: Iterable[Session]) -> Tokens:
+    """What several sessions cost together: a response that a resume or fork copied into another file counts once."""
+    seen: set[str] = set()
+    total = Tokens()
+    for session in sessions:
+        for turn in (*session.all_turns, *(turn for run in session.agents for turn in run.turns)):
+            for call in turn.calls:
+                if call.message_id not in seen:
+                    total += call.tokens
+                    if call.message_id and call.part is CallPart.WHOLE:
+                        seen.add(call.message_id)
+    return total

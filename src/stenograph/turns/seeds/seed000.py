@@ -1,0 +1,85 @@
+"""Seed 000's step model: each line of the conversation is one step.
+
+In: records in file order. Out: a step for each user and assistant record, by the document's mapping table. Metadata (queue
+operations, system records, summaries, file-history snapshots) and sidechains are passed over, as are kinds that the document
+does not know. Does not merge the lines of a response and does not pair results with calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from stenograph.records import AssistantRecord, Content, Record, ToolResultBlock, ToolUseBlock, UserRecord, text_of
+from stenograph.records.shape import Opt
+from stenograph.records.times import moment
+
+# "Truncated to 200 chars", without a mark where it was cut.
+SUMMARY_LENGTH = 200
+
+
+class StepType(StrEnum):
+    USER_MESSAGE = "user_message"
+    TOOL_RESULT = "tool_result"
+    ASSISTANT_MESSAGE = "assistant_message"
+    TOOL_CALL = "tool_call"
+
+
+class ToolCallRecord(Struct, frozen=True):
+    """A tool use in a step."""
+
+    tool_use_id: str
+    tool_name: str
+    input: dict[str, Any]
+
+
+class Step(Struct, frozen=True):
+    type: StepType
+    # The line's text, of a tool result the result's; empty for a line without any, such as a tool use alone.
+    content_summary: str
+    raw_uuid: str
+    # None at a root, and where a line names no parent.
+    parent_uuid: str | None
+    timestamp: datetime | None
+    # For TOOL_CALL, the uses in the line.
+    tool_calls: tuple[ToolCallRecord, ...] = ()
+
+
+def steps(records: Iterable[Record]) -> list[Step]:
+    """The steps of a session, in file order."""
+    return [_step(record) for record in records if isinstance(record, UserRecord | AssistantRecord) and not record.isSidechain]
+
+
+def _step(record: UserRecord | AssistantRecord) -> Step:
+    content = record.content
+    uses = _uses(content) if isinstance(record, AssistantRecord) else ()
+    if isinstance(record, AssistantRecord):
+        kind = StepType.TOOL_CALL if uses else StepType.ASSISTANT_MESSAGE
+    else:
+        kind = StepType.TOOL_RESULT if _results(content) else StepType.USER_MESSAGE
+    return Step(
+        type=kind,
+        content_summary=_text(content)[:SUMMARY_LENGTH],
+        raw_uuid=record.uuid or "",
+        parent_uuid=record.parentUuid or None,
+        timestamp=moment(record.timestamp),
+        tool_calls=uses,
+    )
+
+
+def _uses(content: Opt[Content]) -> tuple[ToolCallRecord, ...]:
+    blocks = content if isinstance(content, tuple) else ()
+    return tuple(ToolCallRecord(b.id or "", b.name or "", b.input or {}) for b in blocks if isinstance(b, ToolUseBlock))
+
+
+def _results(content: Opt[Content]) -> list[ToolResultBlock]:
+    blocks = content if isinstance(content, tuple) else ()
+    return [block for block in blocks if isinstance(block, ToolResultBlock)]
+
+
+def _text(content: Opt[Content]) -> str:
+    return text_of(content) or "\n\n".join(text_of(result.content) for result in _results(content))

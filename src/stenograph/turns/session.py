@@ -1,0 +1,207 @@
+"""A family's files -> a `Session`.
+
+In: the graph of a family. Out: its branches of turns, its agent runs linked to the tool calls that started them, its compactions,
+and what does not add up as findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stenograph.disk import Family
+from stenograph.graph import Graph, GraphFile, choose_leaf
+from stenograph.records import (
+    ChainedRecord,
+    ProgressRecord,
+    Record,
+    UserRecord,
+    mentions,
+)
+from stenograph.records.progress import AgentProgress
+from stenograph.records.tool_results import AgentResult, TeammateResult
+from stenograph.turns.assemble import assemble_turns
+from stenograph.turns.context import Context, read_context
+from stenograph.turns.model import AgentRun, Branch, Session, Turn
+
+# The prompt with which 2.0.x warms up its sub-agents.
+_WARMUP = "Warmup"
+# The tool that starts sub-agents: `Agent` from 2.1.63 on.
+_AGENT_TOOLS = ("Task", "Agent")
+
+
+def build_session(graph: Graph, session_id: str, family: Family | None = None, metas: dict[str, Any] | None = None) -> Session:
+    """The session of a graph; `metas` are the agents' `.meta.json` by agent id."""
+    context = read_context(graph, family.tool_results if family else ())
+    main, agents = _conversations(graph)
+    turns = assemble_turns(context, main)
+    runs = _agent_runs(context, agents, metas or {})
+    context.agents.update({run.tool_use_id: run for run in runs if run.tool_use_id})
+    in_order = tuple(turns[node] for node in sorted(turns))
+    for turn in (*in_order, *(turn for run in runs for turn in run.turns)):
+        _ = turn.calls  # every reader of turns wants them; made here they are made at once
+    return Session(session_id, graph, context, in_order, _branches(graph, turns), tuple(runs), family)
+
+
+def _conversations(graph: Graph) -> tuple[Sequence[int], dict[str, Sequence[int]]]:
+    """The nodes of the session's own conversation, and those of each sub-agent: a file's, or those of an inline sidechain."""
+    agents: dict[str, Sequence[int]] = {file.agent_id: range(file.first, file.last) for file in graph.files if file.agent_id}
+    own = next((file for file in graph.files if not file.agent_id), None)
+    if own is None:
+        return (), agents
+    inline = [node for node in graph.sidechains if own.first <= node < own.last]
+    if not inline:
+        return range(own.first, own.last), agents
+    found: dict[str, list[int]] = {}
+    for node in inline:
+        found.setdefault(_inline_agent(graph, node, own), []).append(node)
+    aside = set(inline)
+    return [node for node in range(own.first, own.last) if node not in aside], agents | found
+
+
+def _inline_agent(graph: Graph, node: int, file: GraphFile) -> str:
+    """The name of the inline sidechain that a node belongs to: its agent id, else the line of its root."""
+    record = graph.records[node]
+    if isinstance(record, ChainedRecord) and isinstance(record.agentId, str):
+        return record.agentId
+    root = node
+    seen = {node}
+    while (parent := graph.parents[root]) >= file.first and parent not in seen and _is_sidechain(graph.records[parent]):
+        root = parent
+        seen.add(root)
+    return f"line-{graph.nodes[root].number}"
+
+
+def _is_sidechain(record: Record) -> bool:
+    return isinstance(record, ChainedRecord) and bool(record.isSidechain)
+
+
+def _agent_runs(context: Context, agents: dict[str, Sequence[int]], metas: dict[str, Any]) -> list[AgentRun]:
+    if not agents:
+        return []
+    evidence = _evidence(context, metas)
+    prompts = _prompts_of_uses(context)
+    claimed = {use for use, _ in evidence.values()}
+    paths = {file.agent_id: file.path for file in context.graph.files if file.agent_id}
+    runs: list[AgentRun] = []
+    for agent_id, nodes in agents.items():
+        by_node = assemble_turns(context, nodes)
+        turns = tuple(by_node[node] for node in sorted(by_node))
+        prompt = turns[0].prompt if turns else ""
+        tool_use_id, how = evidence.get(agent_id, ("", ""))
+        if not tool_use_id:
+            # The first use with this prompt that nobody else claims: two agents may be given the same words.
+            tool_use_id = next((use for use in prompts.get(prompt, ()) if use not in claimed), "")
+            how = "prompt" if tool_use_id else ""
+            claimed.add(tool_use_id)
+        meta = metas.get(agent_id) or {}
+        asked = (context.uses[tool_use_id][1].input or {}) if tool_use_id in context.uses else {}
+        result = _agent_result(context, tool_use_id)
+        runs.append(
+            AgentRun(
+                agent_id=agent_id,
+                turns=turns,
+                path=paths.get(agent_id),
+                agent_type=_text(meta.get("agentType")) or _text(asked.get("subagent_type")),
+                description=_text(meta.get("description")) or _text(asked.get("description")),
+                tool_use_id=tool_use_id,
+                evidence=how,
+                background=bool(result is not None and result.isAsync),
+                is_warmup=prompt == _WARMUP and not tool_use_id,
+                asked=_text(asked.get("prompt")),
+            )
+        )
+    return runs
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _evidence(context: Context, metas: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """For each agent the tool use that started it, by the strongest evidence there is."""
+    found: dict[str, tuple[str, str]] = {}
+    for agent_id, meta in metas.items():
+        use = meta.get("toolUseId") if isinstance(meta, dict) else None
+        if isinstance(use, str) and use:
+            found[agent_id] = (use, "meta")
+    for tool_use_id, (_, use_block) in context.uses.items():
+        if use_block.name in _AGENT_TOOLS:
+            for node, _ in context.results.get(tool_use_id, ()):
+                if agent_id := _agent_named(context.graph.records[node]):
+                    found.setdefault(agent_id, (tool_use_id, "result"))
+    if any(file.agent_id and file.agent_id not in found for file in context.graph.files):
+        # Last, because signs of life may be a third of the lines: agents that never came back left nothing else.
+        for record in context.graph.records:
+            if isinstance(record, ProgressRecord) and mentions(record, b'"agent_progress"'):
+                data, use = record.data, record.parentToolUseID
+                if isinstance(data, AgentProgress) and isinstance(data.agentId, str) and isinstance(use, str):
+                    found.setdefault(data.agentId, (use, "progress"))
+    return found
+
+
+def _agent_named(record: Record) -> str:
+    result = record.toolUseResult if isinstance(record, UserRecord) else None
+    if isinstance(result, AgentResult):
+        return result.agentId or ""
+    return (result.agent_id or "") if isinstance(result, TeammateResult) else ""
+
+
+def _agent_result(context: Context, tool_use_id: str) -> AgentResult | None:
+    for node, _ in context.results.get(tool_use_id, []):
+        record = context.graph.records[node]
+        if isinstance(record, UserRecord) and isinstance(record.toolUseResult, AgentResult):
+            return record.toolUseResult
+    return None
+
+
+def _prompts_of_uses(context: Context) -> dict[str, list[str]]:
+    """The prompts that agent tools were given -> the ids of those uses, in file order."""
+    prompts: dict[str, list[str]] = {}
+    for tool_use_id, (_, use) in context.uses.items():
+        if use.name in _AGENT_TOOLS:
+            prompt = (use.input or {}).get("prompt")
+            if isinstance(prompt, str):
+                prompts.setdefault(prompt.strip(), []).append(tool_use_id)
+    return prompts
+
+
+def _branches(graph: Graph, turns: dict[int, Turn]) -> tuple[Branch, ...]:
+    followed = {turn.previous for turn in turns.values()}
+    ends = [node for node in sorted(turns) if node not in followed]
+    current = _turn_of_leaf(graph, turns)
+    paths = [_path(turns, end) for end in ends]
+    if not paths:
+        return ()
+    if current is None:
+        chosen = len(paths) - 1
+    else:
+        chosen = next((i for i, path in enumerate(paths) if any(turn.node == current for turn in path)), len(paths) - 1)
+    # A leaf inside a branch (an explicit last-prompt) ends the current branch there.
+    current_path = paths[chosen]
+    if current is not None and current_path[-1].node != current and any(t.node == current for t in current_path):
+        cut = next(i for i, turn in enumerate(current_path) if turn.node == current) + 1
+        current_path = current_path[:cut]
+    on_current = {turn.node for turn in current_path}
+    branches = [
+        Branch(path, is_current=False, shared=sum(turn.node in on_current for turn in path))
+        for path in paths
+        if path != current_path
+    ]
+    return (Branch(current_path, is_current=True, shared=len(current_path)), *branches)
+
+
+def _turn_of_leaf(graph: Graph, turns: dict[int, Turn]) -> int | None:
+    """The opening of the turn that the leaf belongs to: the nearest at or before it."""
+    leaf = choose_leaf(graph)
+    while leaf >= 0 and leaf not in turns:
+        leaf = graph.before[leaf]
+    return leaf if leaf >= 0 else None
+
+
+def _path(turns: dict[int, Turn], end: int) -> tuple[Turn, ...]:
+    path = []
+    while end in turns:
+        path.append(turns[end])
+        end = turns[end].previous
+    return tuple(reversed(path))

@@ -1,0 +1,369 @@
+"""What turns are made of: calls, tool calls, interjections, compactions, events, token counts.
+
+Frozen values that look into the records they were made from; texts and structured results are decoded when asked for. `node`
+fields are indexes into the session's graph, so that every statement can be traced back to its lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from stenograph.disk.quiet import quiet
+from stenograph.graph import Graph
+from stenograph.records import (
+    AssistantRecord,
+    ChainedRecord,
+    CompactBoundaryRecord,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolResultBlock,
+    ToolUseBlock,
+    Usage,
+    UserRecord,
+    text_of,
+)
+from stenograph.records.shape import once
+from stenograph.records.times import moment
+from stenograph.turns.context import Context
+
+if TYPE_CHECKING:
+    from stenograph.turns.model import AgentRun
+
+_SPILLED = re.compile(r"[\\/]tool-results[\\/]([^\\/\n\"]+)")
+
+
+class TurnStatus(StrEnum):
+    # The model still owes something, and nothing says that it never will.
+    OPEN = "open"
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+class Tokens(Struct, frozen=True):
+    """Tokens of calls, each call once."""
+
+    # Neither read from the prompt cache nor written to it.
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    # Kept for five minutes, and for an hour. Old releases don't say which: five minutes then.
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+
+    @property
+    def cache_write(self) -> int:
+        """All tokens written to the prompt cache."""
+        return self.cache_write_5m + self.cache_write_1h
+
+    @property
+    def total(self) -> int:
+        """All of them, those read from the cache too."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write_5m + other.cache_write_5m,
+            self.cache_write_1h + other.cache_write_1h,
+        )
+
+    def maximum(self, other: Tokens) -> Tokens:
+        """Of two lines of one response: each count at its greatest."""
+        return Tokens(
+            max(self.input, other.input),
+            max(self.output, other.output),
+            max(self.cache_read, other.cache_read),
+            max(self.cache_write_5m, other.cache_write_5m),
+            max(self.cache_write_1h, other.cache_write_1h),
+        )
+
+
+def tokens_of(usage: object) -> Tokens:
+    """The counts of one line."""
+    if not isinstance(usage, Usage):
+        return Tokens()
+    written = _count(usage.cache_creation_input_tokens)
+    kept = usage.cache_creation
+    hour = _count(kept.ephemeral_1h_input_tokens) if kept else 0
+    return Tokens(
+        input=_count(usage.input_tokens),
+        output=_count(usage.output_tokens),
+        cache_read=_count(usage.cache_read_input_tokens),
+        cache_write_5m=max(0, written - hour),
+        cache_write_1h=hour,
+    )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+@quiet
+class ToolCall(Struct, frozen=True):
+    """One use of a tool and its result, wherever in the family that stands."""
+
+    use: ToolUseBlock
+    use_node: int
+    context: Context
+    # The first result with its id, of several the one in the same turn; None while there is none.
+    result_block: ToolResultBlock | None = None
+    result_node: int = -1
+
+    @property
+    def id(self) -> str:
+        """The tool use's id: any string, by the provider."""
+        return self.use.id or ""
+
+    @property
+    def name(self) -> str:
+        """The tool's name, as the model gave it."""
+        return self.use.name or ""
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """What the tool was given."""
+        return self.use.input or {}
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is a result, be it an error."""
+        return self.result_block is not None
+
+    @property
+    def result(self) -> str:
+        """The result's text as the model got it; empty while there is none, or when it is all pictures."""
+        return text_of(self.result_block.content) if self.result_block else ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the result says that it failed, or was refused."""
+        return bool(self.result_block and self.result_block.is_error)
+
+    @property
+    def structured(self) -> ToolResult | str | tuple[Any, ...] | None:
+        """The result as the client keeps it for its screen; a string for errors."""
+        record = self.context.graph.records[self.result_node] if self.answered else None
+        return (record.toolUseResult or None) if isinstance(record, UserRecord) else None
+
+    @property
+    def spilled(self) -> Path | None:
+        """The file with the whole output, where it was too long for its line and the file is still there."""
+        if not self.result_block or not self.context.spilled:
+            return None
+        found = _SPILLED.search(self.result[:2000])
+        return self.context.spilled.get(found.group(1)) if found else None
+
+    def read_output(self) -> str:
+        """The whole output: the spilled file where there is one, else the result."""
+        path = self.spilled
+        return path.read_text(encoding="utf-8", errors="replace") if path else self.result
+
+    @property
+    def agent(self) -> AgentRun | None:
+        """The sub-agent that this call started."""
+        return self.context.agents.get(self.id)
+
+    @property
+    def started(self) -> datetime | None:
+        """When its use was written."""
+        return moment_of(self.context.graph, self.use_node)
+
+    @property
+    def ended(self) -> datetime | None:
+        """When its result was written."""
+        return moment_of(self.context.graph, self.result_node) if self.answered else None
+
+
+def moment_of(graph: Graph, node: int) -> datetime | None:
+    record = graph.records[node]
+    return moment(record.timestamp) if isinstance(record, ChainedRecord) else None
+
+
+class CallPart(StrEnum):
+    """What part of a response a call is: a response may stand in two turns."""
+
+    # All of it, or its beginning.
+    WHOLE = "whole"
+    # The rest of a response that began in the turn before: a prompt came in between.
+    REST = "rest"
+    # A copy of one that stands in the session already: a history written twice, or a replay.
+    COPY = "copy"
+
+
+@quiet
+class ApiCall(Struct, frozen=True, dict=True):
+    """One API response: all lines with one `message.id`, their blocks in file order."""
+
+    nodes: tuple[int, ...]
+    records: tuple[AssistantRecord, ...]
+    tool_calls: tuple[ToolCall, ...]
+    context: Context
+    # The node that it answers: the prompt or the last result before it.
+    input_node: int = -1
+    part: CallPart = CallPart.WHOLE
+
+    def _first(self, name: str) -> Any:
+        for record in self.records:
+            value = getattr(record.message, name, None) if record.message else None
+            if value:
+                return value
+        return None
+
+    @property
+    def message_id(self) -> str:
+        """The API's id of the response; empty with some providers."""
+        return self._first("id") or ""
+
+    @property
+    def request_id(self) -> str:
+        """The API's id of the request; empty with other providers."""
+        return next((record.requestId for record in self.records if record.requestId), "")
+
+    @property
+    def model(self) -> str:
+        """Who answered; `<synthetic>` is the client itself."""
+        return self._first("model") or ""
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Made up by the client, never sent by a model."""
+        return self.model == "<synthetic>"
+
+    @property
+    def is_api_error(self) -> bool:
+        """Whether the client wrote an error of the API in the place of an answer."""
+        return any(record.isApiErrorMessage for record in self.records)
+
+    @property
+    def blocks(self) -> tuple[Any, ...]:
+        """The content of all its lines, in file order."""
+        found: list[Any] = []
+        for record in self.records:
+            content = record.content
+            if isinstance(content, str):
+                found.append(TextBlock(text=content))
+            elif isinstance(content, tuple):
+                found += content
+        return tuple(found)
+
+    @property
+    def text(self) -> str:
+        """What it said, thinking and tool uses left aside."""
+        return "\n\n".join(b.text for b in self.blocks if isinstance(b, TextBlock) and isinstance(b.text, str) and b.text)
+
+    @property
+    def thinking(self) -> str:
+        """What it thought; empty from 2.1.78 on, where only signatures are kept."""
+        return "\n\n".join(b.thinking for b in self.blocks if isinstance(b, ThinkingBlock) and b.thinking)
+
+    @property
+    def stop_reason(self) -> str | None:
+        """The last line's, where a release writes one. Never a sign of the end."""
+        for record in reversed(self.records):
+            if record.message and isinstance(record.message.stop_reason, str):
+                return record.message.stop_reason
+        return None
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it is a copy of a response that stands in the session already."""
+        return self.part is CallPart.COPY
+
+    @once
+    def tokens(self) -> Tokens:
+        """The response's tokens, once: the greatest of its lines, which repeat them or grow. Nothing for a rest or a copy."""
+        if self.part is not CallPart.WHOLE:
+            return Tokens()
+        total = Tokens()
+        for record in self.records:
+            total = total.maximum(tokens_of(record.message.usage if record.message else None))
+        return total
+
+    @property
+    def started(self) -> datetime | None:
+        """When its input was there. The first line is written only when its block is whole."""
+        found = moment_of(self.context.graph, self.input_node) if self.input_node >= 0 else None
+        return found or moment(self.records[0].timestamp)
+
+    @property
+    def ended(self) -> datetime | None:
+        """When its last line was written."""
+        return moment(self.records[-1].timestamp)
+
+
+@quiet
+class Interjection(Struct, frozen=True):
+    """A prompt that reached the model in the middle of a turn."""
+
+    text: str
+    node: int
+    # `attachment` (2.1.101 on), `beside-result` (2.1.19 to 2.1.37), or `queue`: only the enqueue line tells of it.
+    evidence: str
+
+
+@quiet
+class Event(Struct, frozen=True):
+    """Something that happened beside the conversation."""
+
+    # `retry`, `api-error`, `interrupt`, `hook`, `local-command`, `permission-mode`, `model`, `away-summary`, …
+    kind: str
+    node: int
+    # One line, never more than the record says.
+    what: str = ""
+    at: datetime | None = None
+
+
+@quiet
+class Compaction(Struct, frozen=True):
+    """Where older messages were replaced by a summary."""
+
+    node: int
+    record: CompactBoundaryRecord
+    # The user record that holds the summary; -1 when there is none.
+    summary_node: int = -1
+    summary: str = ""
+
+    @property
+    def preserved(self) -> tuple[str, ...]:
+        """The uuids of older records that stay in the context behind the summary (rule 50)."""
+        metadata = self.record.compactMetadata
+        messages = metadata.preservedMessages if metadata else None
+        return tuple(messages.uuids or ()) if messages else ()
+
+    @property
+    def trigger(self) -> str:
+        """`manual` or `auto`."""
+        return (self.record.compactMetadata.trigger or "") if self.record.compactMetadata else ""
+
+    @property
+    def tokens_before(self) -> int | None:
+        """Of the context before; None where the release does not say."""
+        return (self.record.compactMetadata.preTokens or None) if self.record.compactMetadata else None
+
+    @property
+    def tokens_after(self) -> int | None:
+        """Of the context after; None where the release does not say."""
+        return (self.record.compactMetadata.postTokens or None) if self.record.compactMetadata else None
+
+    @property
+    def at(self) -> datetime | None:
+        """When it happened."""
+        return moment(self.record.timestamp)
+
+
+def sum_tokens(tokens: Iterator[Tokens] | Sequence[Tokens]) -> Tokens:
+    total = Tokens()
+    for each in tokens:
+        total += each
+    return total

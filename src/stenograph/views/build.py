@@ -1,0 +1,280 @@
+"""Turns -> pages.
+
+In: a session's turns. Out: page values, made when asked for, one turn at a time. Everything stands where it happened: by its line
+in the file, sub-agents inside the tool calls that started them. Secrets are left for `mask_page`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from stenograph.records import (
+    AttachmentRecord,
+    ChainedRecord,
+    LocalCommandRecord,
+    Record,
+    StopHookSummaryRecord,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from stenograph.records.attachments import Attachment
+from stenograph.turns import AgentRun, ApiCall, Branch, Compaction, Event, InputKind, Session, ToolCall, Turn
+from stenograph.turns.context import Context
+from stenograph.views.pages import (
+    AgentPart,
+    BranchPage,
+    NotePart,
+    Part,
+    PromptPart,
+    SessionPage,
+    TextPart,
+    ThoughtPart,
+    ToolPart,
+    TurnPage,
+)
+from stenograph.views.text import count_of, harmless
+from stenograph.views.tools import ToolFacts, tool_part
+
+#: Sub-agents start sub-agents; a file may claim any depth.
+DEEPEST = 12
+
+
+def session_page(session: Session, branch: Branch, *, title: str = "") -> SessionPage:
+    """What stands above the turns of one branch."""
+    number = session.branches.index(branch) + 1 if branch in session.branches else 1
+    tokens = session.tokens
+    return SessionPage(
+        id=session.id,
+        path=str(session.path or ""),
+        title=title,
+        project=last_of(session, "cwd"),
+        release=last_of(session, "version"),
+        started=next((turn.started for turn in branch.turns if turn.started), None),
+        turns=len(branch.turns),
+        agents=sum(not run.is_warmup for run in session.agents),
+        input_tokens=tokens.input + tokens.cache_read + tokens.cache_write,
+        output_tokens=tokens.output,
+        branch=number,
+        others=other_branches(session, branch),
+        continues=tuple(link.session_id for link in session.continues),
+    )
+
+
+def other_branches(session: Session, shown: Branch) -> tuple[BranchPage, ...]:
+    """The branches beside the one that is shown, and after which of its turns each parts from it."""
+    own = {turn.node for turn in shown.turns}
+    return tuple(
+        BranchPage(number, sum(turn.node in own for turn in branch.turns), len(branch.turns))
+        for number, branch in enumerate(session.branches, 1)
+        if branch is not shown
+    )
+
+
+def last_of(session: Session, name: str) -> str:
+    """A member of the session's newest line that has it."""
+    main = session.graph.files[0] if session.graph.files else None
+    for record in reversed(session.graph.records[: main.last] if main else ()):
+        if isinstance(record, ChainedRecord) and isinstance(value := getattr(record, name, None), str) and value:
+            return value
+    return ""
+
+
+def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: int = 0) -> TurnPage:
+    """One turn; with `agents` also what its sub-agents did, with `whole` spilled outputs read from their files."""
+    tokens = turn.tokens
+    return TurnPage(
+        number=turn.number,
+        kind=turn.kind.value,
+        status=turn.status.value,
+        started=turn.started,
+        duration_ms=turn.duration_ms,
+        models=tuple(dict.fromkeys(call.model for call in turn.calls if call.model and not call.is_synthetic)),
+        input_tokens=tokens.input + tokens.cache_read + tokens.cache_write,
+        output_tokens=tokens.output,
+        parts=tuple(_parts(turn, _Wish(agents, whole, depth))),
+        new_model=next((event.what for event in reversed(turn.events) if event.kind == "model"), ""),
+    )
+
+
+def aside_parts(session: Session) -> tuple[NotePart, ...]:
+    """What belongs to no turn, as notes."""
+    inside = {node for turn in session.all_turns for node in turn.nodes}
+    outside = [node for node in range(session.graph.files[0].last) if node not in inside] if session.graph.files else []
+    placed = [*_notes(session.context, session.events), *_local_outputs(session.context, outside)]
+    placed.sort(key=lambda part: part[0])
+    return tuple(note for _, note in placed)
+
+
+class _Wish(NamedTuple):
+    agents: bool
+    whole: bool
+    depth: int
+
+
+def _parts(turn: Turn, wish: _Wish) -> Iterator[Part]:
+    opening = turn.opening
+    if turn.kind is InputKind.NOTIFICATION:
+        yield notification_note(opening.text)
+    else:
+        yield PromptPart(opening.text, opening.images)
+    placed: list[tuple[int, Part]] = []
+    for call in turn.calls:
+        placed += _call_parts(call, wish)
+    placed += [(each.node, PromptPart(each.text, interjected=True)) for each in turn.interjections]
+    placed += [(each.node, compaction_note(each)) for each in turn.compactions]
+    placed += _notes(turn.context, turn.events)
+    placed += _local_outputs(turn.context, turn.nodes)
+    placed.sort(key=lambda part: part[0])
+    yield from (part for _, part in placed)
+
+
+def _call_parts(call: ApiCall, wish: _Wish) -> Iterator[tuple[int, Part]]:
+    tools = iter(call.tool_calls)
+    origin = "error" if call.is_api_error else "client" if call.is_synthetic else ""
+    for node, record in zip(call.nodes, call.records, strict=True):
+        content = record.content
+        blocks = (TextBlock(text=content),) if isinstance(content, str) else content if isinstance(content, tuple) else ()
+        for block in blocks:
+            if isinstance(block, ToolUseBlock):
+                yield node, _tool_part(next(tools), wish)
+            elif isinstance(block, TextBlock) and isinstance(block.text, str) and block.text.strip():
+                yield node, TextPart(block.text, origin)
+            elif isinstance(block, ThinkingBlock) and isinstance(block.thinking, str) and block.thinking.strip():
+                yield node, ThoughtPart(block.thinking)
+
+
+def _tool_part(call: ToolCall, wish: _Wish) -> ToolPart:
+    record = call.context.graph.records[call.use_node]
+    cwd = record.cwd if isinstance(record, ChainedRecord) and isinstance(record.cwd, str) else ""
+    result, structured = call.result, call.structured
+    if wish.whole and call.spilled:
+        result, structured = call.read_output(), None
+    facts = ToolFacts(call.name, call.input, cwd, call.answered, result, call.is_error, structured)
+    run = call.agent if wish.agents and wish.depth < DEEPEST else None
+    part = agent_part(run, whole=wish.whole, depth=wish.depth + 1) if run else None
+    return tool_part(call.id, facts, part)
+
+
+def agent_part(run: AgentRun, *, whole: bool = False, depth: int = 0) -> AgentPart:
+    return AgentPart(
+        agent_id=run.agent_id,
+        agent_type=run.agent_type,
+        description=run.description,
+        background=run.background,
+        turns=tuple(turn_page(turn, whole=whole, depth=depth) for turn in run.turns),
+    )
+
+
+def compaction_note(compaction: Compaction) -> NotePart:
+    sizes = [f"{size:,}" for size in (compaction.tokens_before, compaction.tokens_after) if size]
+    facts = [compaction.trigger, f"{' to '.join(sizes)} tokens" if sizes else ""]
+    in_short = ", ".join(fact for fact in facts if fact)
+    return NotePart("compaction", f"compacted ({in_short})" if in_short else "compacted", compaction.summary)
+
+
+def notification_summary(text: str) -> str:
+    """What a background task reported, in its own words where it has some."""
+    _, tag, rest = text.partition("<summary>")
+    return rest.partition("</summary>")[0].strip() if tag else ""
+
+
+def notification_note(text: str) -> NotePart:
+    """What a background task reported: its own summary where it has one."""
+    summary = notification_summary(text)
+    return NotePart("notification", f"a background task reported{': ' + summary if summary else ''}", text)
+
+
+_LINES = {
+    "interrupt": "interrupted by the user",
+    "api-error": "",  # its text stands among the answers
+    "turn-duration": "",  # in the turn's heading
+    "hook": "hook {}",
+    "permission-mode": "permission mode: {}",
+    "model": "",  # in the turn's heading too
+    "away-summary": "while you were away: {}",
+    "local-command": "{}",
+}
+
+
+def _notes(context: Context, events: tuple[Event, ...]) -> Iterator[tuple[int, NotePart]]:
+    """Events as lines; the same one many times in a row is one line."""
+
+    def what_happened(event: Event) -> tuple[str, str, str]:
+        if event.kind == "hook":
+            record = context.graph.records[event.node]
+            return event.kind, event.what or _hook_name(record), hook_fate(record)
+        return event.kind, "" if event.kind == "retry" else event.what, ""
+
+    for (kind, what, fate), group in groupby(events, key=what_happened):
+        same = list(group)
+        times = f" ({len(same)} times)" if len(same) > 1 else ""
+        if kind == "retry":
+            line = f"the API failed: {count_of(len(same), 'retry', 'retries')}"
+            yield same[0].node, NotePart(kind, line, times=len(same))
+        elif line := event_line(kind, what):
+            line = f"{line} {fate}" if fate else line
+            yield same[0].node, NotePart(kind, line + times, times=len(same), urgent=bool(fate))
+
+
+def _hook_name(record: Record) -> str:
+    """The name in an attachment of a kind that nobody described yet; else that it was one."""
+    attachment = record.attachment if isinstance(record, AttachmentRecord) else None
+    name = attachment.extra.get("hookName") if isinstance(attachment, Attachment) else None
+    return name if isinstance(name, str) and name else "without a name"
+
+
+def hook_fate(record: Record) -> str:
+    """What went wrong with a hook, or what it held up; empty for one that simply ran."""
+    if isinstance(record, StopHookSummaryRecord):
+        return "held the model up" if record.preventedContinuation else "failed" if record.hookErrors else ""
+    kind = record.kind.rpartition("/")[2]
+    if "non_blocking" in kind:
+        return "failed"
+    if "block" in kind or "stopped" in kind or "prevented" in kind:
+        return "held the model up"
+    return "was cancelled" if "cancel" in kind else "failed" if "error" in kind else ""
+
+
+def _local_outputs(context: Context, nodes: Iterable[int]) -> Iterator[tuple[int, NotePart]]:
+    """What commands printed that no model ran."""
+    for node in nodes:
+        understood = context.inputs.get(node)
+        record = context.graph.records[node]
+        if understood is not None and understood.kind is InputKind.LOCAL_OUTPUT:
+            note = local_output_note(understood.text)
+        elif isinstance(record, LocalCommandRecord) and not is_local_command(record):
+            note = local_output_note(record.content or "")
+        else:
+            continue
+        if note is not None:
+            yield node, note
+
+
+def is_local_command(record: LocalCommandRecord) -> bool:
+    """Whether it is the command itself, not what it printed."""
+    return (record.content or "").lstrip().startswith("<command-")
+
+
+def local_output_note(text: str) -> NotePart | None:
+    """What a local command printed: its first line, and all of it folded; None for nothing."""
+    lines = [line for line in harmless(_without_tags(text)).split("\n") if line.strip()]
+    if not lines:
+        return None
+    more = f" ({count_of(len(lines) - 1, 'more line')})" if len(lines) > 1 else ""
+    return NotePart("local-output", lines[0].strip() + more, "\n".join(lines) if more else "")
+
+
+def event_line(kind: str, what: str) -> str:
+    """One event in a line; empty for what is said elsewhere."""
+    line = _LINES.get(kind, kind + ": {}" if what else kind)
+    return line.format(what).strip() if what or "{}" not in line else ""
+
+
+def _without_tags(text: str) -> str:
+    """A local command's output without what the client put around it."""
+    for tag in ("local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr"):
+        text = text.replace(f"<{tag}>", "").replace(f"</{tag}>", "")
+    return text.strip()

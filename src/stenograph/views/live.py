@@ -1,0 +1,140 @@
+"""A live session as lines: each record when it comes, in short.
+
+In: records one by one, the session's own and its sub-agents'. Out: lines like those of `render_turn`, with less of every
+output. Knows no graph: a tool's result is shown under the use with its id, wherever that stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from stenograph.records import (
+    ApiErrorRecord,
+    AssistantRecord,
+    AttachmentRecord,
+    CompactBoundaryRecord,
+    LocalCommandRecord,
+    Record,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserRecord,
+    text_of,
+)
+from stenograph.records.attachments import QueuedCommandAttachment
+from stenograph.turns import Compaction, InputKind, classify
+from stenograph.turns.inputs import command_as_typed
+from stenograph.views.build import compaction_note, event_line, is_local_command, local_output_note, notification_note
+from stenograph.views.masking import Mask, as_is, mask_page
+from stenograph.views.pages import Fact, NotePart, Output, Part, PromptPart, TextPart, ThoughtPart, ToolPart
+from stenograph.views.terminal import Look, render_bodies, render_part
+from stenograph.views.text import cut, one_line
+from stenograph.views.tools import ToolFacts, tool_part
+
+_DIM = 2
+
+
+class LiveView:
+    """Turns records into lines; remembers the tool uses that wait for their results, and who spoke last."""
+
+    def __init__(self, look: Look, mask: Mask = as_is) -> None:
+        self._look = look
+        self._inside = look.narrower(4)
+        self._mask = mask
+        self._uses: dict[str, tuple[ToolUseBlock, str]] = {}
+        self._speaker = ""
+
+    def lines(self, record: Record, agent_id: str = "") -> Iterator[str]:
+        """The lines for one record; none for what is not told."""
+        look = self._inside if agent_id else self._look
+        edge = look.paint("  │ ", _DIM) if agent_id else ""
+        for line in self._told(record, look):
+            if agent_id != self._speaker:
+                self._speaker = agent_id
+                if agent_id:
+                    yield look.paint(f"  ┌ sub-agent {one_line(agent_id)}", _DIM)
+            yield f"{edge}{line}".rstrip()
+
+    def notice(self, text: str) -> str:
+        """A line of our own."""
+        return self._look.paint(cut(f"── {one_line(text)} ──", self._look.width), _DIM)
+
+    def _told(self, record: Record, look: Look) -> Iterator[str]:
+        if isinstance(record, UserRecord):
+            yield from self._from_user(record, look)
+        elif isinstance(record, AssistantRecord):
+            content = record.content
+            for block in (
+                (TextBlock(text=content),) if isinstance(content, str) else content if isinstance(content, tuple) else ()
+            ):
+                if (part := self._from_model(record, block)) is not None:
+                    if isinstance(part, TextPart):
+                        yield ""
+                    yield from self._shown(part, look)
+        elif (other := self._beside(record)) is not None:
+            yield from self._shown(other, look)
+
+    def _shown(self, part: Part, look: Look) -> Iterator[str]:
+        return render_part(mask_page(part, self._mask), look)
+
+    def _from_user(self, record: UserRecord, look: Look) -> Iterator[str]:
+        said = classify(record)
+        for result in said.results:
+            yield from self._result(record, result, look)
+        if said.is_human or (said.kind is InputKind.TOOL_RESULT and said.text):
+            yield ""
+            yield from self._shown(PromptPart(said.text, said.images, interjected=bool(said.results)), look)
+        elif said.kind is InputKind.INTERRUPT:
+            yield from self._shown(NotePart("interrupt", event_line("interrupt", "")), look)
+        elif said.kind in (InputKind.COMMAND, InputKind.BASH):
+            if line := event_line("local-command", said.text):
+                yield from self._shown(NotePart("local-command", line), look)
+        elif said.kind is InputKind.LOCAL_OUTPUT:
+            if (note := local_output_note(said.text)) is not None:
+                yield from self._shown(note, look)
+        elif said.kind is InputKind.NOTIFICATION:
+            yield from self._shown(notification_note(said.text), look)
+
+    def _from_model(self, record: AssistantRecord, block: Any) -> Part | None:
+        if isinstance(block, TextBlock) and isinstance(block.text, str) and block.text.strip():
+            synthetic = bool(record.message and record.message.model == "<synthetic>")
+            return TextPart(block.text, "error" if record.isApiErrorMessage else "client" if synthetic else "")
+        if isinstance(block, ThinkingBlock) and isinstance(block.thinking, str) and block.thinking.strip():
+            return ThoughtPart(block.thinking)
+        if isinstance(block, ToolUseBlock):
+            cwd = record.cwd if isinstance(record.cwd, str) else ""
+            self._uses[block.id or ""] = (block, cwd)
+            part = tool_part(block.id or "", ToolFacts(block.name or "", block.input or {}, cwd))
+            return ToolPart(part.id, part.name, part.title, "running")
+        return None
+
+    def _result(self, record: UserRecord, result: ToolResultBlock, look: Look) -> Iterator[str]:
+        use, cwd = self._uses.pop(result.tool_use_id or "", (ToolUseBlock(), ""))
+        found = record.toolUseResult
+        structured = found if isinstance(found, ToolResult | str | tuple) else None
+        facts = ToolFacts(use.name or "", use.input or {}, cwd, True, text_of(result.content), bool(result.is_error), structured)
+        part = mask_page(tool_part("", facts), self._mask)
+        told = [body for body in part.bodies if not isinstance(body, Fact)]
+        facts_told = ", ".join(body.text for body in part.bodies if isinstance(body, Fact))
+        if facts_told:
+            yield look.paint(cut(f"  {one_line(facts_told)}", look.width), _DIM)
+        if look.results or any(isinstance(body, Output) and body.is_error for body in told):
+            yield from render_bodies(told, look)
+
+    def _beside(self, record: Record) -> Part | None:
+        if isinstance(record, CompactBoundaryRecord):
+            return compaction_note(Compaction(-1, record))
+        if isinstance(record, ApiErrorRecord):
+            return NotePart("retry", f"the API failed: retry {record.retryAttempt or '?'} of {record.maxRetries or '?'}")
+        if isinstance(record, LocalCommandRecord):
+            if is_local_command(record):
+                return NotePart("local-command", event_line("local-command", command_as_typed(record.content or "")))
+            return local_output_note(record.content or "")
+        if isinstance(record, AttachmentRecord) and isinstance(record.attachment, QueuedCommandAttachment):
+            prompt = record.attachment.prompt
+            typed = isinstance(prompt, str) and record.attachment.commandMode != "task-notification"
+            return PromptPart(str(prompt), interjected=True) if typed else None
+        return None

@@ -1,0 +1,42 @@
+"""Pages without secrets: every text of a page is masked once, when the page is made and before anything of it is cut.
+
+In: a page, or a part of one, and a function that masks texts. Out: the same with masked texts. Knows no key formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stenograph.views.pages import Patch
+
+Mask = Callable[[str], str]
+Page = TypeVar("Page", bound=Struct)
+
+
+def as_is(text: str) -> str:
+    return text
+
+
+def mask_page(page: Page, mask: Mask) -> Page:
+    """A copy of a page with every text in it masked; the page itself where nothing is to be masked."""
+    if mask is as_is:
+        return page
+    masked: Page = _masked(page, mask)
+    return masked
+
+
+def _masked(value: Any, mask: Mask) -> Any:
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, tuple):
+        return tuple([_masked(each, mask) for each in value])
+    if isinstance(value, Patch):
+        # As one text: a secret may stand on several lines.
+        return Patch(tuple(mask("\n".join(value.lines)).split("\n")))
+    if isinstance(value, Struct):
+        return replace(value, **{name: _masked(getattr(value, name), mask) for name in value.__struct_fields__})
+    return value

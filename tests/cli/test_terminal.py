@@ -1,0 +1,158 @@
+"""What a person sees in a terminal: lists and tables that fit, a header, signs of life."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.running import SOURCE, run, run_in_terminal
+from tests.homes import LONG_AGO, session_id, text, turns, user, write_session
+
+from stenograph.cli import _progress
+from stenograph.cli._text import width
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+ONE = session_id(0xAAAA0001)
+LONG = "Find out why the import of the harbour gauge's file fails and mend it"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    records = [record | {"cwd": "/home/user/a-long-way-down/lantern-shop", "version": "2.1.325"} for record in turns(6, LONG)]
+    write_session(tmp_path, ONE, records, project="-home-user-a-long-way-down-lantern-shop")
+    return tmp_path
+
+
+def test_a_list_fits_the_terminal(tmp_path: Path) -> None:
+    write_session(tmp_path, ONE, turns(6, "日本語のとても長い題名" * 20))
+    header, row = run_in_terminal("ls", "--no-color", "--home", tmp_path, columns=90).splitlines()
+    assert header.split() == ["id", "status", "changed", "steps", "size", "project", "title"]
+    assert row.startswith("aaaa0001")
+    assert row.endswith("…")
+    assert 88 <= width(row) <= 90
+
+
+# By hand: id 8, status 9, changed 10, steps 5, size 6, release 7, project 12, two columns after each, and 30 for the title.
+@pytest.mark.parametrize(
+    ("columns", "kept", "project"),
+    [
+        (200, "id status changed steps size release project title", "…er/a-long-way-down/lantern-shop"),
+        (101, "id status changed steps size release project title", "lantern-shop"),
+        (100, "id status changed steps size project title", "lantern-shop"),
+        (91, "id status changed steps project title", "lantern-shop"),
+        (83, "id status changed project title", "lantern-shop"),
+        (75, "id status changed project title", "lantern-s…"),
+        (60, "id status changed project title", "lantern…"),
+    ],
+)
+def test_a_title_keeps_its_share_of_a_narrow_terminal(home: Path, columns: int, kept: str, project: str) -> None:
+    header, row = run_in_terminal("ls", "--no-color", "--home", home, columns=columns).splitlines()
+    assert " ".join(header.split()) == kept
+    assert width(row) <= columns
+    title = row[header.index("title") :]
+    assert row[header.index("project") : header.index("title")].rstrip() == project
+    assert title == LONG if columns == 200 else LONG.startswith(title.removesuffix("…"))
+    assert len(title) >= (30 if columns > 60 else 15)
+
+
+def test_a_pipe_gets_whole_lines_and_no_header(home: Path) -> None:
+    (line,) = run("ls", "--home", home, environment={"COLUMNS": "40"}).stdout.splitlines()
+    assert line.endswith(f"/home/user/a-long-way-down/lantern-shop  {LONG}")
+
+
+def test_the_overview_fits_too(home: Path) -> None:
+    lines = run_in_terminal("--no-color", "--home", home).splitlines()
+    row = next(line for line in lines if line.startswith("aaaa0001"))
+    assert width(row) <= 80
+    assert LONG[:29] in row
+
+
+def test_a_dumb_terminal_gets_no_colours(tmp_path: Path) -> None:
+    write_session(tmp_path, ONE, [*turns(6), user([text("[Request interrupted by user]")])])
+    assert "\x1b[33minterrupted" in run_in_terminal("ls", "--home", tmp_path)
+    assert "\x1b" not in run_in_terminal("ls", "--home", tmp_path, environment={"TERM": "dumb"})
+
+
+def test_the_tables_of_an_inventory_fit_and_are_not_endless(tmp_path: Path) -> None:
+    for number in range(50):
+        records = [record | {"version": f"2.1.{number}"} for record in turns(1)]
+        write_session(tmp_path, session_id(number), records, modified=LONG_AGO)
+    write_session(tmp_path, "a-very-long-name-that-nobody-would-give-to-a-session-file", turns(1))
+    shown = run_in_terminal("inventory", tmp_path, "--no-color")
+    assert max(width(line) for line in shown.splitlines()) <= 80
+    assert "and 11 more sessions: --json has them all" in shown
+    # Twice in the table of sessions, which is too wide for 80 columns, and once in each of the three others with a row a session.
+    assert shown.count("\n00000001 ") == 5
+    assert shown.count("\nall sessions ") == 5
+    piped = run("inventory", tmp_path).stdout
+    assert sum(line.startswith("000000") for line in piped.splitlines()) == 4 * 50
+
+
+def test_who_waits_for_a_lock_is_told_so(home: Path) -> None:
+    path = next(home.rglob("*.jsonl"))
+    with path.open("rb+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        release = threading.Timer(2.5, lambda: fcntl.flock(held, fcntl.LOCK_UN))
+        release.start()
+        shown = run_in_terminal("rename", ONE, "x", "--home", home)
+        release.join()
+    assert shown.startswith("waiting for ")
+    assert "is now called x" in shown
+
+
+def test_nobody_is_told_in_a_pipe_or_of_a_short_wait(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(_progress, "PATIENCE", 0.01)
+    with _progress.waiting("it"):
+        time.sleep(0.1)
+    monkeypatch.setattr(_progress, "_is_watched", lambda: True)
+    monkeypatch.setattr(_progress, "PATIENCE", 5)
+    with _progress.waiting("it"):
+        pass
+    assert capfd.readouterr().err == ""
+
+
+def test_a_long_listing_shows_how_far_it_is(home: Path) -> None:
+    """Every look at a file takes long here: 32 of them are more than a second."""
+    for number in range(70):
+        write_session(home, session_id(number), turns(6))
+    slow = home / "slow"
+    slow.mkdir()
+    (slow / "sitecustomize.py").write_text(
+        "import time\nimport stenograph.sessions.find as find\nquick = find.glance\n"
+        "def glance(path):\n    time.sleep(0.04)\n    return quick(path)\nfind.glance = glance\n"
+    )
+    shown = run_in_terminal("ls", "--home", home, environment={"PYTHONPATH": f"{slow}{os.pathsep}{SOURCE}"})
+    assert "reading [" in shown
+
+
+@pytest.mark.parametrize("command", [("ls",), (), ("inventory", "HOME")])
+def test_a_progress_bar_is_drawn_and_taken_away_again(home: Path, command: tuple[str, ...]) -> None:
+    """Without patience every run draws one. What it leaves behind is the same as without."""
+    hasty = home / "hasty"
+    hasty.mkdir()
+    (hasty / "sitecustomize.py").write_text("import stenograph.cli._progress as _progress\n_progress.PATIENCE = 0\n")
+    arguments = [str(home) if word == "HOME" else word for word in command]
+    shown = run_in_terminal(*arguments, "--home", home, environment={"PYTHONPATH": f"{hasty}{os.pathsep}{SOURCE}"})
+    bar, erased, rest = shown.partition("\r\x1b[K")
+    assert re.fullmatch(r"(\rreading \[#*-*\] +\d+%)+", bar)
+    assert erased
+    assert rest == run_in_terminal(*arguments, "--home", home)
+    assert "aaaa0001" in rest
+
+
+@pytest.mark.parametrize("command", [("ls", "--all"), ()])
+def test_names_and_titles_break_no_row_of_a_terminal(tmp_path: Path, command: tuple[str, ...]) -> None:
+    for name in ("a\nb\x1b[2J", "\n\x1b[2J\u202e" + "x" * 30, "日本\x9b"):
+        write_session(tmp_path, name, turns(6, "evil\x1b]0;t\x07"))
+    write_session(tmp_path, ONE, turns(6))
+    shown = run_in_terminal(*command, "--no-color", "--home", tmp_path, columns=120)
+    for character in ("\x1b", "\x07", "\x9b", "\u202e"):
+        assert character not in shown
+    if command:
+        assert len(shown.splitlines()) == 5

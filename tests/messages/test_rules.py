@@ -1,0 +1,188 @@
+"""One case a rule, with what the real clients sent written out by hand; what is lost, and why a record is not sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.messages import hard_cases
+from tests.messages.hard_cases import Line, answer, call, image, result, returned, session, text, user
+
+from stenograph.cli._group import steno
+from stenograph.graph import Graph, build_graph
+from stenograph.messages import Counts, explain, lost, resume_messages
+from stenograph.records import read_all_records
+
+OLD, MIDDLE, NEW = "2.0.76", "2.1.45", "2.1.325"
+
+
+def _graph(tmp_path: Path, lines: list[Line]) -> Graph:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(session(lines))
+    return build_graph([(path, "", read_all_records(path))])
+
+
+def _case(tmp_path: Path, name: str) -> Graph:
+    return _graph(tmp_path, list(getattr(hard_cases, name)()))
+
+
+def _said(graph: Graph, release: str) -> str:
+    """`U(q) A(+a) U(=a)`: a text as it is, `+` and the end of a tool use's id, `=` and that of a result's."""
+    messages = resume_messages(graph, release).messages
+    if messages is None:
+        return "refused"
+    return " ".join(f"{m.role[0].upper()}({'|'.join(_word(block) for block in m.content)})" for m in messages)
+
+
+def _word(block: dict[str, object]) -> str:
+    kind = block.get("type")
+    if kind == "text":
+        return str(block["text"])
+    if kind == "tool_use":
+        return "+" + str(block["id"])[6:]
+    if kind == "tool_result":
+        return "=" + str(block["tool_use_id"])[6:] + ("!" if block.get("is_error") else "")
+    return str(kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "said"),
+    [
+        pytest.param("null_line", OLD, "U(first question) A(first answer) U(second question) A(second answer)", id="14-old"),
+        pytest.param("null_line", MIDDLE, "U(first question) A(first answer)", id="14-middle"),
+        pytest.param("null_line_first", MIDDLE, "refused", id="14-first"),
+        pytest.param("two_objects_on_one_line", OLD, "A(second answer)", id="15-old"),
+        pytest.param("two_objects_on_one_line", NEW, "U(first question) A(first answer) A(second answer)", id="15-new"),
+        pytest.param("two_responses_in_a_row", NEW, "U(q) A(one) A(two) U(q2) A(a2)", id="27"),
+        pytest.param("merge_reaches_over_results", OLD, "U(q) A(+a|+b) U(=a|=b) A(done)", id="28"),
+        pytest.param("three_prompts_in_a_row", OLD, "U(one|two|three|four) A(a)", id="29-old"),
+        pytest.param("three_prompts_in_a_row", NEW, "U(one\n|two\n|three|four) A(a)", id="29-new"),
+        pytest.param("parallel_calls_each_with_its_result", OLD, "U(q) A(+2) U(=2) A(done) U(q2) A(a2)", id="30-old"),
+        pytest.param("parallel_calls_each_with_its_result", NEW, "U(q) A(+0|+1|+2) U(=0|=1|=2) A(done) U(q2) A(a2)", id="30-new"),
+        pytest.param("text_after_a_call_in_one_response", OLD, "U(q) A(+a|after the call) U(=a) A(done)", id="31-old"),
+        pytest.param("text_after_a_call_in_one_response", NEW, "U(q) A(after the call|+a) U(=a) A(done)", id="31-new"),
+        pytest.param("response_of_only_thinking", OLD, "U(q) A(thinking) U(q2) A(b)", id="32-old"),
+        pytest.param("response_of_only_thinking", MIDDLE, "U(q|q2) A(b)", id="32-middle"),
+        pytest.param("thinking_of_another_model", MIDDLE, "U(q) A(thinking|a) U(q2) A(thinking|b)", id="32-kept"),
+        pytest.param("thinking_of_another_model", NEW, "U(q) A(a) U(q2) A(thinking|b)", id="32-foreign"),
+        pytest.param("api_error_line_in_the_middle", OLD, "U(q|q again) A(a)", id="34"),
+        pytest.param("image_in_a_prompt", MIDDLE, "U(look|[image]) A(seen) U([image]) A(seen again)", id="40-middle"),
+        pytest.param("image_in_a_prompt", NEW, "U(look|image) A(seen) U(image) A(seen again)", id="40-new"),
+        pytest.param("ends_in_a_result", OLD, "U(q) A(+a) U(=a) A(No response requested.)", id="41-old"),
+        pytest.param(
+            "ends_in_a_result",
+            MIDDLE,
+            "U(q) A(+a) U(=a|Continue from where you left off.) A(No response requested.)",
+            id="41-middle",
+        ),
+        pytest.param("call_with_text_without_result_in_the_middle", OLD, "U(q) A(I will) U(q2) A(b)", id="43-old"),
+        pytest.param("call_with_text_without_result_in_the_middle", MIDDLE, "U(q|q2) A(b)", id="43-middle"),
+        pytest.param("one_of_two_calls_of_a_line_without_result", OLD, "U(q) A(+b) U(=b) A(done)", id="43-sibling-old"),
+        pytest.param("one_of_two_calls_of_a_line_without_result", NEW, "U(q) A(+a|+b) U(=a!|=b) A(done)", id="43-sibling-new"),
+        pytest.param("result_without_call_after_a_prompt", OLD, "U(=x|q) A(a)", id="44-old"),
+        pytest.param("result_without_call_after_a_prompt", NEW, "U(q) A(a)", id="44-new"),
+        pytest.param("two_results_for_one_call", MIDDLE, "U(q) A(+a) U(=a|=a) A(done)", id="45-middle"),
+        pytest.param("two_results_for_one_call", NEW, "U(q) A(+a) U(=a) A(done)", id="45-new"),
+        pytest.param("empty_answer", OLD, "U(q|q2) A(b)", id="46-old"),
+        pytest.param("empty_answer", NEW, "U(q) A((no content)) U(q2) A(b)", id="46-new"),
+        pytest.param("answer_as_a_string", OLD, "refused", id="47-old"),
+        pytest.param("summary_that_is_not_marked", OLD, "U(The summary, unmarked.) A(c)", id="48"),
+    ],
+)
+def test_a_release_sends_what_the_rule_says(name: str, release: str, said: str, tmp_path: Path) -> None:
+    assert _said(_case(tmp_path, name), release) == said
+
+
+def test_an_unanswered_call_at_the_end_is_given_an_error_result_by_new_releases_only(tmp_path: Path) -> None:
+    graph = _graph(tmp_path, [user(1, 0, "q"), answer(2, 1, [text("I will"), call("toolu_a")])])
+    assert _said(graph, OLD) == "U(q) A(I will)"
+    assert _said(graph, MIDDLE) == "U(q) A(No response requested.)"
+    assert _said(graph, NEW) == "U(q) A(I will|+a) U(=a!) A(No response requested.)"
+
+
+def test_the_result_of_a_failed_tool_is_text_alone_in_new_releases(tmp_path: Path) -> None:
+    failed = returned("toolu_a", [text("a"), image(), text("b")], is_error=True)
+    graph = _graph(tmp_path, [user(1, 0, "q"), answer(2, 1, [call("toolu_a")]), result(3, 2, failed), answer(4, 3, "done")])
+    sent = resume_messages(graph, NEW).messages
+    assert sent is not None
+    assert sent[2].content[0]["content"] == [{"type": "text", "text": "a\n\nb"}]
+
+
+def test_every_record_is_explained(tmp_path: Path) -> None:
+    graph = _case(tmp_path, "parallel_calls_each_with_its_result")
+    told = explain(resume_messages(graph, OLD), graph)
+    assert [one.line for one in told] == list(range(1, 11))
+    # On the chain of an old release the first two calls have no results: their lines go.
+    unsent = {one.line: one.rule[:2] for one in told if not one.is_sent}
+    assert unsent == {2: "42", 3: "42", 5: "22", 6: "22"}
+
+
+def test_what_an_old_release_loses_of_parallel_calls_is_counted(tmp_path: Path) -> None:
+    graph = _case(tmp_path, "parallel_calls_each_with_its_result")
+    assert lost(graph, NEW).total == Counts()
+    found = lost(graph, OLD)
+    assert found.said == Counts(messages=10, tool_calls=3)
+    assert found.total == Counts(messages=4, tool_calls=2)
+    assert {loss.rule[:2]: loss.counts.messages for loss in found.losses} == {"42": 2, "30": 2}
+
+
+def test_what_stands_before_a_broken_link_is_lost_to_old_releases(tmp_path: Path) -> None:
+    graph = _case(tmp_path, "dangling_parent")
+    assert lost(graph, NEW).losses == ()
+    assert [(loss.rule[:2], loss.counts.messages) for loss in lost(graph, OLD).losses] == [("23", 2)]
+
+
+def test_what_stands_before_a_sign_of_life_is_lost_to_releases_that_do_not_know_it(tmp_path: Path) -> None:
+    graph = _case(tmp_path, "progress_inside_the_chain")
+    assert lost(graph, MIDDLE).losses == ()
+    assert [(loss.rule[:2], loss.counts.messages) for loss in lost(graph, OLD).losses] == [("24", 2)]
+
+
+def test_what_was_preserved_over_a_compaction_is_lost_to_old_releases(tmp_path: Path) -> None:
+    graph = _case(tmp_path, "preserved_messages")
+    assert lost(graph, NEW).losses == ()
+    assert [(loss.rule[:2], loss.counts.messages) for loss in lost(graph, MIDDLE).losses] == [("50", 2)]
+
+
+def test_what_follows_a_null_line_is_lost_to_the_releases_that_end_there(tmp_path: Path) -> None:
+    graph = _case(tmp_path, "null_line")
+    assert [(loss.rule[:2], loss.counts.messages) for loss in lost(graph, MIDDLE).losses] == [("14", 2)]
+
+
+def test_the_command_masks_secrets_unless_told_to_reveal_them(tmp_path: Path) -> None:
+    secret = "sk-ant-api03-" + "A1b2C3d4" * 11 + "AA"
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(session([user(1, 0, f"my key is {secret}"), answer(2, 1, "ok")]))
+    run = CliRunner()
+    for options in ([], ["--json"]):
+        masked = run.invoke(steno, ["messages", str(path), *options])
+        assert masked.exit_code == 0, masked.output
+        assert secret not in masked.output
+        assert secret in run.invoke(steno, ["messages", str(path), *options, "--reveal"]).output
+
+
+def test_the_command_prints_what_a_release_would_send_as_json(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(session(list(hard_cases.two_responses_in_a_row())))
+    printed = json.loads(CliRunner().invoke(steno, ["messages", str(path), "--as-of", OLD, "--json"]).stdout)
+    assert printed["refused"] is None
+    assert [(message["role"], message["lines"]) for message in printed["messages"]] == [
+        ("user", [1]),
+        ("assistant", [2]),
+        ("assistant", [3]),
+        ("user", [4]),
+        ("assistant", [5]),
+    ]
+
+
+def test_explaining_and_losing_are_asked_one_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(session(list(hard_cases.basic())))
+    both = CliRunner().invoke(steno, ["messages", str(path), "--explain", "--lost"])
+    assert both.exit_code != 0
+    lost_only = CliRunner().invoke(steno, ["messages", str(path), "--lost", "--json"])
+    assert json.loads(lost_only.stdout)["lost"] == {"messages": 0, "tool_calls": 0, "thinking": 0}
+    explained = CliRunner().invoke(steno, ["messages", str(path), "--explain", "--json"])
+    assert [one["sent"] for one in json.loads(explained.stdout)] == [True] * 4

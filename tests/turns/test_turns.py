@@ -1,0 +1,201 @@
+"""Small things about turns that no recording shows by itself: inputs, times, changes, copies, agents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.corpora import FIXTURES
+
+from stenograph.records import UserRecord, decode
+from stenograph.sessions.load import load_file, stream
+from stenograph.turns import InputKind, Session, classify, tokens_of_all
+
+
+def session_of(tmp_path: Path, *lines: dict[str, Any]) -> Session:
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return load_file(path)
+
+
+def said(uuid: str, parent: str | None, text: str, second: int = 0, **more: Any) -> dict[str, Any]:
+    at = f"2026-01-01T{10 + second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000Z"
+    return {"type": "user", "uuid": uuid, "parentUuid": parent, "timestamp": at, "message": {"content": text}, **more}
+
+
+def answered(uuid: str, parent: str, text: str, second: int = 0, model: str = "m-1", message: str = "") -> dict[str, Any]:
+    line = said(uuid, parent, "", second)
+    usage = {"input_tokens": 3, "output_tokens": 4}
+    content = [{"type": "text", "text": text}]
+    return {**line, "type": "assistant", "message": {"id": message or uuid, "model": model, "content": content, "usage": usage}}
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "kind", "text"),
+    [
+        ("Do it.", {}, InputKind.PROMPT, "Do it."),
+        ([{"type": "text", "text": "Do it."}], {}, InputKind.PROMPT, "Do it."),
+        ("<ide_selection>lines</ide_selection>Do it.", {}, InputKind.IDE_SELECTION, "Do it."),
+        ("<ide_opened_file>f</ide_opened_file> go on", {}, InputKind.IDE_OPENED_FILE, "go on"),
+        ("<ide_opened_file>f</ide_opened_file>", {}, InputKind.EMPTY, ""),
+        ([{"type": "image", "source": {}}, {"type": "text", "text": "this?"}], {}, InputKind.IMAGE, "this?"),
+        ("<command-name>/cost</command-name><command-args>x</command-args>", {}, InputKind.COMMAND, "/cost x"),
+        ("<bash-stdout>1", {}, InputKind.LOCAL_OUTPUT, "<bash-stdout>1"),
+        ("<bash-input>ls</bash-input>", {}, InputKind.BASH, "!ls"),
+        ("<bash-notification>done", {}, InputKind.NOTIFICATION, "<bash-notification>done"),
+        ("<teammate-message from='a'>", {}, InputKind.NOTIFICATION, "<teammate-message from='a'>"),
+        ("done", {"origin": {"kind": "task-notification"}}, InputKind.NOTIFICATION, "done"),
+        ("# Skill", {"isMeta": True}, InputKind.META, "# Skill"),
+        ("This session is", {"isCompactSummary": True}, InputKind.COMPACTION_SUMMARY, "This session is"),
+        ("[Request interrupted by user]", {}, InputKind.INTERRUPT, "[Request interrupted by user]"),
+        ("Continue from where you left off.", {}, InputKind.SYNTHETIC, "Continue from where you left off."),
+        ("", {}, InputKind.EMPTY, ""),
+        (None, {}, InputKind.EMPTY, ""),
+        ([{"type": "tool_result", "tool_use_id": "t", "content": "x"}], {}, InputKind.TOOL_RESULT, ""),
+        (
+            [{"type": "tool_result", "tool_use_id": "t", "content": "x"}, {"type": "text", "text": "and this"}],
+            {}, InputKind.TOOL_RESULT, "and this",
+        ),
+    ],
+)  # fmt: skip
+def test_an_input_is_classified_by_what_it_holds(content: Any, more: dict[str, Any], kind: InputKind, text: str) -> None:
+    record = decode(json.dumps({"type": "user", "message": {"role": "user", "content": content}, **more}).encode())
+    assert isinstance(record, UserRecord)
+    understood = classify(record)
+    assert (understood.kind, understood.text) == (kind, text)
+
+
+def test_a_local_command_typed_hours_later_does_not_lengthen_a_turn(tmp_path: Path) -> None:
+    command = said("c", "a", "<command-name>/cost</command-name>", 4 * 3600)
+    session = session_of(tmp_path, said("q", None, "Q"), answered("a", "q", "A", 5), command)
+    (turn,) = session.turns
+    assert turn.duration_ms == 5000
+    assert [event.what for event in turn.events] == ["/cost"]
+
+
+def test_a_change_of_model_or_permission_mode_is_an_event_of_the_turn(tmp_path: Path) -> None:
+    session = session_of(
+        tmp_path,
+        said("q1", None, "Q", 0, permissionMode="plan"),
+        answered("a1", "q1", "A", 1),
+        said("q2", "a1", "Q", 2, permissionMode="default"),
+        answered("a2", "q2", "A", 3, model="m-2"),
+        answered("a3", "a2", "A", 4, model="<synthetic>"),
+    )
+    assert [[(event.kind, event.what) for event in turn.events] for turn in session.turns] == [
+        [],
+        [("permission-mode", "default"), ("model", "m-2")],
+    ]
+
+
+def test_a_response_that_a_prompt_cut_in_two_counts_once(tmp_path: Path) -> None:
+    session = session_of(
+        tmp_path,
+        said("q1", None, "Q", 0),
+        answered("a1", "q1", "one", 1, message="m"),
+        said("q2", "a1", "Q", 2),
+        answered("a2", "q2", "two", 3, message="m"),
+    )
+    assert [[call.part.value for call in turn.calls] for turn in session.turns] == [["whole"], ["rest"]]
+    assert session.tokens.total == 7
+
+
+def test_a_history_written_twice_counts_once(tmp_path: Path) -> None:
+    session = session_of(
+        tmp_path,
+        said("q1", None, "Q", 0),
+        answered("a1", "q1", "one", 1, message="m"),
+        said("q2", None, "Q", 2),
+        answered("a2", "q2", "one", 3, message="m"),
+    )
+    assert [call.replayed for call in session.calls] == [False, True]
+    assert session.tokens.total == 7
+
+
+@pytest.mark.parametrize("release", ["2.0.76", "2.1.45", "2.1.112", "2.1.325"])
+def test_a_fork_and_its_origin_together_cost_what_was_asked_once(release: str) -> None:
+    folder = next((FIXTURES / "recorded" / release / "print").iterdir())
+    paths = [path for path in folder.glob("*.jsonl") if not path.name.startswith("agent-")]
+    output: dict[str, int] = {}
+    for path in folder.rglob("*.jsonl"):  # by hand: the greatest count of each response, wherever it stands
+        for line in path.read_text().splitlines():
+            message = json.loads(line).get("message") if line.strip() else None
+            if isinstance(message, dict) and "usage" in message:
+                output[message["id"]] = max(output.get(message["id"], 0), message["usage"]["output_tokens"])
+    sessions = [load_file(path) for path in paths]
+    assert sum(session.tokens.output for session in sessions) > tokens_of_all(sessions).output
+    warm_ups = {call.message_id for s in sessions for run in s.agents for t in run.turns for call in t.calls}
+    everything = {call.message_id for s in sessions for call in s.calls} | warm_ups
+    assert tokens_of_all(sessions).output == sum(count for message, count in output.items() if message in everything)
+
+
+def test_a_file_under_another_name_is_the_session_that_its_lines_name(tmp_path: Path) -> None:
+    session = session_of(tmp_path, said("q", None, "Q", sessionId="0a5c1e00-0000-4000-8000-000000000001"))
+    assert session.id == "0a5c1e00-0000-4000-8000-000000000001"
+    assert session.continues == ()
+
+
+def agent_lines(agent: str, prompt: str) -> list[dict[str, Any]]:
+    line = {**said("s-" + agent, None, prompt), "isSidechain": True, "agentId": agent}
+    return [line, {**answered("t-" + agent, "s-" + agent, "done"), "isSidechain": True, "agentId": agent}]
+
+
+def task(uuid: str, parent: str, tool: str, prompt: str) -> dict[str, Any]:
+    line = answered(uuid, parent, "")
+    line["message"]["content"] = [
+        {"type": "tool_use", "id": tool, "name": "Task", "input": {"prompt": prompt, "description": "d"}}
+    ]
+    return line
+
+
+def write_family(
+    tmp_path: Path, main: list[dict[str, Any]], agents: dict[str, list[dict[str, Any]]], metas: dict[str, Any]
+) -> Session:
+    session = "0a5c1e00-0000-4000-8000-000000000001"
+    folder = tmp_path / session / "subagents"
+    folder.mkdir(parents=True)
+    for agent, lines in agents.items():
+        (folder / f"agent-{agent}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for agent, meta in metas.items():
+        (folder / f"agent-{agent}.meta.json").write_text(meta if isinstance(meta, str) else json.dumps(meta))
+    path = tmp_path / f"{session}.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in main))
+    return load_file(path)
+
+
+def test_an_agent_is_linked_by_the_strongest_evidence_there_is(tmp_path: Path) -> None:
+    result = said("r2", "a2", "")
+    result["message"]["content"] = [{"type": "tool_result", "tool_use_id": "t2", "content": "x"}]
+    result["toolUseResult"] = {"status": "completed", "prompt": "same", "agentId": "byresult"}
+    progress = {**said("p", "a3", ""), "type": "progress", "parentToolUseID": "t3"}
+    progress["data"] = {"type": "agent_progress", "agentId": "byprogress", "prompt": "same", "message": {}}
+    main = [
+        said("q", None, "Q"), task("a1", "q", "t1", "same"), task("a2", "a1", "t2", "same"), task("a3", "a2", "t3", "same"),
+        task("a4", "a3", "t4", "same"), task("a5", "a4", "t5", "same"), result, progress,
+    ]  # fmt: skip
+    agents = {name: agent_lines(name, "same") for name in ("bymeta", "byresult", "byprogress", "byprompt1", "byprompt2", "stray")}
+    metas = {"bymeta": {"toolUseId": "t1"}, "byprompt1": "{not json", "stray": {"toolUseId": 7}}
+    agents["stray"] = agent_lines("stray", "something nobody asked")
+    session = write_family(tmp_path, main, agents, metas)
+    assert {run.agent_id: (run.tool_use_id, run.evidence) for run in session.agents} == {
+        "bymeta": ("t1", "meta"),
+        "byresult": ("t2", "result"),
+        "byprogress": ("t3", "progress"),
+        "byprompt1": ("t4", "prompt"),
+        "byprompt2": ("t5", "prompt"),
+        "stray": ("", ""),
+    }
+    assert [tool.agent.agent_id for tool in session.tool_calls if tool.agent] == [
+        "bymeta", "byresult", "byprogress", "byprompt1", "byprompt2",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("release", ["2.0.76", "2.1.45", "2.1.325"])
+def test_streaming_gives_the_turns_that_loading_gives(release: str) -> None:
+    for path in sorted((FIXTURES / "recorded" / release).rglob("*.jsonl")):
+        if path.name.startswith("agent-"):
+            continue
+        whole = [(turn.kind, turn.prompt, turn.answer, len(turn.tool_calls)) for turn in load_file(path).all_turns]
+        assert [(turn.kind, turn.prompt, turn.answer, len(turn.tool_calls)) for turn in stream(path)] == whole
