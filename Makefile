@@ -13,7 +13,8 @@ help:                ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: .venv/.core     ## your own sessions at a glance, or the demo's where there are none
-	@if $(BIN)/steno ls --all --limit 1 >/dev/null 2>&1; then $(BIN)/steno; else $(BIN)/steno --demo; fi
+	@if $(BIN)/steno ls --all --limit 1 >/dev/null 2>&1; then $(BIN)/steno; \
+	else echo 'No sessions of your own were found; these are the demo'"'"'s.'; $(BIN)/steno --demo; fi
 
 test: .venv/.dev     ## the tests, in minutes
 	@scripts/provide npm

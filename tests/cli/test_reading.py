@@ -175,12 +175,61 @@ def test_resume_becomes_the_client_in_the_right_folder(tmp_path: Path) -> None:
 def test_resume_prints_how_where_it_can_not_start() -> None:
     done = run("resume", "--demo", "add51")
     assert_one_clear_line(done)
-    assert "its folder /home/user/tidemark is not on this machine; where it is: cd /home/user/tidemark && " in done.stderr
+    assert "its folder /home/user/tidemark is not on this machine; where it is: cd -- /home/user/tidemark && " in done.stderr
     printed = run("resume", "--demo", "add51", "--print")
     assert printed.returncode == 0
     assert printed.stdout.endswith("claude --resume add51933-281e-5bff-95a5-5dc0e21da7e9\n")
     plan = json.loads(run("resume", "--demo", "add51", "--json").stdout)
     assert (plan["folder"], plan["cwd"], plan["command"][0]) == (None, "/home/user/tidemark", "claude")
+
+
+@pytest.mark.parametrize("name", ["two  spaces", "new\nline", "tab\there", "it's", "\u202eright", "$(id)", "\x1b[31m"])
+def test_what_resume_prints_leads_a_shell_to_the_very_folder(name: str, tmp_path: Path) -> None:
+    work = tmp_path / name
+    work.mkdir()
+    path = write_session(tmp_path / "h", session_id(1), [user("x", cwd=str(work))], project="-elsewhere")
+    printed = told("resume", path, "--print")
+    assert printed.rstrip("\n").isprintable()
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    there = subprocess.run(
+        ["bash", "-c", printed.partition(" && ")[0] + ' && printf %s. "$PWD"'], capture_output=True, env=environment, check=True
+    )
+    assert there.stdout.decode() == f"{work}."
+
+
+def _strict_json(document: str) -> Any:
+    def refuse(name: str) -> Any:
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(document, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("arguments", [["show"], ["turns"], ["show", "--reveal"], ["tail", "--once"], ["files"]])
+@pytest.mark.parametrize(
+    "odd",
+    ["9" * 5000, "1e999", '{"in":' * 900 + "1" + "}" * 900, "[" * 900 + "]" * 900],
+    ids=["digits", "huge", "dicts", "lists"],
+)
+def test_whatever_a_tool_was_given_the_json_is_json(arguments: list[str], odd: str, tmp_path: Path) -> None:
+    use = json.dumps(assistant(tool_use(), uuid="b", parentUuid="a")).replace('"input": {}', f'"input": {{"odd": {odd}}}')
+    line = use.replace('"Bash"', '"Other"').encode() + b"\n"
+    path = write_session(tmp_path, session_id(1), [user("x", uuid="a", parentUuid=None)], tail=line)
+    done = run(*arguments, path, "--json")
+    assert done.returncode in ((0, 1) if arguments == ["files"] else (0,)), done.stderr
+    documents = done.stdout.splitlines() if arguments[0] == "tail" else [done.stdout]
+    for document in documents:
+        _strict_json(document)
+    if arguments != ["files"]:
+        assert "Other" in done.stdout
+    assert "Other" in told("show", path)
+
+
+def test_branches_in_json_say_their_own_turns_and_how_many_they_share() -> None:
+    branches = told_json("turns", REWOUND)["branches"]
+    assert branches == [
+        {"current": True, "shared": 2, "turns": [1, 2]},
+        {"current": False, "shared": 1, "turns": [2, 3]},
+    ]
 
 
 def test_resume_without_a_client_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

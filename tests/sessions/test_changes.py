@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.homes import assistant, session_id, user, write_session
 
 from stenograph.sessions.changes import FileChange, changed_files
@@ -159,6 +162,52 @@ def test_the_clients_own_backup_tells_what_it_held_before(tmp_path: Path) -> Non
     (folder / "0123@v1").write_text("a\nb\n")
     file = script.file(tmp_path)
     assert (file.before, file.after) == ("a\nb\n", "a\nc\n")
+
+
+@pytest.mark.parametrize("name", ["pipe", "..", "no\0name", "\ud800", "folder", "missing"])
+def test_a_backup_that_can_not_be_read_is_none(tmp_path: Path, name: str) -> None:
+    script = _Script().edit("b", "c", None)
+    backup = {"backupFileName": name, "version": 1, "backupTime": "2026-01-01T00:00:00Z"}
+    snapshot = {"messageId": "u0", "timestamp": "2026-01-01T00:00:00Z", "trackedFileBackups": {PATH: backup}}
+    script.records.insert(
+        1, {"type": "file-history-snapshot", "messageId": "u0", "snapshot": snapshot, "isSnapshotUpdate": False}
+    )
+    folder = tmp_path / "file-history" / session_id(1)
+    (folder / "folder").mkdir(parents=True)
+    os.mkfifo(folder / "pipe")
+    assert script.file(tmp_path).before is None
+
+
+def test_agents_that_start_agents_are_followed_to_any_depth(tmp_path: Path) -> None:
+    """Deeper than Python calls functions; the innermost first, as it ends first."""
+    deepest = 1500
+    main = [user("go", uuid="u"), assistant({"type": "tool_use", "id": "t0", "name": "Task", "input": {}}, uuid="v")]
+    path = write_session(tmp_path, session_id(1), main)
+    folder = path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    for number in range(deepest):
+        uses = [
+            {"type": "tool_use", "id": f"w{number}", "name": "Write", "input": {"file_path": f"/{number}", "content": "x"}},
+            {"type": "tool_use", "id": f"t{number + 1}", "name": "Task", "input": {}},
+        ]
+        same: dict[str, Any] = {"agentId": f"a{number}", "sessionId": session_id(1)}
+        records = [
+            user("go", uuid=f"u{number}", **same),
+            assistant(*uses[::-1], uuid=f"v{number}", parentUuid=f"u{number}", **same),
+            user(
+                [{"type": "tool_result", "tool_use_id": f"w{number}", "content": "done"}],
+                uuid=f"x{number}",
+                parentUuid=f"v{number}",
+                **same,
+            ),
+        ]
+        records[1]["message"]["id"] = f"msg_{number}"
+        for record in records:
+            record["isSidechain"] = True
+        (folder / f"agent-a{number}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+        (folder / f"agent-a{number}.meta.json").write_text(json.dumps({"toolUseId": f"t{number}"}))
+    found = changed_files(load_file(path))
+    assert [file.path for file in found] == [f"/{number}" for number in reversed(range(deepest))]
 
 
 def test_a_sub_agents_edits_are_the_sessions() -> None:

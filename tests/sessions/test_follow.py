@@ -54,6 +54,15 @@ def test_it_begins_with_the_last_turns(path: Path) -> None:
     assert _said(Follower(path).start(0)) == []
 
 
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(path: Path) -> None:
+    follower = Follower(path)
+    follower.start(1)
+    path.unlink()
+    os.mkfifo(path)
+    assert _said(follower.poll()) == ["gone"]
+    assert follower.poll() == []
+
+
 @pytest.mark.parametrize("turns", [0, 1])
 def test_what_is_added_is_told_once(path: Path, turns: int) -> None:
     follower = Follower(path)

@@ -28,7 +28,7 @@ def test_the_client_is_started_where_the_session_ran(tmp_path: Path, folder: Pat
     plan = plan_resume(path, ["--model", "opus"], environ={"HOME": str(home.parent)})
     assert plan.command == ("claude", "--resume", session_id(1), "--model", "opus")
     assert (plan.folder, plan.environment, plan.problem) == (folder, {}, "")
-    assert command_line(plan) == f"cd '{folder}' && claude --resume {session_id(1)} --model opus"
+    assert command_line(plan) == f"cd -- '{folder}' && claude --resume {session_id(1)} --model opus"
 
 
 def test_the_folder_that_the_project_folder_is_named_for_is_right_not_the_last_one(tmp_path: Path, folder: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_folder_that_is_gone_is_said_and_the_command_still_known(tmp_path: Pat
     plan = plan_resume(path, environ={"HOME": str(tmp_path)})
     assert (plan.folder, plan.cwd) == (None, "/nowhere/at/all")
     assert plan.problem == "its folder /nowhere/at/all is not on this machine"
-    assert command_line(plan) == f"cd /nowhere/at/all && claude --resume {session_id(1)}"
+    assert command_line(plan) == f"cd -- /nowhere/at/all && claude --resume {session_id(1)}"
 
 
 def test_a_file_outside_any_home_is_resumed_by_its_path(tmp_path: Path, folder: Path) -> None:
@@ -66,6 +66,17 @@ def test_a_session_under_another_project_folder_is_resumed_by_its_path(tmp_path:
     """Rule 1: by its id a client would not find it."""
     path = _written(tmp_path / ".claude", [str(folder)], "-somewhere-else")
     assert plan_resume(path, environ={"HOME": str(tmp_path)}).command[2] == str(path)
+
+
+@pytest.mark.parametrize("cwd", ["-", "work", "../up", "~", "--help"])
+def test_a_folder_that_is_not_told_from_the_root_is_none(tmp_path: Path, cwd: str) -> None:
+    plan = plan_resume(_written(tmp_path / ".claude", [cwd], "-x"), environ={"HOME": str(tmp_path)})
+    assert (plan.cwd, plan.problem) == (None, "no line says where it ran")
+
+
+def test_a_folder_of_a_windows_machine_is_said_to_be_elsewhere(tmp_path: Path) -> None:
+    plan = plan_resume(_written(tmp_path / ".claude", ["C:\\work"], "C--work"), environ={"HOME": str(tmp_path)})
+    assert plan.problem == "its folder C:\\work is not on this machine"
 
 
 def test_a_session_without_a_working_folder_says_so(tmp_path: Path) -> None:

@@ -126,10 +126,10 @@ def session_json(info: SessionInfo) -> dict[str, Any]:
 
 def choose_branch(session: Session, number: int | None) -> Branch:
     """The branch with a number, from 1; the current one where none is given. Raises UsageError."""
-    from stenograph.turns import Branch
+    from stenograph.turns import NO_BRANCH
 
     if number is None or (number == 1 and not session.branches):
-        return next((branch for branch in session.branches if branch.is_current), Branch((), is_current=True, shared=0))
+        return next((branch for branch in session.branches if branch.is_current), NO_BRANCH)
     if number > len(session.branches):
         raise UsageError(f"there is no branch {number}; the session has {len(session.branches)}")
     return session.branches[number - 1]

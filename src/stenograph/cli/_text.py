@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from stenograph.views.text import ELLIPSIS, count_of, cut, escaped, is_harmless, width
+from stenograph.views.text import ELLIPSIS, count_of, cut, escaped, is_harmless, local_time, width
 
 __all__ = [
     "ELLIPSIS",
@@ -139,13 +139,6 @@ def age(moment: datetime, now: datetime) -> str:
     return f"{int(seconds // 86400)} d ago"
 
 
-def local_time(moment: datetime) -> str:
-    """Date and time where the user is; as it is for the first and last day there is, which have no other zone."""
-    with contextlib.suppress(ValueError, OverflowError, OSError):
-        moment = moment.astimezone()
-    return moment.replace(tzinfo=None).isoformat(" ", "minutes")
-
-
 def iso(moment: datetime | None) -> str | None:
     """ISO 8601 in UTC, for machines."""
     if moment is None:
@@ -156,13 +149,21 @@ def iso(moment: datetime | None) -> str | None:
 
 
 def echo_json(value: Any) -> None:
-    """One JSON document on stdout, with every character that is not harmless as its escape.
+    """One JSON document on stdout, with every character that is not harmless as its escape; indented only on a terminal.
 
+    (Python indents ten times as slowly as it writes on one line, and `jq` takes either.)
     Names that are no UTF-8 come out as lone surrogate escapes, so that none is lost.
     """
     import json
 
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    indent = 2 if sys.stdout.isatty() else None
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    except (ValueError, RecursionError):  # what JSON or this Python can't write
+        from stenograph.redact import mask_json
+
+        value = mask_json(value, str)
+        text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     odd = [character for character in set(text) if not character.isprintable() and character != "\n"]
     if odd:
         text = text.translate({ord(character): json.dumps(character)[1:-1] for character in odd if character != "\x7f"})
@@ -170,5 +171,5 @@ def echo_json(value: Any) -> None:
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
-        text = json.dumps(value, indent=2).replace("\x7f", "\\u007f")
+        text = json.dumps(value, indent=indent).replace("\x7f", "\\u007f")
     click.echo(text)

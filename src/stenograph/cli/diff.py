@@ -115,11 +115,15 @@ def _side(reference: str, homes: Sequence[Path]) -> _Chosen:
 def _data(found: Comparison, one: _Chosen, other: _Chosen) -> dict[str, Any]:
     from stenograph.views.data import turn_data
 
+    def told(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+        seen: set[str] = set()
+        return [turn_data(turn, seen=seen) for turn in turns]
+
     sides = {
         name: {
             "id": session.id,
             "branch": branch,
-            "turns": [turn_data(turn) for turn in side.rest],
+            "turns": told(side.rest),
             "only_files": list(side.only_files),
         }
         for name, (session, _, branch), side in (("a", one, found.first), ("b", other, found.second))
@@ -197,7 +201,8 @@ def _unified(found: Comparison, look: Look, mask: Callable[[str], str]) -> Itera
 
     def lines(turns: Sequence[Turn]) -> list[str]:
         # Without times and counts, which always differ.
-        pages = [mask_page(turn_page(turn), mask) for turn in turns]
+        seen: set[str] = set()
+        pages = [mask_page(turn_page(turn, seen=seen), mask) for turn in turns]
         return [line for page in pages for line in (f"── turn {page.number}", *render_parts(page.parts, plain), "")]
 
     before, after = lines(found.first.rest), lines(found.second.rest)

@@ -73,7 +73,7 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
             for message in resume.messages or []
         ]
         found = {"id": file.session_id, "release": release, "refused": resume.refused, "messages": sent}
-        echo_json(mask_json(found, mask))
+        echo_json(found if reveal else mask_json(found, mask))
         return
     for line in _message_lines(resume, lines, mask):
         click.echo(line)

@@ -32,13 +32,13 @@ def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_pr
     """
     import shutil
 
-    from stenograph.cli._text import echo_json, plain
+    from stenograph.cli._text import echo_json, plain, quoted
     from stenograph.sessions import resolve
     from stenograph.sessions.resuming import command_line, plan_resume
 
     file = resolve(session, state_options(ctx).homes)
     plan = plan_resume(file.path, arguments)
-    line = command_line(plan)
+    line = command_line(plan, quoted)
     if as_json:
         echo_json(
             {
@@ -52,7 +52,7 @@ def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_pr
         )
         return
     if only_print:
-        click.echo(plain(line))
+        click.echo(line)
         if plan.problem:
             click.echo(f"steno: {plain(plan.problem)}", err=True)
         return

@@ -110,9 +110,10 @@ def _echo_pages(
     from stenograph.views.build import agent_part
     from stenograph.views.session import stray_agents
 
-    pages = [turn_page(turn, agents=agents, whole=whole) for turn in branch.turns if wanted(turn)]
+    seen: set[str] = set()
+    pages = [turn_page(turn, agents=agents, whole=whole, seen=seen) for turn in branch.turns if wanted(turn)]
     page = session_page(session, branch, title=name)
-    strays = [agent_part(run, whole=whole) for run in stray_agents(session)] if agents else []
+    strays = [agent_part(run, whole=whole, seen=seen) for run in stray_agents(session)] if agents else []
     shown = {"session": page, "turns": pages, "agents": strays}
     echo_json(mask_json(msgspec.to_builtins(shown), mask))
 

@@ -108,13 +108,17 @@ def _lines(view: Any) -> Callable[[Update], Iterator[str]]:
 def _json_lines(mask: Callable[[str], str]) -> Callable[[Update], Iterator[str]]:
     import json
 
+    from msgspec import UNSET
+
     from stenograph.records import encode
+    from stenograph.records.json_text import parse_or_unset
     from stenograph.redact import mask_json
 
     def tell(update: Update) -> Iterator[str]:
         record = None
         if update.kind == "record" and update.record is not None:
-            record = mask_json(json.loads(encode(update.record).decode(errors="replace")), mask)
+            found = parse_or_unset(encode(update.record))
+            record = None if found is UNSET else mask_json(found, mask)
         event = {"event": update.kind, "path": str(update.path), "agent_id": update.agent_id or None, "record": record}
         yield json.dumps(event)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +12,7 @@ from stenograph.cli._session import choose_branch, session_argument
 from stenograph.cli._settings import shared_options, state_options
 
 if TYPE_CHECKING:
-    from stenograph.turns import Turn
+    from stenograph.turns import Branch, Turn
 
 _PROMPT_IN_A_PIPE = 200
 _HEADINGS = ("turn", "kind", "status", "started", "took", "calls", "tools", "agents", "in", "out", "prompt")
@@ -51,12 +52,13 @@ def turns(
     A turn is what a person asked and all that answers it; its number is its place in the conversation. In a narrow terminal some
     columns are left out. Secrets of known formats are masked (--reveal).
 
-    --json prints {"id", "path", "branches": [{"current", "shared", "turns": [numbers]}], "tokens", "turns": [{"number",
-    "kind", "status", "round": "new_session" | "new_round" | "continue" | "resume", "uuid", "prompt",
+    --json prints {"id", "path", "branches": [{"current", "shared", "turns": the numbers behind those shared}], "tokens",
+    "turns": [{"number", "kind", "status", "round": "new_session" | "new_round" | "continue" | "resume", "uuid", "prompt",
     "images", "answer", "started", "ended", "duration_ms", "tokens", "calls":
     [{"message_id", "request_id", "model", "text", "thinking", "stop_reason", "synthetic", "api_error", "replayed", "started",
     "ended", "tokens", "tool_calls": [{"id", "name", "input", "answered", "is_error", "result", "spilled", "started", "ended",
-    "agent": null | {"agent_id", "agent_type", "description", "background", "evidence", "path", "tokens", "turns"}}]}],
+    "agent": null | {"agent_id", "agent_type", "description", "background", "evidence", "path", "tokens", "turns",
+    "shown_above", "left_out"}}]}],
     "interjections", "compactions", "events"}], "agents": those that no tool call started, "findings": [{"code", "path",
     "line", "detail"}]}; times are UTC.
 
@@ -79,16 +81,16 @@ def turns(
         from stenograph.views.session import stray_agents
 
         rounds = round_types(loaded, THRESHOLD_MINUTES if round_threshold is None else round_threshold)
+        seen: set[str] = set()
         found = {
             "id": loaded.id,
             "path": str(file.path),
             "branches": [
-                {"current": each.is_current, "shared": each.shared, "turns": [turn.number for turn in each.turns]}
-                for each in loaded.branches
+                {"current": each.is_current, "shared": each.shared, "turns": _own_turns(each)} for each in loaded.branches
             ],
             "tokens": tokens_data(loaded.tokens),
-            "turns": [{**turn_data(turn, results=results), "round": rounds[turn.node].value} for turn in chosen],
-            "agents": [agent_data(run, results=results) for run in stray_agents(loaded)],
+            "turns": [{**turn_data(turn, results=results, seen=seen), "round": rounds[turn.node].value} for turn in chosen],
+            "agents": [agent_data(run, results=results, seen=seen) for run in stray_agents(loaded)],
             "findings": [
                 {"code": finding.code, "path": str(finding.path), "line": finding.line, "detail": finding.detail}
                 for finding in loaded.findings
@@ -108,6 +110,14 @@ def turns(
         click.echo(click.style(shown, bold=True) if number == 0 else shown)
     if not rows:
         click.echo("steno: the session has no turns", err=True)
+
+
+def _own_turns(branch: Branch) -> list[int]:
+    """The numbers of a branch's turns; of another than the current one those that the two do not share."""
+    if branch.is_current:
+        return [turn.number for turn in branch.turns]
+    own = [turn.number for turn in takewhile(lambda turn: turn.number > branch.shared, reversed(branch.turns))]
+    return own[::-1]
 
 
 def _fitted(rows: list[dict[str, str]], columns: int | None) -> list[dict[str, str]]:
@@ -133,14 +143,14 @@ def _asked(turn: Turn) -> str:
 
 
 def _row(turn: Turn, prompt: str) -> list[str]:
-    from stenograph.views.text import cut, duration, one_line, thousands
+    from stenograph.views.text import cut, duration, local_time, one_line, thousands
 
     tokens = turn.tokens
     return [
         str(turn.number),
         turn.kind.value,
         turn.status.value,
-        f"{turn.started.astimezone():%Y-%m-%d %H:%M}" if turn.started else "-",
+        local_time(turn.started) if turn.started else "-",
         duration(turn.duration_ms) if turn.duration_ms is not None else "-",
         str(len(turn.calls)),
         str(len(turn.tool_calls)),

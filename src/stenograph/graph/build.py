@@ -7,6 +7,7 @@ with a finding. Does not know what a turn is, nor what a release would make of t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -52,7 +53,11 @@ class Graph(msgspec.Struct, dict=True):
     has_forward_links: bool = False
 
     def file_of(self, node: int) -> GraphFile:
-        return next(file for file in self.files if file.first <= node < file.last)
+        """The file that a node stands in."""
+        place = bisect_right(self.files, node, key=lambda file: file.first) - 1
+        while self.files[place].last <= node:  # an empty file begins where the next one does
+            place += 1
+        return self.files[place]
 
     @property
     def children(self) -> list[list[int]]:
@@ -123,7 +128,10 @@ def _index_and_link(graph: Graph, file: GraphFile) -> tuple[dict[str, int], list
     # Inside a file the last line with a uuid counts, between files the first file that has it.
     for uuid in own.keys() & graph.by_uuid.keys():
         graph.findings.append(_finding(graph, file, own[uuid], "replayed-record", "the same uuid stands in another file"))
-    graph.by_uuid = own | graph.by_uuid
+    for uuid, node in own.items() if graph.by_uuid else ():
+        graph.by_uuid.setdefault(uuid, node)
+    if not graph.by_uuid:
+        graph.by_uuid = dict(own)
     return own, odd if is_simple else list(range(file.first, file.last))
 
 
@@ -186,16 +194,24 @@ def _nodes_that_close_a_loop(links: Sequence[int]) -> list[int]:
 def _link_what_came_before(graph: Graph, file: GraphFile) -> None:
     """Fill the gaps that parents leave: behind compactions, broken links and lines that name no parent at all."""
     gaps = [node for node in range(file.first, file.last) if graph.parents[node] < 0]
+    passed, main_line = file.first, NOWHERE
     for node in gaps:
         record = graph.records[node]
+        if not isinstance(record, ChainedRecord) or (record.parentUuid is None and not isinstance(record, CompactBoundaryRecord)):
+            continue
+        while passed < node:  # the last line before it of the same conversation, kept from gap to gap
+            earlier = graph.records[passed]
+            if isinstance(earlier, ChainedRecord) and (file.agent_id or not earlier.isSidechain):
+                main_line = passed
+            passed += 1
+        candidate = main_line
         if isinstance(record, CompactBoundaryRecord):
             logical = record.logicalParentUuid
             named = graph.by_uuid.get(logical, NOWHERE) if isinstance(logical, str) else NOWHERE
             # 14 of 33 public compactions name a record that was never written.
-            _guess(graph, node, named if named >= 0 else _main_line_before(graph, file, node))
-        elif isinstance(record, ChainedRecord) and record.parentUuid is not None:
-            # Rule 23: newer clients bridge a broken link. Flat lines have no parents at all: file order is all there is.
-            _guess(graph, node, _main_line_before(graph, file, node))
+            candidate = named if named >= 0 else main_line
+        # Rule 23: newer clients bridge a broken link. Flat lines have no parents at all: file order is all there is.
+        _guess(graph, node, candidate)
 
 
 def _guess(graph: Graph, node: int, candidate: int) -> None:
@@ -211,15 +227,6 @@ def _guess(graph: Graph, node: int, candidate: int) -> None:
                 return
             step = graph.before[step]
     graph.before[node] = candidate
-
-
-def _main_line_before(graph: Graph, file: GraphFile, node: int) -> int:
-    """The nearest earlier line of the same conversation."""
-    for earlier in range(node - 1, file.first - 1, -1):
-        record = graph.records[earlier]
-        if isinstance(record, ChainedRecord) and (file.agent_id or not record.isSidechain):
-            return earlier
-    return NOWHERE
 
 
 def _finding(graph: Graph, file: GraphFile, node: int, code: str, detail: str) -> Finding:

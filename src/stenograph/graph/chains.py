@@ -5,7 +5,7 @@ In: a graph and a release. Out: node indexes from the root to the leaf. What suc
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from stenograph.disk import NEWEST, release_numbers
@@ -235,12 +235,15 @@ def _bridge(graph: Graph, node: int, seen: set[int]) -> int:
     own = moment(record.timestamp)
     if own is None:
         return NOWHERE
-    best, best_time = NOWHERE, own - _BRIDGED_GAP
+    best = NOWHERE
+    best_time: datetime | None = None
     for other in range(graph.files[0].first, graph.files[0].last):
         candidate = graph.records[other]
         if other in seen or not isinstance(candidate, _LASTING) or not _is_main(graph, other):
             continue
         time = moment(candidate.timestamp)
-        if time is not None and time <= own and (time > best_time or (time == best_time and best < 0)):
+        if time is None or time > own or own - time > _BRIDGED_GAP:
+            continue
+        if best_time is None or time > best_time:
             best, best_time = other, time
     return best

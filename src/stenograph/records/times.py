@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 
 def moment(timestamp: object) -> datetime | None:
-    """A record's timestamp; None when it has none that can be read. Without a zone it is UTC."""
+    """A record's timestamp; None when it has none that can be read. In UTC, which it is meant to be in where it names no zone."""
     if not isinstance(timestamp, str):
         return None
     try:
         found = datetime.fromisoformat(timestamp)
-    except ValueError:
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # the latter: a moment that UTC has no year for
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -9,9 +9,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import partial
+from math import isfinite
 from typing import Any, NamedTuple
 
 from stenograph.redact.rules import RULES, Rule
+
+#: How deep values are copied, and what stands for what is deeper.
+DEEPEST = 200
+TOO_DEEP = "[nested too deep to show]"
+# Bits; Python writes no more than 4300 digits.
+_LONGEST_NUMBER = 14_000
 
 
 class Secret(NamedTuple):
@@ -22,16 +30,19 @@ class Secret(NamedTuple):
     name: str
 
 
+# Characters that nobody sees: joiners, marks of direction, selectors of variants, tags.
+_UNSEEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+_UNSEEN = f"[{_UNSEEN}\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 # What a terminal takes for orders: colours and cursors, titles and links, and the rest.
-_ORDER = r"(?s)\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?"
+_ORDER = rf"(?s)\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?|{_UNSEEN}"
 
 
 def find_secrets(text: str) -> list[Secret]:
     """Every secret of a known format, in order; those that overlap are one.
 
-    Also one that a program has coloured in the middle, as grep does with what it found.
+    Also one that a program has coloured in the middle, as grep does with what it found, or that holds unseen characters.
     """
-    if "\x1b" not in text:
+    if "\x1b" not in text and (text.isascii() or not re.search(_UNSEEN, text)):
         return _find(text)
     pieces: list[str] = []
     # Where each piece begins: in the text without orders, and in the text itself.
@@ -121,11 +132,33 @@ def mask(text: str) -> tuple[str, int]:
 
 
 def mask_json(value: Any, mask: Callable[[str], str]) -> Any:
-    """A copy of JSON values with every string in it masked by a function, names of members too."""
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, dict):
-        return {mask(name): mask_json(member, mask) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [mask_json(member, mask) for member in value]
-    return value
+    """A copy of JSON values with every string in it masked by a function, names of members too.
+
+    The copy can be written as JSON: what stands deeper than `DEEPEST` is a word that says so, a number that JSON has not is null.
+    """
+    top: list[Any] = []
+    # What is still to be copied, and how it gets to its place. Not by recursion: a line may nest deeper than Python does.
+    waiting: list[tuple[Any, Callable[[Any], object], int]] = [(value, top.append, 0)]
+    while waiting:
+        value, put, depth = waiting.pop()
+        if isinstance(value, str):
+            put(mask(value))
+        elif isinstance(value, dict | list | tuple):
+            if depth >= DEEPEST:
+                put(TOO_DEEP)
+            elif isinstance(value, dict):
+                members: dict[str, Any] = {}
+                put(members)
+                inner = [(member, partial(members.__setitem__, mask(name)), depth + 1) for name, member in value.items()]
+                waiting += reversed(inner)
+            else:
+                items: list[Any] = []
+                put(items)
+                waiting += [(item, items.append, depth + 1) for item in reversed(value)]
+        elif isinstance(value, float):
+            put(value if isfinite(value) else None)
+        elif isinstance(value, int):
+            put(value if value.bit_length() <= _LONGEST_NUMBER else None)
+        else:
+            put(value)
+    return top[0]

@@ -46,7 +46,8 @@ def _rule(name: str, literals: str, expression: str, source: str, begun: str = "
 
 # A key ends where its alphabet ends: "…{36}" inside a longer word is something else.
 # Before it may stand a line end or a colour, also written out, as in JSON: they end in letters.
-_AFTER_ESCAPE = r"|(?<=\\[nrtbf])|(?<=[0-9;\[]m)|(?<=\[K)"
+# Of a colour all that is no letter is asked for: in "0meyJ0meyJ…" each would else begin a word within the word before.
+_AFTER_ESCAPE = r"|(?<=\\[nrtbf])|(?<=[\[;]m)|(?<=[\[;:][0-9]m)|(?<=[\[;:][0-9]{2}m)|(?<=[\[;:][0-9]{3}m)|(?<=\[K)"
 _WORD_STARTS = rf"(?:(?<![A-Za-z0-9]){_AFTER_ESCAPE})"
 _WORD_ENDS = r"(?![A-Za-z0-9])"
 _HAS_DIGIT = r"(?=[A-Za-z_-]{0,99}[0-9])"
@@ -80,6 +81,69 @@ RULES = (
         rf"{_WORD_STARTS}sk-(?:(?:proj|svcacct|admin)-{_HAS_DIGIT}[A-Za-z0-9_-]{{20,300}}|{_HAS_DIGIT}[A-Za-z0-9]{{32,100}}){_WORD_ENDS}",
         "the vendor's documentation",
         rf"{_WORD_STARTS}sk-{_HAS_DIGIT}(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{{4,19}}|[A-Za-z0-9]{{4,31}})",
+    ),
+    _rule(
+        "openrouter-key",
+        "sk-or-v1-",
+        r"sk-or-v1-[A-Za-z0-9]{16,300}",
+        "OpenRouter, authentication",
+        r"sk-or-v1-[A-Za-z0-9]{4,15}",
+    ),
+    _rule(
+        "groq-key",
+        "gsk_",
+        rf"{_WORD_STARTS}gsk_{_HAS_DIGIT}[A-Za-z0-9]{{32,300}}",
+        "Groq, API keys",
+        rf"{_WORD_STARTS}gsk_{_HAS_DIGIT}[A-Za-z0-9]{{4,31}}",
+    ),
+    _rule(
+        "xai-key",
+        "xai-",
+        rf"{_WORD_STARTS}xai-{_HAS_DIGIT}[A-Za-z0-9]{{40,300}}",
+        "xAI, API keys",
+        rf"{_WORD_STARTS}xai-{_HAS_DIGIT}[A-Za-z0-9]{{8,39}}",
+    ),
+    _rule(
+        "huggingface-token",
+        "hf_",
+        rf"{_WORD_STARTS}hf_[A-Za-z0-9]{{34,100}}{_WORD_ENDS}",
+        "Hugging Face, user access tokens",
+        rf"{_WORD_STARTS}hf_(?=[a-z]{{0,33}}[A-Z0-9])[A-Za-z0-9]{{4,33}}",
+    ),
+    _rule(
+        "sendgrid-key",
+        "SG.",
+        rf"{_WORD_STARTS}SG\.[A-Za-z0-9_-]{{16,64}}\.[A-Za-z0-9_-]{{32,128}}",
+        "SendGrid, API keys",
+        rf"{_WORD_STARTS}SG\.{_HAS_DIGIT}[A-Za-z0-9_-]{{8,64}}(?:\.[A-Za-z0-9_-]{{0,31}})?",
+    ),
+    _rule(
+        "digitalocean-token",
+        "dop_v1_ doo_v1_ dor_v1_",
+        r"do[por]_v1_[a-f0-9]{32,128}",
+        "DigitalOcean, token prefixes",
+        r"do[por]_v1_[a-f0-9]{4,31}",
+    ),
+    _rule(
+        "google-oauth-token",
+        "ya29.",
+        rf"{_WORD_STARTS}ya29\.[A-Za-z0-9_.-]{{20,2048}}",
+        "Google, OAuth 2.0 access tokens",
+        rf"{_WORD_STARTS}ya29\.[A-Za-z0-9_.-]{{4,19}}",
+    ),
+    _rule(
+        "slack-webhook",
+        "hooks.slack.com/",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9]{4,20}/[A-Za-z0-9/]{12,200})",
+        "Slack, incoming webhooks",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9]{4,20}/[A-Za-z0-9/]{0,200})",
+    ),
+    _rule(
+        "azure-key",
+        "AccountKey= SharedAccessKey=",
+        r"(?:Account|SharedAccess)Key=(?P<secret>[A-Za-z0-9+/]{40,100}={0,2})",
+        "Azure Storage, connection strings",
+        r"(?:Account|SharedAccess)Key=(?P<secret>[A-Za-z0-9+/]{4,39})",
     ),
     _rule(
         "aws-key-id",
@@ -168,6 +232,15 @@ RULES = (
         r"(?i:bearer)[ \t]{1,4}(?P<secret>(?=[A-Za-z._~+/=-]{0,99}[0-9])[A-Za-z0-9._~+/=-]{20,4000})",
         "RFC 6750",
         r"(?i:bearer)[ \t]{1,4}(?P<secret>(?=[A-Za-z._~+/=-]{0,18}[0-9])[A-Za-z0-9._~+/=-]{4,19})",
+    ),
+    _rule(
+        "basic-auth",
+        "Authorization authorization AUTHORIZATION",
+        # Not a word, as in `Authorization: Basic authentication`. The shortest that is masked says `a:bcd`.
+        rf"(?i:authorization){_IS}(?i:basic)[ \t]{{1,4}}"
+        r"(?P<secret>(?=.[a-z]{0,99}[A-Z0-9+/=])[A-Za-z0-9+/_-]{7,4000}={0,2})",
+        "RFC 7617",
+        rf"(?i:authorization){_IS}(?i:basic)[ \t]{{1,4}}(?P<secret>(?=.[a-z]{{0,4}}[A-Z0-9+/=])[A-Za-z0-9+/_-]{{2,6}})",
     ),
     _rule(
         "url-password",

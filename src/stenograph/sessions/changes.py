@@ -14,6 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from stenograph.disk import read_whole
+from stenograph.errors import DiskError
 from stenograph.records import FileHistoryDeltaRecord, FileHistorySnapshotRecord
 from stenograph.records.sidecars import FileBackup
 from stenograph.records.tool_results import EditResult, Hunk, MultiEditResult, ReadResult, WriteResult
@@ -128,13 +130,17 @@ def _calls_in_order(session: Session, turns: Iterable[Turn], *, with_strays: boo
 
 
 def _calls_of(turn: Turn, number: int, seen: set[str]) -> Iterator[tuple[int, ToolCall]]:
-    for call in turn.tool_calls:
-        run = call.agent
-        if run is not None and run.agent_id not in seen:
-            seen.add(run.agent_id)
-            for inner in run.turns:
-                yield from _calls_of(inner, number, seen)
-        yield number, call
+    # Calls, and runs that are told already; not by recursion, as agents may start agents to any depth.
+    waiting = [(call, False) for call in reversed(turn.tool_calls)]
+    while waiting:
+        call, entered = waiting.pop()
+        run = None if entered else call.agent
+        if run is None or run.agent_id in seen:
+            yield number, call
+            continue
+        seen.add(run.agent_id)
+        waiting.append((call, True))
+        waiting += [(inner, False) for each in reversed(run.turns) for inner in reversed(each.tool_calls)]
 
 
 def _take(tracked: dict[str, _Tracked], backups: dict[str, str | None], number: int, call: ToolCall) -> None:
@@ -291,9 +297,10 @@ def _backup_text(folder: Path | None, backup: FileBackup) -> str | None:
     if folder is None or "/" in backup.backupFileName or "\\" in backup.backupFileName:
         return None
     try:
-        return (folder / backup.backupFileName).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = read_whole(folder / backup.backupFileName).decode()
+    except (DiskError, ValueError):  # the latter: no UTF-8, in the file or its name, or a name that no file can have
         return None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _finished(file: _Tracked) -> FileChange:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from stenograph.redact import mask_json
 from stenograph.sessions.changes import changed_files
-from stenograph.turns import Session, Turn
+from stenograph.turns import ApiCall, Session, Turn
 
 
 class Side(Struct, frozen=True):
@@ -65,11 +66,13 @@ def same(one: Turn, other: Turn) -> bool:
     if one.prompt != other.prompt or one.kind is not other.kind or len(one.calls) != len(other.calls):
         return False
     return all(
-        left.text == right.text
-        and [(tool.name, tool.input, tool.result) for tool in left.tool_calls]
-        == [(tool.name, tool.input, tool.result) for tool in right.tool_calls]
-        for left, right in zip(one.calls, other.calls, strict=True)
+        left.text == right.text and _done(left) == _done(right) for left, right in zip(one.calls, other.calls, strict=True)
     )
+
+
+def _done(call: ApiCall) -> list[tuple[str, object, str]]:
+    # As a copy that is not too deep to be compared.
+    return [(tool.name, mask_json(tool.input, str), tool.result) for tool in call.tool_calls]
 
 
 def _parting(rest: tuple[Turn, ...], other: tuple[Turn, ...]) -> str:

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from stat import S_ISREG
 
 from msgspec import Struct
 
@@ -196,6 +197,8 @@ class Follower:
     def _look_at(self, cursor: _Cursor) -> list[Update]:
         try:
             status = os.stat(cursor.path)  # noqa: PTH116
+            if not S_ISREG(status.st_mode):
+                raise FileNotFoundError  # what stands in its place is not read: a pipe would never end
         except OSError:
             told, cursor.gone = cursor.gone, True
             return [] if told else [Update("gone", cursor.path, cursor.agent_id)]
@@ -336,7 +339,8 @@ def _skip_to_end(cursor: _Cursor) -> None:
 def _still_there(cursor: _Cursor) -> bool:
     """Whether the bytes before the cursor are those that were read."""
     try:
-        with cursor.path.open("rb") as file:
+        # Should a pipe have come in its place meanwhile, opening it does not wait, and seeking fails.
+        with open(os.open(cursor.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:  # noqa: PTH123
             file.seek(cursor.offset - len(cursor.behind))
             return file.read(len(cursor.behind)) == cursor.behind
     except OSError:

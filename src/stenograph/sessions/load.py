@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from stenograph.disk import AgentFile, Family, find_family, is_session_id, list_project, resolve_homes
+from stenograph.disk import (
+    AgentFile,
+    Family,
+    Finding,
+    find_family,
+    is_session_id,
+    list_project,
+    read_whole,
+    resolve_homes,
+)
 from stenograph.errors import DiskError
 from stenograph.graph import Graph, build_graph
 from stenograph.records import ChainedRecord, Located, read_all_records, read_records
@@ -34,10 +43,12 @@ def load_file(path: Path) -> Session:
     """The whole session of a file, with its sub-agents."""
     family = family_of(path)
     with _no_garbage_hunt():
-        files: list[tuple[Path, str, Iterator[Located]]] = [(path, "", read_all_records(path))]
-        files += [(agent.path, agent.agent_id, read_all_records(agent.path)) for agent in family.agents]
+        unread: list[Finding] = []
+        files: list[tuple[Path, str, Iterable[Located]]] = [(path, "", read_all_records(path))]
+        files += [(agent.path, agent.agent_id, _agent_records(agent, unread)) for agent in family.agents]
         graph = build_graph(files)
-        metas = {agent.agent_id: _meta(agent) for agent in family.agents if agent.meta}
+        metas = {agent.agent_id: _meta(agent, unread) for agent in family.agents if agent.meta}
+        graph.findings += unread
         return build_session(graph, _session_id(path, graph), family, metas)
 
 
@@ -81,12 +92,24 @@ def _session_of(agent: AgentFile) -> str | None:
     return None
 
 
-def _meta(agent: AgentFile) -> Any:
+def _agent_records(agent: AgentFile, unread: list[Finding]) -> list[Located]:
+    """An agent's records; one file that can't be read must not cost the session."""
     try:
-        found = parse(agent.meta.read_bytes()) if agent.meta else {}
-    except (OSError, ValueError):
+        return list(read_all_records(agent.path))
+    except DiskError as error:
+        unread.append(Finding("unreadable-agent", agent.path, detail=str(error)))
+        return []
+
+
+def _meta(agent: AgentFile, unread: list[Finding]) -> dict[str, Any]:
+    try:
+        found = parse(read_whole(agent.meta)) if agent.meta else {}
+    except (DiskError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        unread.append(Finding("damaged-meta", agent.meta, detail="what started this agent is looked for elsewhere"))
         return {}
-    return found if isinstance(found, dict) else {}
+    return found
 
 
 @contextmanager

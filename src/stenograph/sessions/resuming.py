@@ -8,8 +8,9 @@ and whose encoded name is that of the file's folder. Anything else is resumed by
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from msgspec import Struct
 
@@ -64,13 +65,11 @@ def plan_resume(
     )
 
 
-def command_line(plan: ResumePlan) -> str:
-    """The plan as a line for a shell."""
-    import shlex
-
-    words = [f"{name}={shlex.quote(value)}" for name, value in plan.environment.items()]
-    line = " ".join([*words, *(shlex.quote(word) for word in plan.command)])
-    return f"cd {shlex.quote(plan.cwd)} && {line}" if plan.cwd else line
+def command_line(plan: ResumePlan, quote: Callable[[str], str] = shlex.quote) -> str:
+    """The plan as a line for a shell; `quote` makes a text one word of it."""
+    words = [f"{name}={quote(value)}" for name, value in plan.environment.items()]
+    line = " ".join([*words, *(quote(word) for word in plan.command)])
+    return f"cd -- {quote(plan.cwd)} && {line}" if plan.cwd else line
 
 
 def _working_folders(path: Path) -> dict[str, None]:
@@ -80,10 +79,15 @@ def _working_folders(path: Path) -> dict[str, None]:
         if b'"cwd"' not in bytes(line.data):
             continue
         record = decode(line.data)
-        if isinstance(record, ChainedRecord) and isinstance(record.cwd, str) and record.cwd and not record.isSidechain:
+        if isinstance(record, ChainedRecord) and isinstance(record.cwd, str) and _is_whole(record.cwd) and not record.isSidechain:
             found.pop(record.cwd, None)
             found[record.cwd] = None
     return found
+
+
+def _is_whole(cwd: str) -> bool:
+    """Whether it is a path from the root, of this machine or a Windows one: another would lead elsewhere from here."""
+    return PurePosixPath(cwd).is_absolute() or PureWindowsPath(cwd).is_absolute()
 
 
 def _leads_to(cwd: str, folder: str, environ: Mapping[str, str]) -> bool:

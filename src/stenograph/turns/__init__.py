@@ -1,11 +1,12 @@
 """Graph -> what a person would say happened: sessions, turns, calls, tool calls, agent runs, compactions."""
 
 from stenograph.turns.inputs import Input, InputKind, classify
-from stenograph.turns.model import AgentRun, Branch, Session, SessionLink, Turn, tokens_of_all
+from stenograph.turns.model import NO_BRANCH, AgentRun, Branch, Session, SessionLink, Turn, tokens_of_all
 from stenograph.turns.session import build_session
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall, TurnStatus
 
 __all__ = [
+    "NO_BRANCH",
     "AgentRun",
     "ApiCall",
     "Branch",

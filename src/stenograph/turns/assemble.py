@@ -104,19 +104,28 @@ def _fold_local_commands(context: Context, drafts: dict[int, Draft]) -> None:
     folded = {node: draft for node, draft in drafts.items() if _is_local(context, draft)}
     for node in folded:
         del drafts[node]
-    for draft in drafts.values():
-        draft.previous = _past(folded, draft.previous)
+    kept_before: dict[int, int] = {}
+    for draft in (*drafts.values(), *folded.values()):
+        draft.previous = _past(folded, draft.previous, kept_before)
+    grown = set()
     for draft in folded.values():
-        before = drafts.get(_past(folded, draft.previous))
-        if before is not None:
-            before.nodes = sorted(before.nodes + draft.nodes)
+        if draft.previous in drafts:
+            drafts[draft.previous].nodes += draft.nodes
+            grown.add(draft.previous)
+    for node in grown:
+        drafts[node].nodes.sort()
 
 
-def _past(folded: dict[int, Draft], node: int) -> int:
-    """The nearest turn at or before a node that was not folded."""
-    while node in folded:
+def _past(folded: dict[int, Draft], node: int, known: dict[int, int]) -> int:
+    """The nearest turn at or before a node that was not folded, found once for all on the way."""
+    way = []
+    while node in folded and node not in known:
+        way.append(node)
         node = folded[node].previous
-    return node
+    found = known.get(node, node)
+    for passed in way:
+        known[passed] = found
+    return found
 
 
 def _is_local(context: Context, draft: Draft) -> bool:

@@ -26,7 +26,6 @@ from stenograph.records import (
     ToolUseBlock,
     TurnDurationRecord,
     UserRecord,
-    rebuild,
     text_of,
 )
 from stenograph.records.attachments import QueuedCommandAttachment
@@ -35,6 +34,8 @@ from stenograph.turns.context import Context
 from stenograph.turns.inputs import InputKind, command_as_typed
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, ToolCall, TurnStatus
 
+# Milliseconds; a year. What claims to be longer was not measured.
+_LONGEST_TURN = 366 * 86_400_000
 # Inputs that leave it open whether the model owes an answer.
 _ASIDE = frozenset({InputKind.LOCAL_OUTPUT, InputKind.META, InputKind.COMPACTION_SUMMARY, InputKind.SYNTHETIC, InputKind.EMPTY})
 
@@ -72,21 +73,10 @@ def _call(context: Context, own: set[int], message_id: str, nodes: list[int]) ->
     first = nodes[0]
     part = CallPart.WHOLE
     if context.first_of_call.get(message_id, first) != first:
-        part = CallPart.COPY if _is_copy(context, message_id, first) else CallPart.REST
+        # A history written twice says the same again; a response that a prompt cut in two goes on.
+        part = CallPart.COPY if context.first_to_say(message_id, first) != first else CallPart.REST
     lines = tuple([records[node] for node in nodes])
     return ApiCall(tuple(nodes), lines, tools, context, context.graph.before[first], part)
-
-
-def _is_copy(context: Context, message_id: str, node: int) -> bool:
-    """Whether an earlier line of the same response says the same: a history written twice, not a response cut in two."""
-    records = context.graph.records
-    return any(
-        earlier < node and _content(records[earlier]) == _content(records[node]) for earlier in context.lines_of_call[message_id]
-    )
-
-
-def _content(record: Record) -> object:
-    return rebuild(record.content) if isinstance(record, AssistantRecord) else None
 
 
 def _tool_call(context: Context, own: set[int], node: int, use: ToolUseBlock) -> ToolCall:
@@ -219,7 +209,7 @@ def _input_event(context: Context, node: int) -> tuple[str, str] | None:
 
 def _record_event(record: Record) -> tuple[str, str] | None:
     match record:
-        case TurnDurationRecord(durationMs=duration) if isinstance(duration, int | float):
+        case TurnDurationRecord(durationMs=duration) if isinstance(duration, int | float) and 0 <= duration <= _LONGEST_TURN:
             return "turn-duration", str(duration)
         case ApiErrorRecord():
             return "retry", f"{record.retryAttempt or '?'} of {record.maxRetries or '?'}"

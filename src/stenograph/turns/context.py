@@ -10,7 +10,8 @@ from msgspec import Struct, field
 
 from stenograph.disk.quiet import quiet
 from stenograph.graph import Graph
-from stenograph.records import AssistantRecord, PermissionModeRecord, ToolResultBlock, ToolUseBlock, UserRecord
+from stenograph.records import AssistantRecord, PermissionModeRecord, Record, ToolResultBlock, ToolUseBlock, UserRecord, rebuild
+from stenograph.records.json_text import to_text
 from stenograph.records.shape import once
 from stenograph.turns.inputs import Input, InputKind, classify, is_caveat
 
@@ -39,6 +40,8 @@ class Context(Struct, dict=True):
     spilled: dict[str, Path] = field(default_factory=dict)
     # The last node that says something; a turn that ends before it will not go on.
     last_said: int = -1
+    # By `message.id` and content: the first line that says so.
+    _said: dict[str, dict[bytes, int]] = field(default_factory=dict)
 
     @once
     def changes(self) -> dict[int, tuple[str, str]]:
@@ -59,13 +62,25 @@ class Context(Struct, dict=True):
         return found
 
     @once
-    def lines_of_call(self) -> dict[str, list[int]]:
-        """By `message.id`: all nodes of that response, those of copies too. Asked for only where a response is in two turns."""
+    def _lines_of_call(self) -> dict[str, list[int]]:
         lines: dict[str, list[int]] = {}
         for node, record in enumerate(self.graph.records):
             if isinstance(record, AssistantRecord) and record.message and isinstance(record.message.id, str):
                 lines.setdefault(record.message.id, []).append(node)
         return lines
+
+    def first_to_say(self, message_id: str, node: int) -> int:
+        """The first line of a response that says what the line `node` says. Asked for only where a response is in two turns."""
+        known = self._said.get(message_id)
+        if known is None:
+            known = self._said[message_id] = {}
+            for line in self._lines_of_call.get(message_id, ()):
+                known.setdefault(_content(self.graph.records[line]), line)
+        return known.get(_content(self.graph.records[node]), node)
+
+
+def _content(record: Record) -> bytes:
+    return to_text(rebuild(record.content)) if isinstance(record, AssistantRecord) and record.content else b""
 
 
 def read_context(graph: Graph, spilled: Iterable[Path] = ()) -> Context:

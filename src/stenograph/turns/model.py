@@ -182,14 +182,31 @@ class AgentRun(Struct, frozen=True, dict=True):
 
 
 @quiet
-class Branch(Struct, frozen=True):
+class Branch(Struct, frozen=True, dict=True):
     """One way through the conversation, from its first turn to its last."""
 
-    turns: tuple[Turn, ...]
+    # The opening of its last turn.
+    end: int
     # The one that a client resumes.
     is_current: bool
     # The number of the last turn that it shares with the current branch; 0 for none.
     shared: int
+    # Every turn of the session by its opening: a way is walked when asked for, because thousands of them would fill the memory.
+    by_opening: dict[int, Turn]
+
+    @once
+    def turns(self) -> tuple[Turn, ...]:
+        """Its turns, the first one first."""
+        way = []
+        node = self.end
+        while node in self.by_opening:
+            way.append(self.by_opening[node])
+            node = self.by_opening[node].previous
+        return tuple(reversed(way))
+
+
+# Of a session without turns.
+NO_BRANCH = Branch(-1, True, 0, {})
 
 
 class SessionLink(Struct, frozen=True):

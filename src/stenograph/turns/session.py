@@ -36,7 +36,9 @@ def build_session(graph: Graph, session_id: str, family: Family | None = None, m
     main, agents = _conversations(graph)
     turns = assemble_turns(context, main)
     runs = _agent_runs(context, agents, metas or {})
-    context.agents.update({run.tool_use_id: run for run in runs if run.tool_use_id})
+    for run in runs:
+        if run.tool_use_id:
+            context.agents.setdefault(run.tool_use_id, run)
     in_order = tuple(turns[node] for node in sorted(turns))
     for turn in (*in_order, *(turn for run in runs for turn in run.turns)):
         _ = turn.calls  # every reader of turns wants them; made here they are made at once
@@ -45,7 +47,10 @@ def build_session(graph: Graph, session_id: str, family: Family | None = None, m
 
 def _conversations(graph: Graph) -> tuple[Sequence[int], dict[str, Sequence[int]]]:
     """The nodes of the session's own conversation, and those of each sub-agent: a file's, or those of an inline sidechain."""
-    agents: dict[str, Sequence[int]] = {file.agent_id: range(file.first, file.last) for file in graph.files if file.agent_id}
+    agents: dict[str, Sequence[int]] = {}
+    for file in graph.files:
+        if file.agent_id:  # two workflows may each have an agent of the same name: one run with both files' turns
+            agents[file.agent_id] = [*agents.get(file.agent_id, ()), *range(file.first, file.last)]
     own = next((file for file in graph.files if not file.agent_id), None)
     if own is None:
         return (), agents
@@ -53,23 +58,33 @@ def _conversations(graph: Graph) -> tuple[Sequence[int], dict[str, Sequence[int]
     if not inline:
         return range(own.first, own.last), agents
     found: dict[str, list[int]] = {}
+    roots: dict[int, int] = {}
     for node in inline:
-        found.setdefault(_inline_agent(graph, node, own), []).append(node)
+        found.setdefault(_inline_agent(graph, node, own, roots), []).append(node)
     aside = set(inline)
-    return [node for node in range(own.first, own.last) if node not in aside], agents | found
+    for agent_id, nodes in found.items():
+        # An agent with a file of its own may have lines here as well.
+        agents[agent_id] = [*nodes, *agents.get(agent_id, ())]
+    return [node for node in range(own.first, own.last) if node not in aside], agents
 
 
-def _inline_agent(graph: Graph, node: int, file: GraphFile) -> str:
+def _inline_agent(graph: Graph, node: int, file: GraphFile, roots: dict[int, int]) -> str:
     """The name of the inline sidechain that a node belongs to: its agent id, else the line of its root."""
     record = graph.records[node]
     if isinstance(record, ChainedRecord) and isinstance(record.agentId, str):
         return record.agentId
+    way = []
     root = node
-    seen = {node}
-    while (parent := graph.parents[root]) >= file.first and parent not in seen and _is_sidechain(graph.records[parent]):
+    while root not in roots:
+        way.append(root)
+        parent = graph.parents[root]
+        if parent < file.first or not _is_sidechain(graph.records[parent]):
+            roots[root] = root
+            break
         root = parent
-        seen.add(root)
-    return f"line-{graph.nodes[root].number}"
+    for passed in way:
+        roots[passed] = roots[root]
+    return f"line-{graph.nodes[roots[root]].number}"
 
 
 def _is_sidechain(record: Record) -> bool:
@@ -169,26 +184,21 @@ def _prompts_of_uses(context: Context) -> dict[str, list[str]]:
 def _branches(graph: Graph, turns: dict[int, Turn]) -> tuple[Branch, ...]:
     followed = {turn.previous for turn in turns.values()}
     ends = [node for node in sorted(turns) if node not in followed]
-    current = _turn_of_leaf(graph, turns)
-    paths = [_path(turns, end) for end in ends]
-    if not paths:
+    if not ends:
         return ()
-    if current is None:
-        chosen = len(paths) - 1
-    else:
-        chosen = next((i for i, path in enumerate(paths) if any(turn.node == current for turn in path)), len(paths) - 1)
+    leaf = _turn_of_leaf(graph, turns)
     # A leaf inside a branch (an explicit last-prompt) ends the current branch there.
-    current_path = paths[chosen]
-    if current is not None and current_path[-1].node != current and any(t.node == current for t in current_path):
-        cut = next(i for i, turn in enumerate(current_path) if turn.node == current) + 1
-        current_path = current_path[:cut]
-    on_current = {turn.node for turn in current_path}
-    branches = [
-        Branch(path, is_current=False, shared=sum(turn.node in on_current for turn in path))
-        for path in paths
-        if path != current_path
-    ]
-    return (Branch(current_path, is_current=True, shared=len(current_path)), *branches)
+    current = Branch(ends[-1] if leaf is None else leaf, True, 0, turns)
+    on_current = {turn.node for turn in current.turns}
+    current = Branch(current.end, True, len(on_current), turns)
+    return (current, *(Branch(end, False, _shared(turns, end, on_current), turns) for end in ends if end != current.end))
+
+
+def _shared(turns: dict[int, Turn], node: int, on_current: set[int]) -> int:
+    """The number of the last turn on the way that is on the current branch too."""
+    while node in turns and node not in on_current:
+        node = turns[node].previous
+    return turns[node].number if node in turns else 0
 
 
 def _turn_of_leaf(graph: Graph, turns: dict[int, Turn]) -> int | None:
@@ -197,11 +207,3 @@ def _turn_of_leaf(graph: Graph, turns: dict[int, Turn]) -> int | None:
     while leaf >= 0 and leaf not in turns:
         leaf = graph.before[leaf]
     return leaf if leaf >= 0 else None
-
-
-def _path(turns: dict[int, Turn], end: int) -> tuple[Turn, ...]:
-    path = []
-    while end in turns:
-        path.append(turns[end])
-        end = turns[end].previous
-    return tuple(reversed(path))

@@ -105,8 +105,12 @@ def tokens_of(usage: object) -> Tokens:
     )
 
 
+# Beyond what JavaScript counts exactly no number of tokens is one.
+_GREATEST = 2**53
+
+
 def _count(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    return value if isinstance(value, int) and 0 <= value <= _GREATEST else 0
 
 
 @quiet

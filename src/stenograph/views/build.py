@@ -40,6 +40,8 @@ from stenograph.views.tools import ToolFacts, tool_part
 
 #: Sub-agents start sub-agents; a file may claim any depth.
 DEEPEST = 12
+# What claims to be more was not counted (JavaScript counts no further).
+_GREATEST = 2**53
 
 
 def session_page(session: Session, branch: Branch, *, title: str = "") -> SessionPage:
@@ -67,7 +69,7 @@ def other_branches(session: Session, shown: Branch) -> tuple[BranchPage, ...]:
     """The branches beside the one that is shown, and after which of its turns each parts from it."""
     own = {turn.node for turn in shown.turns}
     return tuple(
-        BranchPage(number, sum(turn.node in own for turn in branch.turns), len(branch.turns))
+        BranchPage(number, next((turn.number for turn in reversed(branch.turns) if turn.node in own), 0), len(branch.turns))
         for number, branch in enumerate(session.branches, 1)
         if branch is not shown
     )
@@ -82,8 +84,11 @@ def last_of(session: Session, name: str) -> str:
     return ""
 
 
-def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: int = 0) -> TurnPage:
-    """One turn; with `agents` also what its sub-agents did, with `whole` spilled outputs read from their files."""
+def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: int = 0, seen: set[str] | None = None) -> TurnPage:
+    """One turn; with `agents` also what its sub-agents did, with `whole` spilled outputs read from their files.
+
+    Runs whose ids are in `seen` are only named, and those that are told here are added to it.
+    """
     tokens = turn.tokens
     return TurnPage(
         number=turn.number,
@@ -94,7 +99,7 @@ def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: in
         models=tuple(dict.fromkeys(call.model for call in turn.calls if call.model and not call.is_synthetic)),
         input_tokens=tokens.input + tokens.cache_read + tokens.cache_write,
         output_tokens=tokens.output,
-        parts=tuple(_parts(turn, _Wish(agents, whole, depth))),
+        parts=tuple(_parts(turn, _Wish(agents, whole, depth, set() if seen is None else seen))),
         new_model=next((event.what for event in reversed(turn.events) if event.kind == "model"), ""),
     )
 
@@ -112,6 +117,7 @@ class _Wish(NamedTuple):
     agents: bool
     whole: bool
     depth: int
+    seen: set[str]
 
 
 def _parts(turn: Turn, wish: _Wish) -> Iterator[Part]:
@@ -153,23 +159,46 @@ def _tool_part(call: ToolCall, wish: _Wish) -> ToolPart:
     if wish.whole and call.spilled:
         result, structured = call.read_output(), None
     facts = ToolFacts(call.name, call.input, cwd, call.answered, result, call.is_error, structured)
-    run = call.agent if wish.agents and wish.depth < DEEPEST else None
-    part = agent_part(run, whole=wish.whole, depth=wish.depth + 1) if run else None
+    run = call.agent if wish.agents else None
+    part = agent_part(run, whole=wish.whole, depth=wish.depth + 1, seen=wish.seen) if run else None
     return tool_part(call.id, facts, part)
 
 
-def agent_part(run: AgentRun, *, whole: bool = False, depth: int = 0) -> AgentPart:
+def agent_part(run: AgentRun, *, whole: bool = False, depth: int = 0, seen: set[str] | None = None) -> AgentPart:
+    seen = set() if seen is None else seen
+    above = run.agent_id in seen
+    left_out = 0 if above or depth <= DEEPEST else leave_out(run, seen)
+    seen.add(run.agent_id)
     return AgentPart(
         agent_id=run.agent_id,
         agent_type=run.agent_type,
         description=run.description,
         background=run.background,
-        turns=tuple(turn_page(turn, whole=whole, depth=depth) for turn in run.turns),
+        turns=() if above or left_out else tuple(turn_page(turn, whole=whole, depth=depth, seen=seen) for turn in run.turns),
+        shown_above=above,
+        left_out=left_out,
     )
 
 
+def leave_out(run: AgentRun, seen: set[str]) -> int:
+    """How many runs are not told where this one is not: itself and those below it that nobody told yet."""
+    before = len(seen)
+    walk_runs([run], seen)
+    return len(seen) - before
+
+
+def walk_runs(runs: Iterable[AgentRun], seen: set[str]) -> None:
+    """Add the ids of these runs and of all that they started, however deep, to those that were seen."""
+    waiting = list(runs)
+    while waiting:
+        run = waiting.pop()
+        if run.agent_id not in seen:
+            seen.add(run.agent_id)
+            waiting += run.agent_runs
+
+
 def compaction_note(compaction: Compaction) -> NotePart:
-    sizes = [f"{size:,}" for size in (compaction.tokens_before, compaction.tokens_after) if size]
+    sizes = [f"{size:,}" for size in (compaction.tokens_before, compaction.tokens_after) if size and size <= _GREATEST]
     facts = [compaction.trigger, f"{' to '.join(sizes)} tokens" if sizes else ""]
     in_short = ", ".join(fact for fact in facts if fact)
     return NotePart("compaction", f"compacted ({in_short})" if in_short else "compacted", compaction.summary)

@@ -6,19 +6,28 @@ In: turns. Out: dicts of plain values; times in ISO 8601, UTC. Names stay; new o
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime
 from typing import Any
 
 from stenograph.turns import AgentRun, ApiCall, Tokens, ToolCall, Turn
-from stenograph.views.build import DEEPEST
+from stenograph.views.build import DEEPEST, leave_out
 
 
 def iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if moment is None:
+        return None
+    with contextlib.suppress(ValueError, OverflowError):  # the first and the last day there is have no other zone
+        moment = moment.astimezone(UTC)
+    return moment.isoformat().replace("+00:00", "Z")
 
 
-def turn_data(turn: Turn, *, results: bool = True, depth: int = 0) -> dict[str, Any]:
-    """One turn with its calls, tool calls and agent runs; without `results` tools' outputs are left out."""
+def turn_data(turn: Turn, *, results: bool = True, depth: int = 0, seen: set[str] | None = None) -> dict[str, Any]:
+    """One turn with its calls, tool calls and agent runs; without `results` tools' outputs are left out.
+
+    Runs whose ids are in `seen` are only named, and those that are told here are added to it.
+    """
+    seen = set() if seen is None else seen
     return {
         "number": turn.number,
         "kind": turn.kind.value,
@@ -31,7 +40,7 @@ def turn_data(turn: Turn, *, results: bool = True, depth: int = 0) -> dict[str, 
         "ended": iso(turn.ended),
         "duration_ms": turn.duration_ms,
         "tokens": tokens_data(turn.tokens),
-        "calls": [_call(call, results, depth) for call in turn.calls],
+        "calls": [_call(call, results, depth, seen) for call in turn.calls],
         "interjections": [{"text": each.text, "evidence": each.evidence} for each in turn.interjections],
         "compactions": [
             {
@@ -57,7 +66,7 @@ def tokens_data(tokens: Tokens) -> dict[str, int]:
     }
 
 
-def _call(call: ApiCall, results: bool, depth: int) -> dict[str, Any]:
+def _call(call: ApiCall, results: bool, depth: int, seen: set[str]) -> dict[str, Any]:
     return {
         "message_id": call.message_id,
         "request_id": call.request_id,
@@ -71,12 +80,12 @@ def _call(call: ApiCall, results: bool, depth: int) -> dict[str, Any]:
         "started": iso(call.started),
         "ended": iso(call.ended),
         "tokens": tokens_data(call.tokens),
-        "tool_calls": [_tool(tool, results, depth) for tool in call.tool_calls],
+        "tool_calls": [_tool(tool, results, depth, seen) for tool in call.tool_calls],
     }
 
 
-def _tool(tool: ToolCall, results: bool, depth: int) -> dict[str, Any]:
-    run = tool.agent if depth < DEEPEST else None
+def _tool(tool: ToolCall, results: bool, depth: int, seen: set[str]) -> dict[str, Any]:
+    run = tool.agent
     return {
         "id": tool.id,
         "name": tool.name,
@@ -87,12 +96,17 @@ def _tool(tool: ToolCall, results: bool, depth: int) -> dict[str, Any]:
         "spilled": str(tool.spilled) if tool.spilled else None,
         "started": iso(tool.started),
         "ended": iso(tool.ended),
-        "agent": agent_data(run, results=results, depth=depth + 1) if run else None,
+        "agent": agent_data(run, results=results, depth=depth + 1, seen=seen) if run else None,
     }
 
 
-def agent_data(run: AgentRun, *, results: bool = True, depth: int = 0) -> dict[str, Any]:
-    """A sub-agent's run with its turns."""
+def agent_data(run: AgentRun, *, results: bool = True, depth: int = 0, seen: set[str] | None = None) -> dict[str, Any]:
+    """A sub-agent's run with its turns; without them where it was told already, or stands too deep."""
+    seen = set() if seen is None else seen
+    above = run.agent_id in seen
+    left_out = 0 if above or depth <= DEEPEST else leave_out(run, seen)
+    seen.add(run.agent_id)
+    told = () if above or left_out else run.turns
     return {
         "agent_id": run.agent_id,
         "agent_type": run.agent_type,
@@ -101,5 +115,7 @@ def agent_data(run: AgentRun, *, results: bool = True, depth: int = 0) -> dict[s
         "evidence": run.evidence,
         "path": str(run.path) if run.path else None,
         "tokens": tokens_data(run.tokens),
-        "turns": [turn_data(turn, results=results, depth=depth) for turn in run.turns],
+        "turns": [turn_data(turn, results=results, depth=depth, seen=seen) for turn in told],
+        "shown_above": above,
+        "left_out": left_out,
     }

@@ -37,10 +37,15 @@ from stenograph.views.tools import ToolFacts, tool_part
 _DIM = 2
 
 
+def _number(value: object) -> str:
+    return str(value) if isinstance(value, int) and 0 < value < 2**53 else "?"
+
+
 class LiveView:
     """Turns records into lines; remembers the tool uses that wait for their results, and who spoke last."""
 
     def __init__(self, look: Look, mask: Mask = as_is) -> None:
+        look = look.masking(mask)
         self._look = look
         self._inside = look.narrower(4)
         self._mask = mask
@@ -128,7 +133,7 @@ class LiveView:
         if isinstance(record, CompactBoundaryRecord):
             return compaction_note(Compaction(-1, record))
         if isinstance(record, ApiErrorRecord):
-            return NotePart("retry", f"the API failed: retry {record.retryAttempt or '?'} of {record.maxRetries or '?'}")
+            return NotePart("retry", f"the API failed: retry {_number(record.retryAttempt)} of {_number(record.maxRetries)}")
         if isinstance(record, LocalCommandRecord):
             if is_local_command(record):
                 return NotePart("local-command", event_line("local-command", command_as_typed(record.content or "")))

@@ -6,13 +6,33 @@ after the text was made harmless, so every piece is made harmless again on its w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from stenograph.views.text import harmless
+from stenograph.views.masking import Mask, as_is
+from stenograph.views.text import harmless, wrap
+
+# Wide enough that no secret is broken over two lines.
+_WIDE = 10_000
 
 
-def render_markdown(text: str, columns: int, *, color: bool) -> Iterator[str]:
-    """The lines of a Markdown text."""
+def render_markdown(text: str, columns: int, *, color: bool, mask: Mask = as_is) -> Iterator[str]:
+    """The lines of a Markdown text. Marks and entities may hide a secret that shows when they are gone: it is masked then."""
+    lines = list(_rendered(text, columns, color=color))
+    if mask is not as_is:
+        from stenograph.redact import find_secrets
+
+        if find_secrets("".join(plain.strip() for plain, _ in lines)) or any(find_secrets(plain) for plain, _ in lines):
+            wide = [mask(plain) for plain, _ in _rendered(text, _WIDE, color=False)]
+            # Rules and the edges of tables fill what room there is.
+            wide = [re.sub(r"([^\w\s])\1{79,}", lambda run: run[1] * min(columns, len(run[0])), line) for line in wide]
+            yield from (piece for line in wide for piece in wrap(line, columns))
+            return
+    yield from (painted for _, painted in lines)
+
+
+def _rendered(text: str, columns: int, *, color: bool) -> Iterator[tuple[str, str]]:
+    """Each line as it reads, and as it is written to a terminal."""
     from rich.console import Console
     from rich.markdown import Markdown
 
@@ -26,8 +46,9 @@ def render_markdown(text: str, columns: int, *, color: bool) -> Iterator[str]:
     )
     document = Markdown(harmless(text), hyperlinks=False, code_theme="ansi_dark")
     for segments in console.render_lines(document, pad=False):
-        line = ""
+        plain = line = ""
         for segment in segments:
             piece = harmless(segment.text).replace("\n", " ")
+            plain += piece
             line += segment.style.render(piece, color_system=console._color_system) if color and segment.style else piece
-        yield line.rstrip()
+        yield plain.rstrip(), line.rstrip()

@@ -90,6 +90,10 @@ class AgentPart(Struct, frozen=True, tag_field="part", tag="agent"):
     description: str
     background: bool
     turns: tuple[TurnPage, ...]
+    # It is told further up already: a run stands once on a page, so that one that starts itself comes to an end.
+    shown_above: bool = False
+    # It stands too deep to be shown: how many runs that leaves out, itself and those below it.
+    left_out: int = 0
 
 
 Part: TypeAlias = PromptPart | TextPart | ThoughtPart | NotePart | ToolPart

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from stenograph.views.masking import Mask, as_is
 from stenograph.views.pages import (
     AgentPart,
     Body,
+    BranchPage,
     Checklist,
     Fact,
     NotePart,
@@ -26,7 +28,7 @@ from stenograph.views.pages import (
     ToolPart,
     TurnPage,
 )
-from stenograph.views.text import amount, count_of, cut, duration, harmless, one_line, thousands, width, wrap
+from stenograph.views.text import amount, count_of, cut, duration, harmless, local_time, one_line, thousands, width, wrap
 
 _LONGEST_LINE = 400
 _RULE_COLUMNS = 80
@@ -54,9 +56,16 @@ class Look(Struct, frozen=True):
     tail: int = 4
     #: How many lines of a patch are shown.
     patch: int = 60
+    #: What masks a line that was made from several pieces; the pieces come masked.
+    mask: Mask = as_is
 
     def paint(self, text: str, *codes: int) -> str:
         return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m" if self.color and codes and text else text
+
+    def masking(self, mask: Mask) -> Look:
+        from msgspec.structs import replace
+
+        return replace(self, mask=mask)
 
     def narrower(self, columns: int) -> Look:
         from msgspec.structs import replace
@@ -78,7 +87,7 @@ def render_heading(page: SessionPage, look: Look) -> Iterator[str]:
     yield look.paint(cut(" · ".join(one_line(fact) for fact in facts if fact), look.width), _DIM)
     tokens = f"{thousands(page.input_tokens)} tokens in, {thousands(page.output_tokens)} out"
     counts = [
-        f"{page.started.astimezone():%Y-%m-%d %H:%M}" if page.started else "",
+        local_time(page.started) if page.started else "",
         count_of(page.turns, "turn"),
         count_of(page.agents, "sub-agent") if page.agents else "",
         tokens if page.input_tokens or page.output_tokens else "",
@@ -89,14 +98,13 @@ def render_heading(page: SessionPage, look: Look) -> Iterator[str]:
         yield look.paint(f"goes on from session {one_line(other)}", _DIM)
 
 
-def render_branches(page: SessionPage, after: int, look: Look) -> Iterator[str]:
-    """A line for each other branch that parts after this turn."""
-    for other in page.others:
-        if other.after == after:
-            rest = other.turns - other.after
-            where = f"after turn {after}" if after else "before the first turn"
-            more = f", {count_of(rest, 'turn')} of its own (--branch {other.number})" if rest else ", and ends there"
-            yield look.paint(f"branch {other.number} parts {where}{more}", _YELLOW)
+def render_branches(branches: Iterable[BranchPage], look: Look) -> Iterator[str]:
+    """A line for each other branch that parts from the one that is shown."""
+    for other in branches:
+        rest = other.turns - other.after
+        where = f"after turn {other.after}" if other.after else "before the first turn"
+        more = f", {count_of(rest, 'turn')} of its own (--branch {other.number})" if rest else ", and ends there"
+        yield look.paint(f"branch {other.number} parts {where}{more}", _YELLOW)
 
 
 def render_turn(page: TurnPage, look: Look) -> Iterator[str]:
@@ -107,7 +115,7 @@ def render_turn(page: TurnPage, look: Look) -> Iterator[str]:
 
 def _heading(page: TurnPage, look: Look) -> str:
     facts = [
-        f"{page.started.astimezone():%H:%M}" if page.started else "",
+        local_time(page.started)[-5:] if page.started else "",
         duration(page.duration_ms) if page.duration_ms else "",
         f"{thousands(page.output_tokens)} out" if page.output_tokens else "",
         one_line(page.new_model),
@@ -146,7 +154,7 @@ def render_part(part: Part, look: Look) -> Iterator[str]:
         case ThoughtPart():
             yield from _folded(f"thought, {amount(part.text)}", part.text, look, shown=look.thinking or look.full)
         case NotePart():
-            mark = f"── {part.line} ──" if part.kind == "compaction" else f"· {one_line(part.line)}"
+            mark = f"── {one_line(part.line)} ──" if part.kind == "compaction" else f"· {one_line(part.line)}"
             if part.text and part.kind == "compaction":
                 mark += f" summary, {amount(part.text)}"
             yield from _folded(mark, part.text, look, shown=look.full, marked=False)
@@ -173,7 +181,7 @@ def _said(part: TextPart, look: Look) -> Iterator[str]:
     elif look.markdown:
         from stenograph.views.markdown import render_markdown
 
-        yield from render_markdown(part.text, look.width or _RULE_COLUMNS, color=look.color)
+        yield from render_markdown(part.text, look.width or _RULE_COLUMNS, color=look.color, mask=look.mask)
     else:
         yield from (piece for line in _lines(part.text) for piece in wrap(line, look.width))
 
@@ -265,6 +273,9 @@ def render_agent(part: AgentPart, look: Look) -> Iterator[str]:
     kind = one_line(part.agent_type) or "sub-agent"
     yield look.paint(f"  ┌ {kind} {one_line(part.agent_id)}{', in the background' if part.background else ''}", _DIM)
     edge = look.paint("  │", _DIM)
+    if part.shown_above or part.left_out:
+        what = "shown above" if part.shown_above else f"too deep: {count_of(part.left_out, 'sub-agent')} left out"
+        yield f"{edge} {look.paint(what, _DIM, _ITALIC)}"
     for number, turn in enumerate(part.turns):
         if number:
             yield edge

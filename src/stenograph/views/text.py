@@ -5,7 +5,12 @@ In: any string. Out: text that can't move a cursor, change a colour, reorder or 
 
 from __future__ import annotations
 
+import contextlib
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 ELLIPSIS = "…"
 # Below this every character takes one column.
@@ -108,12 +113,20 @@ def amount(text: str) -> str:
     raise AssertionError("the last unit takes everything")
 
 
+def local_time(moment: datetime) -> str:
+    """Date and time where the user is; as it is for the first and last day there is, which have no other zone."""
+    with contextlib.suppress(ValueError, OverflowError, OSError):
+        moment = moment.astimezone()
+    return moment.replace(tzinfo=None).isoformat(" ", "minutes")
+
+
 def duration(milliseconds: int) -> str:
     """`0.4 s`, `40 s`, `3 min 5 s`, `2 h 10 min`."""
-    seconds = milliseconds / 1000
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
+    # Whole numbers throughout: a file may claim more than a float holds.
+    if milliseconds < 10_000:
+        tenths = round(milliseconds, -2) // 100
+        return f"{tenths // 10}.{tenths % 10} s"
+    whole = round(milliseconds, -3) // 1000
     if whole < 60:
         return f"{whole} s"
     minutes, rest = divmod(whole, 60)
@@ -127,8 +140,11 @@ def thousands(number: int) -> str:
     """`950`, `1.2k`, `34k`, `1.2M`."""
     if number < 1000:
         return str(number)
-    scaled, unit = (number / 1000, "k") if number < 999_500 else (number / 1_000_000, "M")
-    return f"{scaled:.1f}{unit}" if scaled < 10 else f"{scaled:.0f}{unit}"
+    unit, name = (1000, "k") if number < 999_500 else (1_000_000, "M")
+    if number < 10 * unit:
+        tenths = (number * 20 // unit + 1) // 2
+        return f"{tenths // 10}.{tenths % 10}{name}"
+    return f"{(number * 2 // unit + 1) // 2}{name}"
 
 
 def count_of(number: int, noun: str, plural: str = "") -> str:

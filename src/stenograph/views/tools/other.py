@@ -11,7 +11,9 @@ from stenograph.views.tools.facts import Renderer, ToolFacts
 def _input(facts: ToolFacts) -> str:
     import json
 
-    return json.dumps(facts.input, ensure_ascii=False, separators=(", ", ": ")) if facts.input else ""
+    from stenograph.redact import mask_json
+
+    return json.dumps(mask_json(facts.input, str), ensure_ascii=False, separators=(", ", ": ")) if facts.input else ""
 
 
 def _answer(facts: ToolFacts) -> Iterator[Body]:
