@@ -7,6 +7,7 @@ one line on stderr; 130 stopped by Ctrl-C. `STENO_DEBUG=1` adds the traceback. d
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -19,6 +20,8 @@ _STOPPED = 130
 
 def main() -> NoReturn:
     """Run the command line and exit."""
+    # A command makes many values and ends soon: looking for garbage as often as a server does costs a tenth of its time.
+    gc.set_threshold(200_000, 50, 50)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that can't show a character must not end the program; names of files may hold any bytes.
         if hasattr(stream, "reconfigure"):

@@ -46,6 +46,8 @@ def plain(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = " ".join(text.split())
+    if text.isprintable():
+        return text
     return "".join(character if is_harmless(character) else escaped(character) for character in text)
 
 
