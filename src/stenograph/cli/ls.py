@@ -113,11 +113,11 @@ def no_sessions(settings: Settings, findings: list[Finding]) -> SessionNotFoundE
 def working_folder(project: str) -> str:
     """As a client would name it: absolute, links resolved, no slash at the end; a Windows path of another machine as it is."""
     project = os.path.expanduser(project)  # noqa: PTH111 - text in, text out
-    if os.path.isdir(project):  # noqa: PTH112
+    if os.path.isdir(project):  # noqa: PTH112 - never raises
         return os.path.realpath(project)
     if os.name != "nt" and (project[1:3] in (":\\", ":/") or project.startswith("\\\\")):
         return project if len(project) <= len("C:\\") else project.rstrip("\\/")
     try:
-        return os.path.abspath(project)  # noqa: PTH100
+        return os.path.abspath(project)  # noqa: PTH100 - text in, text out, links kept
     except OSError as error:
         raise UsageError("the working folder is gone; give the whole path") from error

@@ -8,6 +8,7 @@ from stenograph.messages.habits import Habits
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import OWN_WORDS, Piece, Place, text_block
 from stenograph.records import AttachmentRecord, ProgressRecord, Record, SystemRecord, UserRecord
+from stenograph.records.markers import SYNTHETIC
 
 NO_RESPONSE = "No response requested."
 CONTINUE = "Continue from where you left off."
@@ -66,7 +67,7 @@ def closing(ending: Ending, habits: Habits, *, has_results: bool) -> list[Piece]
     is_attachment = habits.says_continue and ending.kind is AttachmentRecord
     if ending.kind is not UserRecord and not is_attachment and not has_results:
         return []
-    answer = Piece(NO_LINE, "assistant", [text_block(NO_RESPONSE)], message_id=NO_RESPONSE, model="<synthetic>")
+    answer = Piece(NO_LINE, "assistant", [text_block(NO_RESPONSE)], message_id=NO_RESPONSE, model=SYNTHETIC)
     if habits.says_continue and (is_attachment or ending.has_result):
         return [Piece(NO_LINE, "user", [text_block(CONTINUE)]), answer]
     return [answer]

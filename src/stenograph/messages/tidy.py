@@ -9,6 +9,7 @@ from stenograph.messages.javascript import as_sent
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import OWN_WORDS, THINKING, Block, Left, Piece, text_block
 from stenograph.messages.tools import NO_CONTENT
+from stenograph.records.markers import SYNTHETIC
 
 #: The rule by which an answer of blank text is left out.
 BLANK = "46: a blank answer"
@@ -66,7 +67,7 @@ def tidy(messages: list[Message], habits: Habits, model: str) -> list[Message]:
 
 def _answer(message: Message, habits: Habits, model: str) -> list[Block]:
     blocks = [_tool_use(block, habits) for block in message.content]
-    if habits.drops_foreign_thinking and message.model not in ("", "<synthetic>", model):
+    if habits.drops_foreign_thinking and message.model not in ("", SYNTHETIC, model):
         blocks = [block for block in blocks if not _is_signed(block)]
     if habits.drops_blank_text:
         blocks = [block for block in blocks if not (block.get("type") == "text" and block.get("text") == "")]

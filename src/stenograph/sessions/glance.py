@@ -38,8 +38,9 @@ from stenograph.records import (
     UserRecord,
     decode,
 )
+from stenograph.records.markers import SYNTHETIC, WARM_UP
 from stenograph.records.shape import Opt
-from stenograph.sessions.prompts import WARM_UP, FirstPrompt, Saying, is_warm_up, saying_of
+from stenograph.sessions.prompts import FirstPrompt, Saying, is_warm_up, saying_of
 from stenograph.sessions.understanding import understanding
 
 HEAD = 1 << 15
@@ -364,7 +365,7 @@ def _ending(last_steps: Iterable[UserRecord | AssistantRecord]) -> Ending:
             return Ending.INTERRUPTED if saying is Saying.INTERRUPT else Ending.OPEN
         if record.isApiErrorMessage:
             return Ending.FAILED
-        if record.message and record.message.model == "<synthetic>":
+        if record.message and record.message.model == SYNTHETIC:
             ending = Ending.ANSWERED  # such as "No response requested.", put after an interrupted turn (rule 41)
             continue
         return Ending.ANSWERED if _answers(record) else Ending.OPEN

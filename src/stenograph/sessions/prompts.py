@@ -10,12 +10,10 @@ import enum
 import re
 
 from stenograph.records import Content, TextBlock, ToolResultBlock, UserRecord
+from stenograph.records.markers import CAVEATS, INTERRUPTED, WARM_UP
 
 #: Longer first prompts are cut here by the SDK and end in an ellipsis.
 PROMPT_LENGTH = 200
-INTERRUPTED = "[Request interrupted by user"
-#: The prompt by which 2.0.x starts its sub-agents ahead of need.
-WARM_UP = "Warmup"
 
 _COMMAND = "<command-name>"
 _COMMAND_END = "</command-name>"
@@ -27,13 +25,12 @@ _NOT_TYPED = re.compile(
 _LOCAL = (
     "<local-command-stdout>",
     "<local-command-stderr>",
-    "<local-command-caveat>",
     "<bash-input>",
     "<bash-stdout>",
     # A slash command alone is the client's affair; where it is the model's, the client puts a text after it.
     _COMMAND,
     "<command-message>",
-    "Caveat:",
+    *CAVEATS,
 )
 
 

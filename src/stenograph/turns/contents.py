@@ -29,6 +29,7 @@ from stenograph.records import (
     text_of,
 )
 from stenograph.records.attachments import QueuedCommandAttachment
+from stenograph.records.markers import SYNTHETIC
 from stenograph.records.times import moment
 from stenograph.turns.context import Context
 from stenograph.turns.inputs import InputKind, command_as_typed
@@ -180,7 +181,7 @@ def said_in(context: Context, nodes: Sequence[int]) -> Iterator[int]:
 
 def is_synthetic(record: AssistantRecord) -> bool:
     """Whether the client made it up to keep the conversation in order."""
-    return bool(record.message and record.message.model == "<synthetic>" and not record.isApiErrorMessage)
+    return bool(record.message and record.message.model == SYNTHETIC and not record.isApiErrorMessage)
 
 
 def events_of(context: Context, nodes: Iterable[int], opening: int = NOWHERE) -> Iterator[Event]:

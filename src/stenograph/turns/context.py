@@ -12,6 +12,7 @@ from stenograph.disk.quiet import quiet
 from stenograph.graph import Graph
 from stenograph.records import AssistantRecord, PermissionModeRecord, Record, ToolResultBlock, ToolUseBlock, UserRecord, rebuild
 from stenograph.records.json_text import to_text
+from stenograph.records.markers import SYNTHETIC
 from stenograph.records.shape import once
 from stenograph.turns.inputs import Input, InputKind, classify, is_caveat
 
@@ -51,7 +52,7 @@ class Context(Struct, dict=True):
         for node, record in enumerate(self.graph.records):
             if isinstance(record, AssistantRecord) and not record.isSidechain and record.message:
                 named = record.message.model or ""
-                if named and named != "<synthetic>":
+                if named and named != SYNTHETIC:
                     if model and named != model:
                         found[node] = ("model", named)
                     model = named

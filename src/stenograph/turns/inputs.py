@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from stenograph.disk.quiet import quiet
 from stenograph.records import Block, ImageBlock, TextBlock, ToolResultBlock, UserRecord
+from stenograph.records.markers import CAVEATS, INTERRUPTED
 
 
 class InputKind(StrEnum):
@@ -42,7 +43,6 @@ HUMAN = frozenset({InputKind.PROMPT, InputKind.IDE_SELECTION, InputKind.IDE_OPEN
 # What may open a turn. Commands and shell input do so only when the model answers (see assemble).
 OPENERS = HUMAN | {InputKind.COMMAND, InputKind.BASH, InputKind.NOTIFICATION}
 
-_INTERRUPT = "[Request interrupted by user"
 # What 2.1.45 to 2.1.200 send before "No response requested." when a session ended in a tool result (rule 41).
 _CONTINUE = "Continue from where you left off."
 _BY_TAG = {
@@ -94,11 +94,7 @@ def classify(record: UserRecord) -> Input:
 
 def is_caveat(understood: Input | None) -> bool:
     """The client's note before a local command: with a tag, or without one up to 2.0.x."""
-    return (
-        understood is not None
-        and understood.kind is InputKind.META
-        and understood.text.lstrip().startswith(("Caveat:", "<local-command-caveat>"))
-    )
+    return understood is not None and understood.kind is InputKind.META and understood.text.lstrip().startswith(CAVEATS)
 
 
 def _classify_blocks(record: UserRecord, blocks: tuple[Block | Any, ...]) -> Input:
@@ -114,7 +110,7 @@ def _classify_blocks(record: UserRecord, blocks: tuple[Block | Any, ...]) -> Inp
 def _classify_text(record: UserRecord, text: str, images: int) -> Input:
     if record.isCompactSummary:
         return Input(InputKind.COMPACTION_SUMMARY, text, images)
-    if text.startswith(_INTERRUPT):
+    if text.startswith(INTERRUPTED):
         return Input(InputKind.INTERRUPT, text)
     kind = _kind_by_tag(text)
     if kind is InputKind.NOTIFICATION or _comes_from_a_task(record):
@@ -168,7 +164,7 @@ def _kind_by_tag(text: str) -> InputKind | None:
 
 
 def _is_client_text(text: str) -> bool:
-    return text.startswith(_INTERRUPT) or _kind_by_tag(text) is not None
+    return text.startswith(INTERRUPTED) or _kind_by_tag(text) is not None
 
 
 def _comes_from_a_task(record: UserRecord) -> bool:

@@ -18,14 +18,13 @@ from stenograph.records import (
     UserRecord,
     mentions,
 )
+from stenograph.records.markers import WARM_UP
 from stenograph.records.progress import AgentProgress
 from stenograph.records.tool_results import AgentResult, TeammateResult
 from stenograph.turns.assemble import assemble_turns
 from stenograph.turns.context import Context, read_context
 from stenograph.turns.model import AgentRun, Branch, Session, Turn
 
-# The prompt with which 2.0.x warms up its sub-agents.
-_WARMUP = "Warmup"
 # The tool that starts sub-agents: `Agent` from 2.1.63 on.
 _AGENT_TOOLS = ("Task", "Agent")
 
@@ -122,7 +121,7 @@ def _agent_runs(context: Context, agents: dict[str, Sequence[int]], metas: dict[
                 tool_use_id=tool_use_id,
                 evidence=how,
                 background=bool(result is not None and result.isAsync),
-                is_warmup=prompt == _WARMUP and not tool_use_id,
+                is_warmup=prompt == WARM_UP and not tool_use_id,
                 asked=_text(asked.get("prompt")),
             )
         )

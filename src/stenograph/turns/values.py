@@ -30,6 +30,7 @@ from stenograph.records import (
     UserRecord,
     text_of,
 )
+from stenograph.records.markers import SYNTHETIC
 from stenograph.records.shape import once
 from stenograph.records.times import moment
 from stenograph.turns.context import Context
@@ -242,7 +243,7 @@ class ApiCall(Struct, frozen=True, dict=True):
     @property
     def is_synthetic(self) -> bool:
         """Made up by the client, never sent by a model."""
-        return self.model == "<synthetic>"
+        return self.model == SYNTHETIC
 
     @property
     def is_api_error(self) -> bool:

@@ -25,6 +25,7 @@ from stenograph.records import (
     text_of,
 )
 from stenograph.records.attachments import QueuedCommandAttachment
+from stenograph.records.markers import SYNTHETIC
 from stenograph.turns import Compaction, InputKind, classify
 from stenograph.turns.inputs import command_as_typed
 from stenograph.views.build import compaction_note, event_line, is_local_command, local_output_note, notification_note
@@ -105,7 +106,7 @@ class LiveView:
 
     def _from_model(self, record: AssistantRecord, block: Any) -> Part | None:
         if isinstance(block, TextBlock) and isinstance(block.text, str) and block.text.strip():
-            synthetic = bool(record.message and record.message.model == "<synthetic>")
+            synthetic = bool(record.message and record.message.model == SYNTHETIC)
             return TextPart(block.text, "error" if record.isApiErrorMessage else "client" if synthetic else "")
         if isinstance(block, ThinkingBlock) and isinstance(block.thinking, str) and block.thinking.strip():
             return ThoughtPart(block.thinking)
