@@ -17,11 +17,11 @@ run: .venv/.core     ## your own sessions at a glance, or the demo's where there
 	else echo 'No sessions of your own were found; these are the demo'"'"'s.'; $(BIN)/steno --demo; fi
 
 test: .venv/.dev     ## the tests, in minutes
-	@scripts/provide npm
+	@scripts/provide npm tmux
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 test-all: .venv/.dev ## the full matrices
-	@scripts/provide npm
+	@scripts/provide npm tmux
 	$(BIN)/python -m pytest -n 2 --dist worksteal --full $(TESTS)
 
 check: .venv/.dev    ## format, lint, types, imports, generated docs

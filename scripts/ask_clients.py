@@ -13,92 +13,27 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
 import json
 import os
-import re
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from stenograph.testing.clients import default_clients_folder, install_client
-from stenograph.testing.oracle import SESSION_ID, Answer, ask, digest, normalise, shape, stored_reminders
-from stenograph.testing.scripted_api import ScriptedApi
+from stenograph.testing.oracle import Answer
 
-ROOT = Path(__file__).resolve().parent.parent
-RELEASES = ("2.0.76", "2.1.45", "2.1.325")
-#: Releases that send an attachment's stored `rendered` again (rule 37).
-SENDS_RENDERED = frozenset({"2.1.325"})
-SETS = ("recorded", "hard", "public")
-GOLDEN = ROOT / "tests" / "fixtures" / "golden-messages"
-CORPUS = Path(os.environ.get("STENO_CORPUS") or ROOT.parent / "shared" / "corpus")
-LARGEST_PUBLIC = 3_000_000
-LARGEST_STORED = 8_000
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.messages.asking import Question, ask_question, entry_of, normalised, questions
+from tests.messages.golden import GOLDEN, RELEASES, SETS
+
+__all__ = ["RELEASES", "Question", "answer_path", "ask_and_keep", "read_answer"]
+
 ANSWERS_A_WRITE = 20
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Golden = dict[str, dict[str, dict[str, Any]]]
-
-
-@dataclass(frozen=True)
-class Question:
-    """A session to ask about. `name` is what a golden may say of it: nothing, for a public one."""
-
-    name: str | None
-    data: bytes
-    session_id: str = SESSION_ID
-    extra_files: dict[str, bytes] = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        return hashlib.sha256(self.data).hexdigest()
-
-
-def questions(which: str) -> Iterator[Question]:
-    if which == "recorded":
-        recorded = ROOT / "tests" / "fixtures" / "recorded"
-        for path in sorted(recorded.rglob("*.jsonl")):
-            if not path.name.startswith("agent-"):
-                yield _of_file(path, path.relative_to(recorded).as_posix())
-    elif which == "hard":
-        sys.path.insert(0, str(ROOT))
-        from tests.messages.hard_cases import hard_cases
-
-        for case in hard_cases():
-            yield Question(case.name, case.data)
-    else:
-        paths = [path for path in (CORPUS / "public").rglob("*.jsonl") if path.stat().st_size < LARGEST_PUBLIC]
-        for path in sorted(paths, key=lambda path: (path.stat().st_size, path)):
-            yield _of_file(path, None)
-
-
-def _of_file(path: Path, name: str | None) -> Question:
-    """A session with the files that a client would find beside it."""
-    beside = [*path.parent.glob("agent-*.jsonl"), *(path.parent / path.stem).rglob("*")]
-    extra = {file.relative_to(path.parent).as_posix(): file.read_bytes() for file in beside if file.is_file() and file != path}
-    session_id = path.stem if _UUID.fullmatch(path.stem) else SESSION_ID
-    return Question(name, path.read_bytes(), session_id, extra)
-
-
-def entry_of(question: Question, release: str, answer: Answer, answers: Path, *, public: bool) -> dict[str, Any]:
-    """What a golden says of an answer. The normalised messages are kept beside the answer, for a person to look at."""
-    entry: dict[str, Any] = {} if question.name is None else {"name": question.name}
-    if answer.messages is None:
-        outcome = "refused" if answer.refused else "timed out" if answer.timed_out else "nothing sent"
-        return {**entry, "outcome": outcome, "returncode": answer.returncode}
-    keep = stored_reminders(question.data, rendered=release in SENDS_RENDERED)
-    messages = normalise(answer.messages, keep=keep)
-    keep_json(answers / release / f"{question.key}.normal.json.gz", messages)
-    entry |= {"digest": digest(messages), "shape": " ".join(shape(messages))}
-    if public:
-        return entry
-    entry["model"] = answer.model
-    if len(json.dumps(messages)) < LARGEST_STORED:
-        entry["messages"] = messages
-    return entry
 
 
 def read_golden(path: Path) -> Golden:
@@ -133,17 +68,15 @@ def keep_json(path: Path, value: object) -> None:
     scratch.replace(path)
 
 
-def ask_and_keep(program: Path, release: str, question: Question, answers: Path, timeout: float) -> Answer:
-    with ScriptedApi() as api:  # one each: requests are big, and an API keeps all it got
-        answer = ask(
-            program,
-            question.data,
-            api=api,
-            session_id=question.session_id,
-            extra_files=question.extra_files,
-            timeout=timeout,
-        )
+def keep_answer(answers: Path, release: str, question: Question, answer: Answer) -> None:
+    """Keep an answer whole, and its normalised messages beside it, for a person to look at."""
     keep_json(answer_path(answers, release, question.key), asdict(answer))
+    keep_json(answers / release / f"{question.key}.normal.json.gz", normalised(question, release, answer))
+
+
+def ask_and_keep(program: Path, release: str, question: Question, answers: Path, timeout: float) -> Answer:
+    answer = ask_question(program, question, timeout)
+    keep_answer(answers, release, question, answer)
     return answer
 
 
@@ -162,7 +95,8 @@ def fill(which: str, options: argparse.Namespace, programs: dict[str, Path]) -> 
         for release in golden:
             answer = read_answer(answer_path(options.answers, release, key))
             if answer is not None:
-                golden[release][key] = entry_of(question, release, answer, options.answers, public=which == "public")
+                keep_answer(options.answers, release, question, answer)
+                golden[release][key] = entry_of(question, release, answer)
             elif key in old.get(release, {}):
                 golden[release][key] = old[release][key]
             elif release in options.releases and not options.rebuild:
@@ -179,7 +113,7 @@ def fill(which: str, options: argparse.Namespace, programs: dict[str, Path]) -> 
         }
         for count, done in enumerate(as_completed(asked), 1):
             release, question = asked[done]
-            entry = entry_of(question, release, done.result(), options.answers, public=which == "public")
+            entry = entry_of(question, release, done.result())
             golden[release][question.key] = entry
             if count % ANSWERS_A_WRITE == 0:
                 write_golden(path, golden)

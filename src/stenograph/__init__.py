@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stenograph.records import decode, encode, read_records
     from stenograph.sessions import list_sessions, resolve
     from stenograph.sessions.load import load, stream
+    from stenograph.sessions.messages import load_messages
     from stenograph.turns import AgentRun, ApiCall, Session, ToolCall, Turn
 
 _HOMES = {
@@ -30,6 +31,7 @@ _HOMES = {
     "encode": "stenograph.records",
     "list_sessions": "stenograph.sessions",
     "load": "stenograph.sessions.load",
+    "load_messages": "stenograph.sessions.messages",
     "read_records": "stenograph.records",
     "resolve": "stenograph.sessions",
     "stream": "stenograph.sessions.load",
@@ -46,6 +48,7 @@ __all__ = [
     "encode",
     "list_sessions",
     "load",
+    "load_messages",
     "read_records",
     "resolve",
     "stream",

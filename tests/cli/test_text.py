@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import io
 import json
 import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from stenograph.cli._text import age, cut, cut_start, echo_json, iso, local_time, plain, size, table, width
+from stenograph.cli._text import age, cut, cut_start, echo_json, echo_long_json, iso, local_time, plain, size, table, width
 
 
 @pytest.mark.parametrize(
@@ -93,3 +94,26 @@ def test_json_can_not_move_a_cursor_and_loses_nothing(capsys: pytest.CaptureFixt
 def test_json_keeps_what_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     echo_json({"title": "日本 é \u202e"})
     assert '"日本 é \\u202e"' in capsys.readouterr().out
+
+
+_ODD = [f"{chr(code)} nbsp and the like" for code in (0xA0, 0x200B, 0xFEFF, 0x7F, 0x1F600, 0xE0001)]
+_UNASSIGNED = "".join(map(chr, range(0xE000, 0xE100)))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+@pytest.mark.parametrize(
+    "items",
+    [[], [1], [{"n": n, "text": "x" * n} for n in range(250)], _ODD, [_UNASSIGNED], ["\udce9", 2**70, 1e300, None], [[["é"]]]],
+    ids=["none", "one", "many", "odd", "many-odd", "unusual", "nested"],
+)
+def test_a_long_list_is_written_as_it_is_made_and_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, items: list[object], encoding: str
+) -> None:
+    written = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr("sys.stdout", written)
+    echo_long_json({"id": "é\u202e", "refused": None}, "items", iter(items))
+    written.flush()
+    shown = written.buffer.getvalue().decode(encoding)
+    assert json.loads(shown) == {"id": "é\u202e", "refused": None, "items": items}
+    assert shown.count("\n") == 1
+    assert shown.removesuffix("\n").isprintable()

@@ -17,11 +17,19 @@ from typing import Any
 
 from tests.corpora import FIXTURES
 
-from stenograph.testing.oracle import digest, plain, shape
+from stenograph import messages as own
+from stenograph.disk import release_numbers
+from stenograph.graph import build_graph
+from stenograph.records import read_all_records
+from stenograph.testing.oracle import PROMPT, Answer, digest, normalise, plain, shape, stored_reminders
 
 RELEASES = ("2.0.76", "2.1.45", "2.1.325")
 GOLDEN = FIXTURES / "golden-messages"
 SETS = ("recorded", "hard", "public")
+#: A set of its own: answers of the releases in which a habit changed, and of those before them, about a few hand-made sessions.
+BOUNDARIES = "boundaries"
+#: The first release known to send an attachment's stored words again (rule 37).
+SENDS_RENDERED = "2.1.268"
 # At import: tests run without the user's settings.
 _ANSWERS = os.environ.get("STENO_ANSWERS")
 
@@ -49,15 +57,37 @@ def golden(which: str) -> dict[str, dict[str, Json]]:
     return loaded
 
 
+def sends_rendered(release: str) -> bool:
+    return release_numbers(release) >= release_numbers(SENDS_RENDERED)
+
+
 def key_of(session: bytes) -> str:
     return hashlib.sha256(session).hexdigest()
 
 
 def entry(release: str, sha: str) -> Json | None:
     """What is known of a session; None when this release was never asked about it."""
-    return next(
-        (found for which in SETS if (GOLDEN / f"{which}.json").exists() and (found := golden(which)[release].get(sha))), None
-    )
+    present = [which for which in (*SETS, BOUNDARIES) if (GOLDEN / f"{which}.json").exists()]
+    return next((found for which in present if (found := golden(which).get(release, {}).get(sha))), None)
+
+
+def our_messages(release: str, session: bytes, path: Path) -> list[Json] | None:
+    """What we say that a release sends of a session, as goldens hold it; None when it does not resume it."""
+    resume = own.resume_messages(build_graph([(path, "", read_all_records(path))]), release)
+    if resume.messages is None:
+        return None
+    prompt = {"role": "user", "content": PROMPT}
+    return normalise([*own.plain(resume), prompt], keep=stored_reminders(session, rendered=sends_rendered(release)))
+
+
+def compare_with_answer(release: str, session: bytes, answer: Answer, ours: list[Json] | None) -> Difference | None:
+    """How our messages differ from those of a client that was just asked; None when they don't."""
+    if answer.messages is None or ours is None:
+        same = answer.messages is None and ours is None
+        told = "nothing" if answer.messages is None else " ".join(shape(plain(answer.messages)))
+        return None if same else Difference(0, None, None if ours is None else " ".join(shape(ours)), told)
+    theirs = normalise(answer.messages, keep=stored_reminders(session, rendered=sends_rendered(release)))
+    return None if ours == theirs else _first_difference(ours, theirs)
 
 
 def compare(release: str, sha: str, our_messages: list[Json] | None) -> Difference | None:

@@ -2215,3 +2215,102 @@ def long_session_with_a_boundary() -> Sequence[Line]:
     lines[200] = {**middle, "parentUuid": uid(900)}
     lines.insert(200, {**boundary(900, None, logicalParentUuid=uid(200)), "timestamp": "2026-11-01T10:03:20.500Z"})
     return lines
+
+
+# --- found by the generator (tests/messages/generator.py)
+
+
+@case(20)
+def last_line_is_the_newest_and_has_a_child_further_up() -> Sequence[Line]:
+    return [user(1, 0, "q"), {**user(3, 2, "child"), "timestamp": stamp(2)}, {**answer(2, 1, "a"), "timestamp": stamp(3)}]
+
+
+@case(20)
+def last_line_is_not_the_newest_and_has_children_further_up() -> Sequence[Line]:
+    late = {**user(4, 1, "newest of all"), "timestamp": stamp(50)}
+    first, second = {**answer(5, 2, "older child"), "timestamp": stamp(5)}, {**answer(6, 2, "newer child"), "timestamp": stamp(6)}
+    return [user(1, 0, "q"), late, second, first, {**user(2, 1, "last line"), "timestamp": stamp(9)}]
+
+
+@case(24)
+def unknown_type_inside_the_chain_long_before() -> Sequence[Line]:
+    return [user(1, 0, "q"), chained(2, 1, "news"), user(30, 2, "q2")]
+
+
+@case(24)
+def progress_further_down_than_what_hangs_off_it() -> Sequence[Line]:
+    return [user(1, 0, "q"), user(30, 2, "q2"), chained(2, 1, "progress", data={"type": "hook_progress"})]
+
+
+@case(30)
+def result_of_a_parallel_call_on_another_branch() -> Sequence[Line]:
+    return [
+        user(1, 0, "q"),
+        answer(2, 1, [call("toolu_a")], of="m"),
+        answer(3, 2, [call("toolu_b")], of="m"),
+        result(4, 3, returned("toolu_b", "rb")),
+        user(5, 1, "another branch"),
+        result(6, 5, returned("toolu_a", "ra")),
+        user(7, 4, "next"),
+    ]
+
+
+@case(30, 37)
+def attachment_beside_the_chain_behind_a_result() -> Sequence[Line]:
+    aside = attachment(4, 3, {"type": "of-tomorrow"}, rendered=[_rendered("stored words")])
+    return [
+        user(1, 0, "q"),
+        answer(2, 1, [call("toolu_a")]),
+        result(3, 2, returned("toolu_a", "ra")),
+        aside,
+        user(5, 3, "next"),
+    ]
+
+
+@case(33)
+def last_model_is_no_longer_called() -> Sequence[Line]:
+    return [user(1, 0, "q"), answer(2, 1, [thinking("hm"), text("a")], model="claude-opus-4-1-20250805")]
+
+
+@case(34)
+def api_error_of_a_real_model() -> Sequence[Line]:
+    return [*basic(), user(5, 4, "q3"), answer(6, 5, "an error", isApiErrorMessage=True), user(7, 6, "q4"), answer(8, 7, "d")]
+
+
+@case(37)
+def rendered_for_the_system_role_behind_an_answer() -> Sequence[Line]:
+    body, more = {"type": "date", "date": "2026-11-02"}, {"renderedRole": "system"}
+    between = attachment(3, 2, body, rendered=[_rendered("<system-reminder>\nstored words\n</system-reminder>")], **more)
+    return [user(1, 0, "q"), answer(2, 1, "a", model=NEWEST_MODEL), between, answer(4, 3, "b", model=NEWEST_MODEL)]
+
+
+@case(38)
+def reference_to_a_tool_then_a_prompt() -> Sequence[Line]:
+    found = result(3, 2, returned("toolu_a", [{"type": "tool_reference", "tool_name": "WebFetch"}]))
+    return [user(1, 0, "q"), answer(2, 1, [call("toolu_a")]), found, user(4, 3, "next"), answer(5, 4, "done")]
+
+
+@case(41)
+def ends_in_a_marker_then_an_attachment() -> Sequence[Line]:
+    marker = user(5, 4, [text("[Request interrupted by user]")])
+    return [*basic(), marker, attachment(6, 5, {"type": "of-tomorrow"}, rendered=[_rendered("stored words")])]
+
+
+@case(43)
+def open_call_of_the_last_turn_when_it_ends_in_a_result() -> Sequence[Line]:
+    return [
+        user(1, 0, "q"),
+        answer(2, 1, [call("toolu_a")]),
+        answer(3, 2, [call("toolu_b")]),
+        result(4, 3, returned("toolu_b", "rb")),
+    ]
+
+
+@case(46)
+def prompt_of_no_blocks_at_the_end() -> Sequence[Line]:
+    return [*basic(), user(5, 4, [])]
+
+
+@case(50)
+def branch_from_before_a_compaction_that_preserved() -> Sequence[Line]:
+    return [*_compacted({"preservedMessages": {"anchorUuid": uid(10), "uuids": [uid(7), uid(8)]}}), user(13, 6, "branch")]

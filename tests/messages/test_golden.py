@@ -6,20 +6,19 @@ entry that differs no more.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.corpora import CORPUS, FIXTURES
-from tests.messages.golden import GOLDEN, RELEASES, compare, golden, key_of
+from tests.corpora import CORPUS, FIXTURES, ROOT
+from tests.messages.boundaries import CASES, MODEL_CASES
+from tests.messages.golden import BOUNDARIES, GOLDEN, RELEASES, compare, golden, key_of, our_messages
 from tests.messages.hard_cases import hard_cases
 
-from stenograph.graph import build_graph
-from stenograph.messages import plain, resume_messages
-from stenograph.records import read_all_records
-from stenograph.testing.oracle import PROMPT, normalise, stored_reminders
+from stenograph.disk import release_numbers
+from stenograph.messages.habits import CHANGES
 
-_SENDS_RENDERED = "2.1.325"
 _PLAN = "36: the plan of an ExitPlanMode call without one is put back into its input; from where was not asked yet"
 _CLEARED = "38: old tool results are cleared when the conversation has grown too long; how long is not known"
 
@@ -28,6 +27,9 @@ EXCEPTIONS: dict[tuple[str, str], dict[str, str]] = {
     ("public", "2.0.76"): {"106c5d5931cf": _PLAN, "7415979a6c33": _CLEARED},
     ("public", "2.1.45"): {"106c5d5931cf": _PLAN, "7415979a6c33": _CLEARED},
 }
+
+#: Case -> release -> rule and reason.
+BOUNDARY_EXCEPTIONS: dict[str, dict[str, str]] = {}
 
 
 def _sessions(which: str, folder: Path) -> Iterator[tuple[str, bytes, Path]]:
@@ -57,12 +59,7 @@ def test_our_messages_are_those_of_the_real_client(which: str, release: str, tmp
         if sha not in known:
             continue
         compared.add(name)
-        resume = resume_messages(build_graph([(path, "", read_all_records(path))]), release)
-        ours = None
-        if resume.messages is not None:
-            prompt = {"role": "user", "content": PROMPT}
-            ours = normalise([*plain(resume), prompt], keep=stored_reminders(data, rendered=release == _SENDS_RENDERED))
-        found = compare(release, sha, ours)
+        found = compare(release, sha, our_messages(release, data, path))
         if found is not None:
             differences[name] = str(found)
     if which == "public" and not compared:
@@ -70,3 +67,44 @@ def test_our_messages_are_those_of_the_real_client(which: str, release: str, tmp
     assert compared
     assert {name: text for name, text in differences.items() if name not in exceptions} == {}
     assert {name for name in exceptions if name in compared} == differences.keys()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_our_messages_are_those_of_the_releases_on_both_sides_of_every_boundary(case: str, tmp_path: Path) -> None:
+    session = next(one for one in hard_cases() if one.name == case)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(session.data)
+    sha = key_of(session.data)
+    asked = [release for release, entries in golden(BOUNDARIES).items() if sha in entries]
+    assert len(asked) > 1
+    found = {release: compare(release, sha, our_messages(release, session.data, path)) for release in asked}
+    differences = {release: str(difference) for release, difference in found.items() if difference is not None}
+    exceptions = BOUNDARY_EXCEPTIONS.get(case, {})
+    assert {release: text for release, text in differences.items() if release not in exceptions} == {}
+    assert exceptions.keys() == differences.keys()
+
+
+def _boundaries_told() -> list[tuple[str, str]]:
+    """Release and case of every row of the contract's table of boundaries."""
+    told = re.findall(
+        r"^\| (2\.[0-9.]+) \| [0-9]+ \| .* \| `(\w+)` \|$", (ROOT / "docs" / "resume-contract.md").read_text("utf-8"), re.M
+    )
+    assert told
+    return told
+
+
+@pytest.mark.parametrize(("since", "case"), _boundaries_told())
+def test_at_every_boundary_of_the_contract_a_client_began_to_answer_otherwise(since: str, case: str) -> None:
+    sha = next(key_of(one.data) for one in hard_cases() if one.name == case)
+    answers = {
+        release: (entry.get("digest") or "no messages", entry.get("model") if case in MODEL_CASES else None)
+        for which in ("hard", BOUNDARIES)
+        for release, entries in golden(which).items()
+        if (entry := entries.get(sha))
+    }
+    before = max((release for release in answers if release_numbers(release) < release_numbers(since)), key=release_numbers)
+    assert answers[since] != answers[before]
+
+
+def test_every_change_of_habit_that_was_asked_for_stands_in_the_contract() -> None:
+    assert {(change.since, change.case) for change in CHANGES if change.case} <= set(_boundaries_told())

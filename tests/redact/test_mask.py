@@ -316,3 +316,13 @@ def test_no_pattern_is_made_before_it_is_needed() -> None:
     import sys
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "0\n"
+
+
+def test_a_short_secret_is_masked_and_counted_each_time_it_stands_there() -> None:
+    masker = Masker()
+    url = "ftp://a:b0c1@host"
+    assert len(url) < 32
+    for _ in range(3):
+        assert masker.mask("type") == "type"
+        assert masker.mask(url) == "ftp://a:[url-password:1]@host"
+    assert (masker.count, masker.different) == (3, 1)

@@ -13,6 +13,7 @@ from stenograph.testing.clients import (
     client_program,
     default_clients_folder,
     install_client,
+    published_releases,
     run_client,
 )
 
@@ -20,6 +21,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="stands in for npm wi
 
 # Stands in for npm: puts a program where npm would.
 FAKE_NPM = """#!/bin/sh
+[ "$1" != view ] || { [ -z "$FAIL" ] || exit 1; echo '["1.2.3", "1.2.4"]'; exit; }
 while [ "$1" != --prefix ]; do shift; done
 echo "$2" >> "$LOG"
 mkdir -p "$2/node_modules/.bin" && cd "$2/node_modules/.bin" || exit 1
@@ -61,7 +63,16 @@ def test_an_install_that_fails_leaves_nothing_and_says_why(tmp_path: Path, envir
     assert [path.name for path in clients.iterdir()] == ["1.2.3.lock"]
 
 
+@posix
+def test_releases_are_listed_as_the_registry_has_them(environ: dict[str, str]) -> None:
+    assert published_releases(environ) == ["1.2.3", "1.2.4"]
+    with pytest.raises(ClientMissing, match="could not list"):
+        published_releases({**environ, "FAIL": "1"})
+
+
 def test_without_npm_the_reason_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ClientMissing, match="no npm"):
+        published_releases({"PATH": str(tmp_path)})
     with pytest.raises(ClientMissing, match="no npm"):
         install_client(tmp_path / "clients", "1.2.3", {"PATH": str(tmp_path)})
 

@@ -6,6 +6,7 @@ In: any string, also from a transcript or the file system. Out: text that can't 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,7 @@ __all__ = [
     "cut",
     "cut_start",
     "echo_json",
+    "echo_long_json",
     "iso",
     "local_time",
     "pad",
@@ -150,15 +152,63 @@ def iso(moment: datetime | None) -> str | None:
     return moment.isoformat().replace("+00:00", "Z")
 
 
+# More different characters are replaced faster by going through the text once.
+_FEW = 16
+# So many items of a long list are written at a time.
+_BATCH = 100
+_HARMLESS_ASCII = bytes(range(0x20, 0x7F))
+
+
 def echo_json(value: Any) -> None:
     """One JSON document on stdout, with every character that is not harmless as its escape; indented only on a terminal.
 
     (Python indents ten times as slowly as it writes on one line, and `jq` takes either.)
     Names that are no UTF-8 come out as lone surrogate escapes, so that none is lost.
     """
+    click.echo(_json_line(value) if _writes_utf8_lines() else _json_text(value, 2 if sys.stdout.isatty() else None))
+
+
+def echo_long_json(members: dict[str, Any], name: str, items: Iterable[Any]) -> None:
+    """The same for an object whose last member is a long list: it is written while it is made."""
+    if not _writes_utf8_lines():
+        echo_json({**members, name: list(items)})
+        return
+    click.echo(_json_line({**members, name: []}).removesuffix(b"]}"), nl=False)
+    comma = b""
+    waiting = iter(items)
+    while batch := list(itertools.islice(waiting, _BATCH)):
+        click.echo(comma + _json_line(batch)[1:-1], nl=False)
+        comma = b","
+    click.echo(b"]}")
+
+
+def _writes_utf8_lines() -> bool:
+    return not sys.stdout.isatty() and (sys.stdout.encoding or "").lower() == "utf-8"
+
+
+def _json_line(value: Any) -> bytes:
+    """A value on one line of harmless UTF-8, ten times as fast as `_json_text` where msgspec can write it."""
     import json
 
-    indent = 2 if sys.stdout.isatty() else None
+    import msgspec
+
+    try:
+        data = msgspec.json.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):  # half a surrogate pair, long numbers, nested too deep
+        return _json_text(value, None).encode()
+    # What is left without plain ASCII is little, whatever language people speak: code and JSON are ASCII.
+    odd = [character for character in set(data.translate(None, _HARMLESS_ASCII).decode()) if not character.isprintable()]
+    if len(odd) > _FEW:
+        return _json_text(value, None).encode()
+    for character in odd:
+        escape = "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+        data = data.replace(character.encode(), escape.encode())
+    return data
+
+
+def _json_text(value: Any, indent: int | None) -> str:
+    import json
+
     try:
         text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     except (ValueError, RecursionError):  # what JSON or this Python can't write
@@ -174,4 +224,4 @@ def echo_json(value: Any) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
         text = json.dumps(value, indent=indent).replace("\x7f", "\\u007f")
-    click.echo(text)
+    return text

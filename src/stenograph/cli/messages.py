@@ -43,37 +43,40 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
       steno messages last --as-of 2.0.76 --lost
     """
     from stenograph.graph import build_graph
-    from stenograph.messages import explain, lost, resume_messages
+    from stenograph.messages import explain, lost, read_for_resume, resume_messages
     from stenograph.records import read_all_records
+    from stenograph.records.garbage import no_garbage_hunt
     from stenograph.sessions import resolve
 
     if explaining and losing:
         raise UsageError("give --explain or --lost, not both")
     file = resolve(session, state_options(ctx).homes)
-    graph = build_graph([(file.path, "", read_all_records(file.path))])
-    if losing:
-        _show_lost(lost(graph, release), as_json=as_json)
-        return
-    resume = resume_messages(graph, release)
+    with no_garbage_hunt():
+        # To explain a line it has to be read, also where the client does not.
+        is_whole = explaining or losing
+        graph = build_graph([(file.path, "", read_all_records(file.path))]) if is_whole else read_for_resume(file.path, release)
+        if losing:
+            _show_lost(lost(graph, release), as_json=as_json)
+            return
+        resume = resume_messages(graph, release)
     if explaining:
         _show_explained(explain(resume, graph), as_json=as_json)
         return
     mask, _ = make_mask(reveal)
     lines = {node: graph.nodes[node].number for message in resume.messages or [] for node in message.nodes if node >= 0}
     if as_json:
-        from stenograph.cli._text import echo_json
+        from stenograph.cli._text import echo_long_json
         from stenograph.redact import mask_json
 
-        sent = [
+        sent = (
             {
                 "role": message.role,
-                "content": message.content,
+                "content": message.content if reveal else mask_json(message.content, mask),
                 "lines": [lines[node] for node in message.nodes if node in lines],
             }
             for message in resume.messages or []
-        ]
-        found = {"id": file.session_id, "release": release, "refused": resume.refused, "messages": sent}
-        echo_json(found if reveal else mask_json(found, mask))
+        )
+        echo_long_json({"id": file.session_id, "release": release, "refused": resume.refused}, "messages", sent)
         return
     for line in _message_lines(resume, lines, mask):
         click.echo(line)

@@ -6,10 +6,10 @@ In: a graph and a release. Out: node indexes from the root to the leaf. What suc
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
-from stenograph.disk import NEWEST, release_numbers
+from stenograph.disk import NEWEST
 from stenograph.graph.build import NOWHERE, Graph, GraphFile
+from stenograph.graph.readings import DANGLING, Habits, Reading, habits_of, is_lasting, is_main, read_graph
 from stenograph.records import (
     UNSET,
     AssistantRecord,
@@ -17,10 +17,7 @@ from stenograph.records import (
     ChainedRecord,
     CompactBoundaryRecord,
     LastPromptRecord,
-    ProgressRecord,
     Record,
-    SystemRecord,
-    UnknownRecord,
     UserRecord,
 )
 from stenograph.records.times import moment
@@ -28,39 +25,9 @@ from stenograph.records.times import moment
 # What 2.1.325 writes to say: forget the last prompt, take the last leaf of the file (rule 21).
 ZERO_UUID = "00000000-0000-0000-0000-000000000000"
 
-# Kinds that a conversation can end in, or be bridged to. (Signs of life and unknown kinds only stand in between.)
-_LASTING = (UserRecord, AssistantRecord, SystemRecord, AttachmentRecord)
 # 5.000 s are bridged by 2.1.325, 5.001 s are not.
 _BRIDGED_GAP = timedelta(seconds=5)
-
-
-class Habits(NamedTuple):
-    """How a release finds its way, from the contract's table B9."""
-
-    since: tuple[int, ...]
-    # The leaf is the last in the file (rule 20), not the newest timestamp (rule 19).
-    leaf_by_place: bool
-    # `last-prompt` names the leaf (rule 21).
-    heeds_last_prompt: bool
-    # A missing parent is bridged to the line before (rule 23).
-    bridges: bool
-    passes_progress: bool
-    # Any unknown kind in the chain (rule 24).
-    passes_unknown: bool
-
-
-_HABITS = (
-    Habits((0,), leaf_by_place=False, heeds_last_prompt=False, bridges=False, passes_progress=False, passes_unknown=False),
-    Habits((2, 1, 29), leaf_by_place=False, heeds_last_prompt=False, bridges=False, passes_progress=True, passes_unknown=False),
-    Habits((2, 1, 112), leaf_by_place=True, heeds_last_prompt=False, bridges=True, passes_progress=True, passes_unknown=True),
-    Habits((2, 1, 200), leaf_by_place=True, heeds_last_prompt=True, bridges=True, passes_progress=True, passes_unknown=True),
-)
-
-
-def habits_of(release: str) -> Habits:
-    """The habits of a release; between two recorded ones those of the older."""
-    wanted = release_numbers(release)
-    return next(habits for habits in reversed(_HABITS) if habits.since <= wanted)
+_NEVER = float("-inf")
 
 
 def choose_leaf(graph: Graph, release: str = NEWEST) -> int:
@@ -69,28 +36,40 @@ def choose_leaf(graph: Graph, release: str = NEWEST) -> int:
     if main is None or main.agent_id:
         return NOWHERE
     habits = habits_of(release)
+    reading = read_graph(graph, habits)
     if not habits.leaf_by_place:
-        return _newest(graph, main, habits)
-    leaf = _last_leaf(graph, main)
-    return _heed_last_prompt(graph, main, leaf) if habits.heeds_last_prompt else leaf
+        return _newest(graph, reading, habits)
+    leaf = _last_leaf(graph, reading)
+    while habits.drops_trailing and leaf >= 0 and isinstance(graph.records[leaf], AttachmentRecord):
+        leaf = reading.parents[leaf]
+    return _heed_last_prompt(graph, main, reading, leaf) if habits.heeds_last_prompt else leaf
 
 
 def walk_chain(graph: Graph, leaf: int, release: str = NEWEST) -> list[int]:
     """The nodes from the root to the leaf as a client of that release walks them; it may stop short of the root."""
     habits = habits_of(release)
+    reading = read_graph(graph, habits)
     chain: list[int] = []
     seen: set[int] = set()
     node = leaf
-    # Rule 25: a loop is walked once round. (2.0.76 never comes back from one.)
-    while node >= 0 and node not in seen and _passes(graph, node, habits):
+    trailing: list[int] = []
+    # What follows the last answer or prompt is put behind the chain: a bridge may lead to it.
+    while habits.bridges and node >= 0 and not isinstance(graph.records[node], UserRecord | AssistantRecord):
+        if node in trailing or isinstance(graph.records[node], CompactBoundaryRecord):
+            break
+        trailing.append(node)
+        node = reading.parents[node]
+    if node < 0:
+        node, trailing = leaf, []
+    # Rule 25: a loop is walked once round, then bridged like a missing parent. (2.0.76 never comes back from one.)
+    while node >= 0 and node not in seen:
         seen.add(node)
         chain.append(node)
-        parent = graph.cut.get(node, graph.parents[node])
-        if parent < 0 and habits.bridges:
-            parent = _bridge(graph, node, seen)
-        node = parent
+        node = reading.parents[node]
+        if habits.bridges and (node == DANGLING or node in seen):
+            node = _bridge(graph, reading, chain[-1], seen)
     chain.reverse()
-    return chain
+    return chain + [node for node in reversed(trailing) if node not in seen]
 
 
 def current_chain(graph: Graph, release: str = NEWEST) -> list[int]:
@@ -118,27 +97,28 @@ def _is_main(graph: Graph, node: int) -> bool:
 
 
 def _lacks_uuid(record: Record) -> bool:
-    return isinstance(record, _LASTING) and not isinstance(record.uuid, str)
+    return is_lasting(record) and not isinstance(getattr(record, "uuid", None), str)
 
 
-def _newest(graph: Graph, file: GraphFile, habits: Habits) -> int:
-    """Rule 19: the latest time of any chained kind that the release knows, the first in the file of equals."""
-    known = (*_LASTING, ProgressRecord) if habits.passes_progress else _LASTING
-    nodes = [n for n in range(file.first, file.last) if isinstance(graph.records[n], known) and _is_main(graph, n)]
+def _newest(graph: Graph, reading: Reading, habits: Habits) -> int:
+    """Rule 19: the latest time of any kind that the release knows, the first in the file of equals."""
+    nodes = [node for node in reading.by_uuid.values() if not _is_sidechain(graph, node)]
     times = [_time(graph.records[node]) for node in nodes]
-    if all(time is None for time in times):
-        # 2.0.76 does not get over a session without times (rule 57).
-        return nodes[0] if nodes and habits.passes_progress else NOWHERE
-    if None not in times:
-        return max(zip(nodes, times, strict=True), key=lambda pair: (pair[1], -pair[0]))[0]
-    return nodes[_first_when_sorted(times)]
+    if not nodes:
+        return NOWHERE
+    known = [time for time in times if time is not None]
+    first = times.index(max(known)) if len(known) == len(times) else _first_when_sorted(times)
+    # 2.0.76 does not get over a leaf without a time (rule 57).
+    return nodes[first] if times[first] is not None or habits.needs_no_time else NOWHERE
 
 
 def _time(record: Record) -> float | None:
     """A record's time in milliseconds, as JavaScript's `Date` reads it: a number is one already."""
     value = record.timestamp if isinstance(record, ChainedRecord) else None
     if value is UNSET:
-        value = record.extra.get("timestamp")
+        value = record.extra.get("timestamp", UNSET)
+    if value is None:  # `null` is the beginning of time
+        return 0.0
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     found = moment(value)
@@ -161,22 +141,82 @@ def _first_when_sorted(times: list[float | None]) -> int:
     return order[0]
 
 
-def _last_leaf(graph: Graph, file: GraphFile) -> int:
-    """Rule 20: the last in the file that no lasting record hangs off. A boundary without a parent is none (rule 49)."""
-    has_child = bytearray(len(graph.nodes) + 1)
-    for node in range(file.first, file.last):
-        if isinstance(graph.records[node], _LASTING) and not _is_sidechain(graph, node):
-            has_child[graph.parents[node]] = 1  # NOWHERE is the last place, which no node has
-    for node in range(file.last - 1, file.first - 1, -1):
-        record = graph.records[node]
-        if has_child[node] or not isinstance(record, _LASTING) or not _is_main(graph, node):
-            continue
-        if not isinstance(record, CompactBoundaryRecord) or graph.parents[node] >= 0:
-            return node
-    return NOWHERE
+def _last_leaf(graph: Graph, reading: Reading) -> int:
+    """Rule 20: the last record in the file; where something hangs off it and it is not the newest of all, the newest of that.
+
+    A boundary without a parent is no leaf (rule 49). What a compaction preserved goes on from what it hangs off (rule 50).
+    """
+    main = graph.files[0]
+    last = next((node for node in range(main.last - 1, main.first - 1, -1) if _ends(graph, reading, node)), NOWHERE)
+    if last < 0:  # nobody said anything
+        return next((node for node in reversed(reading.by_uuid.values()) if is_main(graph.records[node])), NOWHERE)
+    below = _below(graph, reading, last)
+    if below and not _is_newest(graph, reading, last):
+        last = max(below, key=lambda node: (_moment(graph, node), node))
+    return reading.preserved[-1] if reading.preserved and last == reading.anchor else last
 
 
-def _heed_last_prompt(graph: Graph, file: GraphFile, leaf: int) -> int:
+def _ends(graph: Graph, reading: Reading, node: int) -> bool:
+    """Whether a record of the main conversation may be its last."""
+    record = graph.records[node]
+    if not is_main(record) or not reading.knows(node, record):
+        return False
+    if isinstance(record, CompactBoundaryRecord):
+        return reading.parents[node] >= 0
+    return _has_words(graph, reading, node)
+
+
+def _has_words(graph: Graph, reading: Reading, node: int) -> bool:
+    """Whether somebody said something on the way to a record, bridges left out."""
+    seen: set[int] = set()
+    while node >= 0 and node not in seen:
+        if isinstance(graph.records[node], UserRecord | AssistantRecord | CompactBoundaryRecord):
+            return True
+        seen.add(node)
+        node = reading.parents[node]
+    return False
+
+
+def _below(graph: Graph, reading: Reading, top: int) -> list[int]:
+    """The records of the main conversation that hang off another, near or far, and have a time."""
+    parents = reading.parents
+    if top not in parents:
+        return []
+    hangs = {top: True}
+    for start in reading.by_uuid.values():
+        path, node = [], start
+        while node >= 0 and node not in hangs:
+            hangs[node] = False  # until proved: a loop does not hang off it
+            path.append(node)
+            node = parents[node]
+        if node >= 0 and hangs[node]:
+            hangs.update(dict.fromkeys(path, True))
+    above: set[int] = set()
+    node = top
+    while node >= 0 and node not in above:
+        above.add(node)
+        node = parents[node]
+    below = [node for node, does in hangs.items() if does and node not in above]
+    return [node for node in below if is_main(graph.records[node]) and _has_time(graph, node)]
+
+
+def _is_newest(graph: Graph, reading: Reading, node: int) -> bool:
+    own = _moment(graph, node)
+    others = (other for other in reading.by_uuid.values() if other != node and is_main(graph.records[other]))
+    return _has_time(graph, node) and all(_moment(graph, other) < own for other in others)
+
+
+def _has_time(graph: Graph, node: int) -> bool:
+    return _moment(graph, node) > _NEVER
+
+
+def _moment(graph: Graph, node: int) -> float:
+    record = graph.records[node]
+    found = moment(record.timestamp) if isinstance(record, ChainedRecord) else None
+    return found.timestamp() if found else _NEVER
+
+
+def _heed_last_prompt(graph: Graph, file: GraphFile, reading: Reading, leaf: int) -> int:
     """Rule 21: the last line that names a leaf rules.
 
     The chain goes on to the last leaf of the file where that hangs off the named record and stands behind it, behind an explicit
@@ -186,25 +226,25 @@ def _heed_last_prompt(graph: Graph, file: GraphFile, leaf: int) -> int:
         record = graph.records[node]
         if not isinstance(record, LastPromptRecord) or not isinstance(record.leafUuid, str):
             continue
-        named = graph.by_uuid.get(record.leafUuid, NOWHERE)
-        if record.leafUuid == ZERO_UUID or named < 0 or not isinstance(graph.records[named], _LASTING):
+        named = reading.by_uuid.get(record.leafUuid, NOWHERE)
+        if record.leafUuid == ZERO_UUID or named < 0:
             return leaf
         if _is_sidechain(graph, named):
             return NOWHERE
         goes_on = leaf > named and (leaf > node or not record.explicit)
-        return leaf if goes_on and _comes_after(graph, leaf, named) else named
+        return leaf if goes_on and _comes_after(graph, reading, leaf, named, since=node) else named
     return leaf
 
 
-def _comes_after(graph: Graph, node: int, ancestor: int) -> bool:
-    """Whether a node goes back to another, compactions passed over."""
+def _comes_after(graph: Graph, reading: Reading, node: int, ancestor: int, *, since: int) -> bool:
+    """Whether a node goes back to another, compactions passed over that stand behind a line."""
     seen: set[int] = set()
     while node >= 0 and node not in seen:
         if node == ancestor:
             return True
         seen.add(node)
-        parent = graph.parents[node]
-        is_boundary = isinstance(graph.records[node], CompactBoundaryRecord)
+        parent = reading.parents[node]
+        is_boundary = node > since and isinstance(graph.records[node], CompactBoundaryRecord)
         node = graph.before[node] if parent < 0 and is_boundary else parent
     return False
 
@@ -214,32 +254,21 @@ def _is_sidechain(graph: Graph, node: int) -> bool:
     return isinstance(record, ChainedRecord) and bool(record.isSidechain)
 
 
-def _passes(graph: Graph, node: int, habits: Habits) -> bool:
-    record = graph.records[node]
-    if isinstance(record, ProgressRecord):
-        return habits.passes_progress
-    return habits.passes_unknown or not isinstance(record, UnknownRecord)
-
-
-def _bridge(graph: Graph, node: int, seen: set[int]) -> int:
+def _bridge(graph: Graph, reading: Reading, node: int, seen: set[int]) -> int:
     """Rule 23, as 2.1.325 does it: behind a missing parent the newest record that is not newer, up to five seconds before.
 
-    Where it stands in the file does not matter; of equals the first counts. What the chain holds already is left out.
+    Where it stands in the file does not matter; of equals the first counts. What the chain holds already is left out. From a line
+    of a sub-agent no bridge leads on.
     """
     record = graph.records[node]
-    if not isinstance(record, ChainedRecord) or not isinstance(record.parentUuid, str) or not record.parentUuid:
-        return NOWHERE
-    # One that names itself as its parent counts as one whose parent is missing.
-    if record.parentUuid in graph.by_uuid and record.parentUuid != record.uuid:
-        return NOWHERE
-    own = moment(record.timestamp)
+    own = moment(record.timestamp) if isinstance(record, ChainedRecord) and is_main(record) else None
     if own is None:
         return NOWHERE
     best = NOWHERE
     best_time: datetime | None = None
-    for other in range(graph.files[0].first, graph.files[0].last):
+    for other in reading.by_uuid.values():
         candidate = graph.records[other]
-        if other in seen or not isinstance(candidate, _LASTING) or not _is_main(graph, other):
+        if other in seen or not isinstance(candidate, ChainedRecord) or not is_main(candidate):
             continue
         time = moment(candidate.timestamp)
         if time is None or time > own or own - time > _BRIDGED_GAP:

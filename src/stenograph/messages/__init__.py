@@ -5,7 +5,9 @@ from stenograph.messages.habits import Habits, habits_of
 from stenograph.messages.lost import Counts, Loss, Lost, lost
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import Left
-from stenograph.messages.resume import Resume, plain, resume_messages
+from stenograph.messages.reading import read_for_resume
+from stenograph.messages.resume import Resume, messages_of, plain, resume_messages
+from stenograph.messages.selection import Selection, select
 
 __all__ = [
     "Counts",
@@ -16,9 +18,13 @@ __all__ = [
     "Lost",
     "Message",
     "Resume",
+    "Selection",
     "explain",
     "habits_of",
     "lost",
+    "messages_of",
     "plain",
+    "read_for_resume",
     "resume_messages",
+    "select",
 ]

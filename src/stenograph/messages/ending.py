@@ -7,8 +7,8 @@ from msgspec import Struct
 from stenograph.messages.habits import Habits
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import OWN_WORDS, Piece, Place, text_block
-from stenograph.records import AttachmentRecord, ProgressRecord, Record, SystemRecord, UserRecord
-from stenograph.records.markers import SYNTHETIC
+from stenograph.records import AssistantRecord, AttachmentRecord, ProgressRecord, Record, SystemRecord, UserRecord
+from stenograph.records.markers import INTERRUPTED, SYNTHETIC
 
 NO_RESPONSE = "No response requested."
 CONTINUE = "Continue from where you left off."
@@ -39,6 +39,13 @@ def find_ending(records: list[Record], habits: Habits) -> Ending:
         passed = (*passed, AttachmentRecord)
     if habits.looks_past_local_commands and _ends_in_local_command(records, passed):
         return Ending()
+    if habits.looks_past_attachments and _ends_in_attachment(records):
+        records = [record for record in records if not _is_api_error(record)]
+        passed_over = [record for record in records if not isinstance(record, passed)]
+        if not passed_over:
+            return Ending(UserRecord if records else Record)
+        if _asks_nothing(passed_over[-1]):
+            return Ending()
     place = next((place for place in range(len(records) - 1, -1, -1) if not isinstance(records[place], passed)), -1)
     if place < 0:
         return Ending()
@@ -46,7 +53,27 @@ def find_ending(records: list[Record], habits: Habits) -> Ending:
     while first and isinstance(records[first], UserRecord) and isinstance(records[first - 1], UserRecord):
         first -= 1
     kind = next((kind for kind in (UserRecord, AttachmentRecord) if isinstance(records[place], kind)), Record)
-    return Ending(kind, _holds_result(records[place]), any(_holds_result(record) for record in records[first : place + 1]))
+    begins = _results(records[place])[:1]
+    # Joined, the results of all of them come first.
+    in_run = [is_result for record in records[first : place + 1] for is_result in _results(record)]
+    return Ending(kind, any(begins), any(in_run if first < place else begins))
+
+
+def _ends_in_attachment(records: list[Record]) -> bool:
+    return isinstance(next((one for one in reversed(records) if not isinstance(one, SystemRecord)), None), AttachmentRecord)
+
+
+def _is_api_error(record: Record) -> bool:
+    return isinstance(record, AssistantRecord) and bool(record.isApiErrorMessage)
+
+
+def _asks_nothing(record: Record) -> bool:
+    """A summary, or the note of an interruption and no other words: before attachments they are not answered."""
+    if not isinstance(record, UserRecord):
+        return False
+    content = record.content
+    words = [content] if isinstance(content, str) else [getattr(block, "text", "") for block in content or ()]
+    return bool(record.isCompactSummary) or (len(words) == 1 and str(words[0]).startswith(INTERRUPTED))
 
 
 def _ends_in_local_command(records: list[Record], passed: tuple[type[Record], ...]) -> bool:
@@ -92,9 +119,7 @@ def before_new_prompt(messages: list[Message]) -> list[Message]:
     return messages
 
 
-def _holds_result(record: Record) -> bool:
-    return (
-        isinstance(record, UserRecord)
-        and isinstance(record.content, tuple)
-        and any(getattr(block, "tool_use_id", None) for block in record.content)
-    )
+def _results(record: Record) -> list[bool]:
+    """Of each block of a user's line: whether it is a tool's result."""
+    content = record.content if isinstance(record, UserRecord) else None
+    return [bool(getattr(block, "tool_use_id", None)) for block in content] if isinstance(content, tuple) else []

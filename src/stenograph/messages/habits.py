@@ -1,9 +1,10 @@
-"""How each release turns a chain of records into messages, from the resume contract (rules 14, 18, 27 to 50 and its table B9)."""
+"""How each release turns a chain of records into messages, from the resume contract (rules 14 to 51, its section B9)."""
 
 from __future__ import annotations
 
+import functools
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stenograph.disk import release_numbers
 
@@ -33,7 +34,6 @@ class Orphan(Enum):
 
 
 class Habits(NamedTuple):
-    since: tuple[int, ...]
     # Rule 14.
     null_line: NullLine = NullLine.SKIPPED
     # Rule 15: of a line with more than an object the first object is read.
@@ -48,10 +48,15 @@ class Habits(NamedTuple):
     merges_over_answers: bool = False
     # Rule 29: text that is followed by that of another record ends in a newline.
     parts_texts: bool = False
+    # Rule 29: a record's own results stand before its words.
+    results_first: bool = False
     # Rule 30: parallel calls and results that hang beside the chain are found again.
     recovers_siblings: bool = False
-    # Rule 31: a response's tool uses stand behind its texts.
+    # Rule 51: a long file is read from its last compaction on.
+    reads_from_boundary: bool = False
+    # Rule 31: a response's tool uses stand behind its texts, where it has several lines; also where it has one.
     moves_calls_back: bool = False
+    moves_calls_back_in_a_line: bool = False
     # Rule 32.
     drops_thinking_only: bool = False
     drops_foreign_thinking: bool = False
@@ -61,6 +66,7 @@ class Habits(NamedTuple):
     sends_local_commands: bool = False
     # Rule 36.
     strips_tool_use: bool = True
+    drops_plan: bool = True
     keeps_plan_permissions: bool = False
     renames_task: bool = False
     trims_send_message: bool = False
@@ -79,23 +85,31 @@ class Habits(NamedTuple):
     # Rule 42, for a use at the end; rule 43, for one of a line in which another was answered.
     unanswered_at_end: Unanswered = Unanswered.BLOCK_GOES
     unanswered_sibling: Unanswered = Unanswered.BLOCK_GOES
-    # Rule 44.
+    # Rule 44. A message that is left empty without its orphans says so; so does the first.
     orphan: Orphan = Orphan.SENT
+    says_no_content: bool = False
+    says_orphaned: bool = False
     # Rule 45: the first of two results, and of two uses with one id, counts.
     first_result_only: bool = False
+    first_use_only: bool = False
+    # Rule 46: an answer of no blocks at all says "(no content)".
+    fills_empty_answers: bool = False
     # Rule 46: answers of blank text alone.
     drops_blank_answers: bool = False
-    # Rule 46: blank text beside other blocks.
+    # Rule 46: a prompt of no blocks at all does not count as the end.
+    skips_empty_prompts: bool = False
+    # Rule 46: blank text beside other blocks, of the model and of the user.
     drops_blank_text: bool = False
+    drops_blank_words: bool = False
     # Rule 38: a failed tool's result is text alone.
     errors_in_text: bool = False
     # Rule 38: references to tools that were looked up; of the names known in print mode, servers' tools never among them.
     known_tools: frozenset[str] | None = None
     loads_tools: bool = False
+    # Rule 38: where references were left out, a result without any content says so, too.
+    fills_empty_results: bool = False
     # Rule 47: an assistant's content may be a string.
     takes_strings: bool = False
-    # Rule 50.
-    heeds_preserved: bool = False
 
 
 _TOOLS_OF_2_1_45 = frozenset(
@@ -150,62 +164,79 @@ _TOOLS_OF_2_1_325 = frozenset(
     }
 )
 
-_OLD = Habits((0,), hangs_on_loops=True)
-_2_1_29 = _OLD._replace(
-    since=(2, 1, 29),
-    null_line=NullLine.ENDS,
-    hangs_on_loops=False,
-    drops_thinking_only=True,
-    looks_past_system=True,
-    replaces_images=True,
-    unanswered_at_end=Unanswered.LINE_GOES,
-    orphan=Orphan.SENT_AFTER_USER,
-    drops_blank_answers=True,
-    keeps_plan_permissions=True,
-    known_tools=_TOOLS_OF_2_1_45,
-)
-_2_1_45 = _2_1_29._replace(since=(2, 1, 45), says_continue=True, unanswered_sibling=Unanswered.ERROR_RESULT)
-_2_1_112 = _2_1_45._replace(
-    since=(2, 1, 112),
-    needs_time=True,
-    replaces_surrogates=True,
-    merges_over_answers=True,
-    parts_texts=True,
-    recovers_siblings=True,
-    moves_calls_back=True,
-    drops_foreign_thinking=True,
-    keeps_model=True,
-    sends_local_commands=True,
-    strips_tool_use=False,
-    renames_task=True,
-    trims_send_message=True,
-    sends_rendered=True,
-    worded=frozenset({"diagnostics", "queued_command", "edited_text_file", "task_reminder", "deferred_tools_delta"}),
-    replaces_images=False,
-    orphan=Orphan.STRIPPED,
-    first_result_only=True,
-    drops_blank_text=True,
-    errors_in_text=True,
-    known_tools=_TOOLS_OF_2_1_325,
-    loads_tools=True,
-    takes_strings=True,
-    heeds_preserved=True,
-)
-_2_1_200 = _2_1_112._replace(since=(2, 1, 200), null_line=NullLine.REFUSED)
-_2_1_325 = _2_1_200._replace(
-    since=(2, 1, 325),
-    null_line=NullLine.SKIPPED,
-    salvages_lines=True,
-    says_continue=False,
-    looks_past_attachments=True,
-    looks_past_local_commands=True,
-    unanswered_at_end=Unanswered.ERROR_RESULT,
-)
+_WORDED_BY_2_1_325 = frozenset({"diagnostics", "queued_command", "edited_text_file", "task_reminder", "deferred_tools_delta"})
 
-_HABITS = (_OLD, _2_1_29, _2_1_45, _2_1_112, _2_1_200, _2_1_325)
+_OLDEST = Habits(hangs_on_loops=True, results_first=True, skips_empty_prompts=True)
 
 
+class Change(NamedTuple):
+    """What a release began to do, and the hand-made session by which it was told from the release published before it."""
+
+    since: str
+    #: A name of tests/messages/hard_cases.py; what both releases sent is in tests/fixtures/golden-messages/boundaries.json.
+    #: Empty where nothing was put to the releases between: then `since` is the first release that was seen to do so.
+    case: str
+    habits: dict[str, Any]
+
+
+#: Oldest first.
+CHANGES = (
+    Change("2.1.7", "response_of_only_thinking", {"drops_thinking_only": True}),
+    Change("2.1.7", "results_of_every_form", {"known_tools": _TOOLS_OF_2_1_45}),
+    Change("2.1.19", "null_line", {"null_line": NullLine.ENDS}),
+    Change("2.1.21", "result_without_call_after_an_answer", {"orphan": Orphan.SENT_AFTER_USER}),
+    Change("2.1.30", "one_of_two_calls_of_a_line_without_result", {"unanswered_sibling": Unanswered.ERROR_RESULT}),
+    Change("2.1.30", "ends_in_text_and_a_call_in_one_line", {"unanswered_at_end": Unanswered.LINE_GOES}),
+    Change("2.1.30", "parent_cycle", {"hangs_on_loops": False}),
+    Change("2.1.30", "results_of_every_form", {"fills_empty_results": True}),
+    Change("2.1.30", "empty_answer", {"fills_empty_answers": True}),
+    Change("2.1.32", "whitespace_answer", {"drops_blank_answers": True}),
+    Change("2.1.38", "image_in_a_prompt", {"replaces_images": True}),
+    Change("2.1.42", "ends_in_a_result", {"says_continue": True}),
+    Change("2.1.45", "ends_in_a_system_line_after_a_prompt", {"looks_past_system": True}),
+    Change("2.1.45", "", {"results_first": False, "skips_empty_prompts": False, "keeps_plan_permissions": True}),
+    Change("2.1.63", "local_command_system_lines", {"sends_local_commands": True}),
+    Change("2.1.63", "tool_named_task", {"renames_task": True}),
+    Change("2.1.69", "image_in_a_prompt", {"replaces_images": False}),
+    Change("2.1.69", "result_without_call_first", {"orphan": Orphan.STRIPPED}),
+    Change("2.1.70", "results_of_every_form", {"known_tools": None}),
+    Change("2.1.75", "no_timestamps", {"needs_time": True}),
+    Change("2.1.76", "two_results_for_one_call", {"first_result_only": True}),
+    Change("2.1.78", "three_prompts_in_a_row", {"parts_texts": True}),
+    Change("2.1.80", "parallel_calls_each_with_its_result", {"recovers_siblings": True}),
+    Change("2.1.83", "error_result_with_blocks", {"errors_in_text": True}),
+    Change("2.1.88", "same_call_id_in_two_responses", {"first_use_only": True}),
+    Change("2.1.88", "result_without_call_after_an_answer", {"says_no_content": True}),
+    Change("2.1.113", "two_objects_on_one_line", {"salvages_lines": True}),
+    Change("2.1.116", "null_line", {"null_line": NullLine.REFUSED}),
+    Change("2.1.121", "text_after_a_call_in_one_response", {"moves_calls_back": True}),
+    Change("2.1.132", "lone_surrogate_escape", {"replaces_surrogates": True}),
+    Change("2.1.136", "extra_keys_on_calls_and_results", {"moves_calls_back_in_a_line": True}),
+    Change("2.1.144", "last_model_is_old", {"keeps_model": True}),
+    Change("2.1.152", "thinking_of_another_model", {"drops_foreign_thinking": True}),
+    Change("2.1.152", "whitespace_prompt", {"drops_blank_words": True}),
+    Change("2.1.187", "call_with_an_older_input_shape", {"drops_plan": False}),
+    Change("2.1.228", "null_line", {"null_line": NullLine.SKIPPED}),
+    Change("2.1.268", "unknown_attachment_with_rendered_text", {"sends_rendered": True}),
+    Change("2.1.268", "result_without_call_first", {"says_orphaned": True}),
+    Change("2.1.277", "answer_as_a_string", {"takes_strings": True}),
+    Change("2.1.277", "whitespace_text_beside_a_call", {"drops_blank_text": True}),
+    Change("2.1.281", "ends_in_a_call", {"unanswered_at_end": Unanswered.ERROR_RESULT}),
+    Change("2.1.281", "ends_in_a_result", {"says_continue": False}),
+    Change("2.1.281", "ends_in_an_attachment_after_a_prompt", {"looks_past_attachments": True}),
+    Change("2.1.304", "extra_keys_on_calls_and_results", {"strips_tool_use": False}),
+    Change("2.1.304", "results_of_every_form", {"known_tools": _TOOLS_OF_2_1_325, "loads_tools": True}),
+    Change("2.1.325", "", {"looks_past_local_commands": True, "merges_over_answers": True}),
+    Change("2.1.325", "", {"reads_from_boundary": True, "trims_send_message": True, "worded": _WORDED_BY_2_1_325}),
+)
+
+
+@functools.cache
 def habits_of(release: str) -> Habits:
-    """The habits of a release; between two that were asked those of the older."""
+    """The habits of a release: those of the oldest, and all that changed since."""
     wanted = release_numbers(release)
-    return next(habits for habits in reversed(_HABITS) if habits.since <= wanted)
+    habits = _OLDEST
+    for change in CHANGES:
+        if release_numbers(change.since) <= wanted:
+            habits = habits._replace(**change.habits)
+    return habits

@@ -12,22 +12,25 @@ _EXACT = 2**53
 _WITH_EXPONENT = 1e21
 
 
-def as_sent(value: Any, habits: Habits) -> Any:
-    if isinstance(value, str):
-        return _without_halves(value) if habits.replaces_surrogates else value
-    if isinstance(value, dict):
-        return {key: as_sent(item, habits) for key, item in value.items()}
-    if isinstance(value, list):
-        return [as_sent(item, habits) for item in value]
-    if isinstance(value, float) or (isinstance(value, int) and not -_EXACT <= value <= _EXACT):
-        return _double(value)
-    return value
+def write_as_sent(holder: Any, habits: Habits) -> None:
+    """Change what is in a block or a list, however deep, to what a client makes of it; in place: hardly anything changes."""
+    for key, value in holder.items() if holder.__class__ is dict else enumerate(holder):
+        kind = value.__class__
+        if kind is str:
+            if habits.replaces_surrogates and not value.isascii():
+                holder[key] = _without_halves(value)
+        elif kind is dict or kind is list:
+            write_as_sent(value, habits)
+        elif kind is float or (kind is int and not -_EXACT <= value <= _EXACT):
+            holder[key] = _double(value)
 
 
 def _without_halves(text: str) -> str:
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def _double(number: float) -> float | int | None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from stenograph.disk import NEWEST
-from stenograph.graph import Graph, choose_leaf, walk_chain
+from stenograph.graph import Graph, choose_leaf, habits_of, read_graph, walk_chain
 from stenograph.messages.explain import SENT, explain
 from stenograph.messages.pieces import THINKING
 from stenograph.messages.resume import resume_messages
-from stenograph.messages.selection import preserved_behind, siblings_of
+from stenograph.messages.selection import siblings_of
 from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord, rebuild
 
 _ELSEWHERE = "19: the release goes on from another line"
@@ -106,10 +106,11 @@ def _as_it_happened(graph: Graph) -> dict[int, str]:
     chain.reverse()
     on_chain = set(chain)
     grown = siblings_of(graph, chain)
-    with_preserved = preserved_behind(graph, boundary, grown) if boundary >= 0 else grown
+    reading = read_graph(graph, habits_of(NEWEST))
+    preserved = [node for node in reading.preserved if node not in on_chain] if boundary >= 0 else []
     siblings = set(grown) - on_chain
     why: dict[int, str] = {}
-    for each in with_preserved:
+    for each in (*grown, *preserved):
         if not _is_said(graph, each):
             continue
         if each in siblings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from stenograph.messages.habits import Habits
-from stenograph.messages.pieces import OWN_WORDS, Block, Piece, Place, text_block
+from stenograph.messages.pieces import OWN_WORDS, Block, Piece, Place, text_block, wrapped
 
 _TEXTS = ("text", OWN_WORDS)
 
@@ -38,7 +38,7 @@ def merge(pieces: list[Piece], habits: Habits) -> list[Message]:
             _add_user(messages, piece, habits)
         else:
             if reminders is not None and not piece.is_unsent:
-                messages.append(reminders)
+                messages.append(_behind(messages, reminders))
                 reminders = None
             if not piece.is_unsent:
                 # Only a response that was met before is looked for: long sessions have thousands.
@@ -49,20 +49,21 @@ def merge(pieces: list[Piece], habits: Habits) -> list[Message]:
         messages.append(reminders)
     if habits.moves_calls_back:
         for message in messages:
-            if message.role == "assistant":
+            in_lines = len(message.nodes) > 1 or habits.moves_calls_back_in_a_line
+            if message.role == "assistant" and in_lines and len(message.content) > 1:
                 message.content = _calls_last(message.content)
     return messages
 
 
 def _settled(pieces: list[Piece]) -> list[Piece]:
-    """Rule 37: attachments go up to the answer or tool result before them."""
+    """Rule 37: attachments go up to the answer before them, or the user's line that begins with a tool result."""
     settled: list[Piece] = []
     asides: list[Piece] = []
     for piece in reversed(pieces):
         if piece.place is not Place.IN_TURN:
             asides.append(piece)
             continue
-        if piece.role == "assistant" or piece.has_result:
+        if asides and (piece.role == "assistant" or piece.begins_with_result):
             settled += _queued_last(asides)
             asides = []
         settled.append(piece)
@@ -76,6 +77,13 @@ def _queued_last(asides: list[Piece]) -> list[Piece]:
     return sorted(asides, key=lambda piece: piece.place is not Place.QUEUED)
 
 
+def _behind(messages: list[Message], reminders: Message) -> Message:
+    """Reminders in the role `system` stand behind words of the user; where there are none they are such words themselves."""
+    if messages and messages[-1].role == "user":
+        return reminders
+    return Message("user", [text_block(wrapped(reminders.content[0]["text"]))], reminders.nodes)
+
+
 def _joined(reminders: Message | None, piece: Piece) -> Message:
     if reminders is None:
         return Message("system", list(piece.blocks), [piece.node])
@@ -87,9 +95,9 @@ def _joined(reminders: Message | None, piece: Piece) -> Message:
 def _add_user(messages: list[Message], piece: Piece, habits: Habits) -> None:
     last = messages[-1] if messages else None
     if last is None or last.role != "user":
+        messages.append(Message("user", list(piece.blocks), [piece.node], is_string=piece.is_string))
         # An attachment of several parts stays in parts when nothing of the user stands before it.
-        parts = (piece.blocks, *piece.more)
-        messages += [Message("user", list(blocks), [piece.node], is_string=piece.is_string) for blocks in parts]
+        messages += [Message("user", list(blocks), [piece.node]) for blocks in piece.more]
         return
     last.is_string = False
     for blocks in (piece.blocks, *piece.more):

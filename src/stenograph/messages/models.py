@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from stenograph.graph import Graph
 from stenograph.messages.habits import Habits
 from stenograph.records import AssistantRecord
+from stenograph.records.markers import SYNTHETIC
 
 DEFAULT = "claude-opus-5-5"
-# Retired: the release calls its default instead.
-_RETIRED = ("claude-sonnet-4-20250514",)
-# Models that get reminders as messages of the role `system` (rule 37).
-_TAKE_SYSTEM = ("claude-opus-5-5", "claude-opus-4-8", "claude-sonnet-5-5")
+# Models that get reminders as messages of the role `system` (rule 37): each was asked of 2.1.325.
+_TAKE_SYSTEM = frozenset({"opus-5-5", "opus-5", "sonnet-5-5", "sonnet-5", "haiku-5-5", "fable-5", "opus-4-8"})
+# All that 2.1.325 still calls. Retired ones and names that it does not know give way to its default.
+_CALLED = _TAKE_SYSTEM | {"opus-4-7", "opus-4-6", "opus-4-5", "sonnet-4-6", "sonnet-4-5", "haiku-4-5", "3-5-sonnet"}
+# A vendor's prefix, a date and a revision may stand around the name.
+_NAME = re.compile(r"(?:[a-z.]*\.)?claude-(?P<name>[a-z0-9-]+?)(?:-[0-9]{8})?(?:-v[0-9:]+)?")
+_WIDE = "[1m]"
 
 
 def called_model(graph: Graph, nodes: list[int], habits: Habits) -> str:
@@ -19,11 +25,22 @@ def called_model(graph: Graph, nodes: list[int], habits: Habits) -> str:
         return ""
     for node in reversed(nodes):
         record = graph.records[node]
-        if isinstance(record, AssistantRecord) and record.message:
+        if isinstance(record, AssistantRecord) and record.message and record.message.model != SYNTHETIC:
             model = record.message.model
-            return model if isinstance(model, str) and model.startswith("claude-") and model not in _RETIRED else DEFAULT
+            wanted = bare_model(model) if isinstance(model, str) else ""
+            return wanted if _name(wanted) in _CALLED else DEFAULT
     return DEFAULT
 
 
+def bare_model(model: str) -> str:
+    """A model without what is said about the size of its window: it is the same model."""
+    return model.lower().removesuffix(_WIDE)
+
+
 def takes_system(model: str) -> bool:
-    return model in _TAKE_SYSTEM
+    return _name(model) in _TAKE_SYSTEM
+
+
+def _name(model: str) -> str:
+    found = _NAME.fullmatch(model)
+    return found["name"] if found else ""

@@ -22,7 +22,9 @@ from stenograph.records import (
     UserRecord,
     rebuild,
 )
-from stenograph.records.attachments import FileAttachment, QueuedCommandAttachment
+from stenograph.records.attachments import FileAttachment, QueuedCommandAttachment, UnknownAttachment
+from stenograph.records.conversation import plain_message
+from stenograph.records.markers import SYNTHETIC
 
 Block = dict[str, Any]
 
@@ -32,6 +34,20 @@ OWN_WORDS = "own-words"
 OWN_RULE = "37: in the release's own words, as a reminder"
 THINKING = ("thinking", "redacted_thinking")
 
+# Kinds whose words are the user's where nothing else is said, and kinds that no recorded session holds.
+_THE_USERS = ("session_context", "remote_session_change")
+_KNOWN_BESIDES = (
+    "todo_reminder",
+    "critical_system_reminder",
+    "nested_memory",
+    "task_status",
+    "output_style",
+    "compact_file_reference",
+    "mcp_resource",
+    "agent_mention",
+    "invoked_skills",
+    "hook_blocking_error",
+)
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
 
@@ -64,8 +80,12 @@ class Piece(Struct):
     is_unsent: bool = False
 
     @property
+    def begins_with_result(self) -> bool:
+        return self.has_result and self.blocks[0].get("type") == "tool_result"
+
+    @property
     def has_result(self) -> bool:
-        return self.role == "user" and any(block.get("type") == "tool_result" for block in self.blocks)
+        return self.role == "user" and not self.is_string and any(block.get("type") == "tool_result" for block in self.blocks)
 
 
 class Left(Struct, frozen=True):
@@ -75,6 +95,8 @@ class Left(Struct, frozen=True):
     rule: str
     # Whether the release gives up on the whole session because of it.
     refuses: bool = False
+    # Whether the release does not count it when it looks at what the conversation ends in.
+    is_skipped: bool = False
 
 
 def text_block(text: str) -> Block:
@@ -99,13 +121,17 @@ def piece_of(node: int, record: Record, habits: Habits, *, as_system: bool) -> P
 
 
 def _user(node: int, record: UserRecord, habits: Habits) -> Piece | Left:
-    content = rebuild(record.content)
+    content = plain_message(record).content
     if habits.sends_rendered and record.origin and record.origin.get("kind") == "task-notification":
         return Piece(node, "user", [{"type": OWN_WORDS}])
     if isinstance(content, str):
         return Piece(node, "user", [text_block(content)], is_string=True)
     if isinstance(content, list):
-        blocks = [dict(block) for block in content if isinstance(block, dict)]
+        blocks = [block for block in content if isinstance(block, dict)]
+        if not blocks:
+            return Left(node, "46: an empty prompt", is_skipped=habits.skips_empty_prompts)
+        if habits.results_first:
+            blocks.sort(key=lambda block: block.get("type") != "tool_result")
         if habits.replaces_images:
             blocks = [text_block("[image]") if block.get("type") == "image" else block for block in blocks]
         return Piece(node, "user", blocks)
@@ -113,25 +139,26 @@ def _user(node: int, record: UserRecord, habits: Habits) -> Piece | Left:
 
 
 def _assistant(node: int, record: AssistantRecord, habits: Habits) -> Piece | Left:
-    content = rebuild(record.content)
+    message = plain_message(record)
+    content = message.content
     if isinstance(content, str) and habits.takes_strings:
         content = [text_block(content)]
     if not isinstance(content, list):
         return Left(node, "47: without content that this release can read", refuses=not habits.takes_strings)
-    message = record.message
-    model = message.model if message and isinstance(message.model, str) else ""
-    message_id = message.id if message and isinstance(message.id, str) else ""
-    blocks = [dict(block) for block in content if isinstance(block, dict)]
-    return Piece(node, "assistant", blocks, message_id, model, is_unsent=bool(record.isApiErrorMessage))
+    model = message.model if isinstance(message.model, str) else ""
+    message_id = message.id if isinstance(message.id, str) else ""
+    blocks = [block for block in content if isinstance(block, dict)]
+    return Piece(node, "assistant", blocks, message_id, model, is_unsent=bool(record.isApiErrorMessage) and model == SYNTHETIC)
 
 
 def _attachment(node: int, record: AttachmentRecord, habits: Habits, *, as_system: bool) -> Piece | Left:
     """Rule 37: newer releases send what they stored, word for word; for the rest every release has its own wording."""
     attachment = record.attachment
     stored = _stored(record) if habits.sends_rendered else []
-    if isinstance(attachment, FileAttachment):
+    is_system = as_system and _role(record) == "system"
+    if isinstance(attachment, FileAttachment) and not is_system:
         parts = [[text_block(text)] for text in stored] or _read_by_hand(attachment)
-        place = Place.FILE if habits.sends_rendered else Place.ASIDE
+        place = Place.FILE if as_system else Place.ASIDE
         return Piece(node, "user", parts[0], place=place, more=parts[1:]) if parts else Left(node, "37: a file without content")
     if not stored:
         if not as_system and record.kind.removeprefix("attachment/") in habits.worded:
@@ -139,11 +166,20 @@ def _attachment(node: int, record: AttachmentRecord, habits: Habits, *, as_syste
         return Left(node, OWN_RULE)
     if isinstance(attachment, QueuedCommandAttachment) and as_system and _is_persons(attachment):
         return Piece(node, "user", [text_block(_unwrapped(text)) for text in stored], place=Place.QUEUED)
-    if record.renderedRole == "system" and as_system:
-        words = "\n\n".join(_unwrapped(text) for text in stored)
+    if is_system:
+        words = "\n".join(_unwrapped(text) for text in stored)
         return Piece(node, "system", [text_block(words)], place=Place.ASIDE)
     parts = [[text_block(text)] for text in stored]
     return Piece(node, "user", parts[0], place=Place.ASIDE, more=parts[1:])
+
+
+def _role(record: AttachmentRecord) -> str:
+    """In which role an attachment's words are sent, where the model takes both; all kinds that 2.1.325 knows were asked."""
+    if isinstance(record.renderedRole, str):
+        return record.renderedRole
+    kind = record.kind.removeprefix("attachment/")
+    is_known = not isinstance(record.attachment, UnknownAttachment) or kind in _KNOWN_BESIDES
+    return "system" if is_known and kind not in _THE_USERS else "user"
 
 
 def _stored(record: AttachmentRecord) -> list[str]:
@@ -171,6 +207,10 @@ def _is_persons(attachment: QueuedCommandAttachment) -> bool:
     made = rebuild(attachment)
     origin = made.get("origin")
     return bool(made.get("humanTurn")) and isinstance(origin, dict) and origin.get("kind") == "human"
+
+
+def wrapped(text: str) -> str:
+    return f"{_OPEN}\n{text}\n{_CLOSE}"
 
 
 def _unwrapped(text: str) -> str:

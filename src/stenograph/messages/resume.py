@@ -14,11 +14,12 @@ from stenograph.disk import NEWEST
 from stenograph.graph import Graph
 from stenograph.messages.ending import before_new_prompt, closing, find_ending, new_prompt
 from stenograph.messages.habits import habits_of
+from stenograph.messages.javascript import write_as_sent
 from stenograph.messages.merge import Message, merge
 from stenograph.messages.models import called_model, takes_system
 from stenograph.messages.pieces import OWN_RULE, OWN_WORDS, Left, Piece, piece_of
-from stenograph.messages.selection import select
-from stenograph.messages.tidy import BLANK, drop_empty_answers, tidy
+from stenograph.messages.selection import Selection, select
+from stenograph.messages.tidy import BLANK, drop_empty_answers, settle_references, tidy
 from stenograph.messages.tools import drop_unanswered, interrupted_results, pair
 from stenograph.records import SystemRecord
 
@@ -36,18 +37,25 @@ class Resume(Struct):
 
 def resume_messages(graph: Graph, release: str = NEWEST) -> Resume:
     """The messages that `release` would send, up to the new prompt."""
+    return messages_of(select(graph, release, habits_of(release)), release)
+
+
+def messages_of(selection: Selection, release: str) -> Resume:
+    """The messages that `release` makes of some nodes, in their order."""
     habits = habits_of(release)
-    selection = select(graph, release, habits)
     graph, left = selection.graph, selection.left
     if selection.refused:
         return Resume(release, None, left, selection.refused)
     model = called_model(graph, selection.nodes, habits)
+    as_system = takes_system(model)
     pieces: list[Piece] = []
     for node in selection.nodes:
-        piece = piece_of(node, graph.records[node], habits, as_system=takes_system(model))
+        piece = piece_of(node, graph.records[node], habits, as_system=as_system)
         if isinstance(piece, Piece):
+            for blocks in (piece.blocks, *piece.more):
+                write_as_sent(blocks, habits)
             pieces.append(piece)
-            if all(block.get("type") == OWN_WORDS for block in piece.blocks) and piece.blocks:
+            if piece.blocks and piece.blocks[0].get("type") == OWN_WORDS:
                 left.append(Left(node, OWN_RULE))
         elif piece.refuses:
             return Resume(release, None, left, piece.rule)
@@ -55,11 +63,16 @@ def resume_messages(graph: Graph, release: str = NEWEST) -> Resume:
             left.append(piece)
     dropped: list[Left] = []
     pieces = drop_empty_answers(drop_unanswered(pieces, habits, dropped), habits, dropped)
-    gone = {one.node for one in dropped}
-    ending = find_ending([graph.records[node] for node in selection.nodes if node not in gone], habits)
+    gone = {one.node for one in dropped} | {one.node for one in left if one.is_skipped}
+    # A result that was put behind its use is the later one here too.
+    order = iter([piece.node for piece in pieces])
+    sent = {piece.node for piece in pieces}
+    nodes = [next(order) if node in sent else node for node in selection.nodes if node not in gone]
+    ending = find_ending([graph.records[node] for node in nodes], habits)
     if any(one.rule == BLANK for one in dropped):
         ending = ending.joined()
     interrupted = interrupted_results(pieces, habits)
+    settle_references(pieces, habits)
     # Local commands at the end belong to the new prompt.
     place = len(pieces)
     while place and isinstance(graph.records[pieces[place - 1].node], SystemRecord):

@@ -7,14 +7,31 @@ refused. Does not know what a record says.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct, field
 
-from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
+from stenograph.disk import NEWEST
+from stenograph.graph import Graph, Reading, build_graph, choose_leaf, read_graph, walk_chain
+from stenograph.graph import habits_of as graph_habits_of
 from stenograph.messages.habits import Habits, NullLine
 from stenograph.messages.pieces import Left
+from stenograph.messages.reading import from_last_compaction
 from stenograph.messages.salvage import salvaged
-from stenograph.records import AssistantRecord, ChainedRecord, CompactBoundaryRecord, DamagedRecord, Record, UserRecord
+from stenograph.records import (
+    AssistantRecord,
+    AttachmentRecord,
+    ChainedRecord,
+    CompactBoundaryRecord,
+    DamagedRecord,
+    Record,
+    SystemRecord,
+    ToolUseBlock,
+    UserRecord,
+)
 from stenograph.records.times import moment
+
+_UNREAD = "51: a long file is read from its last compaction on"
 
 
 class Selection(Struct):
@@ -30,12 +47,15 @@ class Selection(Struct):
 
 def select(graph: Graph, release: str, habits: Habits) -> Selection:
     """The nodes to be sent; `graph` in the answer is the one that the release reads."""
-    null = _null_line(graph) if habits.null_line is not NullLine.SKIPPED else -1
     left: list[Left] = []
+    if habits.reads_from_boundary and graph.files:
+        whole, graph = graph, from_last_compaction(graph)
+        left = [Left(node, _UNREAD) for node in _unread(whole, graph)]
+    null = _null_line(graph) if habits.null_line is not NullLine.SKIPPED else -1
     if null >= 0:
         if habits.null_line is NullLine.REFUSED:
             return Selection(graph, [], refused="14: a line `null`")
-        left = [Left(node, "14: behind a line `null`") for node in range(null + 1, graph.files[0].last)]
+        left += [Left(node, "14: behind a line `null`") for node in range(null + 1, graph.files[0].last)]
         graph = _up_to(graph, null)
     if habits.salvages_lines and graph.files:
         graph = salvaged(graph)
@@ -49,16 +69,20 @@ def select(graph: Graph, release: str, habits: Habits) -> Selection:
         return Selection(graph, [], left, refused="25: a loop of parents")
     place = max((place for place, node in enumerate(chain) if isinstance(graph.records[node], CompactBoundaryRecord)), default=-1)
     left += [Left(node, "48: before the last compaction") for node in chain[: max(place, 0)]]
-    nodes = chain[place + 1 :]
-    if habits.recovers_siblings:
-        nodes = siblings_of(graph, nodes)
-    if place >= 0 and habits.heeds_preserved:
-        nodes = preserved_behind(graph, chain[place], nodes)
-        kept = set(nodes)
-        left = [one for one in left if one.node not in kept]
+    nodes = siblings_of(graph, chain, release) if habits.recovers_siblings else chain
     if place >= 0:
         left.append(Left(chain[place], "48: a boundary is not sent"))
+        nodes = nodes[nodes.index(chain[place]) + 1 :]
     return Selection(graph, nodes, left)
+
+
+def _unread(whole: Graph, read: Graph) -> Iterator[int]:
+    """The nodes of the conversation of which the release reads nothing."""
+    if read is whole:
+        return
+    for node, record in enumerate(whole.records):
+        if isinstance(record, ChainedRecord) and read.records[node] is not record:
+            yield node
 
 
 def _has_time(record: Record) -> bool:
@@ -86,30 +110,27 @@ def _up_to(graph: Graph, end: int) -> Graph:
     return build_graph([(main.path, main.agent_id, graph.nodes[main.first : end])])
 
 
-def siblings_of(graph: Graph, chain: list[int]) -> list[int]:
-    """Rule 30: lines of the same response beside the chain, and the results that hang off them."""
+def siblings_of(graph: Graph, chain: list[int], release: str = NEWEST) -> list[int]:
+    """Rule 30: lines of the same response beside the chain, and the results of its calls, wherever they stand."""
     on_chain = set(chain)
-    ids = {id_ for node in chain if (id_ := _message_id(graph, node))}
-    lines: dict[str, list[int]] = {}
     main = graph.files[0]
-    for node in range(main.first, main.last):
-        id_ = _message_id(graph, node)
-        if id_ in ids and _counts(graph, node):
+    reading = read_graph(graph, graph_habits_of(release))
+    aside = [node for node in range(main.first, main.last) if node not in on_chain and reading.knows(node, graph.records[node])]
+    if not aside:
+        return chain
+    # The lines of each response that are on the chain, in file order.
+    lines: dict[str, list[int]] = {}
+    for node in sorted(chain, key=reading.place):
+        if (id_ := _message_id(graph, node)) and _counts(graph, reading, node):
             lines.setdefault(id_, []).append(node)
-    before: dict[int, list[int]] = {}
     beside: dict[int, list[int]] = {}
+    for node in sorted(aside, key=reading.place):
+        own = lines.get(_message_id(graph, node))
+        if own and _counts(graph, reading, node):
+            beside.setdefault(_line_before(reading, own, node), []).append(node)
     results_of: dict[int, list[int]] = {}
-    for nodes in lines.values():
-        own = [node for node in nodes if node in on_chain]
-        for node in nodes:
-            # The lines of a response stand in file order, and so do its results.
-            if node not in on_chain:
-                earlier = [one for one in own if one < node]
-                (beside if earlier else before).setdefault(earlier[-1] if earlier else own[0], []).append(node)
-            for child in graph.children[node]:
-                if child not in on_chain and _is_result(graph, child):
-                    after = max((one for one in own if one < child), default=own[0])
-                    results_of.setdefault(after, []).append(child)
+    for node, own in _results_of(graph, reading, chain, aside, lines, beside).items():
+        results_of.setdefault(_line_before(reading, own, node), []).append(node)
     grown: list[int] = []
     waiting: list[int] = []
     for node in chain:
@@ -118,11 +139,79 @@ def siblings_of(graph: Graph, chain: list[int]) -> list[int]:
             if _is_result(graph, node):
                 waiting.append(node)
                 continue
-            grown += sorted(waiting)
+            grown += sorted(waiting, key=reading.place)
             waiting = []
-        grown += (*before.get(node, ()), node, *beside.get(node, ()))
+        grown += (node, *beside.get(node, ()))
         waiting = list(results_of.get(node, ()))
-    return grown + sorted(waiting)
+    return grown + sorted(waiting, key=reading.place)
+
+
+def _line_before(reading: Reading, own: list[int], node: int) -> int:
+    """The last line of a response on the chain that stands before a node; the first where none does."""
+    return max((one for one in own if reading.place(one) < reading.place(node)), key=reading.place, default=own[0])
+
+
+def _results_of(
+    graph: Graph, reading: Reading, chain: list[int], aside: list[int], lines: dict[str, list[int]], beside: dict[int, list[int]]
+) -> dict[int, list[int]]:
+    """The results beside the chain that answer a call of these responses, with the lines of that response on the chain.
+
+    What the client put behind a call or a result comes with it, unless the conversation went on from there.
+    """
+    answers = {node: ids for node in aside if (ids := _answered_ids(graph, node))}
+    attached = _dead_ends(graph, reading, aside)
+    if not answers and not attached:
+        return {}
+    calls: dict[str, list[int]] = {}
+    owner: dict[int, list[int]] = {}
+    for own in lines.values():
+        for node in (*own, *(one for line in own for one in beside.get(line, ()))):
+            ids = _call_ids(graph, node)
+            calls |= dict.fromkeys(ids, own)
+            owner |= {node: own} if ids else {}
+    answered = {node: ids for node in chain if (ids := _answered_ids(graph, node))} if attached else {}
+    for node, ids in {**answered, **answers}.items():
+        named = next((calls[id_] for id_ in ids if id_ in calls), None)
+        owner |= {node: named} if named else {}
+    for node in attached:
+        if reading.parents[node] in owner:
+            owner[node] = owner[reading.parents[node]]
+    return {node: owner[node] for node in (*answers, *attached) if node in owner}
+
+
+def _dead_ends(graph: Graph, reading: Reading, aside: list[int]) -> list[int]:
+    """The lines that nobody said, attachments among them, and that nothing but such lines hangs off."""
+    attached = [node for node in aside if _is_unsaid(graph.records[node])]
+    if not attached:
+        return []
+    passed: set[int] = set()
+    for node in reading.by_uuid.values():
+        if _is_unsaid(graph.records[node]):
+            continue
+        parent = reading.parents[node]
+        while parent >= 0 and parent not in passed and _is_unsaid(graph.records[parent]):
+            passed.add(parent)
+            parent = reading.parents[parent]
+    return [node for node in attached if node not in passed]
+
+
+def _is_unsaid(record: Record) -> bool:
+    if isinstance(record, UserRecord):
+        return bool(record.isMeta) and not _has_result(record)
+    return isinstance(record, AttachmentRecord | SystemRecord) and not isinstance(record, CompactBoundaryRecord)
+
+
+def _answered_ids(graph: Graph, node: int) -> list[str]:
+    record = graph.records[node]
+    content = record.content if isinstance(record, UserRecord) else None
+    return [id_ for block in content if (id_ := getattr(block, "tool_use_id", None))] if isinstance(content, tuple) else []
+
+
+def _call_ids(graph: Graph, node: int) -> list[str]:
+    record = graph.records[node]
+    content = record.content if isinstance(record, AssistantRecord) else None
+    blocks = content if isinstance(content, tuple) else ()
+    return [block.id for block in blocks if isinstance(block, ToolUseBlock) and isinstance(block.id, str)]
 
 
 def _message_id(graph: Graph, node: int) -> str:
@@ -134,49 +223,15 @@ def _message_id(graph: Graph, node: int) -> str:
 
 def _is_result(graph: Graph, node: int) -> bool:
     record = graph.records[node]
-    if not isinstance(record, UserRecord) or not isinstance(record.content, tuple):
-        return False
-    return any(getattr(block, "tool_use_id", None) for block in record.content)
+    return isinstance(record, UserRecord) and _has_result(record)
 
 
-def _counts(graph: Graph, node: int) -> bool:
+def _has_result(record: UserRecord) -> bool:
+    content = record.content
+    return isinstance(content, tuple) and any(getattr(block, "tool_use_id", None) for block in content)
+
+
+def _counts(graph: Graph, reading: Reading, node: int) -> bool:
     """Whether a line is of the main conversation, and not replaced by a later one with its uuid (rule 17)."""
     record = graph.records[node]
-    return isinstance(record, ChainedRecord) and not record.isSidechain and graph.by_uuid.get(record.uuid or "") == node
-
-
-def preserved_behind(graph: Graph, boundary: int, kept: list[int]) -> list[int]:
-    """Rule 50: older lines that stay, behind the summary."""
-    record = graph.records[boundary]
-    metadata = record.compactMetadata if isinstance(record, CompactBoundaryRecord) else None
-    if not metadata:
-        return kept
-    segment = metadata.preservedSegment
-    if metadata.preservedMessages:
-        anchor = metadata.preservedMessages.anchorUuid
-        preserved = [graph.by_uuid[uuid] for uuid in metadata.preservedMessages.uuids or [] if uuid in graph.by_uuid]
-    elif segment:
-        anchor = segment.anchorUuid
-        preserved = _segment(graph, segment.headUuid, segment.tailUuid)
-    else:
-        return kept
-    on_chain = set(kept)
-    fresh = [node for node in preserved if node not in on_chain]
-    after = graph.by_uuid.get(anchor or "", -1)
-    if after == boundary:
-        return [*fresh, *kept]
-    if after not in on_chain:
-        return kept
-    place = kept.index(after) + 1
-    return [*kept[:place], *fresh, *kept[place:]]
-
-
-def _segment(graph: Graph, head: object, tail: object) -> list[int]:
-    """The nodes from one uuid down to another; none when they do not hang together."""
-    found: list[int] = []
-    node = graph.by_uuid.get(tail, -1) if isinstance(tail, str) else -1
-    first = graph.by_uuid.get(head, -1) if isinstance(head, str) else -1
-    while node >= 0 and node != first:
-        found.append(node)
-        node = graph.parents[node]
-    return [first, *reversed(found)] if node >= 0 else []
+    return isinstance(record, ChainedRecord) and not record.isSidechain and reading.knows(node, record)

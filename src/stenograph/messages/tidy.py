@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from stenograph.messages.habits import Habits
-from stenograph.messages.javascript import as_sent
 from stenograph.messages.merge import Message
+from stenograph.messages.models import bare_model
 from stenograph.messages.pieces import OWN_WORDS, THINKING, Block, Left, Piece, text_block
 from stenograph.messages.tools import NO_CONTENT
 from stenograph.records.markers import SYNTHETIC
@@ -24,10 +24,13 @@ _GONE = "[Tool references removed - tools no longer available]"
 
 def drop_empty_answers(pieces: list[Piece], habits: Habits, left: list[Left]) -> list[Piece]:
     """Rules 32 and 46: responses that say nothing."""
-    speaking = {piece.message_id for piece in pieces if piece.role == "assistant" and not _is_thinking(piece)}
+    answers = [piece for piece in pieces if piece.role == "assistant"]
+    silent = {piece.message_id for piece in answers if _is_thinking(piece)}
+    if silent:
+        silent -= {piece.message_id for piece in answers if not _is_thinking(piece)}
     kept: list[Piece] = []
     for piece in pieces:
-        rule = _says_nothing(piece, habits, speaking) if piece.role == "assistant" and not piece.is_unsent else ""
+        rule = _says_nothing(piece, habits, silent) if piece.role == "assistant" and not piece.is_unsent else ""
         if rule:
             left.append(Left(piece.node, rule))
         else:
@@ -35,24 +38,32 @@ def drop_empty_answers(pieces: list[Piece], habits: Habits, left: list[Left]) ->
     return kept
 
 
-def _says_nothing(piece: Piece, habits: Habits, speaking: set[str]) -> str:
+def _says_nothing(piece: Piece, habits: Habits, silent: set[str]) -> str:
     if not piece.blocks:
-        return "" if habits.drops_blank_answers else "46: an empty answer"
-    if habits.drops_thinking_only and _is_thinking(piece) and piece.message_id not in speaking:
+        return "" if habits.fills_empty_answers else "46: an empty answer"
+    if habits.drops_thinking_only and piece.message_id in silent and _is_thinking(piece):
         return "32: a response of thinking alone"
+    if not _is_blank(piece.blocks[-1]):
+        return ""
     if habits.drops_blank_answers and all(_is_blank(block) for block in piece.blocks):
         return BLANK
     # Thinking does not save an answer that ends in blank text.
     blank_or_thought = all(_is_blank(block) or block.get("type") in THINKING for block in piece.blocks)
-    return BLANK if habits.drops_blank_text and blank_or_thought and _is_blank(piece.blocks[-1]) else ""
+    return BLANK if habits.drops_blank_text and blank_or_thought else ""
 
 
 def _is_thinking(piece: Piece) -> bool:
-    return bool(piece.blocks) and all(block.get("type") in THINKING for block in piece.blocks)
+    for block in piece.blocks:
+        if block.get("type") not in THINKING:
+            return False
+    return bool(piece.blocks)
 
 
 def _is_blank(block: Block) -> bool:
-    return block.get("type") == "text" and not str(block.get("text", "")).strip()
+    if block.get("type") != "text":
+        return False
+    text = str(block.get("text", ""))
+    return not text or text.isspace()
 
 
 def tidy(messages: list[Message], habits: Habits, model: str) -> list[Message]:
@@ -61,16 +72,15 @@ def tidy(messages: list[Message], habits: Habits, model: str) -> list[Message]:
             message.content = _answer(message, habits, model)
         elif message.role == "user":
             message.content = _words(message, habits)
-        message.content = [as_sent(block, habits) for block in message.content if block.get("type") != OWN_WORDS]
     return [message for message in messages if message.content]
 
 
 def _answer(message: Message, habits: Habits, model: str) -> list[Block]:
-    blocks = [_tool_use(block, habits) for block in message.content]
-    if habits.drops_foreign_thinking and message.model not in ("", SYNTHETIC, model):
+    blocks = [_tool_use(block, habits) if block.get("type") == "tool_use" else block for block in message.content]
+    if habits.drops_foreign_thinking and bare_model(message.model) not in ("", SYNTHETIC, model):
         blocks = [block for block in blocks if not _is_signed(block)]
     if habits.drops_blank_text:
-        blocks = [block for block in blocks if not (block.get("type") == "text" and block.get("text") == "")]
+        blocks = [block for block in blocks if block.get("text") != "" or block.get("type") != "text"]
     return blocks or [{**text_block(NO_CONTENT), "citations": []}]
 
 
@@ -80,13 +90,11 @@ def _is_signed(block: Block) -> bool:
 
 
 def _tool_use(block: Block, habits: Habits) -> Block:
-    if block.get("type") != "tool_use":
-        return block
     if habits.strips_tool_use:
         block = {key: block[key] for key in _TOOL_USE if key in block}
-        if block.get("name") == "ExitPlanMode" and isinstance(block.get("input"), dict):
-            kept = block["input"] if habits.keeps_plan_permissions else {}
-            block["input"] = {key: value for key, value in kept.items() if key != "plan"}
+    if habits.drops_plan and block.get("name") == "ExitPlanMode" and isinstance(block.get("input"), dict):
+        kept = block["input"] if habits.keeps_plan_permissions else {}
+        block["input"] = {key: value for key, value in kept.items() if key != "plan"}
     given = block.get("input")
     if habits.trims_send_message and block.get("name") == "SendMessage" and isinstance(given, dict) and "to" in given:
         block["input"] = {key: value for key, value in given.items() if key not in _OLD_SEND_MESSAGE}
@@ -97,15 +105,30 @@ def _tool_use(block: Block, habits: Habits) -> Block:
 
 def _words(message: Message, habits: Habits) -> list[Block]:
     blocks = message.content
-    if any(_has_reference(block) for block in blocks):
-        blocks = [_without_references(block, habits) for block in blocks]
-        if any(_has_reference(block) for block in blocks):
-            blocks.append(text_block(_LOADED))
-    if habits.errors_in_text:
+    if message.is_string:
+        return blocks
+    if habits.errors_in_text and any(_parts(block) for block in blocks):
         blocks = [_error_in_text(block) for block in blocks]
-    if habits.drops_blank_text and not message.is_string and any(_is_blank(block) for block in blocks):
+    if habits.drops_blank_words and any(_is_blank(block) for block in blocks):
         blocks = [block for block in blocks if not _is_blank(block)] or [text_block(NO_CONTENT)]
-    return blocks
+    return [block for block in blocks if block.get("type") != OWN_WORDS]
+
+
+def settle_references(pieces: list[Piece], habits: Habits) -> None:
+    """Rule 38: references to tools stay where the tools can be loaded again. This comes first of all, record by record."""
+    for piece in pieces:
+        if piece.role != "user" or piece.is_string or not any(_has_reference(block) for block in piece.blocks):
+            continue
+        known, blocks = habits.known_tools, piece.blocks
+        if known is None:
+            piece.blocks = _without_all(blocks, frozenset(), _REMOVED, habits)
+            continue
+        if any(_names(block) - known for block in blocks):
+            blocks = _without_all(blocks, known, _GONE, habits)
+        if any(_has_reference(block) for block in blocks):
+            loaded = [*blocks, text_block(_LOADED)]
+            blocks = loaded if habits.loads_tools else _without_all(blocks, frozenset(), _REMOVED, habits)
+        piece.blocks = blocks
 
 
 def _parts(block: Block) -> list[Any] | None:
@@ -117,18 +140,21 @@ def _has_reference(block: Block) -> bool:
     return any(part.get("type") == "tool_reference" for part in _parts(block) or [])
 
 
-def _without_references(block: Block, habits: Habits) -> Block:
-    """Rule 38: references to tools stay where the tools can be loaded again."""
+def _names(block: Block) -> set[object]:
+    return {part.get("tool_name") for part in _parts(block) or [] if part.get("type") == "tool_reference"}
+
+
+def _without_all(blocks: list[Block], known: frozenset[str], words: str, habits: Habits) -> list[Block]:
+    return [_without(block, known, words) if habits.fills_empty_results or _has_reference(block) else block for block in blocks]
+
+
+def _without(block: Block, known: frozenset[str], words: str) -> Block:
+    """A result without references to other tools than these; words in the place of one that holds nothing then."""
     parts = _parts(block)
     if parts is None:
         return block
-    known = habits.known_tools
-    if known is not None:
-        parts = [part for part in parts if part.get("type") != "tool_reference" or part.get("tool_name") in known]
-        parts = parts or [text_block(_GONE)]
-    if not habits.loads_tools and any(part.get("type") == "tool_reference" for part in parts):
-        parts = [part for part in parts if part.get("type") != "tool_reference"] or [text_block(_REMOVED)]
-    return {**block, "content": parts}
+    kept = [part for part in parts if part.get("type") != "tool_reference" or part.get("tool_name") in known]
+    return {**block, "content": kept or [text_block(words)]}
 
 
 def _error_in_text(block: Block) -> Block:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from stenograph.messages.habits import Habits, Orphan, Unanswered
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import Block, Left, Piece, Place, text_block
@@ -22,18 +20,18 @@ _NO_LINE = -1
 
 def drop_unanswered(pieces: list[Piece], habits: Habits, left: list[Left]) -> list[Piece]:
     """Rules 42 and 43, line by line."""
-    answered = {block.get("tool_use_id") for piece in pieces if piece.role == "user" for block in piece.blocks}
-    last_response = _last_response(pieces)
+    answered = _answered(pieces)
+    cut_off = _cut_off(pieces)
     kept: list[Piece] = []
     for piece in pieces:
-        uses = [block for block in piece.blocks if block.get("type") == "tool_use"] if piece.role == "assistant" else []
-        open_uses = [block for block in uses if block.get("id") not in answered]
-        if not open_uses:
+        uses = [block for block in piece.blocks if block.get("type") == "tool_use"] if piece.role == "assistant" else None
+        open_uses = [block for block in uses if block.get("id") not in answered] if uses else None
+        if not uses or not open_uses:
             kept.append(piece)
             continue
         if len(open_uses) < len(uses):
             what = habits.unanswered_sibling
-        elif habits.unanswered_at_end is Unanswered.ERROR_RESULT and not (last_response and piece.message_id == last_response[0]):
+        elif habits.unanswered_at_end is Unanswered.ERROR_RESULT and piece.message_id not in cut_off:
             what = Unanswered.LINE_GOES
         else:
             what = habits.unanswered_at_end
@@ -51,7 +49,6 @@ def interrupted_results(pieces: list[Piece], habits: Habits) -> list[Piece]:
     last_response = _last_response(pieces) if habits.unanswered_at_end is Unanswered.ERROR_RESULT else None
     if last_response is None:
         return []
-    answered = {block.get("tool_use_id") for piece in pieces if piece.role == "user" for block in piece.blocks}
     uses = [
         block.get("id", "")
         for piece in pieces
@@ -59,7 +56,33 @@ def interrupted_results(pieces: list[Piece], habits: Habits) -> list[Piece]:
         for block in piece.blocks
         if block.get("type") == "tool_use"
     ]
+    answered = _answered(pieces) if uses else set()
     return [Piece(_NO_LINE, "user", [_error(use, INTERRUPTED)]) for use in uses if use not in answered]
+
+
+def _answered(pieces: list[Piece]) -> set[object]:
+    """The uses that the user's lines hold a result for."""
+    return {block.get("tool_use_id") for piece in pieces if piece.role == "user" for block in piece.blocks}
+
+
+def _cut_off(pieces: list[Piece]) -> set[str]:
+    """The ids of the responses that were cut off, so that no use in them is left out.
+
+    The one that the conversation ends in; where results follow it, all since the person last said something.
+    """
+    last_response = _last_response(pieces)
+    if last_response is None:
+        return set()
+    ids = {last_response[0]}
+    turns = [piece for piece in pieces if piece.place is Place.IN_TURN and not piece.is_unsent]
+    if not turns or not turns[-1].has_result:
+        return ids
+    for piece in reversed(turns):
+        if piece.role == "assistant":
+            ids.add(piece.message_id)
+        elif any(block.get("type") != "tool_result" for block in piece.blocks):
+            break
+    return ids
 
 
 def _last_response(pieces: list[Piece]) -> tuple[str] | None:
@@ -76,33 +99,44 @@ def _early_results_last(pieces: list[Piece]) -> list[Piece]:
     """A result that stands right before its use goes behind it."""
     ordered = list(pieces)
     used: set[str] = set()
-    for place, (early, use) in enumerate(itertools.pairwise(pieces)):
-        used.update(_ids(early.blocks, "tool_use", "id"))
-        waiting = set(_ids(early.blocks, "tool_result", "tool_use_id")) - used
-        if use.role == "assistant" and waiting & set(_ids(use.blocks, "tool_use", "id")):
-            ordered[place], ordered[place + 1] = use, early
+    early: list[str] = []
+    for place, piece in enumerate(pieces):
+        if early and piece.role == "assistant" and not set(early).isdisjoint(_ids(piece.blocks, "tool_use", "id")):
+            ordered[place - 1], ordered[place] = piece, pieces[place - 1]
+        early = []
+        for block in () if piece.is_string else piece.blocks:
+            kind = block.get("type")
+            if kind == "tool_use":
+                used.add(block.get("id", ""))
+            elif kind == "tool_result":
+                early.append(block.get("tool_use_id", ""))
+        if early:
+            early = [use for use in early if use not in used]
     return ordered
 
 
 def pair(messages: list[Message], habits: Habits) -> list[Message]:
     """Rules 43 to 45, message by message."""
-    if habits.unanswered_sibling is not Unanswered.ERROR_RESULT:
+    if habits.orphan is Orphan.SENT:
         return messages
     paired: list[Message] = []
     seen: set[str] = set()
     uses: list[str] = []
+    has_answer = False
     for place, message in enumerate(messages):
         if message.role == "assistant":
-            if habits.first_result_only:
-                _drop_repeated(message, seen)
+            has_answer = True
             uses = _ids(message.content, "tool_use", "id")
+            if uses and habits.first_use_only:
+                _drop_repeated(message, seen)
+                uses = _ids(message.content, "tool_use", "id")
             paired.append(message)
-            following = messages[place + 1] if place + 1 < len(messages) else None
-            _answer_missing(paired, uses, following)
-        elif message.role == "user":
-            kept = _results(message.content, uses, habits, is_first=not any(one.role == "assistant" for one in paired))
+            if uses and habits.unanswered_sibling is Unanswered.ERROR_RESULT:
+                _answer_missing(paired, uses, messages[place + 1] if place + 1 < len(messages) else None)
+        elif message.role == "user" and not message.is_string:
+            kept = _results(message.content, uses, habits, is_first=not has_answer)
             uses = []
-            if not kept and message.content and habits.orphan is Orphan.STRIPPED:
+            if not kept and message.content and (habits.says_no_content if paired else habits.says_orphaned):
                 kept = [text_block(NO_CONTENT if paired else ORPHANED)]
             message.content = kept
             if kept:

@@ -6,8 +6,15 @@ from msgspec import UNSET
 
 from stenograph.records.blocks import Block, Content, read_content
 from stenograph.records.envelope import ChainedRecord
-from stenograph.records.messages import AssistantMessage, Message, read_assistant_message, read_message
-from stenograph.records.shape import Json, Later, Opt, later, once, read_later
+from stenograph.records.messages import (
+    AssistantMessage,
+    Message,
+    PlainMessage,
+    read_assistant_message,
+    read_message,
+    read_plain_message,
+)
+from stenograph.records.shape import Json, Later, Opt, later, once, read_later, rebuild
 from stenograph.records.tool_results import ToolResult, read_tool_result
 
 
@@ -103,6 +110,17 @@ class AssistantRecord(ChainedRecord, tag_field="type", tag="assistant"):
     def content(self) -> Opt[Content]:
         """What was said: the message's content, or a flat line's own."""
         return self.message.content if self.message else self.flat_content
+
+
+def plain_message(record: UserRecord | AssistantRecord) -> PlainMessage:
+    """What was said as plain JSON, made anew each time: a quarter of what `rebuild(record.content)` costs."""
+    found = read_plain_message(record.message_raw)
+    if found is not None:
+        return found
+    message = record.message
+    if isinstance(message, AssistantMessage):
+        return PlainMessage(rebuild(message.content), message.id, message.model)
+    return PlainMessage(rebuild(record.content))
 
 
 class FlatUserRecord(UserRecord, tag_field=None, tag=False):

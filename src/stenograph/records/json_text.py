@@ -18,14 +18,15 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # What the two decoders raise on bytes they can't read. RecursionError: nesting deeper than the interpreter allows.
 REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-_parse_any = msgspec.json.Decoder().decode
+#: The value of a text that is JSON as the standard has it; raises one of REFUSALS for all else.
+parse_strictly = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
 def parse(text: bytes | memoryview | msgspec.Raw) -> Any:
     """The value of a JSON text; raises ValueError or RecursionError where a client would refuse it too."""
     try:
-        return _parse_any(text)
+        return parse_strictly(text)
     except REFUSALS:
         return _parse_slowly(bytes(text))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Struct
 
 from stenograph.records.blocks import Content, read_parts
+from stenograph.records.json_text import REFUSALS
 from stenograph.records.readers import array_of
 from stenograph.records.shape import Json, Later, Opt, Parts, Shape, ShapeReader, later, once, read_later
 
@@ -86,6 +88,23 @@ class AssistantMessage(Message):
         return read_later(self.usage_raw, read_usage)
 
 
+class PlainMessage(Struct):
+    """Of a message what a resume needs of it, as plain JSON."""
+
+    content: Json = UNSET
+    id: Json = UNSET
+    model: Json = UNSET
+
+
+def read_plain_message(text: Later) -> PlainMessage | None:
+    """The message in one pass; None when it is absent, no object, or can only be read the slow way."""
+    try:
+        return None if text is UNSET else _decode_plain(text)
+    except REFUSALS:
+        return None
+
+
+_decode_plain = msgspec.json.Decoder(PlainMessage).decode
 _read_cache_creation = ShapeReader(CacheCreation)
 _read_server_tool_use = ShapeReader(ServerToolUse)
 read_usage = ShapeReader(Usage)

@@ -5,7 +5,7 @@ Every byte of the file belongs to a record (a damaged line is a `DamagedRecord`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -35,26 +35,29 @@ def read_records(path: Path, start: int = 0, stop: int | None = None) -> Iterato
     `start` and `stop` are byte offsets of line starts; lines are then numbered from 1 at `start`. Raises UnreadableError.
     """
     for line in read_lines(path, start, stop):
-        yield _locate(path, line.data, line.number, line.offset, line.ended)
+        yield locate(path, line.data, line.number, line.offset, line.ended)
 
 
-def read_all_records(path: Path) -> Iterator[Located]:
+def read_all_records(path: Path, begin: Callable[[bytes], int] | None = None) -> Iterator[Located]:
     """The same for a file that is kept in memory as a whole: quicker, but one record kept keeps all of them.
 
-    Records are made from views of one copy of the file. Raises UnreadableError.
+    Records are made from views of one copy of the file. `begin` looks at that copy and says where the first line to be read
+    begins; lines keep their numbers. Raises UnreadableError.
     """
     memory = read_whole(path)
     view = memoryview(memory)
-    start = number = 0
+    start = begin(memory) if begin else 0
+    number = memory.count(b"\n", 0, start)
     while (end := memory.find(b"\n", start)) >= 0:
         number += 1
-        yield _locate(path, view[start:end], number, start, True)
+        yield locate(path, view[start:end], number, start, True)
         start = end + 1
     if start < len(memory):
-        yield _locate(path, view[start:], number + 1, start, False)
+        yield locate(path, view[start:], number + 1, start, False)
 
 
-def _locate(path: Path, line: bytes | memoryview, number: int, offset: int, ended: bool) -> Located:
+def locate(path: Path, line: bytes | memoryview, number: int, offset: int, ended: bool) -> Located:
+    """The record of one line, with what is wrong with the line. `ended`: a newline follows it."""
     record = decode(line)
     if ended and type(record) is not DamagedRecord:
         return Located(record, number, offset, len(line))

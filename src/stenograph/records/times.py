@@ -14,3 +14,8 @@ def moment(timestamp: object) -> datetime | None:
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, OverflowError):  # the latter: a moment that UTC has no year for
         return None
+
+
+def to_client_time(at: datetime) -> str:
+    """A moment as clients write it: `2026-01-02T03:04:05.678Z`."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -20,6 +20,9 @@ DEEPEST = 200
 TOO_DEEP = "[nested too deep to show]"
 # Bits; Python writes no more than 4300 digits.
 _LONGEST_NUMBER = 14_000
+# What a masker remembers as harmless: texts of so many characters, so many of them.
+_SHORT = 32
+_MANY = 10_000
 
 
 class Secret(NamedTuple):
@@ -94,6 +97,8 @@ class Masker:
 
     def __init__(self) -> None:
         self.count = 0
+        # Short texts without a secret: nine of ten are names of members and kinds of blocks, over and over.
+        self._clean: set[str] = set()
         self._placeholders: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
 
@@ -102,8 +107,12 @@ class Masker:
         return len(self._placeholders)
 
     def mask(self, text: str) -> str:
+        if text in self._clean:
+            return text
         secrets = find_secrets(text)
         if not secrets:
+            if len(text) <= _SHORT and len(self._clean) < _MANY:
+                self._clean.add(text)
             return text
         parts: list[str] = []
         place = 0

@@ -5,10 +5,8 @@ In: a reference or a path. Out: a `Session` over the whole family, or (`stream`)
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from stenograph.disk import (
 from stenograph.errors import DiskError
 from stenograph.graph import Graph, build_graph
 from stenograph.records import ChainedRecord, Located, read_all_records, read_records
+from stenograph.records.garbage import no_garbage_hunt
 from stenograph.records.json_text import parse
 from stenograph.sessions.resolve import resolve
 from stenograph.turns import Session, Turn, build_session
@@ -42,7 +41,7 @@ def load(reference: str | Path, homes: Sequence[Path] | None = None) -> Session:
 def load_file(path: Path) -> Session:
     """The whole session of a file, with its sub-agents."""
     family = family_of(path)
-    with _no_garbage_hunt():
+    with no_garbage_hunt():
         unread: list[Finding] = []
         files: list[tuple[Path, str, Iterable[Located]]] = [(path, "", read_all_records(path))]
         files += [(agent.path, agent.agent_id, _agent_records(agent, unread)) for agent in family.agents]
@@ -110,19 +109,3 @@ def _meta(agent: AgentFile, unread: list[Finding]) -> dict[str, Any]:
         unread.append(Finding("damaged-meta", agent.meta, detail="what started this agent is looked for elsewhere"))
         return {}
     return found
-
-
-@contextmanager
-def _no_garbage_hunt() -> Iterator[None]:
-    """Hundreds of thousands of values are made and all of them kept: looking for garbage among them costs a quarter more."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            if not gc.get_freeze_count():
-                # There and back makes them old, so that the next look at what is young does not go through all of them.
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()

@@ -8,6 +8,7 @@ Knows nothing of what a client writes.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -62,6 +63,19 @@ def install_client(clients: Path, release: str, environ: Mapping[str, str] = os.
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     return program
+
+
+def published_releases(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Every release that the registry has, the oldest first. Raises ClientMissing when npm is absent or fails."""
+    npm = shutil.which("npm", path=environ.get("PATH"))
+    if npm is None:
+        raise ClientMissing("there is no npm to ask for releases")
+    command = [npm, "view", PACKAGE, "versions", "--json", "--loglevel=error"]
+    done = subprocess.run(command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60.0)
+    if done.returncode:
+        raise ClientMissing(f"npm could not list releases (exit code {done.returncode})")
+    releases: list[str] = json.loads(done.stdout)
+    return releases
 
 
 def client_environment(home: Path, base_url: str) -> dict[str, str]:

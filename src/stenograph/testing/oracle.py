@@ -27,10 +27,11 @@ SESSION_ID = "0a5c1e00-0000-4000-8000-000000000001"
 TIMED_OUT = 124
 
 _REFUSAL = re.compile(rb"No conversation found|Failed to resume|No message found|not found")
-_REMINDER = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DOTALL)
+# The second only in 2.1.69.
+_REMINDER = re.compile(r"\s*<(system-reminder|available-deferred-tools)>.*</\1>\s*", re.DOTALL)
 _ONE_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _TAGS = re.compile(r"\A\s*<system-reminder>|</system-reminder>\s*\Z")
-_GLUED_REMINDER = re.compile(r"\n\n(<system-reminder>(?:(?!</system-reminder>).)*</system-reminder>)\s*\Z", re.DOTALL)
+_GLUED_REMINDER = re.compile(r"\n\n(<system-reminder>(?:(?!\n\n<system-reminder>).)*</system-reminder>)\s*\Z", re.DOTALL)
 _SHORT_NAMES = {"text": "T", "thinking": "TH", "redacted_thinking": "RTH", "tool_use": "TU", "tool_result": "TR", "image": "I"}
 
 
@@ -245,9 +246,11 @@ def _without_glued_reminders(block: Json, kept: frozenset[str]) -> Json:
 
 
 def _unglued(text: str, kept: frozenset[str]) -> str:
-    while (found := _GLUED_REMINDER.search(text)) and not _holds_one_of(found[1], kept):
+    stored = ""
+    while found := _GLUED_REMINDER.search(text):
+        stored = text[found.start() :] + stored if _holds_one_of(found[1], kept) else stored
         text = text[: found.start()]
-    return text
+    return text + stored
 
 
 def _holds_one_of(text: str, kept: frozenset[str]) -> bool:

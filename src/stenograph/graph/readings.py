@@ -1,0 +1,227 @@
+"""A graph as a client of a given release reads it: which records it knows, and whose parent is whose (rules 17, 22 to 26, 50).
+
+In: a graph and the habits of a release. Out: a reading of the session's own file. The graph stays as it is: a reading is one
+client's view of it. Which leaf is gone on from is not known here.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from stenograph.disk import release_numbers
+from stenograph.graph.build import NOWHERE, Graph
+from stenograph.records import (
+    AssistantRecord,
+    AttachmentRecord,
+    CompactBoundaryRecord,
+    FlatAssistantRecord,
+    FlatUserRecord,
+    ProgressRecord,
+    Record,
+    SystemRecord,
+    UserRecord,
+)
+
+#: In place of a parent: it is named, but the release does not know it.
+DANGLING = -2
+
+
+class Habits(NamedTuple):
+    """How a release finds its way, from the contract's table B9."""
+
+    # The leaf is found by its place in the file (rule 20), not by its time (rule 19).
+    leaf_by_place: bool = False
+    # Attachments behind the last prompt or answer do not count (rule 20).
+    drops_trailing: bool = False
+    # A session without times is gone on with, from its first record (rule 57).
+    needs_no_time: bool = False
+    # `last-prompt` names the leaf (rule 21).
+    heeds_last_prompt: bool = False
+    # A missing parent is bridged to what was said just before (rule 23).
+    bridges: bool = False
+    # Progress records have a place in the chain (rule 24).
+    keeps_progress: bool = False
+    # What hangs off a progress record hangs off that record's parent, where the release read that one first (rule 24).
+    passes_progress: bool = False
+    # Preserved messages are hung behind the summary (rule 50): those of a segment, and those that are listed.
+    heeds_preserved: bool = False
+    heeds_preserved_lists: bool = False
+
+
+#: The first release with a habit, oldest first. Each was told from the release published before it by a hand-made session; what
+#: both sent of it is in tests/fixtures/golden-messages/boundaries.json.
+_CHANGES: tuple[tuple[str, dict[str, bool]], ...] = (
+    ("2.1.7", {"needs_no_time": True}),  # no_timestamps
+    ("2.1.9", {"keeps_progress": True}),  # progress_inside_the_chain
+    ("2.1.76", {"heeds_preserved": True}),  # preserved_segment
+    ("2.1.91", {"bridges": True}),  # dangling_parent, unknown_type_inside_the_chain
+    ("2.1.101", {"leaf_by_place": True}),  # two_branches_the_later_written_is_older
+    ("2.1.101", {"drops_trailing": True}),  # ends_in_an_attachment_after_a_prompt
+    ("2.1.120", {"drops_trailing": False}),  # ends_in_an_attachment_after_a_prompt
+    ("2.1.120", {"heeds_last_prompt": True}),  # last_prompt_selects_the_older_branch
+    ("2.1.141", {"heeds_preserved_lists": True}),  # preserved_messages
+    # Not narrowed: 2.1.45 keeps them, 2.1.325 passes them.
+    ("2.1.325", {"keeps_progress": False, "passes_progress": True}),
+)
+
+
+@functools.cache
+def habits_of(release: str) -> Habits:
+    """The habits of a release: all that changed up to it."""
+    wanted = release_numbers(release)
+    habits = Habits()
+    for since, changed in _CHANGES:
+        if release_numbers(since) <= wanted:
+            habits = habits._replace(**changed)
+    return habits
+
+
+class Reading(Struct):
+    """The session's own file as a release reads it."""
+
+    # Of every node of the graph: the one that the release goes back to; NOWHERE for a root, DANGLING where it finds none.
+    parents: list[int]
+    # The node that a uuid means, sub-agents' among them. In the order in which the uuids were met first.
+    by_uuid: dict[object, int]
+    # The preserved messages of the last compaction (rule 50), in order, and what they hang off.
+    preserved: list[int]
+    anchor: int = NOWHERE
+    heeds_lists: bool = False
+    # Of lines whose uuid stood further up too: the line where it was met first.
+    first_lines: dict[int, int] = {}
+
+    def place(self, node: int) -> int:
+        """Where a record counts as standing: a line that was written again stays where it was."""
+        return self.first_lines.get(node, node)
+
+    def knows(self, node: int, record: Record) -> bool:
+        """Whether the release knows a record, and no later one has its uuid (rule 17)."""
+        return self.by_uuid.get(_uuid(record), NOWHERE) == node
+
+
+def read_graph(graph: Graph, habits: Habits) -> Reading:
+    """How a release of these habits reads the graph; found once for each."""
+    kept: dict[Habits, Reading] = graph.__dict__.setdefault("readings", {})
+    if habits not in kept:
+        kept[habits] = _read(graph, habits)
+    return kept[habits]
+
+
+def is_lasting(record: Record) -> bool:
+    """Whether a conversation can end in a record of this kind, or be bridged to it."""
+    return isinstance(record, _LASTING) and not isinstance(record, _FLAT)
+
+
+def is_main(record: Record) -> bool:
+    return is_lasting(record) and not getattr(record, "isSidechain", False)
+
+
+_LASTING = (UserRecord, AssistantRecord, SystemRecord, AttachmentRecord)
+# Lines without a type: no client knows what to do with them (rule 57).
+_FLAT = (FlatUserRecord, FlatAssistantRecord)
+
+
+def _uuid(record: Record) -> object:
+    """Lines without a uuid share one place, the last has it (rule 57)."""
+    uuid = getattr(record, "uuid", None)
+    return uuid if isinstance(uuid, str) else None
+
+
+def _read(graph: Graph, habits: Habits) -> Reading:
+    main = graph.files[0]
+    known: dict[object, int] = {}
+    wanted: dict[int, object] = {}
+    stood_for: dict[object, object] = {}
+    lasting: dict[type[Record], bool] = {}
+    boundaries: list[int] = []
+    first_lines: dict[int, int] = {}
+    for node, record in enumerate(graph.records[main.first : main.last], main.first):
+        kind = record.__class__
+        is_known = lasting.get(kind)
+        if is_known is None:
+            is_known = lasting[kind] = is_lasting(record) or (habits.keeps_progress and isinstance(record, ProgressRecord))
+        if is_known:
+            parent = record.parentUuid  # type: ignore[attr-defined]
+            uuid = record.uuid  # type: ignore[attr-defined]
+            name = uuid if uuid.__class__ is str else None
+            if name in known:
+                earlier = known[name]
+                first_lines[node] = first_lines.pop(earlier, earlier)
+            known[name] = node
+            wanted[node] = stood_for.get(parent, parent) if stood_for else parent
+            if kind is CompactBoundaryRecord:
+                boundaries.append(node)
+        elif habits.passes_progress and isinstance(record, ProgressRecord):
+            stood_for[record.uuid] = stood_for.get(record.parentUuid, record.parentUuid)
+    parents = [NOWHERE] * len(graph.nodes)
+    for node in known.values():
+        named = wanted[node]
+        if named and named.__class__ is str:
+            parent = known.get(named, DANGLING)
+            # One that names itself as its parent counts as one whose parent is missing.
+            parents[node] = DANGLING if habits.bridges and parent == node else parent
+    reading = Reading(parents, known, [], heeds_lists=habits.heeds_preserved_lists, first_lines=first_lines)
+    if habits.heeds_preserved and boundaries:
+        _hang_preserved(graph, reading, [node for node in boundaries if reading.knows(node, graph.records[node])])
+    return reading
+
+
+def _hang_preserved(graph: Graph, reading: Reading, boundaries: list[int]) -> None:
+    """Rule 50: what the last compaction preserved is hung behind its summary, and all else before it is forgotten.
+
+    A file is read as it is where no compaction preserved anything, or where what the last one to do so says can't be followed.
+    """
+    naming = [node for node in boundaries if _anchor(graph, reading, node) is not None]
+    if not naming or preserved_by(graph, reading, naming[-1]) is None:
+        return
+    last = boundaries[-1]
+    items = preserved_by(graph, reading, last) or []
+    anchor = reading.by_uuid.get(_anchor(graph, reading, last), DANGLING)
+    # By where a uuid was met first: a line that was written again does not count as new.
+    met = list(reading.by_uuid.values())
+    gone = set(met[: met.index(last)]) - set(items)
+    reading.by_uuid = {uuid: node for uuid, node in reading.by_uuid.items() if node not in gone}
+    tail = items[-1] if items else DANGLING
+    for node in reading.by_uuid.values():
+        if reading.parents[node] in gone or (items and reading.parents[node] == anchor >= 0):
+            reading.parents[node] = tail
+    before = DANGLING if anchor in gone else anchor
+    for node in items:
+        reading.parents[node] = before
+        before = node
+    reading.preserved = items
+    reading.anchor = anchor if items else NOWHERE
+
+
+def preserved_by(graph: Graph, reading: Reading, boundary: int) -> list[int] | None:
+    """The older lines that a compaction preserved, in order; None when it says nothing of them, or what can't be followed."""
+    record = graph.records[boundary]
+    metadata = record.compactMetadata if isinstance(record, CompactBoundaryRecord) else None
+    if not metadata:
+        return None
+    if metadata.preservedMessages and reading.heeds_lists:
+        items = [reading.by_uuid.get(uuid, NOWHERE) for uuid in metadata.preservedMessages.uuids or []]
+        return None if NOWHERE in items else items
+    segment = metadata.preservedSegment
+    return _segment(reading, segment.headUuid, segment.tailUuid) if segment else None
+
+
+def _anchor(graph: Graph, reading: Reading, boundary: int) -> object:
+    record = graph.records[boundary]
+    metadata = record.compactMetadata if isinstance(record, CompactBoundaryRecord) else None
+    listed = metadata.preservedMessages if metadata and reading.heeds_lists else None
+    named = listed or (metadata.preservedSegment if metadata else None)
+    return named.anchorUuid if named else None
+
+
+def _segment(reading: Reading, head: object, tail: object) -> list[int] | None:
+    """The nodes from one uuid down to another; None when they do not hang together."""
+    first, node = reading.by_uuid.get(head, NOWHERE), reading.by_uuid.get(tail, NOWHERE)
+    found: dict[int, None] = {}
+    while node >= 0 and node != first and node not in found:
+        found[node] = None
+        node = reading.parents[node]
+    return [first, *reversed(found)] if node >= 0 and node == first else None

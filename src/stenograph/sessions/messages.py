@@ -1,0 +1,29 @@
+"""A session as the user names it -> the messages that a client would send when it resumes it.
+
+In: a reference or a path, and a release. Out: a `Resume`. Sub-agents' files are not read: a resume does not look at them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from stenograph.disk import NEWEST, resolve_homes
+from stenograph.messages import Resume, read_for_resume, resume_messages
+from stenograph.records.garbage import no_garbage_hunt
+from stenograph.sessions.resolve import resolve
+
+
+def load_messages(reference: str | Path, release: str = NEWEST, homes: Sequence[Path] | None = None) -> Resume:
+    """What a client of that release would send when it resumes the session that a reference names.
+
+    A reference is an id, a unique prefix, a title, a path, or `last`. Raises SessionNotFoundError, AmbiguousSessionError,
+    UnreadableError.
+    """
+    if isinstance(reference, Path):
+        path = reference
+    else:
+        path = resolve(reference, resolve_homes((), os.environ) if homes is None else homes).path
+    with no_garbage_hunt():
+        return resume_messages(read_for_resume(path, release), release)
