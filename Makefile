@@ -6,7 +6,7 @@ BIN := .venv/bin
 TESTS ?= tests
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-all check format docs bench clean
+.PHONY: help run test test-all check format docs bench registry record drift clean
 .DEFAULT_GOAL := help
 
 help:                ## this list
@@ -40,6 +40,19 @@ docs: .venv/.dev     ## write the generated pages anew
 
 bench: .venv/.dev    ## speed and memory, peers side by side, as ratios
 	$(BIN)/python -m bench
+
+registry: .venv/.dev ## make the registry of what releases write from the recordings
+	$(BIN)/python scripts/make_registry.py
+	$(BIN)/python scripts/generate_docs.py
+
+record: .venv/.dev   ## record releases and make the registry anew: make record RELEASES="2.1.324 2.1.325"
+	@scripts/provide npm tmux
+	$(BIN)/python scripts/record.py -j 2 $(RELEASES)
+	@$(MAKE) --no-print-directory registry
+
+drift: .venv/.dev    ## record the newest release there is and say what is new in it
+	@scripts/provide npm tmux
+	@$(BIN)/python scripts/report_drift.py
 
 clean:               ## take away everything that was built or installed here
 	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

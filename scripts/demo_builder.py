@@ -549,6 +549,8 @@ class Session:
             "thinkingTokens": 0,
             "cacheReadInputTokens": self.spent["read"],
             "cacheCreationInputTokens": self.spent["created"],
+            "cacheCreationEphemeral5mInputTokens": self.spent["created"],
+            "cacheCreationEphemeral1hInputTokens": 0,
             "webSearchRequests": 0,
             "costUSD": cost,
         }

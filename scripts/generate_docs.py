@@ -1,4 +1,5 @@
-"""Write the generated pages: docs/commands.md from the commands' own help, docs/data-flow.md from the layers' docstrings.
+"""Write the generated pages: docs/commands.md from the commands' own help, docs/data-flow.md from the layers' docstrings,
+docs/schema.md from the registry of what releases write.
 
 With --check, say whether they are up to date.
 
@@ -18,6 +19,8 @@ from typing import Any
 import click
 
 from stenograph.cli._group import COMMANDS, steno
+from stenograph.drift import load_registry
+from stenograph.drift.schema import markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "stenograph"
@@ -50,6 +53,9 @@ def commands_page() -> str:
         assert command is not None
         inner = click.Context(command, info_name=name, parent=context, terminal_width=_WIDTH, max_content_width=_WIDTH)
         parts.append(_section(f"steno {name}", command.get_help(inner)))
+        for under in command.commands.values() if isinstance(command, click.Group) else ():
+            below = click.Context(under, info_name=under.name, parent=inner, terminal_width=_WIDTH, max_content_width=_WIDTH)
+            parts.append(_section(f"steno {name} {under.name}", under.get_help(below)))
     return "\n".join(parts)
 
 
@@ -95,7 +101,21 @@ def _first_sentence(layer: str) -> str:
     return " ".join(docstring.split("\n\n")[0].split()).replace("|", "\\|")
 
 
-PAGES: dict[str, Callable[[], str]] = {"commands.md": commands_page, "data-flow.md": data_flow_page}
+_SCHEMA = """# What releases write
+
+Generated from the registry (`src/stenograph/drift/registry.json`) by `scripts/generate_docs.py`; do not edit. The registry is
+made by `make registry` from sessions recorded from real releases (`recordings/`) and from counts of public sessions; how it
+judges a file is told in [checking.md](checking.md).
+
+"""
+
+
+def schema_page() -> str:
+    """The page, from the registry that is in the package."""
+    return _SCHEMA + markdown(load_registry())
+
+
+PAGES: dict[str, Callable[[], str]] = {"commands.md": commands_page, "data-flow.md": data_flow_page, "schema.md": schema_page}
 
 
 def main() -> int:

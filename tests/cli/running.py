@@ -18,7 +18,9 @@ from stenograph.cli import main
 from stenograph.cli._group import COMMANDS
 for place, _ in COMMANDS.values():
     importlib.import_module(place.partition(":")[0])
-import stenograph.cli._listing, stenograph.cli._progress, stenograph.cli.overview, stenograph.sessions
+import stenograph.check, stenograph.drift, stenograph.sessions
+import stenograph.cli._listing, stenograph.cli._progress, stenograph.cli.overview
+stenograph.drift.load_registry()
 if os.geteuid() == 0:
     os.setgroups([])
     os.setegid(65534)

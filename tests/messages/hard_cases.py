@@ -2314,3 +2314,321 @@ def prompt_of_no_blocks_at_the_end() -> Sequence[Line]:
 @case(50)
 def branch_from_before_a_compaction_that_preserved() -> Sequence[Line]:
     return [*_compacted({"preservedMessages": {"anchorUuid": uid(10), "uuids": [uid(7), uid(8)]}}), user(13, 6, "branch")]
+
+
+# --- what generated sessions brought to light, second part
+
+
+@case(15)
+def unfinished_object_before_the_last_line() -> Sequence[Line]:
+    return [*basic()[:3], b'{"type":"user","uuid":\n', basic()[3]]
+
+
+@case(15)
+def unfinished_object_before_lines_that_break_it() -> Sequence[Line]:
+    one, two, three, four = basic()
+    return [one, two, b'{"type":"user","list":[\n', three, four, user(5, 4, "third question"), answer(6, 5, "third answer")]
+
+
+@case(15)
+def unfinished_object_that_a_later_line_ends() -> Sequence[Line]:
+    one, two, three, _ = basic()
+    return [one, two, b'{"type":"x","y":\n', three, b"}\n", user(5, 2, "third question"), answer(6, 5, "third answer")]
+
+
+@case(15)
+def unfinished_array_before_the_last_line() -> Sequence[Line]:
+    return [*basic()[:2], b"[1,\n", basic()[2]]
+
+
+@case(20)
+def last_record_has_no_words_on_its_way() -> Sequence[Line]:
+    lines = [user(1, 0, "q"), user(2, 1, "p"), answer(3, 2, "a"), answer(4, 3, "b"), answer(3, 4, "c")]
+    return [*lines, system(6, 5, "informational")]
+
+
+@case(20, 25)
+def loop_that_the_newest_record_is_part_of() -> Sequence[Line]:
+    times = {1: 40, 2: 39, 3: 38, 4: 37, 5: 36}
+    lines = [user(1, 4, "q1"), answer(3, 2, "a3"), user(5, 4, "q5"), answer(2, 1, "a2"), answer(4, 3, "a4")]
+    return [{**line, "timestamp": stamp(times[int(line["uuid"][:8], 16)])} for line in lines]
+
+
+def _zero() -> Json:
+    return {"type": "last-prompt", "lastPrompt": "x", "leafUuid": NOWHERE, "explicit": True, "sessionId": SESSION_ID}
+
+
+@case(20, 21)
+def last_prompt_reset_and_an_inner_line_last() -> Sequence[Line]:
+    one, two, three, four = basic()
+    return [one, _zero(), three, four, two]
+
+
+@case(20, 21)
+def last_prompt_reset_and_a_result_off_the_last_line() -> Sequence[Line]:
+    orphan, use = result(3, 2, returned("toolu_x", "rx")), answer(4, 3, [call("toolu_x")])
+    return [user(1, 0, "q"), _zero(), orphan, use, user(5, 4, "p"), answer(2, 1, "a")]
+
+
+def _named(number: int, **more: Any) -> Json:
+    return {"type": "last-prompt", "lastPrompt": "x", "leafUuid": uid(number), "sessionId": SESSION_ID, **more}
+
+
+def _logical(number: int, parent: int, logical: int) -> Json:
+    return boundary(number, parent, logicalParentUuid=uid(logical))
+
+
+@case(21)
+def last_prompt_of_another_branch_before_a_compaction() -> Sequence[Line]:
+    compacted = [_logical(6, 0, 5), user(7, 6, "summary"), user(8, 7, "q8")]
+    return [*basic(), user(5, 2, "branch"), _named(4), *compacted]
+
+
+@case(21)
+def last_prompt_before_a_compaction_of_another_branch() -> Sequence[Line]:
+    return [*basic(), user(5, 2, "branch"), _named(4), _logical(6, 0, 5), user(9, 5, "q9"), user(10, 9, "q10")]
+
+
+@case(21)
+def last_prompt_behind_a_compaction_names_a_line_before_it() -> Sequence[Line]:
+    compacted = [_logical(2, 0, 1), user(3, 2, "summary"), answer(4, 3, "a")]
+    return [user(1, 0, "q"), *compacted, _named(1, explicit=True), user(5, 4, "q5"), answer(6, 5, "a6")]
+
+
+@case(23, 26)
+def missing_parent_of_a_sidechain_line_inside_the_chain() -> Sequence[Line]:
+    return [user(1, 0, "q"), user(3, 9, "side", isSidechain=True), answer(4, 3, "a")]
+
+
+def _result_aside() -> list[Line]:
+    uses = [answer(2, 1, [call("toolu_a")], of="msg_m"), answer(3, 2, [call("toolu_b")], of="msg_m")]
+    return [user(1, 0, "q"), *uses, result(4, 2, returned("toolu_a", "ra"))]
+
+
+@case(30)
+def meta_line_beside_the_chain_behind_a_result() -> Sequence[Line]:
+    aside = user(5, 4, "meta", isMeta=True)
+    return [*_result_aside(), aside, result(6, 3, returned("toolu_b", "rb")), answer(7, 6, "done")]
+
+
+@case(30)
+def prompt_beside_the_chain_behind_a_result() -> Sequence[Line]:
+    aside = user(5, 4, "plain")
+    return [*_result_aside(), aside, result(6, 3, returned("toolu_b", "rb")), answer(7, 6, "done")]
+
+
+@case(30)
+def local_command_beside_the_chain_behind_a_result() -> Sequence[Line]:
+    aside = system(5, 4, "local_command", "<command-name>/x</command-name>")
+    return [*_result_aside(), aside, result(6, 3, returned("toolu_b", "rb")), answer(7, 6, "done")]
+
+
+@case(30, 45)
+def result_off_a_call_with_the_same_id_beside_the_chain() -> Sequence[Line]:
+    other = [answer(2, 1, [call("toolu_x")]), result(3, 2, returned("toolu_x", "r3"))]
+    return [user(1, 0, "q"), *other, user(5, 1, "other"), answer(6, 5, [call("toolu_x")])]
+
+
+@case(30, 45)
+def result_beside_the_chain_of_the_first_of_two_calls_with_one_id() -> Sequence[Line]:
+    lines = [user(1, 0, "q"), answer(2, 1, [call("toolu_x")]), result(3, 2, returned("toolu_x", "r3"))]
+    return [*lines, answer(5, 2, "words"), answer(6, 5, [call("toolu_x")])]
+
+
+@case(30, 57)
+def call_beside_the_chain_without_a_uuid() -> Sequence[Line]:
+    uses = [answer(2, 1, [call("toolu_a")], of="msg_m"), without(answer(3, 2, [call("toolu_b")], of="msg_m"), "uuid")]
+    results = [result(4, 3, returned("toolu_b", "rb")), result(5, 2, returned("toolu_a", "ra"))]
+    return [user(1, 0, "q"), *uses, *results, answer(6, 5, "done")]
+
+
+@case(30, 57)
+def result_beside_the_chain_without_a_uuid() -> Sequence[Line]:
+    uses = [answer(2, 1, [call("toolu_a")], of="msg_m"), answer(3, 2, [call("toolu_b")], of="msg_m")]
+    results = [without(result(4, 2, returned("toolu_a", "ra")), "uuid"), result(5, 3, returned("toolu_b", "rb"))]
+    return [user(1, 0, "q"), *uses, *results, answer(6, 5, "done")]
+
+
+@case(30, 48)
+def response_that_goes_on_behind_a_compaction() -> Sequence[Line]:
+    lines = [user(1, 0, "q"), answer(2, 1, "before", of="msg_m"), boundary(3, 2), user(4, 3, "summary", isCompactSummary=True)]
+    return [*lines, answer(5, 4, "behind", of="msg_m")]
+
+
+@case(33, 48)
+def model_of_an_answer_before_a_compaction() -> Sequence[Line]:
+    stored = attachment(5, 4, {"type": "of-tomorrow"}, rendered=[_rendered("stored words")], renderedRole="system")
+    return [user(1, 0, "q"), answer(2, 1, "a"), boundary(3, 2), user(4, 3, "summary"), stored]
+
+
+@case(34, 41)
+def ends_in_a_local_command_and_an_attachment_that_is_not_sent() -> Sequence[Line]:
+    hook = {"type": "hook_success", "content": "", "stdout": "", "stderr": "", "exitCode": 0}
+    body = {**hook, "hookName": "PreToolUse:Bash", "toolUseID": "h", "hookEvent": "PreToolUse"}
+    return [user(1, 0, "q"), system(2, 1, "local_command", "<command-name>/x</command-name>"), attachment(3, 2, body)]
+
+
+def _called(*content: Json, model: str = MODEL) -> list[Line]:
+    return [user(1, 0, "q"), answer(2, 1, [call("toolu_a")], model=model), user(3, 2, list(content))]
+
+
+@case(37)
+def attachment_behind_words_before_a_result() -> Sequence[Line]:
+    stored = attachment(4, 3, {"type": "of-tomorrow"}, rendered=[_rendered("stored words")], renderedRole="user")
+    content = [text("before"), returned("toolu_a", "res"), text("behind")]
+    return [*_called(*content), stored, answer(5, 4, "done")]
+
+
+@case(37)
+def attachments_in_own_words_behind_a_result_with_outer_blanks() -> Sequence[Line]:
+    hook = {"hookName": "PreToolUse:Bash", "toolUseID": "h", "hookEvent": "PreToolUse"}
+    context = attachment(4, 3, {"type": "hook_additional_context", "content": ["x"], **hook})
+    return [*_called(returned("toolu_a", "\n res \n")), context, answer(5, 4, "done")]
+
+
+@case(37)
+def date_change_behind_a_result_with_outer_blanks() -> Sequence[Line]:
+    change = attachment(4, 3, {"type": "date_change", "newDate": "2026-11-02"})
+    return [*_called(returned("toolu_a", "\n res \n")), change, answer(5, 4, "done")]
+
+
+@case(37)
+def attachment_in_own_words_behind_a_result_without_content() -> Sequence[Line]:
+    change = attachment(4, 3, {"type": "date_change", "newDate": "2026-11-02"})
+    return [*_called(without(returned("toolu_a"), "content")), change, answer(5, 4, "done")]
+
+
+@case(37)
+def reminder_in_the_role_system_for_a_model_that_wants_tags() -> Sequence[Line]:
+    more: Json = {"rendered": [_rendered("<system-reminder>\nstored words\n</system-reminder>")], "renderedRole": "system"}
+    model = "claude-sonnet-5"
+    lines = [user(1, 0, "q"), answer(2, 1, "a", model=model), user(3, 2, "p")]
+    return [*lines, attachment(4, 3, {"type": "of-tomorrow"}, **more), answer(5, 4, "b", model=model)]
+
+
+@case(37, 41)
+def ends_in_a_caveat_behind_a_result_with_outer_blanks() -> Sequence[Line]:
+    caveat = user(4, 3, "<local-command-caveat>Caveat: not for you.</local-command-caveat>", isMeta=True)
+    return [*_called(returned("toolu_a", "\n res \n"), model=NEWEST_MODEL), caveat]
+
+
+@case(38)
+def empty_result_beside_a_reference_to_a_known_tool() -> Sequence[Line]:
+    uses = [answer(2, 1, [call("toolu_a")], of="msg_m"), answer(3, 2, [call("toolu_b")], of="msg_m")]
+    found = returned("toolu_b", [{"type": "tool_reference", "tool_name": "WebFetch"}])
+    return [user(1, 0, "q"), *uses, result(4, 3, returned("toolu_a", [])), result(5, 4, found), answer(6, 5, "done")]
+
+
+def _one_answered() -> list[Line]:
+    uses = [answer(2, 1, [call("toolu_a")], of="msg_m"), answer(3, 2, [call("toolu_b")], of="msg_m")]
+    return [user(1, 0, "q"), *uses, result(4, 3, returned("toolu_b", "rb"))]
+
+
+@case(32, 42)
+def ends_in_an_open_call_then_thinking() -> Sequence[Line]:
+    return [*_one_answered(), answer(5, 4, [thinking("alone")])]
+
+
+@case(42, 46)
+def ends_in_an_open_call_then_a_blank_answer() -> Sequence[Line]:
+    return [user(1, 0, "q"), answer(2, 1, [call("toolu_a")]), answer(3, 2, " ")]
+
+
+@case(42, 46)
+def ends_in_an_open_call_then_a_prompt_of_no_blocks() -> Sequence[Line]:
+    return [*_one_answered(), user(5, 4, [])]
+
+
+@case(42, 45)
+def ends_in_two_open_calls_with_one_id() -> Sequence[Line]:
+    return [user(1, 0, "q"), answer(2, 1, [call("toolu_x")]), answer(3, 2, [call("toolu_x")])]
+
+
+@case(47)
+def line_without_a_message_at_the_end() -> Sequence[Line]:
+    return [*basic(), chained(5, 4, "user")]
+
+
+@case(47)
+def line_without_a_message_as_a_root() -> Sequence[Line]:
+    return [*basic(), chained(5, 0, "user")]
+
+
+_PRESERVED = {"preservedMessages": {"anchorUuid": uid(6), "uuids": [uid(3), uid(4)], "allUuids": [uid(3), uid(4)]}}
+
+
+def _preserving() -> tuple[list[Line], Json, Json]:
+    """What a compaction preserved a part of, its boundary and its summary."""
+    return basic(), boundary(5, 0, logicalParentUuid=uid(4), compactMetadata=_PRESERVED), user(6, 5, "summary")
+
+
+@case(50)
+def preserved_messages_then_a_sidechain_at_the_end() -> Sequence[Line]:
+    old, cut, summary = _preserving()
+    return [*old, cut, summary, user(7, 6, "q7"), user(8, 7, "side", isSidechain=True)]
+
+
+@case(50)
+def preserved_messages_then_a_sidechain_of_its_own() -> Sequence[Line]:
+    old, cut, summary = _preserving()
+    return [*old, cut, summary, user(7, 6, "q7"), user(8, 0, "side", isSidechain=True)]
+
+
+@case(50)
+def preserved_messages_of_a_summary_that_was_lost() -> Sequence[Line]:
+    old, cut, _ = _preserving()
+    return [*old, cut, user(7, 6, "q7"), answer(8, 7, "a8")]
+
+
+@case(50)
+def preserved_messages_of_a_summary_that_is_forgotten() -> Sequence[Line]:
+    old, cut, summary = _preserving()
+    return [summary, cut, *old]
+
+
+@case(50)
+def preserved_messages_behind_the_boundary_and_a_second_end() -> Sequence[Line]:
+    old, cut, summary = _preserving()
+    return [cut, *old, summary]
+
+
+@case(50)
+def preserved_messages_behind_the_boundary_and_one_end() -> Sequence[Line]:
+    old, cut, summary = _preserving()
+    return [cut, *old[2:], summary]
+
+
+@case(50)
+def preserved_call_whose_result_hangs_before_the_boundary() -> Sequence[Line]:
+    metadata = {"preservedMessages": {"anchorUuid": uid(10), "uuids": [uid(1), uid(5)], "allUuids": [uid(1), uid(5)]}}
+    cut = boundary(9, 6, logicalParentUuid=uid(6), compactMetadata=metadata)
+    lines = [answer(5, 2, [call("toolu_b")]), result(6, 5, returned("toolu_b", "rb"))]
+    return [user(1, 0, "q"), answer(2, 1, "a"), cut, *lines, user(10, 9, "summary"), user(11, 10, "q11")]
+
+
+@case(50)
+def preserved_segment_before_a_boundary_that_points_back() -> Sequence[Line]:
+    segment = {"preservedSegment": {"headUuid": uid(3), "anchorUuid": uid(6), "tailUuid": uid(3)}}
+    return [*basic(), boundary(5, 4, logicalParentUuid=uid(4), compactMetadata=segment), user(6, 5, "summary")]
+
+
+@case(57)
+def first_line_without_a_time_that_is_written_again() -> Sequence[Line]:
+    one, *others = records()
+    return [without(one, "timestamp"), *others, one]
+
+
+@case(50)
+def preserved_messages_before_a_boundary_that_hangs_off_them() -> Sequence[Line]:
+    old, cut, summary = _preserving()
+    return [*old, {**cut, "parentUuid": uid(4)}, summary]
+
+
+@case(34, 42)
+def ends_in_an_open_call_then_a_local_command() -> Sequence[Line]:
+    return [user(1, 0, "q"), answer(2, 1, [call("toolu_a")]), system(3, 2, "local_command", "<command-name>/x</command-name>")]
+
+
+@case(26)
+def system_lines_behind_a_sidechain_at_the_end() -> Sequence[Line]:
+    return [*basic(), user(5, 4, "side", isSidechain=True), system(6, 5, "informational")]

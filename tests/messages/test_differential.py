@@ -2,6 +2,9 @@
 
 The sessions of a seed are always the same, so a failure can be repeated: `scripts/differ_clients.py --seed N --only NUMBER
 --shrink` shows the difference. Nothing here holds words of a session but those that the generator made.
+
+One shape is never made, by name an exception: words of a person that were queued and not stored as they were sent. Each release
+puts them into a sentence of its own, outside of any reminder, so that there is nothing to compare (rule 37).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from stenograph.records import read_all_records
 from stenograph.testing.oracle import ask
 from stenograph.testing.scripted_api import ScriptedApi
 
-SEED = 7
+SEED = 1000
 A_FEW = 6
 MANY = 500
 AT_ONCE = 2

@@ -23,6 +23,8 @@ COMMANDS = {
     "tail": ("stenograph.cli.tail:tail", "Follow a live session."),
     "resume": ("stenograph.cli.resume:resume", "Start the client where a session ran, to go on with it."),
     "inventory": ("stenograph.cli.inventory:inventory", "Count records, releases, turns, tool calls, stop reasons and blocks."),
+    "check": ("stenograph.cli.check:check", "Check files for drift, damage and what clients would lose of them."),
+    "schema": ("stenograph.cli.schema:schema", "Show what releases write, as recorded from them."),
     "rename": ("stenograph.cli.rename:rename", "Give a session a title."),
     "tag": ("stenograph.cli.tag:tag", "Give a session a tag, or take it away."),
     "doctor": ("stenograph.cli.doctor:doctor", "Show what is installed, where things are, and what is wrong."),

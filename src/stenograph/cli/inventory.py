@@ -41,7 +41,7 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
     from stenograph.sessions import take_inventory
 
     settings = state_options(ctx)
-    named = [_place(path, settings.homes) for path in paths]
+    named = [place_of(path, settings.homes) for path in paths]
     with progress("reading") as report:
         taken = take_inventory(named, report)
     if as_json:
@@ -54,7 +54,7 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
         ctx.exit(FAILED)
 
 
-def _place(path: str, homes: list[Path]) -> Path:
+def place_of(path: str, homes: list[Path]) -> Path:
     """A folder as it is; anything else is what a user calls a session."""
     from stenograph.sessions import resolve, session_at
 

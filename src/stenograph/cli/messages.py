@@ -10,7 +10,7 @@ import click
 from stenograph.cli._look import make_mask, reveal_option
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import shared_options, state_options
-from stenograph.disk import NEWEST
+from stenograph.disk import NEWEST, release_numbers
 from stenograph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,11 +47,13 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
     from stenograph.records import read_all_records
     from stenograph.records.garbage import no_garbage_hunt
     from stenograph.sessions import resolve
+    from stenograph.sessions.understanding import understanding
 
     if explaining and losing:
         raise UsageError("give --explain or --lost, not both")
+    release_numbers(release)  # what is none is told before anything is read
     file = resolve(session, state_options(ctx).homes)
-    with no_garbage_hunt():
+    with understanding(file.path), no_garbage_hunt():
         # To explain a line it has to be read, also where the client does not.
         is_whole = explaining or losing
         graph = build_graph([(file.path, "", read_all_records(file.path))]) if is_whole else read_for_resume(file.path, release)

@@ -82,6 +82,19 @@ def read_whole(path: Path) -> bytes:
         raise _unreadable(path, error) from error
 
 
+def read_blocks(path: Path, *, stop: int | None = None, block_size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    """The bytes of a file up to `stop`, or up to its size at the start, a block at a time. Raises UnreadableError."""
+    try:
+        descriptor, status = _open_regular(path)
+        with io.FileIO(descriptor, "rb") as file:
+            left = status.st_size if stop is None else min(stop, status.st_size)
+            while left and (block := file.read(min(block_size, left))):
+                left -= len(block)
+                yield block
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
 def read_ends(path: Path, head: int, tail: int) -> Ends:
     """The whole lines within the first `head` and the last `tail` bytes; all lines where these meet.
 

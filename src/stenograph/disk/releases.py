@@ -8,6 +8,8 @@ from stenograph.errors import UsageError
 
 #: The newest release that was recorded.
 NEWEST = "2.1.325"
+#: The clients that sessions are proved for: those that go by time, those that came between, and the newest.
+PROVED = ("2.0.76", "2.1.45", NEWEST)
 
 
 def release_numbers(release: str) -> tuple[int, ...]:

@@ -1,14 +1,16 @@
-"""The one writer of session files: whole files replaced at once, lines appended whole, both under a lock.
+"""The one writer of session files: whole files replaced or deleted at once, lines appended whole, all under a lock.
 
 In: a path and bytes. Out: the file, or the file as it was and an error. A replaced file is never something
 between, also after a crash; an appended line may be cut off by one, which readers take for a torn tail. The lock keeps out other
 users of this module only: clients take none, which is why `expect` exists. A link is written through to the file it points
-to. Does not know what the bytes mean.
+to, and never deleted. Does not know what the bytes mean, nor which files belong together: `stage_file` writes one in full
+beside its place so that a caller can put several there when all are ready.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import stat
 import sys
@@ -25,10 +27,15 @@ LOCK_TIMEOUT = 5.0
 #: Sessions hold whatever was said and read; clients keep them from other users too.
 PRIVATE = 0o600
 
+#: So are the folders made for them.
+PRIVATE_FOLDER = 0o700
+
 _OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 # Read and write: the last byte has to be looked at before anything is appended.
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _OPEN_FLAGS
 _CREATE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS
+# Enough to lock what is to be deleted: that needs no right to write to it.
+_LOOK_FLAGS = os.O_RDONLY | _OPEN_FLAGS
 
 
 class FileState(msgspec.Struct, frozen=True):
@@ -37,6 +44,15 @@ class FileState(msgspec.Struct, frozen=True):
     size: int
     mtime_ns: int
     inode: int
+
+
+class StagedFile(msgspec.Struct, frozen=True):
+    """A file written in full and on the disk, under another name beside its place."""
+
+    path: Path
+    unfinished: Path
+    size: int
+    sha256: str
 
 
 def state_of(path: Path) -> FileState:
@@ -57,8 +73,8 @@ class LockedFile:
     def state(self) -> FileState:
         return _state(os.fstat(self._descriptor))
 
-    def append_lines(self, lines: Sequence[bytes]) -> int:
-        """See the function `append_lines`."""
+    def append_lines(self, lines: Sequence[bytes], *, sync: bool = False) -> int:
+        """See the function `append_lines`. `sync` waits for the disk."""
         data = _join(lines)
         try:
             size = os.fstat(self._descriptor).st_size
@@ -66,6 +82,8 @@ class LockedFile:
                 return size
             mend = b"\n" if size and _last_byte(self._descriptor) != b"\n" else b""
             _append_or_undo(self._descriptor, size, mend + data)
+            if sync:
+                os.fsync(self._descriptor)
         except OSError as error:
             raise _unwritable(self.path, error) from error
         return size + len(mend)
@@ -77,14 +95,37 @@ class LockedFile:
         with _written_beside(self.path, data, owner=now) as fresh:
             if expect is not None:  # again, and as late as can be: preparing the bytes may have taken long
                 _check_unchanged(self.path, expect, os.stat(self.path))  # noqa: PTH116
-            if sys.platform == "win32":  # there an open file can't be replaced
-                self._close()
-            fresh.move_to(self.path)
+            self._give_way_to(fresh)
+        self._take_over(fresh, now.st_size)
+        return self.state()
+
+    def put_in_place(self, staged: StagedFile, *, expect: FileState) -> None:
+        """See the function `put_in_place`. The lock moves on to the new file."""
+        now = os.fstat(self._descriptor)
+        _check_unchanged(self.path, expect, now)
+        try:
+            fresh = _Fresh(staged.unfinished, os.open(staged.unfinished, _APPEND_FLAGS))
+            try:
+                _try_lock(fresh.descriptor)
+                self._give_way_to(fresh)
+            except BaseException:
+                if fresh.descriptor >= 0:
+                    os.close(fresh.descriptor)
+                raise
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        self._take_over(fresh, now.st_size)
+
+    def _give_way_to(self, fresh: _Fresh) -> None:
+        if sys.platform == "win32":  # there an open file can't be replaced
+            self._close()
+        fresh.move_to(self.path)
+
+    def _take_over(self, fresh: _Fresh, size: int) -> None:
         if self._descriptor >= 0:
-            _carry_over(self._descriptor, now.st_size, fresh.descriptor)
+            _carry_over(self._descriptor, size, fresh.descriptor)
         self._close()
         self._descriptor = fresh.descriptor
-        return self.state()
 
     def _close(self) -> None:
         if self._descriptor >= 0:
@@ -149,15 +190,147 @@ def replace_file(
         return locked.replace(data, expect=expect)
 
 
+def unfinished_beside(path: Path) -> Path:
+    """A name that nobody has, for a file that is not yet, or no longer, in its place."""
+    # Hidden, and not called *.jsonl: clients must not take it for a session.
+    return path.with_name(f"{UNFINISHED}{os.urandom(8).hex()}.tmp")
+
+
+def stage_file(path: Path, data: bytes | Iterable[bytes], *, unfinished: Path, modified_ns: int | None = None) -> StagedFile:
+    """Write a whole file beside its place, under the name `unfinished`; the folder has to be there.
+
+    `modified_ns` becomes its time of change. Nothing is left behind by a failure. Raises UnwritableError.
+    """
+    digest, size = hashlib.sha256(), 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal size
+        for part in (data,) if isinstance(data, bytes) else data:
+            digest.update(part)
+            size += len(part)
+            yield part
+
+    with _written_beside(path, counted(), owner=_owner_of(path), unfinished=unfinished) as fresh:
+        if modified_ns is not None:
+            os.utime(unfinished, ns=(modified_ns, modified_ns))
+    os.close(fresh.descriptor)
+    return StagedFile(path, unfinished, size, digest.hexdigest())
+
+
+def put_in_place(staged: StagedFile, *, expect: FileState | None, timeout: float = LOCK_TIMEOUT) -> None:
+    """Give a staged file its name. Refuses when the file there is no longer in the state `expect`; None: there must be none.
+
+    What a client appends to the old file meanwhile is carried over. Raises BusyError, UnwritableError.
+    """
+    if expect is not None:
+        with lock(staged.path, timeout=timeout) as locked:
+            locked.put_in_place(staged, expect=expect)
+        return
+    if os.path.lexists(staged.path):
+        raise _changed(staged.path)
+    try:
+        os.replace(staged.unfinished, staged.path)  # noqa: PTH105
+    except OSError as error:
+        raise _unwritable(staged.path, error) from error
+    _sync_folder(staged.path.parent)
+
+
+def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None, timeout: float = LOCK_TIMEOUT) -> None:
+    """Delete a file that is still in the state `expect`; a client that appends to it while this happens keeps it.
+
+    Under the name `unfinished` it lies for a moment, also after a crash in that moment. Raises BusyError, UnwritableError.
+    """
+    if path.is_symlink():
+        raise UnwritableError(f"{path} is a link, which is not deleted here; delete it by hand", path=path)
+    aside = unfinished or unfinished_beside(path)
+    try:
+        descriptor = _open_locked(path, timeout, _LOOK_FLAGS)
+        try:
+            _check_unchanged(path, expect, os.fstat(descriptor))
+            if sys.platform == "win32":  # there an open file can't be moved
+                os.close(descriptor)
+                descriptor = -1
+            os.replace(path, aside)  # noqa: PTH105
+            try:
+                # Under its new name no client finds it any more; this is what one wrote just before.
+                _check_unchanged(path, expect, os.stat(aside))  # noqa: PTH116
+            except BusyError:
+                os.replace(aside, path)  # noqa: PTH105
+                raise
+            os.unlink(aside)  # noqa: PTH108
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    _sync_folder(path.parent)
+
+
+def discard(unfinished: Path) -> None:
+    """Delete what was written beside its place and never put there. Raises UsageError for anything else, UnwritableError."""
+    if not unfinished.name.startswith(UNFINISHED):
+        raise UsageError(f"{unfinished} is no unfinished file")
+    try:
+        unfinished.unlink(missing_ok=True)
+    except NotADirectoryError:
+        return  # as missing as can be
+    except OSError as error:
+        raise _unwritable(unfinished, error) from error
+
+
+def missing_folders(folder: Path) -> list[Path]:
+    """The folders that `make_folder` would have to make, the uppermost first."""
+    missing: list[Path] = []
+    while not os.path.lexists(folder):
+        missing.insert(0, folder)
+        folder = folder.parent
+    return missing
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, for its owner alone, with those above it. Raises UnwritableError."""
+    for missing in missing_folders(folder):
+        try:
+            missing.mkdir(PRIVATE_FOLDER, exist_ok=True)
+            if (owner := _owner_of(missing)) is not None:
+                os.chown(missing, owner.st_uid, owner.st_gid)
+        except OSError as error:
+            raise _unwritable(missing, error) from error
+    if not os.path.isdir(folder):  # noqa: PTH112 - never raises
+        raise UnwritableError(f"{folder} is not a folder", path=folder)
+
+
+def remove_empty_folder(folder: Path) -> bool:
+    """Remove a folder with nothing in it; False where it stays, for whatever reason."""
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    _sync_folder(folder.parent)
+    return True
+
+
+def _owner_of(path: Path) -> os.stat_result | None:
+    """Whose a file is to be: whose it was, and what root makes anew belongs to the owner of the folder."""
+    if sys.platform == "win32":
+        return None
+    with contextlib.suppress(OSError):
+        if path.is_file():
+            return os.stat(path)  # noqa: PTH116
+        if os.geteuid() == 0:
+            return os.stat(path.parent)  # noqa: PTH116
+    return None
+
+
 def _target(path: Path) -> Path:
     """The file itself, where `path` is a link to it."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
-def _open_locked(path: Path, timeout: float) -> int:
+def _open_locked(path: Path, timeout: float, flags: int = _APPEND_FLAGS) -> int:
     deadline = time.monotonic() + timeout
     while True:
-        descriptor = _open_regular(path)
+        descriptor = _open_regular(path, flags)
         try:
             _lock_until(descriptor, path, deadline)
             # Somebody may have replaced the file while we waited: then the lock is on a file that is no longer there.
@@ -169,9 +342,9 @@ def _open_locked(path: Path, timeout: float) -> int:
         os.close(descriptor)
 
 
-def _open_regular(path: Path) -> int:
+def _open_regular(path: Path, flags: int) -> int:
     try:
-        descriptor = os.open(path, _APPEND_FLAGS)
+        descriptor = os.open(path, flags)
     except OSError as error:
         raise _unwritable(path, error) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -277,10 +450,11 @@ class _Fresh:
 
 
 @contextlib.contextmanager
-def _written_beside(path: Path, data: bytes | Iterable[bytes], *, owner: os.stat_result | None) -> Iterator[_Fresh]:
+def _written_beside(
+    path: Path, data: bytes | Iterable[bytes], *, owner: os.stat_result | None, unfinished: Path | None = None
+) -> Iterator[_Fresh]:
     """The data in a new file in the folder of `path`, on the disk and locked; gone again when anything fails."""
-    # Hidden, and not called *.jsonl: clients must not take it for a session.
-    unfinished = path.with_name(f"{UNFINISHED}{os.urandom(8).hex()}.tmp")
+    unfinished = unfinished or unfinished_beside(path)
     try:
         fresh = _Fresh(unfinished, os.open(unfinished, _CREATE_FLAGS | os.O_APPEND, PRIVATE))
     except OSError as error:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from stenograph.disk import NEWEST
 from stenograph.graph.build import NOWHERE, Graph, GraphFile
-from stenograph.graph.readings import DANGLING, Habits, Reading, habits_of, is_lasting, is_main, read_graph
+from stenograph.graph.readings import DANGLING, Habits, Reading, habits_of, is_lasting, is_main, is_said, read_graph
 from stenograph.records import (
     UNSET,
     AssistantRecord,
@@ -42,7 +42,9 @@ def choose_leaf(graph: Graph, release: str = NEWEST) -> int:
     leaf = _last_leaf(graph, reading)
     while habits.drops_trailing and leaf >= 0 and isinstance(graph.records[leaf], AttachmentRecord):
         leaf = reading.parents[leaf]
-    return _heed_last_prompt(graph, main, reading, leaf) if habits.heeds_last_prompt else leaf
+    if habits.heeds_last_prompt and leaf >= 0:
+        leaf = _heed_last_prompt(graph, main, reading, leaf)
+    return leaf if leaf < 0 or not _is_sidechain(graph, _spoken(graph, reading, leaf)) else NOWHERE
 
 
 def walk_chain(graph: Graph, leaf: int, release: str = NEWEST) -> list[int]:
@@ -54,7 +56,7 @@ def walk_chain(graph: Graph, leaf: int, release: str = NEWEST) -> list[int]:
     node = leaf
     trailing: list[int] = []
     # What follows the last answer or prompt is put behind the chain: a bridge may lead to it.
-    while habits.bridges and node >= 0 and not isinstance(graph.records[node], UserRecord | AssistantRecord):
+    while habits.bridges and node >= 0 and not is_said(graph.records[node]):
         if node in trailing or isinstance(graph.records[node], CompactBoundaryRecord):
             break
         trailing.append(node)
@@ -102,6 +104,8 @@ def _lacks_uuid(record: Record) -> bool:
 
 def _newest(graph: Graph, reading: Reading, habits: Habits) -> int:
     """Rule 19: the latest time of any kind that the release knows, the first in the file of equals."""
+    if not habits.needs_no_time and not _begins_with_time(graph):
+        return NOWHERE
     nodes = [node for node in reading.by_uuid.values() if not _is_sidechain(graph, node)]
     times = [_time(graph.records[node]) for node in nodes]
     if not nodes:
@@ -110,6 +114,13 @@ def _newest(graph: Graph, reading: Reading, habits: Habits) -> int:
     first = times.index(max(known)) if len(known) == len(times) else _first_when_sorted(times)
     # 2.0.76 does not get over a leaf without a time (rule 57).
     return nodes[first] if times[first] is not None or habits.needs_no_time else NOWHERE
+
+
+def _begins_with_time(graph: Graph) -> bool:
+    """Whether the first record of the file has a time, be it one that a later line with its uuid replaces."""
+    main = graph.files[0]
+    first = next((record for record in graph.records[main.first : main.last] if is_lasting(record)), None)
+    return first is None or _time(first) is not None
 
 
 def _time(record: Record) -> float | None:
@@ -144,16 +155,70 @@ def _first_when_sorted(times: list[float | None]) -> int:
 def _last_leaf(graph: Graph, reading: Reading) -> int:
     """Rule 20: the last record in the file; where something hangs off it and it is not the newest of all, the newest of that.
 
-    A boundary without a parent is no leaf (rule 49). What a compaction preserved goes on from what it hangs off (rule 50).
+    A boundary without a parent is no leaf (rule 49).
     """
-    main = graph.files[0]
-    last = next((node for node in range(main.last - 1, main.first - 1, -1) if _ends(graph, reading, node)), NOWHERE)
-    if last < 0:  # nobody said anything
-        return next((node for node in reversed(reading.by_uuid.values()) if is_main(graph.records[node])), NOWHERE)
+    if reading.is_rehung:
+        return _rehung_leaf(graph, reading)
+    last = _last_record(graph, reading)
     below = _below(graph, reading, last)
     if below and not _is_newest(graph, reading, last):
         last = max(below, key=lambda node: (_moment(graph, node), node))
-    return reading.preserved[-1] if reading.preserved and last == reading.anchor else last
+    return last
+
+
+def _last_record(graph: Graph, reading: Reading) -> int:
+    """The last record of the file where somebody said something on the way to it; else the last such end of a branch."""
+    main = graph.files[0]
+    nodes = range(main.last - 1, main.first - 1, -1)
+    last = next((node for node in nodes if is_main(graph.records[node]) and reading.knows(node, graph.records[node])), NOWHERE)
+    if last >= 0 and not _ends(graph, reading, last):
+        inner = {reading.parents[node] for node in reading.by_uuid.values() if is_main(graph.records[node])}
+        last = next((node for node in nodes if node not in inner and _ends(graph, reading, node)), NOWHERE)
+    if last >= 0:
+        return last
+    # Nobody said anything.
+    return next((node for node in reversed(reading.by_uuid.values()) if _is_note(graph.records[node])), NOWHERE)
+
+
+def _with_results(graph: Graph, reading: Reading, leaf: int) -> int:
+    """A record, or the last of the results of tools that hang off it."""
+    seen: set[int] = set()
+    while leaf >= 0 and leaf not in seen:
+        seen.add(leaf)
+        hanging = [node for node in reading.by_uuid.values() if reading.parents[node] == leaf and _is_result(graph.records[node])]
+        leaf = max(hanging, default=leaf)
+    return leaf
+
+
+def _is_result(record: Record) -> bool:
+    content = record.content if isinstance(record, UserRecord) and is_main(record) else None
+    return isinstance(content, tuple) and any(getattr(block, "tool_use_id", None) for block in content)
+
+
+def _is_note(record: Record) -> bool:
+    return is_main(record) and not isinstance(record, UserRecord | AssistantRecord)
+
+
+def _rehung_leaf(graph: Graph, reading: Reading) -> int:
+    """Rule 50: where a compaction preserved messages, the only end that there is; else the last record of the file.
+
+    A sub-agent's end counts as one, but nothing is resumed from it.
+    """
+    nodes = sorted(reading.by_uuid.values())
+    inner = {reading.parents[node] for node in nodes}
+    ends = [node for node in nodes if node not in inner]
+    spoken = [node for node in ends if _has_words(graph, reading, node) and not _is_bare_boundary(graph, reading, node)]
+    if ends and len(spoken) < 2:
+        leaf = spoken[0] if spoken else ends[-1]
+        return NOWHERE if _is_sidechain(graph, leaf) else leaf
+    last = next((node for node in reversed(nodes) if is_main(graph.records[node])), NOWHERE)
+    if last >= 0 and _ends(graph, reading, last):
+        return last
+    return next((node for node in reversed(spoken) if is_main(graph.records[node])), NOWHERE)
+
+
+def _is_bare_boundary(graph: Graph, reading: Reading, node: int) -> bool:
+    return isinstance(graph.records[node], CompactBoundaryRecord) and reading.parents[node] < 0
 
 
 def _ends(graph: Graph, reading: Reading, node: int) -> bool:
@@ -161,20 +226,23 @@ def _ends(graph: Graph, reading: Reading, node: int) -> bool:
     record = graph.records[node]
     if not is_main(record) or not reading.knows(node, record):
         return False
-    if isinstance(record, CompactBoundaryRecord):
-        return reading.parents[node] >= 0
-    return _has_words(graph, reading, node)
+    return not _is_bare_boundary(graph, reading, node) and _has_words(graph, reading, node)
 
 
 def _has_words(graph: Graph, reading: Reading, node: int) -> bool:
     """Whether somebody said something on the way to a record, bridges left out."""
+    return _spoken(graph, reading, node) != NOWHERE
+
+
+def _spoken(graph: Graph, reading: Reading, node: int) -> int:
+    """The last record on the way to this one in which somebody said something, or a compaction; NOWHERE for none."""
     seen: set[int] = set()
     while node >= 0 and node not in seen:
-        if isinstance(graph.records[node], UserRecord | AssistantRecord | CompactBoundaryRecord):
-            return True
+        if is_said(graph.records[node]) or isinstance(graph.records[node], CompactBoundaryRecord):
+            return node
         seen.add(node)
         node = reading.parents[node]
-    return False
+    return NOWHERE
 
 
 def _below(graph: Graph, reading: Reading, top: int) -> list[int]:
@@ -191,12 +259,7 @@ def _below(graph: Graph, reading: Reading, top: int) -> list[int]:
             node = parents[node]
         if node >= 0 and hangs[node]:
             hangs.update(dict.fromkeys(path, True))
-    above: set[int] = set()
-    node = top
-    while node >= 0 and node not in above:
-        above.add(node)
-        node = parents[node]
-    below = [node for node, does in hangs.items() if does and node not in above]
+    below = [node for node, does in hangs.items() if does and node != top]
     return [node for node in below if is_main(graph.records[node]) and _has_time(graph, node)]
 
 
@@ -217,40 +280,42 @@ def _moment(graph: Graph, node: int) -> float:
 
 
 def _heed_last_prompt(graph: Graph, file: GraphFile, reading: Reading, leaf: int) -> int:
-    """Rule 21: the last line that names a leaf rules.
+    """Rule 21: the last line that names a leaf rules, where no compaction stands behind it.
 
     The chain goes on to the last leaf of the file where that hangs off the named record and stands behind it, behind an explicit
     line too; else it is cut at the named record.
     """
     for node in range(file.last - 1, file.first - 1, -1):
         record = graph.records[node]
+        if isinstance(record, CompactBoundaryRecord):
+            return leaf  # what was said before a compaction does not count
         if not isinstance(record, LastPromptRecord) or not isinstance(record.leafUuid, str):
             continue
         named = reading.by_uuid.get(record.leafUuid, NOWHERE)
-        if record.leafUuid == ZERO_UUID or named < 0:
+        if record.leafUuid == ZERO_UUID and not reading.is_rehung:
+            return _with_results(graph, reading, _last_record(graph, reading))
+        if named < 0:
             return leaf
         if _is_sidechain(graph, named):
             return NOWHERE
         goes_on = leaf > named and (leaf > node or not record.explicit)
-        return leaf if goes_on and _comes_after(graph, reading, leaf, named, since=node) else named
+        return leaf if goes_on and _comes_after(reading, leaf, named) else named
     return leaf
 
 
-def _comes_after(graph: Graph, reading: Reading, node: int, ancestor: int, *, since: int) -> bool:
-    """Whether a node goes back to another, compactions passed over that stand behind a line."""
+def _comes_after(reading: Reading, node: int, ancestor: int) -> bool:
+    """Whether a node goes back to another."""
     seen: set[int] = set()
     while node >= 0 and node not in seen:
         if node == ancestor:
             return True
         seen.add(node)
-        parent = reading.parents[node]
-        is_boundary = node > since and isinstance(graph.records[node], CompactBoundaryRecord)
-        node = graph.before[node] if parent < 0 and is_boundary else parent
+        node = reading.parents[node]
     return False
 
 
 def _is_sidechain(graph: Graph, node: int) -> bool:
-    record = graph.records[node]
+    record = graph.records[node] if node >= 0 else None
     return isinstance(record, ChainedRecord) and bool(record.isSidechain)
 
 

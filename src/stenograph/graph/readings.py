@@ -86,10 +86,10 @@ class Reading(Struct):
     parents: list[int]
     # The node that a uuid means, sub-agents' among them. In the order in which the uuids were met first.
     by_uuid: dict[object, int]
-    # The preserved messages of the last compaction (rule 50), in order, and what they hang off.
-    preserved: list[int]
-    anchor: int = NOWHERE
     heeds_lists: bool = False
+    # Whether the last compaction preserved messages, so that the tree hangs otherwise than it was written (rule 50), and which.
+    is_rehung: bool = False
+    preserved: list[int] = []
     # Of lines whose uuid stood further up too: the line where it was met first.
     first_lines: dict[int, int] = {}
 
@@ -113,6 +113,11 @@ def read_graph(graph: Graph, habits: Habits) -> Reading:
 def is_lasting(record: Record) -> bool:
     """Whether a conversation can end in a record of this kind, or be bridged to it."""
     return isinstance(record, _LASTING) and not isinstance(record, _FLAT)
+
+
+def is_said(record: Record) -> bool:
+    """Whether somebody said something in a record, be it nothing: a line without content is only passed."""
+    return isinstance(record, UserRecord | AssistantRecord) and isinstance(record.content, str | tuple)
 
 
 def is_main(record: Record) -> bool:
@@ -163,37 +168,39 @@ def _read(graph: Graph, habits: Habits) -> Reading:
             parent = known.get(named, DANGLING)
             # One that names itself as its parent counts as one whose parent is missing.
             parents[node] = DANGLING if habits.bridges and parent == node else parent
-    reading = Reading(parents, known, [], heeds_lists=habits.heeds_preserved_lists, first_lines=first_lines)
+    reading = Reading(parents, known, heeds_lists=habits.heeds_preserved_lists, first_lines=first_lines)
     if habits.heeds_preserved and boundaries:
-        _hang_preserved(graph, reading, [node for node in boundaries if reading.knows(node, graph.records[node])])
+        _hang_preserved(graph, reading, [node for node in boundaries if reading.knows(node, graph.records[node])], wanted)
     return reading
 
 
-def _hang_preserved(graph: Graph, reading: Reading, boundaries: list[int]) -> None:
+def _hang_preserved(graph: Graph, reading: Reading, boundaries: list[int], wanted: dict[int, object]) -> None:
     """Rule 50: what the last compaction preserved is hung behind its summary, and all else before it is forgotten.
 
-    A file is read as it is where no compaction preserved anything, or where what the last one to do so says can't be followed.
+    What hung off the summary, read or not, or off something forgotten, hangs off the last preserved message. A file is read as it
+    is where no compaction preserved anything, or where what the last one to do so says can't be followed.
     """
     naming = [node for node in boundaries if _anchor(graph, reading, node) is not None]
     if not naming or preserved_by(graph, reading, naming[-1]) is None:
         return
     last = boundaries[-1]
     items = preserved_by(graph, reading, last) or []
-    anchor = reading.by_uuid.get(_anchor(graph, reading, last), DANGLING)
+    named = _anchor(graph, reading, last)
+    anchor = reading.by_uuid.get(named, DANGLING)
     # By where a uuid was met first: a line that was written again does not count as new.
     met = list(reading.by_uuid.values())
     gone = set(met[: met.index(last)]) - set(items)
     reading.by_uuid = {uuid: node for uuid, node in reading.by_uuid.items() if node not in gone}
     tail = items[-1] if items else DANGLING
     for node in reading.by_uuid.values():
-        if reading.parents[node] in gone or (items and reading.parents[node] == anchor >= 0):
-            reading.parents[node] = tail
-    before = DANGLING if anchor in gone else anchor
+        if reading.parents[node] in gone or (items and wanted[node] == named):
+            reading.parents[node] = tail if node != last else NOWHERE
+    # The summary itself may be forgotten: then they hang off each other.
+    before = tail if anchor in gone else anchor
     for node in items:
         reading.parents[node] = before
         before = node
-    reading.preserved = items
-    reading.anchor = anchor if items else NOWHERE
+    reading.is_rehung, reading.preserved = True, items
 
 
 def preserved_by(graph: Graph, reading: Reading, boundary: int) -> list[int] | None:

@@ -34,6 +34,11 @@ class Ending(Struct, frozen=True):
 
 
 def find_ending(records: list[Record], habits: Habits) -> Ending:
+    # What stands before the last answer has no part in the end.
+    answers = (place for place in range(len(records) - 1, -1, -1) if _is_answer(records[place]))
+    records = records[next(answers, 0) :]
+    if habits.takes_strings:  # Rule 47: a line without content is passed over, where it is not refused.
+        records = [record for record in records if not isinstance(record, UserRecord) or isinstance(record.content, str | tuple)]
     passed: tuple[type[Record], ...] = (SystemRecord, ProgressRecord) if habits.looks_past_system else ()
     if habits.looks_past_attachments:
         passed = (*passed, AttachmentRecord)
@@ -57,6 +62,10 @@ def find_ending(records: list[Record], habits: Habits) -> Ending:
     # Joined, the results of all of them come first.
     in_run = [is_result for record in records[first : place + 1] for is_result in _results(record)]
     return Ending(kind, any(begins), any(in_run if first < place else begins))
+
+
+def _is_answer(record: Record) -> bool:
+    return isinstance(record, AssistantRecord) and not record.isApiErrorMessage
 
 
 def _ends_in_attachment(records: list[Record]) -> bool:
@@ -100,12 +109,12 @@ def closing(ending: Ending, habits: Habits, *, has_results: bool) -> list[Piece]
     return [answer]
 
 
-def new_prompt() -> list[Piece]:
-    """A stand-in for the new prompt and the reminders that come with it: what precedes it depends on it (rule 29)."""
-    return [
-        Piece(NO_LINE, "user", [{"type": OWN_WORDS, OWN_WORDS: _NEW_PROMPT}]),
-        Piece(NO_LINE, "user", [{"type": OWN_WORDS}], place=Place.ASIDE),
-    ]
+def new_prompt(habits: Habits, *, as_system: bool) -> list[Piece]:
+    """A stand-in for the new prompt and the reminders that come with it: what precedes it depends on it (rules 29 and 37)."""
+    prompt = Piece(NO_LINE, "user", [{"type": OWN_WORDS, OWN_WORDS: _NEW_PROMPT}])
+    if not habits.parts_texts:
+        return [prompt]
+    return [prompt, Piece(NO_LINE, "user", [{"type": OWN_WORDS}], place=Place.BESIDE if as_system else Place.ASIDE)]
 
 
 def before_new_prompt(messages: list[Message]) -> list[Message]:

@@ -33,6 +33,48 @@ class Orphan(Enum):
     STRIPPED = "it is left out"
 
 
+# Kinds of attachments for which a release has words of its own, each asked with a body that a client wrote.
+_WORDED_BY_2_0_76 = frozenset(
+    {
+        "budget_usd",
+        "compact_file_reference",
+        "critical_system_reminder",
+        "diagnostics",
+        "directory",
+        "edited_text_file",
+        "hook_additional_context",
+        "hook_blocking_error",
+        "hook_success",
+        "invoked_skills",
+        "nested_memory",
+        "opened_file_in_ide",
+        "plan_mode",
+        "plan_mode_exit",
+        "plan_mode_reentry",
+        "queued_command",
+        "selected_lines_in_ide",
+        "task_status",
+        "todo_reminder",
+    }
+)
+_WORDED_BY_2_1_45 = _WORDED_BY_2_0_76 | {"date_change", "skill_listing"}
+_WORDED_BY_2_1_325 = (_WORDED_BY_2_1_45 - {"todo_reminder", "task_status"}) | {
+    "agent_listing_delta",
+    "auto_mode",
+    "auto_mode_exit",
+    "date",
+    "deferred_tools_delta",
+    "environment",
+    "mcp_instructions_delta",
+    "model",
+    "silent_turn_reminder",
+    "task_reminder",
+    "total_tokens_reminder",
+    "ultra_effort_enter",
+    "ultra_effort_exit",
+}
+
+
 class Habits(NamedTuple):
     # Rule 14.
     null_line: NullLine = NullLine.SKIPPED
@@ -73,7 +115,7 @@ class Habits(NamedTuple):
     # Rule 37: an attachment's stored words are sent again.
     sends_rendered: bool = False
     # Rule 37: kinds of attachments without stored words that become a reminder in the release's own.
-    worded: frozenset[str] = frozenset({"diagnostics", "queued_command", "edited_text_file"})
+    worded: frozenset[str] = _WORDED_BY_2_0_76
     # Rule 40.
     replaces_images: bool = False
     # Rule 41: "Continue from where you left off." after a tool result or an attachment at the end.
@@ -164,7 +206,6 @@ _TOOLS_OF_2_1_325 = frozenset(
     }
 )
 
-_WORDED_BY_2_1_325 = frozenset({"diagnostics", "queued_command", "edited_text_file", "task_reminder", "deferred_tools_delta"})
 
 _OLDEST = Habits(hangs_on_loops=True, results_first=True, skips_empty_prompts=True)
 
@@ -195,6 +236,7 @@ CHANGES = (
     Change("2.1.42", "ends_in_a_result", {"says_continue": True}),
     Change("2.1.45", "ends_in_a_system_line_after_a_prompt", {"looks_past_system": True}),
     Change("2.1.45", "", {"results_first": False, "skips_empty_prompts": False, "keeps_plan_permissions": True}),
+    Change("2.1.45", "", {"worded": _WORDED_BY_2_1_45}),
     Change("2.1.63", "local_command_system_lines", {"sends_local_commands": True}),
     Change("2.1.63", "tool_named_task", {"renames_task": True}),
     Change("2.1.69", "image_in_a_prompt", {"replaces_images": False}),

@@ -12,7 +12,7 @@ from msgspec import Struct
 from stenograph.disk import NEWEST
 from stenograph.graph import Graph, choose_leaf, habits_of, read_graph, walk_chain
 from stenograph.messages.explain import SENT, explain
-from stenograph.messages.pieces import THINKING
+from stenograph.messages.pieces import OWN_RULE, THINKING
 from stenograph.messages.resume import resume_messages
 from stenograph.messages.selection import siblings_of
 from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord, rebuild
@@ -61,7 +61,8 @@ def lost(graph: Graph, release: str = NEWEST) -> Lost:
         counts = _counts(graph, node)
         said += counts
         rule = rules.get(node, why)
-        if rule == SENT:
+        # What a release says again in words of its own is not lost.
+        if rule in (SENT, OWN_RULE):
             thinking_of_sent += counts.thinking
             continue
         # That a line is not on the release's chain says less than how it came to stand beside it.

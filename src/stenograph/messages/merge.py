@@ -103,6 +103,8 @@ def _add_user(messages: list[Message], piece: Piece, habits: Habits) -> None:
     for blocks in (piece.blocks, *piece.more):
         if piece.place is Place.ASIDE:
             _add_aside(last.content, blocks, habits)
+        elif piece.place is Place.BESIDE:
+            last.content += blocks
         else:
             if habits.parts_texts and last.content and blocks and _is_text(last.content[-1]) and _is_text(blocks[0]):
                 _end_in_newline(last.content)
@@ -134,7 +136,7 @@ def _glued(result: Block, words: str, habits: Habits) -> Block:
     if isinstance(inner, str):
         return {**result, "content": _below(inner, words)}
     if not isinstance(inner, list):
-        return result
+        return {**result, "content": words.strip()} if habits.sends_rendered else result
     parts = list(inner)
     if habits.parts_texts and parts and parts[-1].get("type") == "text":
         _end_in_newline(parts)

@@ -12,6 +12,7 @@ from stenograph.records.markers import SYNTHETIC
 DEFAULT = "claude-opus-5-5"
 # Models that get reminders as messages of the role `system` (rule 37): each was asked of 2.1.325.
 _TAKE_SYSTEM = frozenset({"opus-5-5", "opus-5", "sonnet-5-5", "sonnet-5", "haiku-5-5", "fable-5", "opus-4-8"})
+_WRAP_SYSTEM = frozenset({"sonnet-5"})
 # All that 2.1.325 still calls. Retired ones and names that it does not know give way to its default.
 _CALLED = _TAKE_SYSTEM | {"opus-4-7", "opus-4-6", "opus-4-5", "sonnet-4-6", "sonnet-4-5", "haiku-4-5", "3-5-sonnet"}
 # A vendor's prefix, a date and a revision may stand around the name.
@@ -39,6 +40,11 @@ def bare_model(model: str) -> str:
 
 def takes_system(model: str) -> bool:
     return _name(model) in _TAKE_SYSTEM
+
+
+def wraps_system(model: str) -> bool:
+    """Whether each reminder keeps its tags in a message of the role `system`."""
+    return _name(model) in _WRAP_SYSTEM
 
 
 def _name(model: str) -> str:

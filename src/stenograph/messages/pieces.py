@@ -48,6 +48,7 @@ _KNOWN_BESIDES = (
     "invoked_skills",
     "hook_blocking_error",
 )
+_PROMPT_HOOKS = ("SessionStart", "UserPromptSubmit")
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
 
@@ -57,6 +58,7 @@ class Place(Enum):
     IN_TURN = "where it stands"
     # Attachments go up to the answer or the tool result before them …
     ASIDE = "glued to a tool result, else before what the person said"
+    BESIDE = "the same, but never glued"
     FILE = "beside a tool result, else before what the person said"
     # … and words that the person queued come behind the others.
     QUEUED = "behind other attachments"
@@ -76,6 +78,8 @@ class Piece(Struct):
     more: list[list[Block]] = field(default_factory=list)
     # The record's content was a string.
     is_string: bool = False
+    # A system line: nobody said it, so that it hides no call that was cut off.
+    is_note: bool = False
     # An answer that is not sent, but that attachments do not pass.
     is_unsent: bool = False
 
@@ -114,7 +118,7 @@ def piece_of(node: int, record: Record, habits: Habits, *, as_system: bool) -> P
     if isinstance(record, LocalCommandRecord) and habits.sends_local_commands and isinstance(record.content, str):
         if record.isDisplayOnly:
             return Left(node, "34: only for the screen")
-        return Piece(node, "user", [text_block(record.content)], is_string=True)
+        return Piece(node, "user", [text_block(record.content)], is_string=True, is_note=True)
     if isinstance(record, CompactBoundaryRecord):
         return Left(node, "48: a boundary is not sent")
     return Left(node, "34: a record of this kind is not sent")
@@ -128,8 +132,6 @@ def _user(node: int, record: UserRecord, habits: Habits) -> Piece | Left:
         return Piece(node, "user", [text_block(content)], is_string=True)
     if isinstance(content, list):
         blocks = [block for block in content if isinstance(block, dict)]
-        if not blocks:
-            return Left(node, "46: an empty prompt", is_skipped=habits.skips_empty_prompts)
         if habits.results_first:
             blocks.sort(key=lambda block: block.get("type") != "tool_result")
         if habits.replaces_images:
@@ -161,7 +163,7 @@ def _attachment(node: int, record: AttachmentRecord, habits: Habits, *, as_syste
         place = Place.FILE if as_system else Place.ASIDE
         return Piece(node, "user", parts[0], place=place, more=parts[1:]) if parts else Left(node, "37: a file without content")
     if not stored:
-        if not as_system and record.kind.removeprefix("attachment/") in habits.worded:
+        if not as_system and _is_worded(record, habits):
             return Piece(node, "user", [{"type": OWN_WORDS}], place=Place.ASIDE)
         return Left(node, OWN_RULE)
     if isinstance(attachment, QueuedCommandAttachment) and as_system and _is_persons(attachment):
@@ -171,6 +173,15 @@ def _attachment(node: int, record: AttachmentRecord, habits: Habits, *, as_syste
         return Piece(node, "system", [text_block(words)], place=Place.ASIDE)
     parts = [[text_block(text)] for text in stored]
     return Piece(node, "user", parts[0], place=Place.ASIDE, more=parts[1:])
+
+
+def _is_worded(record: AttachmentRecord, habits: Habits) -> bool:
+    """Whether the release says something of its own about an attachment; of a hook only what goes with a prompt."""
+    kind = record.kind.removeprefix("attachment/")
+    if kind not in habits.worded or kind != "hook_success":
+        return kind in habits.worded
+    made = rebuild(record.attachment)
+    return made.get("hookEvent") in _PROMPT_HOOKS and bool(made.get("content"))
 
 
 def _role(record: AttachmentRecord) -> str:

@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from stenograph.disk import NEWEST
 from stenograph.graph import Graph
-from stenograph.messages.ending import before_new_prompt, closing, find_ending, new_prompt
+from stenograph.messages.ending import NO_LINE, before_new_prompt, closing, find_ending, new_prompt
 from stenograph.messages.habits import habits_of
 from stenograph.messages.javascript import write_as_sent
 from stenograph.messages.merge import Message, merge
-from stenograph.messages.models import called_model, takes_system
-from stenograph.messages.pieces import OWN_RULE, OWN_WORDS, Left, Piece, piece_of
-from stenograph.messages.selection import Selection, select
+from stenograph.messages.models import called_model, takes_system, wraps_system
+from stenograph.messages.pieces import OWN_RULE, OWN_WORDS, Left, Piece, piece_of, text_block, wrapped
+from stenograph.messages.selection import Selection, answered_in, select
 from stenograph.messages.tidy import BLANK, drop_empty_answers, settle_references, tidy
 from stenograph.messages.tools import drop_unanswered, interrupted_results, pair
 from stenograph.records import SystemRecord
@@ -46,39 +46,53 @@ def messages_of(selection: Selection, release: str) -> Resume:
     graph, left = selection.graph, selection.left
     if selection.refused:
         return Resume(release, None, left, selection.refused)
-    model = called_model(graph, selection.nodes, habits)
+    model = called_model(graph, [*selection.before, *selection.nodes], habits)
     as_system = takes_system(model)
     pieces: list[Piece] = []
     for node in selection.nodes:
         piece = piece_of(node, graph.records[node], habits, as_system=as_system)
         if isinstance(piece, Piece):
+            if piece.role == "system" and wraps_system(model):
+                piece.blocks = [text_block(wrapped(block["text"])) for block in piece.blocks]
             for blocks in (piece.blocks, *piece.more):
                 write_as_sent(blocks, habits)
             pieces.append(piece)
-            if piece.blocks and piece.blocks[0].get("type") == OWN_WORDS:
+            if piece.role == "user" and not piece.blocks:
+                left.append(Left(node, "46: an empty prompt", is_skipped=habits.skips_empty_prompts))
+            elif piece.blocks and piece.blocks[0].get("type") == OWN_WORDS:
                 left.append(Left(node, OWN_RULE))
         elif piece.refuses:
             return Resume(release, None, left, piece.rule)
         else:
             left.append(piece)
     dropped: list[Left] = []
-    pieces = drop_empty_answers(drop_unanswered(pieces, habits, dropped), habits, dropped)
+    # Twice: a call that only such answers follow is the last, and a response may be left empty without its calls.
+    pieces = drop_empty_answers(pieces, habits, dropped)
+    answered = drop_unanswered(pieces, habits, dropped, lambda: answered_in(graph, selection.before))
+    is_moved = answered is not pieces
+    pieces = drop_empty_answers(answered, habits, dropped) if is_moved else pieces
     gone = {one.node for one in dropped} | {one.node for one in left if one.is_skipped}
-    # A result that was put behind its use is the later one here too.
-    order = iter([piece.node for piece in pieces])
-    sent = {piece.node for piece in pieces}
-    nodes = [next(order) if node in sent else node for node in selection.nodes if node not in gone]
+    nodes = [node for node in selection.nodes if node not in gone]
+    if is_moved:
+        # A result that was put behind its use is the later one here too.
+        sent = [piece.node for piece in pieces if piece.node not in gone]
+        order = iter(sent)
+        sent_nodes = set(sent)
+        nodes = [next(order) if node in sent_nodes else node for node in nodes]
     ending = find_ending([graph.records[node] for node in nodes], habits)
     if any(one.rule == BLANK for one in dropped):
         ending = ending.joined()
     interrupted = interrupted_results(pieces, habits)
+    pieces = [piece for piece in pieces if piece.blocks or piece.role == "assistant"]
     settle_references(pieces, habits)
     # Local commands at the end belong to the new prompt.
+    last = next((node for node in reversed(nodes) if not isinstance(graph.records[node], SystemRecord)), NO_LINE)
+    behind = set(nodes[nodes.index(last) + 1 :] if last >= 0 else nodes)
     place = len(pieces)
-    while place and isinstance(graph.records[pieces[place - 1].node], SystemRecord):
+    while place and not interrupted and pieces[place - 1].node in behind:
         place -= 1
     pieces[place:place] = [*interrupted, *closing(ending, habits, has_results=bool(interrupted))]
-    messages = before_new_prompt(pair(merge([*pieces, *new_prompt()], habits), habits))
+    messages = before_new_prompt(pair(merge([*pieces, *new_prompt(habits, as_system=as_system)], habits), habits))
     left += [*dropped, *(Left(piece.node, "34: an API error is not sent") for piece in pieces if piece.is_unsent)]
     return Resume(release, tidy(messages, habits, model), left)
 

@@ -40,6 +40,8 @@ class Selection(Struct):
     # As the release reads it.
     graph: Graph
     nodes: list[int]
+    # The nodes of the chain before the last compaction.
+    before: list[int] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     # Why the session is not resumed, by which rule; empty when it is.
     refused: str = ""
@@ -61,19 +63,21 @@ def select(graph: Graph, release: str, habits: Habits) -> Selection:
         graph = salvaged(graph)
     leaf = choose_leaf(graph, release)
     if leaf < 0:
-        return Selection(graph, [], left, refused="20: nothing to resume")
+        return Selection(graph, [], left=left, refused="20: nothing to resume")
     chain = walk_chain(graph, leaf, release)
     if habits.needs_time and not _has_time(graph.records[leaf]):
-        return Selection(graph, [], left, refused="57: the last record has no time")
+        return Selection(graph, [], left=left, refused="57: the last record has no time")
     if habits.hangs_on_loops and any(_closes_loop(graph, node) for node in chain):
-        return Selection(graph, [], left, refused="25: a loop of parents")
+        return Selection(graph, [], left=left, refused="25: a loop of parents")
     place = max((place for place, node in enumerate(chain) if isinstance(graph.records[node], CompactBoundaryRecord)), default=-1)
     left += [Left(node, "48: before the last compaction") for node in chain[: max(place, 0)]]
     nodes = siblings_of(graph, chain, release) if habits.recovers_siblings else chain
+    before: list[int] = []
     if place >= 0:
         left.append(Left(chain[place], "48: a boundary is not sent"))
-        nodes = nodes[nodes.index(chain[place]) + 1 :]
-    return Selection(graph, nodes, left)
+        place = nodes.index(chain[place])
+        before, nodes = nodes[:place], nodes[place + 1 :]
+    return Selection(graph, nodes, before, left)
 
 
 def _unread(whole: Graph, read: Graph) -> Iterator[int]:
@@ -115,7 +119,7 @@ def siblings_of(graph: Graph, chain: list[int], release: str = NEWEST) -> list[i
     on_chain = set(chain)
     main = graph.files[0]
     reading = read_graph(graph, graph_habits_of(release))
-    aside = [node for node in range(main.first, main.last) if node not in on_chain and reading.knows(node, graph.records[node])]
+    aside = [node for node in range(main.first, main.last) if node not in on_chain and _is_found(graph, reading, node)]
     if not aside:
         return chain
     # The lines of each response that are on the chain, in file order.
@@ -146,6 +150,14 @@ def siblings_of(graph: Graph, chain: list[int], release: str = NEWEST) -> list[i
     return grown + sorted(waiting, key=reading.place)
 
 
+def _is_found(graph: Graph, reading: Reading, node: int) -> bool:
+    """Whether a line beside the chain can be found again: no later one has its uuid (rule 17), and an answer has one."""
+    record = graph.records[node]
+    if not isinstance(record, ChainedRecord) or not reading.knows(node, record):
+        return False
+    return isinstance(record.uuid, str) or not isinstance(record, AssistantRecord)
+
+
 def _line_before(reading: Reading, own: list[int], node: int) -> int:
     """The last line of a response on the chain that stands before a node; the first where none does."""
     return max((one for one in own if reading.place(one) < reading.place(node)), key=reading.place, default=own[0])
@@ -171,7 +183,10 @@ def _results_of(
             owner |= {node: own} if ids else {}
     answered = {node: ids for node in chain if (ids := _answered_ids(graph, node))} if attached else {}
     for node, ids in {**answered, **answers}.items():
-        named = next((calls[id_] for id_ in ids if id_ in calls), None)
+        parent = reading.parents[node]
+        # A result that hangs off its own call belongs to no other with that id.
+        is_own = parent >= 0 and not set(ids).isdisjoint(_call_ids(graph, parent))
+        named = owner.get(parent) if is_own else next((calls[id_] for id_ in ids if id_ in calls), None)
         owner |= {node: named} if named else {}
     for node in attached:
         if reading.parents[node] in owner:
@@ -205,6 +220,11 @@ def _answered_ids(graph: Graph, node: int) -> list[str]:
     record = graph.records[node]
     content = record.content if isinstance(record, UserRecord) else None
     return [id_ for block in content if (id_ := getattr(block, "tool_use_id", None))] if isinstance(content, tuple) else []
+
+
+def answered_in(graph: Graph, nodes: list[int]) -> set[str]:
+    """The tool uses that these nodes hold a result for."""
+    return {use for node in nodes for use in _answered_ids(graph, node)}
 
 
 def _call_ids(graph: Graph, node: int) -> list[str]:

@@ -107,6 +107,8 @@ def _words(message: Message, habits: Habits) -> list[Block]:
     blocks = message.content
     if message.is_string:
         return blocks
+    if not habits.loads_tools and any(_has_reference(block) for block in blocks):
+        blocks = _without_all(blocks, frozenset(), _REMOVED, habits)
     if habits.errors_in_text and any(_parts(block) for block in blocks):
         blocks = [_error_in_text(block) for block in blocks]
     if habits.drops_blank_words and any(_is_blank(block) for block in blocks):
@@ -115,20 +117,17 @@ def _words(message: Message, habits: Habits) -> list[Block]:
 
 
 def settle_references(pieces: list[Piece], habits: Habits) -> None:
-    """Rule 38: references to tools stay where the tools can be loaded again. This comes first of all, record by record."""
+    """Rule 38: references to tools stay where the tools are known. This comes first of all, record by record."""
+    known = habits.known_tools
+    if known is None:
+        return
     for piece in pieces:
         if piece.role != "user" or piece.is_string or not any(_has_reference(block) for block in piece.blocks):
             continue
-        known, blocks = habits.known_tools, piece.blocks
-        if known is None:
-            piece.blocks = _without_all(blocks, frozenset(), _REMOVED, habits)
-            continue
-        if any(_names(block) - known for block in blocks):
-            blocks = _without_all(blocks, known, _GONE, habits)
-        if any(_has_reference(block) for block in blocks):
-            loaded = [*blocks, text_block(_LOADED)]
-            blocks = loaded if habits.loads_tools else _without_all(blocks, frozenset(), _REMOVED, habits)
-        piece.blocks = blocks
+        if any(_names(block) - known for block in piece.blocks):
+            piece.blocks = _without_all(piece.blocks, known, _GONE, habits)
+        if habits.loads_tools and any(_has_reference(block) for block in piece.blocks):
+            piece.blocks = [*piece.blocks, text_block(_LOADED)]
 
 
 def _parts(block: Block) -> list[Any] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from stenograph.messages.habits import Habits, Orphan, Unanswered
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import Block, Left, Piece, Place, text_block
@@ -18,20 +20,31 @@ NO_CONTENT = "(no content)"
 _NO_LINE = -1
 
 
-def drop_unanswered(pieces: list[Piece], habits: Habits, left: list[Left]) -> list[Piece]:
-    """Rules 42 and 43, line by line."""
+def drop_unanswered(
+    pieces: list[Piece], habits: Habits, left: list[Left], answered_before: Callable[[], set[str]]
+) -> list[Piece]:
+    """Rules 42 and 43, line by line. A use that was answered before the last compaction counts as answered here.
+
+    The same list comes back where nothing is dropped or moved.
+    """
     answered = _answered(pieces)
-    cut_off = _cut_off(pieces)
+    cut_off = _cut_off(pieces) if habits.unanswered_at_end is Unanswered.ERROR_RESULT else set()
+    earlier: set[str] | None = None
+    is_whole = True
     kept: list[Piece] = []
     for piece in pieces:
         uses = [block for block in piece.blocks if block.get("type") == "tool_use"] if piece.role == "assistant" else None
         open_uses = [block for block in uses if block.get("id") not in answered] if uses else None
+        if open_uses:
+            earlier = earlier if earlier is not None else answered_before()
+            open_uses = [block for block in open_uses if block.get("id") not in earlier]
         if not uses or not open_uses:
             kept.append(piece)
             continue
+        is_whole = False
         if len(open_uses) < len(uses):
             what = habits.unanswered_sibling
-        elif habits.unanswered_at_end is Unanswered.ERROR_RESULT and piece.message_id not in cut_off:
+        elif habits.unanswered_at_end is Unanswered.ERROR_RESULT and cut_off.isdisjoint(block.get("id") for block in uses):
             what = Unanswered.LINE_GOES
         else:
             what = habits.unanswered_at_end
@@ -41,6 +54,7 @@ def drop_unanswered(pieces: list[Piece], habits: Habits, left: list[Left]) -> li
             left.append(Left(piece.node, "42: a tool use without a result"))
         else:
             kept.append(piece)
+    kept = pieces if is_whole else kept
     return _early_results_last(kept) if habits.first_result_only else kept
 
 
@@ -62,25 +76,32 @@ def interrupted_results(pieces: list[Piece], habits: Habits) -> list[Piece]:
 
 def _answered(pieces: list[Piece]) -> set[object]:
     """The uses that the user's lines hold a result for."""
-    return {block.get("tool_use_id") for piece in pieces if piece.role == "user" for block in piece.blocks}
+    ids = (block.get("tool_use_id") for piece in pieces if piece.role == "user" for block in piece.blocks)
+    return {id_ for id_ in ids if id_.__class__ is str}
 
 
-def _cut_off(pieces: list[Piece]) -> set[str]:
-    """The ids of the responses that were cut off, so that no use in them is left out.
+def _cut_off(pieces: list[Piece]) -> set[object]:
+    """The uses that were cut off and are not left out, by their ids.
 
-    The one that the conversation ends in; where results follow it, all since the person last said something.
+    Those of the response that the conversation ends in; where results follow it, all since the person last said something.
     """
     last_response = _last_response(pieces)
     if last_response is None:
         return set()
-    ids = {last_response[0]}
-    turns = [piece for piece in pieces if piece.place is Place.IN_TURN and not piece.is_unsent]
+    ids = _cut_off_responses(pieces, last_response[0])
+    answers = [piece for piece in pieces if piece.role == "assistant" and piece.message_id in ids]
+    return {block.get("id") for piece in answers for block in piece.blocks if block.get("type") == "tool_use"}
+
+
+def _cut_off_responses(pieces: list[Piece], last_response: str) -> set[str]:
+    ids = {last_response}
+    turns = [piece for piece in pieces if piece.place is Place.IN_TURN and not piece.is_unsent and not piece.is_note]
     if not turns or not turns[-1].has_result:
         return ids
     for piece in reversed(turns):
         if piece.role == "assistant":
             ids.add(piece.message_id)
-        elif any(block.get("type") != "tool_result" for block in piece.blocks):
+        elif _has_words(piece):
             break
     return ids
 
@@ -90,18 +111,24 @@ def _last_response(pieces: list[Piece]) -> tuple[str] | None:
     for piece in reversed(pieces):
         if piece.role == "assistant":
             return None if piece.is_unsent else (piece.message_id,)
-        if piece.place is Place.IN_TURN and any(block.get("type") != "tool_result" for block in piece.blocks):
+        if piece.place is Place.IN_TURN and _has_words(piece):
             return None
     return None
 
 
+def _has_words(piece: Piece) -> bool:
+    """Whether a line of the user is more than results: one of no blocks at all is."""
+    return not piece.is_note and (not piece.blocks or any(block.get("type") != "tool_result" for block in piece.blocks))
+
+
 def _early_results_last(pieces: list[Piece]) -> list[Piece]:
     """A result that stands right before its use goes behind it."""
-    ordered = list(pieces)
+    ordered = pieces
     used: set[str] = set()
     early: list[str] = []
     for place, piece in enumerate(pieces):
         if early and piece.role == "assistant" and not set(early).isdisjoint(_ids(piece.blocks, "tool_use", "id")):
+            ordered = list(pieces) if ordered is pieces else ordered
             ordered[place - 1], ordered[place] = piece, pieces[place - 1]
         early = []
         for block in () if piece.is_string else piece.blocks:

@@ -3,8 +3,7 @@
 In: session files, or folders of them. Out: one FileInventory for each file, sub-agents' files apart, and totals. One streaming
 pass a file; nothing of it is kept but counts. A file that can't be read is a finding and stops nothing.
 
-A folder stands for every `*.jsonl` file below it, a home for those below its `projects` folder, a session's file for its
-sub-agents' files too. A file named twice, also through a link, counts once. Counts are by line, as in the
+Which files a path stands for is said in `sessions.gather`. Counts are by line, as in the
 seed: a response written as three lines is three assistant records and gives three stop reasons (absent counts as null).
 `human_turns` is the seed's definition, user records with string content, which also counts commands, caveats and
 notifications and leaves out prompts with images.
@@ -14,13 +13,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Finding, find_family, is_agent_file, is_session_id, list_project, projects_folder
-from stenograph.errors import DiskError, SessionNotFoundError
+from stenograph.disk import Finding, is_agent_file, is_session_id
+from stenograph.errors import DiskError
 from stenograph.records import (
     AssistantRecord,
     Block,
@@ -34,6 +33,7 @@ from stenograph.records import (
     read_records,
 )
 from stenograph.records.shape import Opt
+from stenograph.sessions.gather import gather, size_of
 from stenograph.sessions.understanding import understanding, unreadable
 
 _LINES = ".jsonl"
@@ -99,9 +99,9 @@ class Inventory(msgspec.Struct):
 
 def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> Inventory:
     """Count what is in the files and folders. Raises SessionNotFoundError where there is no such path or no file below it."""
-    files, failures = _files(paths)
+    files, failures = gather(paths)
     inventory = Inventory([], [], Counts(), Counts(), failures)
-    total = sum(_size(file) for file in files)
+    total = sum(size_of(file) for file in files)
     done = 0
     for file in files:
         before = done
@@ -203,72 +203,3 @@ def _type_of(block: object) -> str:
     if isinstance(block, UnknownBlock):
         return block.type if isinstance(block.type, str) else "unknown"
     return str(type(block).__struct_config__.tag) if isinstance(block, Block) else "unknown"
-
-
-def _files(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
-    """The files, each once whatever links lead to it, as it was named first."""
-    files: dict[str | tuple[int, int], Path] = {}
-    failures: list[Finding] = []
-
-    def add(file: Path) -> None:
-        files.setdefault(_identity(file), file)
-
-    for path in paths:
-        if os.path.isdir(path):  # noqa: PTH112 - never raises
-            has_projects = os.path.isdir(path / "projects")  # noqa: PTH112
-            below = sorted(_below(projects_folder(path) if has_projects else path, failures))
-            if not below and not failures:
-                raise SessionNotFoundError(f"no session files in {path}", reference=str(path))
-            for file in below:
-                add(file)
-        elif os.path.lexists(path):
-            add(path)
-            if not is_agent_file(path):
-                for file in _agents_of(path):
-                    add(file)
-        else:
-            raise SessionNotFoundError(f"there is no file {path}", reference=str(path))
-    return list(files.values()), failures
-
-
-def _agents_of(path: Path) -> list[Path]:
-    """The files of a session's sub-agents: in its own folder, and those beside it whose lines name it."""
-    session_id = path.name.removesuffix(_LINES)
-    try:
-        loose = [agent for agent in list_project(path.parent).loose_agents if _session_named_in(agent.path) == session_id]
-    except DiskError:
-        loose = []
-    return [agent.path for agent in find_family(path.parent, session_id, loose_agents=loose).agents]
-
-
-def _session_named_in(path: Path) -> str | None:
-    try:
-        with understanding(path):
-            records = (located.record for located in read_records(path))
-            return next((r.sessionId for r in records if isinstance(r, SessionRecord) and isinstance(r.sessionId, str)), None)
-    except DiskError:
-        return None  # it will be a failure where it is counted
-
-
-def _below(folder: Path, failures: list[Finding]) -> Iterable[Path]:
-    def failed(error: OSError) -> None:
-        where = Path(error.filename or folder)
-        failures.append(Finding("unreadable", where, detail=f"{where} can't be read: {error.strerror}"))
-
-    for parent, _, names in os.walk(folder, onerror=failed):
-        yield from (Path(parent) / name for name in names if name.endswith(".jsonl"))
-
-
-def _identity(path: Path) -> str | tuple[int, int]:
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return str(path)  # a failure, where it is counted
-    return found.st_dev, found.st_ino
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -32,6 +32,13 @@ def rename(path: Path, title: str, *, active_seconds: float = ACTIVE_SECONDS) ->
     _append(path, {"type": "custom-title", "customTitle": cleaned}, active_seconds)
 
 
+def title_line(title: str, session_id: str) -> bytes:
+    """The line that gives a session a title, for the end of a file that is being made. Raises UsageError."""
+    cleaned = title.strip()
+    _refuse_bad_text(cleaned, "a title")
+    return _line({"type": "custom-title", "customTitle": cleaned}, session_id)
+
+
 def tag(path: Path, tag: str | None, *, active_seconds: float = ACTIVE_SECONDS) -> None:
     """Give the session a tag in the place of any other, or with None take it away. Raises as `rename` does."""
     cleaned = ""
@@ -56,8 +63,6 @@ def _refuse_bad_text(text: str, what: str) -> None:
 
 
 def _append(path: Path, members: dict[str, str], active_seconds: float) -> None:
-    import json  # as the SDK spells it: ASCII only
-
     session_id = path.name.removesuffix(".jsonl")
     if not is_session_id(session_id):
         raise UsageError(f"{path} is not named by a session's id, so no client would show a label of it")
@@ -69,7 +74,13 @@ def _append(path: Path, members: dict[str, str], active_seconds: float) -> None:
             raise UsageError(f"{path} is no session: none of its lines is a record")
         if seen.torn and (changed_lately(seen, time.time(), active_seconds) or is_being_written(locked.path)):
             raise BusyError(f"{path} ends in a line that is being written; try again when it is finished", path=path)
-        locked.append_lines([json.dumps({**members, "sessionId": session_id}, separators=(",", ":")).encode()])
+        locked.append_lines([_line(members, session_id)])
+
+
+def _line(members: dict[str, str], session_id: str) -> bytes:
+    import json  # as the SDK spells it: ASCII only
+
+    return json.dumps({**members, "sessionId": session_id}, separators=(",", ":")).encode()
 
 
 def _visible(text: str) -> str:

@@ -9,10 +9,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from stenograph.disk import NEWEST, resolve_homes
+from stenograph.disk import NEWEST, release_numbers, resolve_homes
 from stenograph.messages import Resume, read_for_resume, resume_messages
 from stenograph.records.garbage import no_garbage_hunt
 from stenograph.sessions.resolve import resolve
+from stenograph.sessions.understanding import understanding
 
 
 def load_messages(reference: str | Path, release: str = NEWEST, homes: Sequence[Path] | None = None) -> Resume:
@@ -25,5 +26,6 @@ def load_messages(reference: str | Path, release: str = NEWEST, homes: Sequence[
         path = reference
     else:
         path = resolve(reference, resolve_homes((), os.environ) if homes is None else homes).path
-    with no_garbage_hunt():
+    release_numbers(release)  # what is none is told before anything is read
+    with understanding(path), no_garbage_hunt():
         return resume_messages(read_for_resume(path, release), release)

@@ -31,7 +31,7 @@ _REFUSAL = re.compile(rb"No conversation found|Failed to resume|No message found
 _REMINDER = re.compile(r"\s*<(system-reminder|available-deferred-tools)>.*</\1>\s*", re.DOTALL)
 _ONE_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _TAGS = re.compile(r"\A\s*<system-reminder>|</system-reminder>\s*\Z")
-_GLUED_REMINDER = re.compile(r"\n\n(<system-reminder>(?:(?!\n\n<system-reminder>).)*</system-reminder>)\s*\Z", re.DOTALL)
+_GLUED_REMINDER = re.compile(r"(?:\A|\n\n)(<system-reminder>(?:(?!\n\n<system-reminder>).)*</system-reminder>)\s*\Z", re.DOTALL)
 _SHORT_NAMES = {"text": "T", "thinking": "TH", "redacted_thinking": "RTH", "tool_use": "TU", "tool_result": "TR", "image": "I"}
 
 
@@ -228,8 +228,18 @@ def _stored_parts(content: list[Json], kept: frozenset[str]) -> list[Json]:
         if not words.replace("\0", "").strip():
             stored.append(block)
         elif found:
-            stored.append({**block, "text": "\n\n".join(text for _, text in sorted(found))})
+            stored.append({**block, "text": _joined(block["text"], sorted(found))})
     return stored
+
+
+def _joined(words: str, found: list[tuple[int, str]]) -> str:
+    """Parts of a text, with what stood between them where that was nothing but blanks."""
+    joined, end = "", 0
+    for place, text in found:
+        between = words[end:place]
+        joined += ("\n\n" if between.strip() else between) * bool(joined) + text
+        end = place + len(text)
+    return joined
 
 
 def _without_glued_reminders(block: Json, kept: frozenset[str]) -> Json:

@@ -59,12 +59,12 @@ class ScriptedApi:
         self._serial = itertools.count(1)
         api = self
 
-        class Handler(_Handler):
+        class Handler(MessagesHandler):
             def answer(self, request: Request, size: int) -> Json:
                 api.requests.append(request)
                 return build_message(choose_step(request.body), request.body, size, next(api._serial))
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server = LoopbackServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
@@ -169,7 +169,7 @@ def _texts(content: str | list[Json]) -> Iterator[str]:
         yield from (block["text"] for block in content if block.get("type") == "text")
 
 
-class _Server(ThreadingHTTPServer):
+class LoopbackServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -178,7 +178,7 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class MessagesHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def answer(self, request: Request, size: int) -> Json:

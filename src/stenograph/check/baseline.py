@@ -1,0 +1,66 @@
+"""Findings that a user knows of and accepts: written to a file once, left out of later reports.
+
+In: a report. Out: a JSON file with one entry for each finding; and reports without what such a file lists. Drift is accepted
+as such, wherever it is met; damage only in the files that had it. What can't be read is never
+accepted. Holds no transcript content.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from stenograph.check.report import DamageFinding, Report
+from stenograph.errors import ConfigError, UnwritableError
+
+
+class Accepted(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One finding; a path for damage, a shape for drift."""
+
+    code: str
+    shape: str = ""
+    field: str = ""
+    met: str = ""
+    path: str = ""
+
+
+class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    accepted: list[Accepted]
+
+
+def baseline_of(report: Report) -> Baseline:
+    """All that a report found."""
+    drift = [Accepted(each.code, each.shape, each.field, each.met) for each in report.drift]
+    damage = [Accepted(each.code, path=str(path)) for each in report.damage for path in sorted(each.files)]
+    return Baseline([*drift, *damage])
+
+
+def write_baseline(baseline: Baseline, path: Path) -> None:
+    lines = ",\n".join(msgspec.json.encode(entry).decode() for entry in baseline.accepted)
+    try:
+        path.write_text(f'{{"accepted": [\n{lines}\n]}}\n', encoding="utf-8")
+    except OSError as error:
+        raise UnwritableError(f"{path} can't be written: {error.strerror}", path=path) from error
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Raises ConfigError where the file is missing or not a baseline."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Baseline)
+    except OSError as error:
+        raise ConfigError(f"{path} can't be read: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{path} is no baseline that `steno check --write-baseline` wrote ({type(error).__name__})") from None
+
+
+def without(report: Report, baseline: Baseline) -> Report:
+    """The report without what is accepted."""
+    accepted = set(baseline.accepted)
+    drift = [each for each in report.drift if Accepted(each.code, each.shape, each.field, each.met) not in accepted]
+    damage = []
+    for each in report.damage:
+        files = {path: found for path, found in each.files.items() if Accepted(each.code, path=str(path)) not in accepted}
+        if files:
+            damage.append(DamageFinding(each.code, files))
+    return msgspec.structs.replace(report, drift=drift, damage=damage)

@@ -1,0 +1,72 @@
+"""Session files -> what is wrong with the families they belong to: files that should be there, files that nobody owns.
+
+In: the files that were looked at. Out: findings. Folders are listed once; of files only sidecars are opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from stenograph.check.codes import HARMLESS
+from stenograph.check.file import Looked
+from stenograph.disk import Finding, find_family, is_agent_file, is_session_id, list_project, read_whole
+from stenograph.errors import DiskError
+from stenograph.records.json_text import parse_or_unset
+
+_LINES = ".jsonl"
+
+
+def family_findings(looked: Iterable[Looked], *, whole_folders: bool) -> Iterator[Finding]:
+    """What is wrong around the files. `whole_folders`: all files of their folders were looked at, so owners can be missed."""
+    files = list(looked)
+    for file in files:
+        # Sessions under other names were copied from somewhere: their families stayed there.
+        if is_session_id(file.path.name.removesuffix(_LINES)) and not is_agent_file(file.path):
+            yield from _in_the_family(file)
+    if whole_folders:
+        owners = {(file.path.parent, file.session_id) for file in files if not is_agent_file(file.path)}
+        # Nested ones have their owner in their path, and a folder without its session is told below.
+        folders = {file.path.parent for file in files if is_agent_file(file.path) and "subagents" not in file.path.parts}
+        for file in files:
+            if file.path.parent in folders and is_agent_file(file.path) and not _has_owner(file, owners):
+                yield Finding("agent-without-session", file.path)
+        for folder in sorted({file.path.parent for file in files if not is_agent_file(file.path)}):
+            yield from _odd_in_folder(folder)
+
+
+def _has_owner(agent: Looked, owners: set[tuple[Path, str | None]]) -> bool:
+    folder = agent.path.parent
+    return (folder, agent.session_id) in owners or (folder / f"{agent.session_id}{_LINES}").exists()
+
+
+def _in_the_family(file: Looked) -> Iterator[Finding]:
+    folder, stem = file.path.parent, file.path.name.removesuffix(_LINES)
+    family = find_family(folder, stem)
+    present = {agent.agent_id for agent in family.agents}
+    for agent, line in file.agents.items():
+        if agent not in present and not (folder / f"agent-{agent}{_LINES}").exists():
+            yield Finding("missing-agent-file", file.path, line)
+    for agent_file in family.agents:
+        if agent_file.meta and not _is_readable(agent_file.meta):
+            yield Finding("damaged-meta", agent_file.meta)
+    yield from (finding for finding in family.findings if finding.code not in HARMLESS)
+
+
+def _is_readable(meta: Path) -> bool:
+    try:
+        return isinstance(parse_or_unset(read_whole(meta)), dict)
+    except DiskError:
+        return False
+
+
+def _odd_in_folder(folder: Path) -> Iterator[Finding]:
+    try:
+        listing = list_project(folder)
+    except DiskError as error:
+        yield Finding("unreadable", folder, detail=str(error))
+        return
+    present = {session.session_id for session in listing.sessions}
+    for name in sorted(set(listing.session_folders) - present):
+        yield Finding("folder-without-session", folder / name)
+    yield from (finding for finding in listing.findings if finding.code not in HARMLESS)

@@ -1,0 +1,208 @@
+"""Files -> one report: drift by what releases were recorded to write, damage by what files and trees should be.
+
+In: paths of files and folders. Out: each finding once, with how often, where first and what it means. Large corpora are split
+over two processes; a file that can't be read is a finding and stops nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from stenograph.check.codes import DAMAGE
+from stenograph.check.families import family_findings
+from stenograph.check.file import Damage, Looked, look_at
+from stenograph.disk import Finding
+from stenograph.drift import Drift, Registry, Tally, judge, load_registry, merge
+from stenograph.errors import DiskError
+from stenograph.records.garbage import no_garbage_hunt
+from stenograph.sessions.gather import gather, size_of
+from stenograph.sessions.understanding import understanding, unreadable
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+#: Starting a second process takes as long as checking so many bytes.
+WORTH_A_PROCESS = 8_000_000
+
+#: Called with the bytes done and the bytes there are.
+Progress = Callable[[int, int], None]
+
+
+class DriftFinding(Drift):
+    """One thing that differs from what was recorded, with the file it was first met in."""
+
+    path: Path
+
+
+class DamageFinding(msgspec.Struct, frozen=True):
+    """One kind of damage, however often it was found."""
+
+    code: str
+    #: The files that have it, how often each and where first.
+    files: dict[Path, Damage]
+
+    @property
+    def count(self) -> int:
+        return sum(damage.count for damage in self.files.values())
+
+    @property
+    def path(self) -> Path:
+        """The first file that has it."""
+        return min(self.files)
+
+    @property
+    def line(self) -> int:
+        """Where it is first there; counted from 1, 0 is the file as a whole."""
+        return self.files[self.path].line
+
+
+class Report(msgspec.Struct):
+    files: int
+    lines: int
+    size: int
+    drift: list[DriftFinding]
+    damage: list[DamageFinding]
+    #: Files that could not be read, with the reason.
+    failures: list[Finding]
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.drift or self.damage or self.failures)
+
+
+class _Part(msgspec.Struct):
+    """What one process found in its share of the files."""
+
+    looked: list[Looked]
+    failures: list[Finding]
+    drift: list[Drift]
+
+
+def check(
+    paths: Sequence[Path],
+    *,
+    since: float | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    registry: Registry | None = None,
+) -> Report:
+    """Check files, folders or homes.
+
+    `since`: only files changed at or after this time (seconds since 1970). `jobs`: how many processes at most; by default two
+    where there are two cores and enough to do. Raises SessionNotFoundError where a path does not exist or holds no session.
+    """
+    files, failures = gather(paths)
+    whole_folders = since is None and any(os.path.isdir(path) for path in paths)  # noqa: PTH112 - never raises
+    if since is not None:
+        files = [file for file in files if _changed(file) >= since]
+    parts = _look(files, jobs, progress, registry or load_registry())
+    looked = [each for part in parts for each in part.looked]
+    around = family_findings(looked, whole_folders=whole_folders)
+    return Report(
+        files=len(files),
+        lines=sum(each.lines for each in looked),
+        size=sum(each.size for each in looked),
+        drift=[
+            DriftFinding(**msgspec.structs.asdict(drift), path=files[drift.file])
+            for drift in merge(drift for part in parts for drift in part.drift)
+        ],
+        damage=_damage(looked, around),
+        failures=[*failures, *(failure for part in parts for failure in part.failures)],
+    )
+
+
+def _look(files: list[Path], jobs: int | None, progress: Progress | None, registry: Registry) -> list[_Part]:
+    sizes = [size_of(file) for file in files]
+    total = sum(sizes)
+    wanted = jobs or (2 if (os.cpu_count() or 1) > 1 and total >= WORTH_A_PROCESS else 1)
+    shares: list[list[tuple[int, Path]]] = [[] for _ in range(max(1, min(wanted, len(files))))]
+    weights = [0] * len(shares)
+    for number in sorted(range(len(files)), key=lambda number: -sizes[number]):  # the largest first
+        lightest = weights.index(min(weights))
+        shares[lightest].append((number, files[number]))
+        weights[lightest] += sizes[number]
+    helpers = [_Helper(share, registry) for share in shares[1:]]
+    own = _look_at_share(shares[0], registry, weights[0], total, progress)
+    return [own, *(helper.result() for helper in helpers)]
+
+
+def _look_at_share(
+    share: Iterable[tuple[int, Path]], registry: Registry, weight: int = 0, total: int = 0, progress: Progress | None = None
+) -> _Part:
+    tally = Tally()
+    looked: list[Looked] = []
+    failures: list[Finding] = []
+    done = 0
+    with no_garbage_hunt():
+        for number, path in share:
+            try:
+                with understanding(path):
+                    looked.append(look_at(path, number, tally))
+            except DiskError as error:
+                failures.append(unreadable(error))
+                continue
+            done += looked[-1].size
+            if progress is not None and weight:
+                progress(done * total // weight, total)
+        drift = merge(found for release in tally.releases for found in judge(registry, release, tally.forms(release)))
+    return _Part(looked, failures, drift)
+
+
+class _Helper:
+    """Another process that looks at a share of the files."""
+
+    def __init__(self, share: list[tuple[int, Path]], registry: Registry) -> None:
+        import multiprocessing  # most checks need no second process
+
+        self._receiver, sender = multiprocessing.Pipe(duplex=False)
+        self._process = multiprocessing.Process(target=_help, args=(sender, share, registry), daemon=True)
+        self._process.start()
+        sender.close()
+        self._share, self._registry = share, registry
+
+    def result(self) -> _Part:
+        try:
+            part: _Part = self._receiver.recv()
+        except EOFError:  # it was killed: its share is done here
+            part = _look_at_share(self._share, self._registry)
+        self._process.join()
+        return part
+
+
+def _help(sender: Connection, share: list[tuple[int, Path]], registry: Registry) -> None:
+    sender.send(_look_at_share(share, registry))
+    sender.close()
+
+
+def _damage(looked: list[Looked], around: Iterable[Finding]) -> list[DamageFinding]:
+    spots = [(code, each.path, damage.line, damage.count) for each in looked for code, damage in each.damage.items()]
+    spots += [(finding.code, finding.path or Path(), finding.line, 1) for finding in around]
+    by_code: dict[str, list[tuple[Path, int, int]]] = {}
+    for code, path, line, count in spots:
+        by_code.setdefault(code, []).append((path, line, count))
+    return [_sum_up(code, by_code[code]) for code in sorted(by_code, key=_severity)]
+
+
+def _sum_up(code: str, spots: list[tuple[Path, int, int]]) -> DamageFinding:
+    files: dict[Path, Damage] = {}
+    for path, line, count in spots:
+        found = files.setdefault(path, Damage(0, line))
+        found.count += count
+        found.line = min(found.line, line)
+    return DamageFinding(code, files)
+
+
+def _severity(code: str) -> tuple[int, str]:
+    return (list(DAMAGE).index(code) if code in DAMAGE else len(DAMAGE)), code
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return float("inf")  # what can't be looked at is a failure, not something old

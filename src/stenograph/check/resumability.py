@@ -1,0 +1,39 @@
+"""A session -> whether old and new clients would resume it whole, and what they would lose, in numbers.
+
+In: a session file. Out: one answer for each of the releases that stand for the clients people have. What is lost is counted by
+`messages.lost`, rule by rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from stenograph.disk import PROVED
+from stenograph.graph import build_graph
+from stenograph.messages import Lost, lost, resume_messages
+from stenograph.records import read_all_records
+from stenograph.records.garbage import no_garbage_hunt
+from stenograph.sessions.understanding import understanding
+
+
+class Resumability(msgspec.Struct, frozen=True):
+    release: str
+    #: The rule by which the release would not resume the session; empty when it would.
+    refused: str
+    lost: Lost
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.refused and not any(loss.counts.messages or loss.counts.tool_calls for loss in self.lost.losses)
+
+
+def resumability(path: Path, releases: Sequence[str] = PROVED) -> list[Resumability]:
+    """What each release would make of the session. Raises UnreadableError."""
+    with understanding(path), no_garbage_hunt():
+        graph = build_graph([(path, "", read_all_records(path))])
+        return [
+            Resumability(release, resume_messages(graph, release).refused or "", lost(graph, release)) for release in releases
+        ]

@@ -1,0 +1,207 @@
+"""Forms of a release against the registry -> drift: what was never recorded, what lacks, what has another type.
+
+In: the tally of one or more files. Out: one finding for each thing, with how often, in which releases, where first, where the
+thing is known, and a sample in which every value is its type. Names of kinds and fields are shown only when they look like
+names that a programmer gave: what a file holds is never repeated.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from stenograph.disk.releases import release_numbers
+from stenograph.drift.freedom import ANY_KEY, ELEMENT, FREE_TYPED_FIELD, field_path
+from stenograph.drift.registry import NEVER, NOT_MET, Registry
+from stenograph.drift.shapes import TYPE_NAMES, Form
+
+UNKNOWN_TYPE = "UNKNOWN_TYPE"
+NEW_FIELD = "NEW_FIELD"
+TYPE_MISMATCH = "TYPE_MISMATCH"
+MISSING_FIELD = "MISSING_FIELD"
+
+#: A type of a field is judged only when the field was met in so many releases, or so often in public sessions.
+RELEASES_TO_JUDGE_A_TYPE = 3
+LINES_TO_JUDGE_A_TYPE = 20
+
+WITHHELD = "‹name withheld›"
+_CHARACTERS = re.compile(r"[A-Za-z0-9_$-]+", re.ASCII)
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_CONSONANTS = re.compile(r"[^aeiouy]{5}")
+LONGEST_NAME = 48
+_LONGEST_WORD = 16
+_MOST_WORDS = 8
+#: Words of one or two letters: more of them are no name (`is`, `id`, `to`).
+_MOST_SHORT_WORDS = 2
+
+
+class Drift(msgspec.Struct):
+    """One thing that differs from what is known, however often it was met."""
+
+    code: str
+    #: The kind of thing, as the registry names it; a new one only when it looks like a name.
+    shape: str
+    #: The path of the field; empty for a kind.
+    field: str
+    #: For a type mismatch, the JSON type that was met and those that are known.
+    met: str
+    known_types: list[str]
+    count: int
+    releases: list[str]
+    file: int
+    line: int
+    #: The releases where the thing is known; empty for nowhere.
+    known_in: str
+    #: Field -> JSON type, of the object it was first met in.
+    sample: dict[str, str]
+
+
+def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[Drift]:
+    """What differs in the forms of one release. The same thing may come several times: `merge` puts them together."""
+    required_of: dict[str, dict[str, list[str]]] = {}
+    for form in forms:
+        if not registry.knows_shape(form.shape, release):
+            if not form.path:
+                yield _drift(registry, UNKNOWN_TYPE, form, release)
+            continue
+        if form.path and not registry.knows_field(form.shape, form.path, release):
+            continue  # inside something that is new itself
+        if form.shape not in required_of:
+            required_of[form.shape] = registry.required(form.shape, release)
+        required = required_of[form.shape]
+        for name, types in form.fields.items():
+            path = field_path(form.path, name)
+            if not registry.knows_field(form.shape, path, release):
+                # The first element ever seen in a list that was always empty is no news.
+                if name not in (ELEMENT, ANY_KEY):
+                    yield _drift(registry, NEW_FIELD, form, release, path)
+                continue
+            known = registry.types_of(form.shape, path, release)
+            for kind in types:
+                # Empty is as good as absent, where a field may be that.
+                is_left_empty = kind == "null" and name not in required.get(form.path, ())
+                if kind not in known and not is_left_empty and _may_judge_types(registry, form.shape, path, known):
+                    yield _drift(registry, TYPE_MISMATCH, form, release, path, kind, sorted(known))
+        if not form.fields.keys() & {ELEMENT, ANY_KEY}:
+            for name in required.get(form.path, ()):
+                if name not in form.fields:
+                    yield _drift(registry, MISSING_FIELD, form, release, field_path(form.path, name))
+
+
+def merge(found: Iterable[Drift]) -> list[Drift]:
+    """Each thing once, in the order of the codes and names; the first place is the earliest."""
+    merged: dict[tuple[str, str, str, str], Drift] = {}
+    releases: dict[tuple[str, str, str, str], set[str]] = {}
+    for drift in found:
+        key = (drift.code, drift.shape, drift.field, drift.met)
+        releases.setdefault(key, set()).update(drift.releases)
+        first = merged.get(key)
+        if first is None:
+            merged[key] = drift
+            continue
+        if (drift.file, drift.line) < (first.file, first.line):
+            first.file, first.line, first.sample = drift.file, drift.line, drift.sample
+        first.count += drift.count
+        first.known_types = sorted({*first.known_types, *drift.known_types})
+    for key, drift in merged.items():
+        drift.releases = sorted(releases[key], key=_release_order)
+    order = (UNKNOWN_TYPE, TYPE_MISMATCH, MISSING_FIELD, NEW_FIELD)
+    return sorted(merged.values(), key=lambda drift: (order.index(drift.code), drift.shape, drift.field, drift.met))
+
+
+@functools.lru_cache(maxsize=10_000)
+def shown_name(name: str) -> str:
+    """A name as it may be shown: one that looks like a programmer's words, else that there is one."""
+    return name if _looks_like_a_name(name) else WITHHELD
+
+
+def _looks_like_a_name(name: str) -> bool:
+    """camelCase, snake_case, kebab-case or PascalCase of few pronounceable words; random characters hardly ever pass."""
+    if len(name) > LONGEST_NAME or not _CHARACTERS.fullmatch(name):
+        return False
+    parts = _WORDS.findall(name)
+    words = [part for part in parts if not part.isdigit()]
+    digits = [part for part in parts if part.isdigit()]
+    short = [word for word in words if len(word) <= 2 and not word.isupper()]
+    return (
+        0 < len(words) <= _MOST_WORDS
+        and len(digits) <= 1
+        and all(len(part) <= 2 for part in digits)
+        and (len(short) <= _MOST_SHORT_WORDS)
+        and all(_is_a_word(word) for word in words)
+    )
+
+
+def _is_a_word(word: str) -> bool:
+    if word.isupper() and len(word) > 1:
+        return len(word) <= 4  # an abbreviation
+    letters = word.lower()
+    is_spoken = len(letters) < 4 or (any(vowel in letters for vowel in "aeiouy") and not _CONSONANTS.search(letters))
+    return len(letters) <= _LONGEST_WORD and is_spoken
+
+
+def _may_judge_types(registry: Registry, shape: str, path: str, known: set[str]) -> bool:
+    if known <= {"null"} or path.endswith(FREE_TYPED_FIELD):  # never filled so far, or of any type
+        return False
+    field = registry.shapes[shape].fields[path]
+    releases = sum(mark not in NOT_MET + NEVER for mark in field.seen)
+    return releases >= RELEASES_TO_JUDGE_A_TYPE or field.public >= LINES_TO_JUDGE_A_TYPE
+
+
+def _drift(
+    registry: Registry, code: str, form: Form, release: str, path: str = "", met: str = "", known: list[str] | None = None
+) -> Drift:
+    described = registry.shapes.get(form.shape)
+    return Drift(
+        code=code,
+        shape=form.shape if described else _shown_shape(form.shape, is_echo=form.is_echo),
+        field=path if described and path in described.fields else _shown_path(path),
+        met=met,
+        known_types=known or [],
+        count=form.count,
+        releases=[_shown_release(release)],
+        file=form.file,
+        line=form.line,
+        known_in=registry.known_in(form.shape, path),
+        sample=_sample(registry, form),
+    )
+
+
+def _sample(registry: Registry, form: Form) -> dict[str, str]:
+    described = registry.shapes.get(form.shape)
+    known = described.fields if described else {}
+    return {
+        name if field_path(form.path, name) in known else shown_name(name): "|".join(types) for name, types in form.fields.items()
+    }
+
+
+def _shown_shape(shape: str, *, is_echo: bool) -> str:
+    family, _, kind = shape.partition(":")
+    if is_echo:
+        return f"{family}:{WITHHELD}"
+    base, slash, subtype = kind.partition("/")
+    return f"{family}:{_shown_kind(base)}{slash}{_shown_kind(subtype) if slash else ''}"
+
+
+def _shown_kind(kind: str) -> str:
+    # A type in brackets is ours: what stood there was no string.
+    return kind if kind in _NOT_A_STRING or not kind else shown_name(kind)
+
+
+def _shown_path(path: str) -> str:
+    names = [part.removesuffix(ELEMENT).removesuffix(ANY_KEY) for part in path.split(".")] if path else []
+    return ".".join(shown_name(name) for name in names)
+
+
+def _shown_release(release: str) -> str:
+    return release if re.fullmatch(r"\d{1,4}(\.\d{1,5}){1,3}", release) else "?"
+
+
+def _release_order(release: str) -> tuple[int, ...]:
+    return () if release == "?" else release_numbers(release)
+
+
+_NOT_A_STRING = frozenset(f"({name})" for name in TYPE_NAMES.values())
