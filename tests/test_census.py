@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "stenograph"
 #: Modules that may write, with the reason. Folders end with a slash.
 MAY_WRITE = {
     "disk/writer.py": "the one writer of session files",
+    "archive/store.py": "originals in our own data folder",
     "check/baseline.py": "the file that a user names for accepted findings",
     "testing/": "installs clients and keeps scratch folders; never used by the library",
 }

@@ -25,8 +25,15 @@ COMMANDS = {
     "inventory": ("stenograph.cli.inventory:inventory", "Count records, releases, turns, tool calls, stop reasons and blocks."),
     "check": ("stenograph.cli.check:check", "Check files for drift, damage and what clients would lose of them."),
     "schema": ("stenograph.cli.schema:schema", "Show what releases write, as recorded from them."),
+    "clone": ("stenograph.cli.clone:clone", "Copy a session, whole or up to a message, as a new one."),
     "rename": ("stenograph.cli.rename:rename", "Give a session a title."),
     "tag": ("stenograph.cli.tag:tag", "Give a session a tag, or take it away."),
+    "edit": (
+        "stenograph.cli.edit:edit",
+        "Take turns, tool calls, results, images or thinking out of a session, or condense it.",
+    ),
+    "rm": ("stenograph.cli.rm:rm", "Remove a session, to the archive."),
+    "undo": ("stenograph.cli.undo:undo", "Take back an edit of a session, byte for byte."),
     "doctor": ("stenograph.cli.doctor:doctor", "Show what is installed, where things are, and what is wrong."),
     "completion": ("stenograph.cli.completion:completion", "Print the script that makes a shell complete commands and sessions."),
 }

@@ -1,0 +1,285 @@
+"""The archive: originals kept, edits journalled, done as a whole, and taken back.
+
+In: a folder of our own, and edits. Out: files changed as a whole or not at all, entries, and the originals again, byte for byte.
+The folder is made at the first write, for its owner alone. One process at a time edits; what a process before it was stopped in
+is settled first. Does not know what an edit means: `surgery` says which files become what.
+
+    <folder>/journal.jsonl   one entry for each edit, and the steps it went through
+    <folder>/objects/        originals, compressed, each once
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from stenograph.archive.change import Change, Head, Recovery
+from stenograph.archive.journal import Entry, FileChange, Ledger, OpenJournal, State, open_journal, read_journal
+from stenograph.archive.recovery import settle, tidy
+from stenograph.archive.removal import plan_removal
+from stenograph.archive.store import Store, digest_of
+from stenograph.disk import FileState, Finding, make_folder, put_in_place, stage_file, state_of, unfinished_beside
+from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
+from stenograph.sessions import ACTIVE_SECONDS
+
+#: Another edit is prepared under the lock: a large session takes seconds.
+LOCK_TIMEOUT = 30.0
+
+
+def default_archive_folder(environ: Mapping[str, str]) -> Path:
+    """`$XDG_DATA_HOME/stenograph/archive`, else below `%LOCALAPPDATA%` on Windows and `~/.local/share` elsewhere.
+
+    Raises UsageError where there is no user's folder.
+    """
+    base = environ.get("XDG_DATA_HOME", "")
+    if not base and sys.platform == "win32":
+        base = environ.get("LOCALAPPDATA", "")
+    if not base:
+        user = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - Path.home raises
+        if user == "~":
+            raise UsageError("there is no user's folder to keep originals in: set HOME or XDG_DATA_HOME")
+        base = os.path.join(user, ".local", "share")  # noqa: PTH118
+    return Path(base) / "stenograph" / "archive"
+
+
+class Archive:
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time, timeout: float = LOCK_TIMEOUT) -> None:
+        self.folder = folder
+        self._store = Store(folder / "objects")
+        self._journal = folder / "journal.jsonl"
+        self._clock = clock
+        self._timeout = timeout
+
+    # What is in it
+
+    def entries(self, session_id: str | None = None) -> list[Entry]:
+        """All edits, or those of a session, oldest first. Raises UnreadableError."""
+        entries = self._read().entries.values()
+        return [entry for entry in entries if session_id is None or entry.session_id == session_id]
+
+    def entry(self, number: int) -> Entry:
+        """Raises UsageError where there is none of this number."""
+        return _entry_in(self._read(), number)
+
+    def last_edit(self, session_id: str | None = None) -> Entry | None:
+        """The newest edit that can be undone: of one that was undone, neither it nor its undo."""
+        edits = [entry for entry in self.entries(session_id) if entry.is_in_force and entry.undoes is None]
+        return edits[-1] if edits else None
+
+    def findings(self) -> list[Finding]:
+        """Lines of the journal that can't be read."""
+        return self._read().findings
+
+    def original(self, sha256: str) -> bytes:
+        """The bytes of an original. Raises UnreadableError."""
+        return b"".join(self._store.stream(sha256))
+
+    def stream_original(self, sha256: str) -> Iterator[bytes]:
+        """The same a block at a time; raises at the end where they are not the original's."""
+        return self._store.stream(sha256)
+
+    # Edits
+
+    def keep(
+        self, files: Mapping[Path, bytes | None] | Sequence[Path], *, session_id: str, reason: str = "", edit: Any = None
+    ) -> Entry:
+        """Keep originals and change nothing: of files, or bytes that the caller has (None: there is no such file)."""
+        with self._writing() as (journal, ledger, _):
+            changes = [
+                self._keep_given(path, files[path]) if isinstance(files, Mapping) else self._keep_file(path) for path in files
+            ]
+            moment = datetime.fromtimestamp(self._clock(), UTC)
+            entry = Entry(ledger.next_number, moment, session_id, edit, reason, tuple(changes), state=State.KEPT)
+            journal.note(State.KEPT, entry.number, detail=entry)
+            return entry
+
+    @contextlib.contextmanager
+    def transaction(
+        self,
+        session_id: str,
+        *,
+        command: Any,
+        reason: str = "",
+        undoes: int | None = None,
+        active_seconds: float = ACTIVE_SECONDS,
+    ) -> Iterator[Change]:
+        """`with archive.transaction(...) as change:` what is asked of the change inside is done as a whole at the end.
+
+        An exception inside, or at the end, leaves every file as it was. Holds the archive's lock: plan before. Raises DiskError,
+        BusyError where a file is in use or was changed, UsageError.
+        """
+        with self._writing() as (journal, ledger, recovered):
+            head = Head(ledger.next_number, self._clock(), session_id, command, reason, undoes)
+            change = Change(head, journal, ledger, self._store, recovered, active_seconds)
+            try:
+                yield change
+                change.commit()
+            except BaseException:
+                change.give_up()
+                raise
+
+    def recover(self) -> list[Recovery]:
+        """Settle what processes before this one were stopped in; every edit does so first. Raises BusyError, UnwritableError."""
+        if not self._journal.exists():
+            return []
+        ledger = self._read()
+        if not ledger.leavings and all(entry.state is not State.BEGUN for entry in ledger.entries.values()):
+            return []  # nothing to do, so nothing is locked nor written
+        with self._writing() as (_, _, recovered):
+            return recovered
+
+    def undo(self, number: int, *, active_seconds: float = ACTIVE_SECONDS) -> Entry:
+        """Take an edit back: its files get the bytes that they had, those it made go, those it deleted return.
+
+        An entry of its own, so it can be undone too. Raises BusyError where a file was changed since, DiskError, UsageError.
+        """
+        entry = self.entry(number)
+        command = {"command": "undo", "entry": number}
+        with self.transaction(entry.session_id, command=command, undoes=number, active_seconds=active_seconds) as change:
+            _refuse_undone(_entry_in(change.ledger, number))
+            # All are looked at before the first is copied.
+            states = [_unchanged(file, entry, change.ledger) for file in entry.files]
+            for folder in entry.folders_removed:
+                change.make_folder(folder)
+            for file, state in zip(entry.files, states, strict=True):
+                if file.before is not None:
+                    data = self._store.stream(file.before)
+                    change.write(file.path, data, expect=state, modified_ns=file.modified_ns)
+                elif state is not None:
+                    change.delete(file.path, expect=state)
+            for folder in entry.folders_made:
+                change.remove_folder(folder)
+        return change.entry or entry
+
+    def restore(self, number: int, to: Path) -> list[Path]:
+        """Write the originals of an entry into another folder, as they stood to each other; none may be there already.
+
+        Raises UsageError, DiskError.
+        """
+        kept = [file for file in self.entry(number).files if file.before is not None]
+        if not kept:
+            raise UsageError(f"edit {number} has no originals: it only made new files")
+        above = Path(os.path.commonpath([file.path.parent for file in kept]))
+        to = Path(os.path.abspath(to))  # noqa: PTH100
+        places = [to / file.path.relative_to(above) for file in kept]
+        for place in places:
+            if os.path.lexists(place):
+                raise UnwritableError(f"{place} is there already; name another folder", path=place)
+        for file, place in zip(kept, places, strict=True):
+            make_folder(place.parent)
+            staged = stage_file(
+                place,
+                self._store.stream(file.before or ""),
+                unfinished=unfinished_beside(place),
+                modified_ns=file.modified_ns,
+            )
+            put_in_place(staged, expect=None)
+        return places
+
+    def remove(self, path: Path, *, reason: str = "", active_seconds: float = ACTIVE_SECONDS) -> Entry:
+        """Remove the session of a file with all its family; an undo brings it back. Raises as `transaction` does."""
+        plan = plan_removal(path)
+        command = {"command": "rm"}
+        with self.transaction(plan.session_id, command=command, reason=reason, active_seconds=active_seconds) as change:
+            for file in plan.files:
+                change.delete(file)
+            for folder in plan.folders:
+                change.remove_folder(folder)
+        if change.entry is None:
+            raise AssertionError("a session has a file")
+        return change.entry
+
+    def _read(self) -> Ledger:
+        return read_journal(self._journal)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[tuple[OpenJournal, Ledger, list[Recovery]]]:
+        """The journal under its lock, with everything before it settled."""
+        make_folder(self.folder)
+        with open_journal(self._journal, timeout=self._timeout) as journal:
+            ledger = journal.read()
+            recovered = self._settle_all(journal, ledger)
+            yield journal, journal.read() if recovered or ledger.leavings else ledger, recovered
+
+    def _settle_all(self, journal: OpenJournal, ledger: Ledger) -> list[Recovery]:
+        recovered: list[Recovery] = []
+        stopped = [entry for entry in ledger.entries.values() if entry.state is State.BEGUN]
+        self._store.clean()
+        for entry in reversed(stopped):
+            try:
+                outcome = settle(entry, self._store, journal, ledger.leavings.get(entry.number))
+                journal.note(outcome, entry.number)
+            except DiskError as error:  # one folder that can't be written must not stop edits elsewhere
+                recovered.append(Recovery(entry, State.BEGUN, str(error)))
+            else:
+                recovered.append(Recovery(entry, outcome))
+        for number, leavings in ledger.leavings.items():
+            if number not in ledger.entries:
+                with contextlib.suppress(DiskError):  # then the next one tries again
+                    tidy(leavings)
+                    journal.note(State.ROLLED_BACK, number)
+        return recovered
+
+    def _keep_file(self, path: Path) -> FileChange:
+        path = Path(os.path.abspath(path))  # noqa: PTH100
+        state = state_of(path)
+        sha256, size = digest_of(path)
+        self._store.keep_file(path, sha256)
+        return FileChange(path, sha256, sha256, size, size, state.mtime_ns)
+
+    def _keep_given(self, path: Path, data: bytes | None) -> FileChange:
+        path = Path(os.path.abspath(path))  # noqa: PTH100
+        if data is None:
+            return FileChange(path, None, None)
+        sha256 = self._store.keep_bytes(data)
+        return FileChange(path, sha256, sha256, len(data), len(data))
+
+
+def _entry_in(ledger: Ledger, number: int) -> Entry:
+    try:
+        return ledger.entries[number]
+    except KeyError:
+        raise UsageError(f"there is no edit {number}; `steno undo --list` lists them") from None
+
+
+def _refuse_undone(entry: Entry) -> None:
+    if entry.undone_by is not None:
+        raise UsageError(f"edit {entry.number} was undone already, by {entry.undone_by}")
+    if entry.state is State.KEPT:
+        raise UsageError(f"entry {entry.number} only kept originals: there is nothing to undo")
+    if entry.state is State.ROLLED_BACK:
+        raise UsageError(f"edit {entry.number} was stopped and taken back already")
+    if entry.state is not State.DONE:
+        raise UsageError(
+            f"edit {entry.number} was stopped midway and its files were changed since, so they are left as they are; "
+            f"`steno undo --entry {entry.number} --to FOLDER` writes the originals elsewhere"
+        )
+
+
+def _unchanged(file: FileChange, entry: Entry, ledger: Ledger) -> FileState | None:
+    """The state of a file that is still as an edit left it; None: it is not there, as it should be. Raises BusyError."""
+    state = state_of(file.path) if os.path.lexists(file.path) else None
+    if state is None or file.after is None:
+        same = state is None and file.after is None
+    else:
+        same = state.size == file.after_size and digest_of(file.path)[0] == file.after
+    if same:
+        return state
+    later = [
+        other.number
+        for other in ledger.entries.values()
+        if other.number > entry.number and other.is_in_force and any(change.path == file.path for change in other.files)
+    ]
+    if later:
+        raise BusyError(f"{file.path} was changed by edit {later[-1]} since; undo that first", path=file.path)
+    raise BusyError(
+        f"{file.path} was changed since edit {entry.number}, so nothing was undone; "
+        f"`steno undo --entry {entry.number} --to FOLDER` writes the originals elsewhere",
+        path=file.path,
+    )

@@ -1,0 +1,249 @@
+"""One edit of several files: prepared beside them, then done as a whole.
+
+In: the new bytes of files, and files to delete, one call each. Out: an entry, with every original in the store. Until all is
+prepared no file is touched: a full disk, a folder without the right to write and a running session are found out before. Then
+the journal says `begun`, and each file gets its new bytes at once, in the order of the calls. What fails midway is taken back.
+Does not know what the bytes mean; `Archive.transaction` makes one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stenograph.archive.journal import Entry, FileChange, Leavings, Ledger, OpenJournal, State
+from stenograph.archive.live import live, looks_live, refuse_open
+from stenograph.archive.recovery import remove_folders, settle, tidy
+from stenograph.archive.store import Store, digest_of
+from stenograph.disk import (
+    FileState,
+    StagedFile,
+    delete_file,
+    make_folder,
+    missing_folders,
+    put_in_place,
+    stage_file,
+    state_of,
+    unfinished_beside,
+)
+from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
+
+
+class Recovery(msgspec.Struct, frozen=True):
+    """What became of an edit that a process before this one was stopped in."""
+
+    entry: Entry
+    #: BEGUN: it could not be settled now; `problem` says why.
+    state: State
+    problem: str = ""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What an edit is, before its files are known."""
+
+    number: int
+    time: float
+    session_id: str
+    command: Any
+    reason: str
+    undoes: int | None
+
+
+class _Prepared(msgspec.Struct, frozen=True):
+    change: FileChange
+    #: None: there was no file.
+    state: FileState | None
+    #: None: the file is to be deleted.
+    staged: StagedFile | None
+
+
+class Change:
+    """An edit in the making. `entry` is there once it is done; it stays None where nothing would have changed."""
+
+    def __init__(
+        self,
+        head: Head,
+        journal: OpenJournal,
+        ledger: Ledger,
+        store: Store,
+        recovered: list[Recovery],
+        active_seconds: float,
+    ) -> None:
+        self.entry: Entry | None = None
+        #: Edits that were stopped midway and have been settled before this one.
+        self.recovered = recovered
+        #: The journal as it is now.
+        self.ledger = ledger
+        self._head = head
+        self._journal = journal
+        self._store = store
+        self._active_seconds = active_seconds
+        self._prepared: dict[Path, _Prepared] = {}
+        self._leavings = Leavings()
+        self._folders_removed: list[Path] = []
+        self._begun = False
+
+    def write(
+        self,
+        path: Path,
+        data: bytes | Iterable[bytes],
+        *,
+        expect: FileState | None = None,
+        modified_ns: int | None = None,
+    ) -> None:
+        """Give a file new bytes; where there is none it is made, with its folders. Bytes that it has already change nothing.
+
+        `expect` is the state in which it was read. Raises BusyError where it is in another or in use, DiskError, UsageError.
+        """
+        path = self._own(path)
+        state, before = self._keep(path, expect)
+        folders = missing_folders(path.parent)
+        unfinished = unfinished_beside(path)
+        self._leave([unfinished], folders)
+        make_folder(path.parent)
+        staged = stage_file(path, data, unfinished=unfinished, modified_ns=modified_ns)
+        if staged.sha256 == before:
+            tidy(Leavings([unfinished]))
+            return
+        change = FileChange(
+            path,
+            before,
+            staged.sha256,
+            state.size if state else 0,
+            staged.size,
+            state.mtime_ns if state else None,
+            unfinished,
+        )
+        self._prepared[path] = _Prepared(change, state, staged)
+
+    def delete(self, path: Path, *, expect: FileState | None = None) -> None:
+        """Delete a file, which has to be there. Raises as `write` does."""
+        if path.is_symlink():
+            raise UsageError(f"{path} is a link, which is not deleted here; delete it by hand")
+        path = self._own(path)
+        state, before = self._keep(path, expect)
+        if state is None:
+            raise UsageError(f"there is no file {path}")
+        if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise UnwritableError(f"{path.parent} can't be written: Permission denied", path=path)
+        unfinished = unfinished_beside(path)
+        self._leave([unfinished], [])
+        self._prepared[path] = _Prepared(FileChange(path, before, None, state.size, 0, state.mtime_ns, unfinished), state, None)
+
+    def make_folder(self, folder: Path) -> None:
+        """Make a folder, also one that stays empty. Raises UnwritableError."""
+        folder = Path(os.path.abspath(folder))  # noqa: PTH100
+        self._leave([], missing_folders(folder))
+        make_folder(folder)
+
+    def remove_folder(self, folder: Path) -> None:
+        """Remove a folder after all else, if nothing is left in it then."""
+        self._folders_removed.append(Path(os.path.abspath(folder)))  # noqa: PTH100
+
+    def commit(self) -> None:
+        """Do it. Raises DiskError; then nothing was changed, or what was has been taken back."""
+        prepared = list(self._prepared.values())
+        if not (prepared or self._folders_removed or self._leavings.folders):
+            self.give_up()
+            return
+        refuse_open(file.change.path for file in prepared if file.state is not None)
+        for file in prepared:
+            _refuse_changed(file.change.path, file.state)
+        home, project = _place_of(self._prepared)
+        entry = Entry(
+            number=self._head.number,
+            time=datetime.fromtimestamp(self._head.time, UTC),
+            session_id=self._head.session_id,
+            command=self._head.command,
+            reason=self._head.reason,
+            files=tuple(file.change for file in prepared),
+            home=home,
+            project=project,
+            folders_made=tuple(self._leavings.folders),
+            folders_removed=tuple(self._folders_removed),
+            undoes=self._head.undoes,
+        )
+        self._journal.note(State.BEGUN, entry.number, detail=entry)
+        self._begun = True
+        try:
+            for file in prepared:
+                if file.staged is not None:
+                    put_in_place(file.staged, expect=file.state)
+                elif file.state is not None:
+                    delete_file(file.change.path, expect=file.state, unfinished=file.change.unfinished)
+            remove_folders(self._folders_removed)
+        except BaseException:
+            with contextlib.suppress(DiskError):  # the next to open the archive tries again
+                self._journal.note(settle(entry, self._store, self._journal), entry.number)
+            raise
+        # All files are new, which is what counts: without the note the next to open the archive finds that out.
+        with contextlib.suppress(DiskError):
+            self._journal.note(State.DONE, entry.number)
+        self.entry = msgspec.structs.replace(entry, state=State.DONE)
+
+    def give_up(self) -> None:
+        """Take away what was prepared. Never raises a DiskError: what can't be taken away now is when the archive is opened."""
+        if self._begun or not (self._leavings.unfinished or self._leavings.folders):
+            return
+        with contextlib.suppress(DiskError):
+            tidy(self._leavings)
+            self._journal.note(State.ROLLED_BACK, self._head.number)
+
+    def _own(self, path: Path) -> Path:
+        """The file itself, by its whole path; once in an edit."""
+        path = Path(os.path.realpath(path)) if path.is_symlink() else Path(os.path.abspath(path))  # noqa: PTH100
+        if path in self._prepared:
+            raise UsageError(f"{path} is changed twice in one edit")
+        for stopped in self.recovered:
+            if stopped.state is State.BEGUN and any(change.path == path for change in stopped.entry.files):
+                problem = f"edit {stopped.entry.number} of {path} was stopped midway and can't be settled: {stopped.problem}"
+                raise BusyError(problem, path=path)
+        return path
+
+    def _keep(self, path: Path, expect: FileState | None) -> tuple[FileState | None, str | None]:
+        """Keep the original; its state and its sha256."""
+        if not os.path.lexists(path):
+            if expect is not None:
+                raise _changed(path)
+            return None, None
+        state = state_of(path)
+        if expect is not None and state != expect:
+            raise _changed(path)
+        sha256, _ = digest_of(path)
+        # What this program wrote a moment ago, nobody else is at work on.
+        if looks_live(path, now=self._head.time, active_seconds=self._active_seconds) and self.ledger.made_by_us(path) != sha256:
+            raise live(path)
+        self._store.keep_file(path, sha256)
+        _refuse_changed(path, state)
+        return state, sha256
+
+    def _leave(self, unfinished: list[Path], folders: list[Path]) -> None:
+        """Say what is about to be made, so that it can be taken away again."""
+        self._journal.note(State.STAGING, self._head.number, unfinished=tuple(unfinished), folders=tuple(folders))
+        self._leavings.unfinished += unfinished
+        self._leavings.folders += folders
+
+
+def _refuse_changed(path: Path, state: FileState | None) -> None:
+    if (state_of(path) if os.path.lexists(path) else None) != state:
+        raise _changed(path)
+
+
+def _changed(path: Path) -> BusyError:
+    return BusyError(f"{path} changed since it was read; read it again and retry", path=path)
+
+
+def _place_of(paths: Iterable[Path]) -> tuple[Path | None, Path | None]:
+    """The home and the project folder that the session's files stand in."""
+    for path in paths:
+        if path.suffix == ".jsonl":
+            for folder in path.parents:
+                if folder.parent.name == "projects":
+                    return folder.parent.parent, folder
+    return None, None

@@ -1,0 +1,199 @@
+"""The journal of edits: what was done to which files, and what they were before; JSON lines that are only ever added to.
+
+In: entries and the steps that they went through. Out: the entries again, each with the state that its last step left it in,
+and what a process that was killed left behind. A line that can't be read is a finding: a torn last one was never answered for,
+so whatever it announced did not happen. Does not know how files are changed.
+
+    staging      files are about to be written beside their places
+    begun        the entry as a whole; from here on its files change
+    done         they are all new
+    rolled back  they are all old again; or never changed
+    left         somebody changed them in between, so they were left as they are
+    kept         originals were kept, nothing was changed
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stenograph.disk import Finding, LockedFile, append_lines, lock, read_lines
+from stenograph.disk.quiet import quiet
+from stenograph.errors import UnwritableError
+
+
+class State(enum.Enum):
+    STAGING = "staging"
+    BEGUN = "begun"
+    DONE = "done"
+    ROLLED_BACK = "rolled back"
+    LEFT = "left"
+    KEPT = "kept"
+
+
+_ENDS = frozenset({State.DONE, State.ROLLED_BACK, State.LEFT, State.KEPT})
+
+
+class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One file of an entry. None in the place of a sha256: there was, or is, no file."""
+
+    path: Path
+    before: str | None
+    after: str | None
+    before_size: int = 0
+    after_size: int = 0
+    #: When it was last changed before the edit, in nanoseconds since 1970; an undo gives it this time back.
+    modified_ns: int | None = None
+    #: What it was called beside its place, before it was put there or before it was deleted.
+    unfinished: Path | None = None
+
+
+@quiet
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One edit. Its repr says nothing: a command may quote a transcript."""
+
+    number: int
+    time: datetime
+    session_id: str
+    #: The edit as data: any JSON value.
+    command: Any = None
+    reason: str = ""
+    files: tuple[FileChange, ...] = ()
+    #: None: the files stand in no home's project folder.
+    home: Path | None = None
+    project: Path | None = None
+    folders_made: tuple[Path, ...] = ()
+    folders_removed: tuple[Path, ...] = ()
+    #: The number of the entry that this one takes back.
+    undoes: int | None = None
+    #: Not written in the entry but found from what follows it.
+    state: State = State.BEGUN
+    undone_by: int | None = None
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether its files are as it made them, as far as the journal knows."""
+        return self.state is State.DONE and self.undone_by is None
+
+
+class Leavings(msgspec.Struct):
+    """What a process that was killed may have left on the way."""
+
+    unfinished: list[Path] = []
+    folders: list[Path] = []
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """The journal as it was read."""
+
+    #: By number, oldest first.
+    entries: dict[int, Entry]
+    #: By the number of an entry that came to no end.
+    leavings: dict[int, Leavings]
+    findings: list[Finding]
+    next_number: int
+
+    def made_by_us(self, path: Path) -> str | None:
+        """The sha256 that the last edit in force left a file with."""
+        for entry in reversed(self.entries.values()):
+            if entry.state is State.DONE:
+                for change in entry.files:
+                    if change.path == path:
+                        return change.after
+        return None
+
+
+class _Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    step: State
+    entry: int
+    detail: Entry | None = None
+    unfinished: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+
+
+class OpenJournal:
+    """The journal under its lock: nobody else can begin an edit."""
+
+    def __init__(self, locked: LockedFile) -> None:
+        self._locked = locked
+
+    def note(self, step: State, number: int, **members: Any) -> None:
+        """Add a line. Waits for the disk but for `staging`, which only tells what to tidy up. Raises UnwritableError."""
+        # Not msgspec, which refuses names that are no UTF-8.
+        values = msgspec.to_builtins(_Line(step, number, **members), enc_hook=_text_of_path)
+        self._locked.append_lines([json.dumps(values).encode()], sync=step is not State.STAGING)
+
+    def read(self) -> Ledger:
+        return read_journal(self._locked.path)
+
+
+@contextlib.contextmanager
+def open_journal(path: Path, *, timeout: float) -> Iterator[OpenJournal]:
+    """Hold the journal, which is made where it is missing. Raises BusyError, UnwritableError."""
+    if not path.exists():
+        try:
+            append_lines(path, [], create=True)
+        except UnwritableError:
+            if not path.exists():  # else another process was faster
+                raise
+    with lock(path, timeout=timeout) as locked:
+        yield OpenJournal(locked)
+
+
+def read_journal(path: Path) -> Ledger:
+    """Everything in a journal; nothing where there is none. Raises UnreadableError."""
+    entries: dict[int, Entry] = {}
+    leavings: dict[int, Leavings] = {}
+    findings: list[Finding] = []
+    next_number = 1
+    for line in read_lines(path) if path.exists() else ():
+        try:
+            read = msgspec.convert(json.loads(line.data), _Line, dec_hook=_path_of_text)
+        except (ValueError, RecursionError):  # msgspec's ValidationError is a ValueError
+            if line.data.strip():
+                findings.append(Finding("damaged-journal-line", path, line.number, detail="left by a write that was stopped"))
+            continue
+        next_number = max(next_number, read.entry + 1)
+        if read.step is State.STAGING:
+            left = leavings.setdefault(read.entry, Leavings())
+            left.unfinished += read.unfinished
+            left.folders += read.folders
+        if read.detail is not None:
+            entries[read.entry] = read.detail
+        if read.entry in entries and read.step is not State.STAGING:
+            entries[read.entry] = msgspec.structs.replace(entries[read.entry], state=read.step)
+        if read.step in _ENDS:
+            leavings.pop(read.entry, None)
+            _mark_undone(entries, read.entry)
+    return Ledger(entries, leavings, findings, next_number)
+
+
+def _mark_undone(entries: dict[int, Entry], number: int) -> None:
+    """An undo takes back an entry; where that was an undo itself, what it had taken back is in force again, and so on."""
+    entry = entries.get(number)
+    if entry is None or entry.state is not State.DONE:
+        return
+    is_undone = True
+    while entry is not None and entry.undoes is not None and entry.undoes in entries:
+        undone = entries[entry.undoes]
+        entries[undone.number] = msgspec.structs.replace(undone, undone_by=entry.number if is_undone else None)
+        entry, is_undone = undone, not is_undone
+
+
+def _text_of_path(value: Any) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError(type(value).__name__)
+
+
+def _path_of_text(kind: type, value: Any) -> Path:
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    raise NotImplementedError(kind.__name__)

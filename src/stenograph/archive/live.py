@@ -1,0 +1,48 @@
+"""Whether somebody is at work on a file that is about to be changed.
+
+In: paths. Out: nothing, or a BusyError that says what to do. Two signs: a process has the file open for writing (known on Linux
+only), or its end looks unfinished and it changed a moment ago. A client that waits for a prompt shows neither: that the file
+changes under our hands is then found out by its state.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from stenograph.errors import BusyError, DiskError
+from stenograph.sessions.glance import glance
+from stenograph.sessions.status import Status, files_being_written, status
+
+_LINES = ".jsonl"
+
+
+def looks_live(path: Path, *, now: float, active_seconds: float) -> bool:
+    """Whether a session's or agent's file looks as if its client had not finished."""
+    if path.suffix != _LINES:
+        return False
+    try:
+        return status(glance(path), now=now, active_seconds=active_seconds) is Status.RUNNING
+    except DiskError:  # nothing in it can be understood: the clock alone
+        try:
+            return now - path.stat().st_mtime < active_seconds
+        except OSError:
+            return False
+
+
+def refuse_open(paths: Iterable[Path]) -> None:
+    """Raises BusyError where another process has one of the files open for writing."""
+    candidates = [path for path in paths if path.suffix == _LINES]
+    written = files_being_written() if candidates else set()
+    for path in candidates if written else ():
+        try:
+            found = os.stat(path)  # noqa: PTH116
+        except OSError:
+            continue
+        if (found.st_dev, found.st_ino) in written:
+            raise live(path)
+
+
+def live(path: Path) -> BusyError:
+    return BusyError(f"{path} is in use by a running session; end it and try again", path=path)

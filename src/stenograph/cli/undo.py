@@ -1,0 +1,216 @@
+"""`steno undo`: the library's `Archive.undo`, `Archive.entries` and `Archive.restore`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._session import SessionReference
+from stenograph.cli._settings import GivenPath, Settings, again, refuse_demo, shared_options, state_options
+from stenograph.errors import SessionNotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from stenograph.archive import Archive, Entry, Recovery
+
+
+@click.command(short_help="Take back an edit of a session, byte for byte.")
+@click.argument("session", type=SessionReference(), required=False)
+@click.option("--list", "is_list", is_flag=True, help="List the edits, oldest first, and undo nothing.")
+@click.option("--entry", "number", type=click.IntRange(min=1), metavar="N", help="The edit with this number; else the last one.")
+@click.option("--to", type=GivenPath(path_type=Path), metavar="DIR", help="Write the originals there and undo nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@shared_options
+@click.pass_context
+def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | None, to: Path | None, as_json: bool) -> None:
+    """Take back an edit of a session, byte for byte.
+
+    The last edit of the session, or of any session; again, the one before. An undo is an edit too: undo it by its number.
+    Refused where a file was changed since the edit. An edit that was stopped midway is settled first, and then nothing else
+    is undone.
+
+    --json prints {"entry", "undoes", "session", "files": [{"path", "what", "size"}], "recovered": [{"entry", "session",
+    "state", "problem"}]}; with --list {"archive", "entries": [{"entry", "time", "session", "reason", "command", "state",
+    "undoes", "undone_by", "home", "files": [{"path", "before", "after", "before_size", "after_size"}]}]}; with --to {"entry",
+    "files": [path]}.
+
+    \b
+    Example:
+      steno undo --list
+      steno undo last
+    """
+    from stenograph.archive import Archive, default_archive_folder
+    from stenograph.cli._text import echo_json, short_path
+
+    settings = state_options(ctx)
+    refuse_demo(settings)
+    archive = Archive(default_archive_folder(os.environ))
+    entries = _wanted(archive, settings, session)
+    if is_list:
+        _list(archive, entries, as_json)
+        if not entries:
+            ctx.exit(NOTHING_MATCHED)
+        return
+    if number is not None and all(entry.number != number for entry in entries):
+        raise UsageError(f"there is no edit {number}{' of this session' if session else ''}; `steno undo --list` lists them")
+    if to is not None:
+        if number is None:
+            raise UsageError("--to takes the number of an edit: --entry N")
+        places = archive.restore(number, to)
+        if as_json:
+            echo_json({"entry": number, "files": [str(place) for place in places]})
+        else:
+            for place in places:
+                click.echo(short_path(str(place)))
+        return
+    recovered = archive.recover()
+    if number is None and not recovered:
+        number = next((entry.number for entry in reversed(entries) if entry.is_in_force and entry.undoes is None), None)
+        if number is None:
+            click.echo("steno: there is no edit to undo", err=True)
+            ctx.exit(NOTHING_MATCHED)
+    done = archive.undo(number, active_seconds=settings.config.active_seconds) if number is not None else None
+    if as_json:
+        echo_json(_done_json(done, recovered))
+        return
+    for settled in recovered:
+        click.echo(_settled(settled))
+    if done is not None:
+        for what, path, _ in _what_was_done(done):
+            click.echo(f"{what:>9}  {short_path(str(path))}")
+        click.echo(f"Edit {number} of {_name(done)} was undone")
+        click.echo(f"To take that back: {again(ctx, 'undo', '--entry', str(done.number))}")
+
+
+def _wanted(archive: Archive, settings: Settings, session: str | None) -> list[Entry]:
+    """The edits of a session, which may be gone, or of all sessions of the homes that were named. Raises SessionNotFoundError."""
+    entries = archive.entries()
+    if settings.explicit:
+        homes = {os.path.realpath(home) for home in settings.homes}
+        entries = [entry for entry in entries if entry.home is None or os.path.realpath(entry.home) in homes]
+    if session is None:
+        return entries
+    from stenograph.sessions import resolve
+    from stenograph.sessions.resolve import SHORTEST_PREFIX
+
+    wanted = session.casefold()
+    known = {entry.session_id for entry in entries}
+    found = {name for name in known if name.casefold() == wanted} or {
+        name for name in known if len(wanted) >= SHORTEST_PREFIX and name.casefold().startswith(wanted)
+    }
+    if len(found) != 1:
+        try:
+            found = {resolve(session, settings.homes).session_id}
+        except SessionNotFoundError:
+            if not found:
+                raise
+            raise UsageError(f"{len(found)} sessions with edits match {session!r}; give the whole id") from None
+    return [entry for entry in entries if entry.session_id in found]
+
+
+def _list(archive: Archive, entries: list[Entry], as_json: bool) -> None:
+    from stenograph.cli._text import count_of, echo_json, iso, local_time, plain, table
+
+    if as_json:
+        listed = [
+            {
+                "entry": entry.number,
+                "time": iso(entry.time),
+                "session": entry.session_id,
+                "reason": entry.reason,
+                "command": entry.command,
+                "state": entry.state.value,
+                "undoes": entry.undoes,
+                "undone_by": entry.undone_by,
+                "home": None if entry.home is None else str(entry.home),
+                "files": [
+                    {
+                        "path": str(file.path),
+                        "before": file.before,
+                        "after": file.after,
+                        "before_size": file.before_size,
+                        "after_size": file.after_size,
+                    }
+                    for file in entry.files
+                ],
+            }
+            for entry in entries
+        ]
+        echo_json({"archive": str(archive.folder), "entries": listed})
+    else:
+        rows = [
+            (
+                str(entry.number),
+                local_time(entry.time),
+                _name(entry),
+                plain(_title(entry)),
+                count_of(len(entry.files), "file"),
+                f"undone by {entry.undone_by}" if entry.undone_by else entry.state.value,
+            )
+            for entry in entries
+        ]
+        for line in table(rows, right=frozenset({0})):
+            click.echo(line)
+    if damaged := archive.findings():
+        click.echo(f"steno: {count_of(len(damaged), 'line')} of the journal can't be read", err=True)
+
+
+def _title(entry: Entry) -> str:
+    """What an edit was, in a word or two: never the edit itself, which may quote a transcript."""
+    from stenograph.redact import mask
+
+    name = entry.command.get("command") if isinstance(entry.command, dict) else None
+    words = [name if isinstance(name, str) else "edit"]
+    if entry.undoes is not None:
+        words.append(f"of {entry.undoes}")
+    if entry.reason:
+        words.append(f"({mask(entry.reason)[0]})")
+    return " ".join(words)
+
+
+def _name(entry: Entry) -> str:
+    from stenograph.cli._session import short_id
+
+    return short_id(entry.session_id)
+
+
+def _what_was_done(entry: Entry) -> list[tuple[str, Path, int]]:
+    return [
+        ("deleted" if file.after is None else "restored" if file.before is not None else "returned", file.path, file.after_size)
+        for file in entry.files
+    ]
+
+
+def _settled(recovery: Recovery) -> str:
+    from stenograph.archive import State
+    from stenograph.cli._text import plain
+
+    told = {
+        State.DONE: "it is finished now",
+        State.ROLLED_BACK: "its files are as they were before it",
+        State.LEFT: "its files were changed since, so they are left as they are; "
+        f"--entry {recovery.entry.number} --to DIR writes the originals elsewhere",
+        State.BEGUN: f"it can't be settled now: {recovery.problem}",
+    }
+    return plain(f"Edit {recovery.entry.number} of {_name(recovery.entry)} was stopped midway: {told[recovery.state]}")
+
+
+def _done_json(done: Entry | None, recovered: list[Recovery]) -> dict[str, Any]:
+    return {
+        "entry": done.number if done else None,
+        "undoes": done.undoes if done else None,
+        "session": done.session_id if done else None,
+        "files": [{"path": str(path), "what": what, "size": size} for what, path, size in (_what_was_done(done) if done else [])],
+        "recovered": [
+            {
+                "entry": settled.entry.number,
+                "session": settled.entry.session_id,
+                "state": settled.state.value,
+                "problem": settled.problem,
+            }
+            for settled in recovered
+        ],
+    }

@@ -1,0 +1,128 @@
+"""The usage of one API response -> what it cost.
+
+In: a usage as the file holds it, the model that was asked for, and the release whose price table is to be used. Out: the cost
+with its parts, and the table row that it rests on. Knows nothing of lines that repeat a usage, nor of sessions.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import StrEnum
+
+from msgspec import Struct, structs
+
+from stenograph.pricing.models import canonical_model
+from stenograph.pricing.prices import Prices, Rate, Table, load_prices, table_of
+from stenograph.records import Usage
+
+_ZERO = Decimal(0)
+_MILLION = Decimal(1_000_000)
+# Beyond what JavaScript counts exactly no number of tokens is one.
+_GREATEST = 2**53
+
+
+class Basis(StrEnum):
+    """What a cost rests on. The words are the client's own (`costBasis` of 2.1.325)."""
+
+    # The table holds the model.
+    LIST = "list"
+    # It does not: the price is what the client charges for any name that it does not know.
+    UNKNOWN = "unknown"
+
+
+class Cost(Struct, frozen=True):
+    """USD of one response, by what was paid for."""
+
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal
+    cache_write_5m: Decimal
+    cache_write_1h: Decimal
+    web_search: Decimal
+    # The advisor's tokens inside the response, at the advisor's own model.
+    advisor: Decimal
+    basis: Basis
+    # The row: the model by the table's name for it, empty for the row of unknown names.
+    row: str
+    table: Table
+
+    @property
+    def usd(self) -> Decimal:
+        """All of it."""
+        tokens = self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
+        return tokens + self.web_search + self.advisor
+
+
+def price_usage(usage: Usage, model: str, *, release: str | None = None) -> Cost:
+    """What a response cost, by the table of a release: as a client of that release charges it. None: the newest table.
+
+    `model` is the one that was asked for; a client charges that one, whichever answered. Raises UsageError for what is no
+    release.
+    """
+    table = table_of(release)
+    place = table.us if usage.inference_geo == "us" else Decimal(1)
+    own = _price_tokens(usage, model, table, place, fast=usage.speed == "fast")
+    # Inside an advisor's item neither its own place and speed count nor its searches, and the speed around it doesn't either.
+    advisors = [_price_tokens(item, name, table, place, fast=False) for item, name in _advisors(usage, table)]
+    searches = usage.server_tool_use
+    return structs.replace(
+        own,
+        # Neither speed nor place changes the price of a search.
+        web_search=(_count(searches.web_search_requests) if searches else 0) * table.web_search,
+        advisor=sum((cost.usd for cost in advisors), _ZERO),
+        basis=Basis.UNKNOWN if any(cost.basis is Basis.UNKNOWN for cost in (own, *advisors)) else Basis.LIST,
+    )
+
+
+def _price_tokens(usage: Usage, model: str, table: Table, place: Decimal, *, fast: bool) -> Cost:
+    row = canonical_model(model, table)
+    prices = table.unknown if row is None else table.models[row]
+    given = _count(usage.input_tokens)
+    read = _count(usage.cache_read_input_tokens)
+    short, hour = _written(usage)
+    rate = _rate(prices, given + read + short + hour)
+    hour_price = rate.cache_write_1h if table.prices_hour_writes and rate.cache_write_1h is not None else rate.cache_write_5m
+    factor = place * (prices.fast if fast else 1) / _MILLION
+    return Cost(
+        input=given * rate.input * factor,
+        output=_count(usage.output_tokens) * rate.output * factor,
+        cache_read=read * rate.cache_read * factor,
+        cache_write_5m=short * rate.cache_write_5m * factor,
+        cache_write_1h=hour * hour_price * factor,
+        web_search=_ZERO,
+        advisor=_ZERO,
+        basis=Basis.UNKNOWN if row is None else Basis.LIST,
+        row=row or "",
+        table=table,
+    )
+
+
+def _rate(prices: Prices, prompt: int) -> Rate:
+    tier = prices.long_context
+    return load_prices().rates[tier.rate if tier and prompt > tier.above else prices.rate]
+
+
+def _written(usage: Usage) -> tuple[int, int]:
+    """Tokens written to the cache for five minutes and for an hour; without a split all are for five minutes.
+
+    Where total and split disagree 2.1.325 believes the total, unless that is zero.
+    """
+    split = usage.cache_creation
+    hour = _count(split.ephemeral_1h_input_tokens) if split else 0
+    short = _count(split.ephemeral_5m_input_tokens) if split else 0
+    total = _count(usage.cache_creation_input_tokens) or short + hour
+    hour = min(hour, total)
+    return total - hour, hour
+
+
+def _advisors(usage: Usage, table: Table) -> list[tuple[Usage, str]]:
+    """The advisor's items with their models; one without a model is not charged. Items of the other types are parts of the
+    usage that holds them."""
+    if not table.charges_advisor:
+        return []
+    items = [item for item in usage.iterations or () if isinstance(item, Usage) and item.type == "advisor_message"]
+    return [(item, model) for item in items if isinstance(model := item.extra.get("model"), str)]
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value <= _GREATEST else 0

@@ -1,0 +1,195 @@
+"""The records of a session -> what it cost by its lines, beside what the client itself says.
+
+In: the records of a family (its own file first, then its sub-agents'), or of several families. Out: one sum over all
+responses, each counted once, and the client's own total where the file holds one, with what is known to make the two differ.
+Knows nothing of turns, and estimates nothing: a request that left no usage is in the client's figure alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct, structs
+
+from stenograph.disk import release_numbers
+from stenograph.errors import UsageError
+from stenograph.pricing.cost import Basis, Cost, price_usage
+from stenograph.records import (
+    AiTitleRecord,
+    ApiRequestRecord,
+    AssistantRecord,
+    CompactBoundaryRecord,
+    CostStateRecord,
+    Record,
+    ToolUseBlock,
+    mentions,
+)
+from stenograph.records.markers import SYNTHETIC
+
+# A client adds doubles: below this the two figures are equal.
+_EQUAL = Decimal("1e-9")
+# So much, or what is no number at all, is no total.
+_NO_BILL = 10**12
+# From this recorded release on every finished response says why it stopped. 2.1.29 and 2.1.45 never say.
+_SAYS_WHY_IT_STOPPED = (2, 1, 112)
+# The newest release that was seen to write none.
+_WRITES_NO_TOTALS = (2, 1, 200)
+
+
+class GapReason(StrEnum):
+    """Why the client's total may differ from the sum over the lines, as measured on 2.1.325."""
+
+    # More in the client's total: requests that leave no usage in any file.
+    COMPACTION = "the request for a summary"
+    WEB_SEARCH = "the search tool's own request"
+    WEB_FETCH = "the fetch tool's own request"
+    TITLE = "the request for a title"
+    FAILED_STREAM = "a stream that broke, charged and tried again"
+    COPIED = "a parent's total, which a fork goes on from"
+    # Less.
+    AFTER_LAST_TOTAL = "responses after the last total"
+    OTHER_RELEASE = "responses to a client that writes no totals"
+
+
+_LESS = frozenset({GapReason.AFTER_LAST_TOTAL, GapReason.OTHER_RELEASE})
+_TOOLS = {"WebSearch": GapReason.WEB_SEARCH, "WebFetch": GapReason.WEB_FETCH}
+
+
+class SessionCost(Struct, frozen=True):
+    """What a session cost: by its lines, and by the client."""
+
+    # Over all responses that the lines hold, each once, interrupted ones left out as the client leaves them out.
+    usd: Decimal
+    # By the name of the model that was asked for, as the file spells it.
+    models: dict[str, Decimal]
+    responses: int
+    # Names that the table does not hold, in order of appearance.
+    unknown_models: tuple[str, ...]
+    # The last total that the client wrote (2.1.325 does, 2.1.200 does not); None where there is none.
+    client_usd: Decimal | None = None
+    # What the records show of the known reasons for a gap; empty where there is no gap or nothing explains it.
+    reasons: tuple[GapReason, ...] = ()
+
+    @property
+    def gap(self) -> Decimal | None:
+        """What the client's total has more than the lines; None without a total."""
+        return None if self.client_usd is None else self.client_usd - self.usd
+
+
+def session_cost(records: Iterable[Record], *, release: str | None = None) -> SessionCost:
+    """The cost of a session by the table of a release; None: the newest.
+
+    Of several sessions given at once, a response that a fork copied counts once; the client's total is then the last one's.
+    Raises UsageError for what is no release.
+    """
+    tally = _Tally(release)
+    for record in records:
+        tally.add(record)
+    return tally.result()
+
+
+class _Response(NamedTuple):
+    model: str
+    cost: Cost
+
+
+class _Tally:
+    """What is gathered while the records go by."""
+
+    def __init__(self, release: str | None) -> None:
+        self._release = release
+        # By message id.
+        self._responses: dict[str, _Response] = {}
+        self._aborted: set[str] = set()
+        self._total: Decimal | None = None
+        self._reasons: set[GapReason] = set()
+        # Of requests: those that were noted when they were sent, and those that a response says it answers.
+        self._sent: set[str] = set()
+        self._answered: set[str] = set()
+
+    def add(self, record: Record) -> None:
+        match record:
+            case AssistantRecord():
+                self._add_answer(record)
+            case CostStateRecord(totalCostUSD=int() | float() as total) if 0 <= total < _NO_BILL:
+                # Each holds the whole session so far: the last one counts.
+                self._total = Decimal(str(total))
+                self._reasons.discard(GapReason.AFTER_LAST_TOTAL)
+            case CompactBoundaryRecord():
+                self._reasons.add(GapReason.COMPACTION)
+            case AiTitleRecord():
+                self._reasons.add(GapReason.TITLE)
+            case ApiRequestRecord(id=str(request)):
+                self._sent.add(request)
+            case _:
+                pass
+
+    def result(self) -> SessionCost:
+        counted = [response for key, response in self._responses.items() if key not in self._aborted]
+        models: dict[str, Decimal] = {}
+        for model, cost in counted:
+            models[model] = models.get(model, Decimal(0)) + cost.usd
+        found = SessionCost(
+            usd=sum(models.values(), Decimal(0)),
+            models=models,
+            responses=len(counted),
+            unknown_models=tuple(dict.fromkeys(model for model, cost in counted if cost.basis is Basis.UNKNOWN)),
+            client_usd=self._total,
+        )
+        return structs.replace(found, reasons=self._reasons_for(found.gap or Decimal(0)))
+
+    def _add_answer(self, record: AssistantRecord) -> None:
+        message = record.message
+        if not message or message.model == SYNTHETIC or not message.usage:
+            return
+        model = record.requestedModel or message.model or ""
+        # Lines of other tools may have no id: each stands for itself then.
+        key = message.id or f"response {len(self._responses)}"
+        cost = price_usage(message.usage, model, release=self._release)
+        # The dearest line counts: a fork after a compaction copies lines with their counts set to zero.
+        known = self._responses.get(key)
+        if known is None or cost.usd > known.cost.usd:
+            self._responses[key] = _Response(model, cost)
+        release = _release_of(record)
+        # A user line's `interruptedMessageId` is no sign: it names responses whose tools were interrupted too, which are charged.
+        if (release >= _SAYS_WHY_IT_STOPPED and message.stop_reason is None) or _is_cut_off(record):
+            self._aborted.add(key)
+        self._note_reasons(record, release)
+
+    def _note_reasons(self, record: AssistantRecord, release: tuple[int, ...]) -> None:
+        if isinstance(record.requestRef, str):
+            self._answered.add(record.requestRef)
+        if release and release <= _WRITES_NO_TOTALS:
+            self._reasons.add(GapReason.OTHER_RELEASE)
+        if not record.isSidechain:
+            self._reasons.add(GapReason.AFTER_LAST_TOTAL)
+        if mentions(record, b'"Web'):
+            blocks = record.content if isinstance(record.content, tuple) else ()
+            names = {block.name for block in blocks if isinstance(block, ToolUseBlock)}
+            self._reasons |= {reason for name, reason in _TOOLS.items() if name in names}
+
+    def _reasons_for(self, gap: Decimal) -> tuple[GapReason, ...]:
+        if abs(gap) < _EQUAL:
+            return ()
+        seen = set(self._reasons)
+        if self._sent - self._answered:
+            seen.add(GapReason.FAILED_STREAM)
+        # Copied lines name requests that the parent's file has.
+        if self._answered - self._sent:
+            seen.add(GapReason.COPIED)
+        return tuple(reason for reason in GapReason if reason in seen and (reason in _LESS) == (gap < 0))
+
+
+def _is_cut_off(record: AssistantRecord) -> bool:
+    return mentions(record, b"isAbortedMidStream") and record.extra.get("isAbortedMidStream") is True
+
+
+def _release_of(record: AssistantRecord) -> tuple[int, ...]:
+    """The release that wrote a line; nothing where the line does not say."""
+    try:
+        return release_numbers(record.version or "")
+    except UsageError:
+        return ()

@@ -1,0 +1,37 @@
+"""Edits of sessions as data: a plan that can be printed and checked, then files."""
+
+from stenograph.surgery.apply import apply
+from stenograph.surgery.edits import (
+    AnyEdit,
+    Compress,
+    DropAgents,
+    DropBookkeeping,
+    DropBranches,
+    DropImages,
+    DropToolCalls,
+    DropTurns,
+    MakePortable,
+    StripThinking,
+    TruncateResults,
+    Which,
+)
+from stenograph.surgery.plan import Done, Plan, make_plan
+
+__all__ = [
+    "AnyEdit",
+    "Compress",
+    "Done",
+    "DropAgents",
+    "DropBookkeeping",
+    "DropBranches",
+    "DropImages",
+    "DropToolCalls",
+    "DropTurns",
+    "MakePortable",
+    "Plan",
+    "StripThinking",
+    "TruncateResults",
+    "Which",
+    "apply",
+    "make_plan",
+]

@@ -1,0 +1,26 @@
+"""A plan -> the file, through the archive: the original is kept, and an undo brings it back byte for byte."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stenograph.archive import Archive, Entry
+from stenograph.errors import UsageError
+from stenograph.surgery.plan import Plan
+
+
+def apply(plan: Plan, archive: Archive) -> Entry | None:
+    """Carry a plan out; None when there is nothing to do.
+
+    Raises UsageError for a plan with problems, BusyError where the file is in use or was changed since, UnwritableError.
+    """
+    if plan.problems:
+        raise UsageError(f"the edit is refused: {plan.problems[0]}")
+    if plan.is_empty:
+        return None
+    command = {"command": "edit", "edits": msgspec.to_builtins([done.edit for done in plan.done]), "prune": plan.prune}
+    with archive.transaction(plan.session_id, command=command) as change:
+        change.write(plan.path, plan.new_file(), expect=plan.state)
+        for path in plan.working.deleted:
+            change.delete(path)
+    return change.entry

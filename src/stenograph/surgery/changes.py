@@ -1,0 +1,285 @@
+"""Edits -> changes of a working file. One function an edit; each says in numbers what it did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from stenograph.errors import UsageError
+from stenograph.records import (
+    REMOVE,
+    UNSET,
+    AssistantRecord,
+    AttachmentRecord,
+    ProgressRecord,
+    Record,
+    UserRecord,
+    rebuild,
+)
+from stenograph.surgery.choose import nodes_of, tool_calls_of, turns_of
+from stenograph.surgery.compress import compress
+from stenograph.surgery.edits import (
+    AnyEdit,
+    Compress,
+    DropAgents,
+    DropBookkeeping,
+    DropBranches,
+    DropImages,
+    DropToolCalls,
+    DropTurns,
+    MakePortable,
+    StripThinking,
+    TruncateResults,
+)
+from stenograph.surgery.working import Block, Working
+
+Counts = Counter[str]
+
+THINKING = frozenset({"thinking", "redacted_thinking"})
+IMAGES = frozenset({"image", "document"})
+IMAGE_REMOVED = "[image removed]"
+#: Logs of what was sent, which 2.1.325 keeps beside the conversation.
+_LOGS = frozenset({"api-request", "api-request-shape", "api-request-blob", "atis-latch"})
+#: Notes of which only the last counts.
+_REPEATED = frozenset({"ai-title", "last-prompt", "mode", "permission-mode", "tools-used"})
+#: Parts of structured results that a client's screen needs whole.
+_WHOLE = frozenset({"structuredPatch", "oldString", "newString", "edits", "gitDiff"})
+
+
+def drop_turns(working: Working, edit: DropTurns) -> Counts:
+    turns = [turn for turn in turns_of(working.session, edit.which) if turn.node not in working.gone]
+    if turns and len(turns) == len(working.session.turns):
+        raise UsageError("at least one turn must stay; `steno rm` removes a session")
+    working.drop(*(node for turn in turns for node in turn.nodes))
+    return Counter(turns=len(turns)) if turns else Counter()
+
+
+def drop_tool_calls(working: Working, edit: DropToolCalls) -> Counts:
+    ids: set[str] = set()
+    nodes: set[int] = set()
+    count = 0
+    for call in tool_calls_of(working.session, edit.which):
+        if call.use_node not in working.living or call.use_node in working.gone:
+            continue
+        count += 1
+        ids.add(call.id)
+        nodes.add(call.use_node)
+        if 0 <= call.result_node < working.last:
+            nodes.add(call.result_node)
+    for node in sorted(nodes):
+        blocks = working.blocks(node) or []
+        kept = [block for block in blocks if block.get("id" if block.get("type") == "tool_use" else "tool_use_id") not in ids]
+        if len(kept) != len(blocks):
+            had_results = any(block.get("type") == "tool_result" for block in blocks)
+            working.set_blocks(node, kept)
+            if kept and had_results:
+                _drop_structured(working, node)
+    _drop_what_is_about(working, ids)
+    _drop_thinking_alone(working, nodes)
+    return Counter({"tool calls": count}) if count else Counter()
+
+
+def truncate_results(working: Working, edit: TruncateResults) -> Counts:
+    count = cut = 0
+    for call in tool_calls_of(working.session, edit.which):
+        node = call.result_node
+        if node not in working.living or node in working.gone:
+            continue
+        for place, block in enumerate(working.blocks(node) or []):
+            if block.get("type") != "tool_result" or block.get("tool_use_id") != call.id:
+                continue
+            content, saved = _truncated(block.get("content"), edit.limit)
+            if saved:
+                working.put(node, ("message", "content", place, "content"), content)
+                structured, _ = _truncated(_structured(working.record(node)), edit.limit)
+                if isinstance(structured, dict):
+                    working.put(node, "toolUseResult", structured)
+                count += 1
+                cut += saved
+    return Counter({"results": count, "characters": cut}) if count else Counter()
+
+
+def drop_images(working: Working, edit: DropImages) -> Counts:
+    count = 0
+    for node in sorted(nodes_of(working.session, edit.which)):
+        blocks = working.blocks(node)
+        if node in working.gone or node not in working.living or blocks is None:
+            continue
+        new, found = _without_images(blocks)
+        if found:
+            count += found
+            working.set_blocks(node, new)
+            if any(block.get("type") == "tool_result" for block in blocks):
+                _drop_structured(working, node)
+    return Counter(images=count) if count else Counter()
+
+
+def strip_thinking(working: Working, edit: StripThinking) -> Counts:
+    count = 0
+    for node in sorted(nodes_of(working.session, edit.which)):
+        blocks = working.blocks(node)
+        if node in working.gone or node not in working.living or blocks is None:
+            continue
+        if not isinstance(working.record(node), AssistantRecord):
+            continue
+        kept = [block for block in blocks if not _is_stripped(block, edit)]
+        if len(kept) != len(blocks):
+            count += len(blocks) - len(kept)
+            working.set_blocks(node, kept)
+    return Counter(thinking=count) if count else Counter()
+
+
+def drop_branches(working: Working, edit: DropBranches) -> Counts:  # noqa: ARG001 - as all edits are called
+    """All that was said or answered and is no part of the conversation that goes on; what hangs off that goes with it."""
+    dead: set[int] = set()
+    for node in range(working.last):
+        record = working.graph.records[node]
+        is_said = isinstance(record, UserRecord | AssistantRecord) and not record.isSidechain
+        if node not in working.living and (is_said or working.graph.parents[node] in dead):
+            dead.add(node)
+    aside = sorted(dead - working.gone)
+    working.remove(*aside)
+    return Counter(lines=len(aside)) if aside else Counter()
+
+
+def drop_bookkeeping(working: Working, edit: DropBookkeeping) -> Counts:  # noqa: ARG001
+    records = working.graph.records
+    last_of = {records[node].kind: node for node in range(working.last) if records[node].kind in _REPEATED}
+    nodes = [
+        node
+        for node in range(working.last)
+        if isinstance(records[node], ProgressRecord)
+        or records[node].kind in _LOGS
+        or (records[node].kind in _REPEATED and last_of[records[node].kind] != node)
+    ]
+    working.remove(*nodes)
+    return Counter(lines=len(nodes)) if nodes else Counter()
+
+
+def drop_agents(working: Working, edit: DropAgents) -> Counts:
+    """The files of the agents that the chosen calls started, and of theirs; lines of agents in the session's own file."""
+    runs = [call.agent for call in tool_calls_of(working.session, edit.which) if call.agent]
+    files = 0
+    while runs:
+        run = runs.pop()
+        runs.extend(run.agent_runs)
+        if run.path is not None and run.path != working.graph.files[0].path:
+            known = [
+                agent for agent in (working.session.family.agents if working.session.family else ()) if agent.path == run.path
+            ]
+            working.deleted += [path for agent in known for path in (agent.path, agent.meta) if path]
+            files += len(known)
+    inside = [node for node in working.graph.sidechains if node < working.last] if not edit.which.turns else []
+    working.remove(*inside)
+    return Counter({"files": files, "lines": len(inside)}) if files or inside else Counter()
+
+
+def make_portable(working: Working, edit: MakePortable) -> Counts:  # noqa: ARG001
+    changed = working.linearise()
+    return Counter(lines=changed) if changed else Counter()
+
+
+#: Edit -> the function that does it.
+DO: dict[type, Callable[[Working, Any], Counts]] = {
+    DropTurns: drop_turns,
+    DropToolCalls: drop_tool_calls,
+    TruncateResults: truncate_results,
+    DropImages: drop_images,
+    StripThinking: strip_thinking,
+    DropBranches: drop_branches,
+    DropBookkeeping: drop_bookkeeping,
+    Compress: compress,
+    DropAgents: drop_agents,
+    MakePortable: make_portable,
+}
+
+
+def do(working: Working, edit: AnyEdit) -> Counts:
+    return DO[type(edit)](working, edit)
+
+
+def _drop_what_is_about(working: Working, ids: set[str]) -> None:
+    """Attachments and signs of progress that name a call that is gone."""
+    for node in range(working.last):
+        record = working.graph.records[node]
+        if isinstance(record, ProgressRecord) and (record.toolUseID in ids or record.parentToolUseID in ids):
+            working.drop(node)
+        elif isinstance(record, AttachmentRecord):
+            attachment = rebuild(record.attachment)
+            if isinstance(attachment, dict) and attachment.get("toolUseID") in ids:
+                working.drop(node)
+
+
+def _drop_thinking_alone(working: Working, nodes: set[int]) -> None:
+    """A response of which nothing but thinking is left goes as a whole: the API takes no such answer."""
+    touched = {_message_id(working.graph.records[node]) for node in nodes} - {""}
+    by_id: dict[str, list[int]] = {}
+    for node in working.chain:
+        if (id_ := _message_id(working.graph.records[node])) in touched and node not in working.gone:
+            by_id.setdefault(id_, []).append(node)
+    for lines in by_id.values():
+        if all(block.get("type") in THINKING for node in lines for block in working.blocks(node) or []):
+            working.drop(*lines)
+
+
+def _message_id(record: Record) -> str:
+    if isinstance(record, AssistantRecord) and record.message and isinstance(record.message.id, str):
+        return record.message.id
+    return ""
+
+
+def _drop_structured(working: Working, node: int) -> None:
+    """What the screen shows of a result no longer fits it; without it all clients show the result itself (rule 58)."""
+    record = working.record(node)
+    if isinstance(record, UserRecord) and record.toolUseResult is not UNSET:
+        working.put(node, "toolUseResult", REMOVE)
+
+
+def _structured(record: Record) -> Any:
+    return rebuild(record.toolUseResult) if isinstance(record, UserRecord) else None
+
+
+def _truncated(value: Any, limit: int) -> tuple[Any, int]:
+    """The value with every long string cut, and how many characters that saved."""
+    if isinstance(value, str):
+        short = cut_text(value, limit)
+        return short, len(value) - len(short)
+    if isinstance(value, list):
+        pairs = [_truncated(each, limit) for each in value]
+        return [each for each, _ in pairs], sum(saved for _, saved in pairs)
+    if isinstance(value, dict):
+        cut = {key: (each, 0) if key in _WHOLE or key == "data" else _truncated(each, limit) for key, each in value.items()}
+        return {key: each for key, (each, _) in cut.items()}, sum(saved for _, saved in cut.values())
+    return value, 0
+
+
+def cut_text(text: str, limit: int) -> str:
+    """Head and tail of a long text, two thirds and one, with how much is missing between; a text cut once is not cut again."""
+    note = f"\n[… {max(0, len(text) - limit):,} characters cut …]\n"
+    if len(text) <= limit + 2 * len(note):
+        return text
+    head = limit * 2 // 3
+    return text[:head] + note + text[len(text) - (limit - head) :]
+
+
+def _without_images(blocks: list[Block]) -> tuple[list[Block], int]:
+    count = 0
+    new: list[Block] = []
+    for block in blocks:
+        if block.get("type") in IMAGES:
+            new.append({"type": "text", "text": IMAGE_REMOVED})
+            count += 1
+        elif block.get("type") == "tool_result" and isinstance(block.get("content"), list):
+            inner, found = _without_images(block["content"])
+            new.append({**block, "content": inner} if found else block)
+            count += found
+        else:
+            new.append(block)
+    return new, count
+
+
+def _is_stripped(block: Block, edit: StripThinking) -> bool:
+    if block.get("type") not in THINKING:
+        return False
+    return not edit.refused_only or (block.get("type") == "thinking" and not block.get("signature"))

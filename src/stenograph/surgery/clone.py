@@ -1,0 +1,364 @@
+"""A session once more, as a new family with ids of its own: a plan that can be printed, then files.
+
+In: a session's file, and where to cut it. Out: the same lines under other ids, with sub-agents in the layout they have, spilled
+results, file history and titles. The original is only read, so it may be in use: whole lines up to its size at the start are
+taken. Lines keep their bytes but for ids. Where a clone came from is said in the archive's journal and not in the client's
+records. Files are written through the archive, all of them or none, the session's own last: no client meets half a family.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import uuid
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from stenograph.archive import Archive, Entry
+from stenograph.disk import (
+    NEWEST,
+    AgentFile,
+    AgentLayout,
+    Family,
+    FileState,
+    SessionFile,
+    is_agent_file,
+    is_session_id,
+    list_project,
+    read_blocks,
+    read_lines,
+    read_whole,
+    state_of,
+)
+from stenograph.errors import BusyError, UsageError
+from stenograph.sessions.labels import title_line
+from stenograph.sessions.load import family_of, load_file
+from stenograph.sessions.status import is_being_written
+from stenograph.surgery.cut import Cut, cut, find_place
+from stenograph.surgery.ids import NOT_JSON, OwnIds, Renewal, is_workflow
+
+_LINES = ".jsonl"
+_CUSTOM_TITLE = "custom-title.json"
+_RELEASES = ("2.0.76", "2.1.45", NEWEST)
+#: Findings about links, which are read through.
+_HARMLESS = frozenset({"linked-file", "name-not-utf8"})
+
+
+#: A file, where to stop reading it, and the numbers of the lines that are meant; None for all.
+_Lines = tuple[Path, int | None, frozenset[int] | None]
+
+
+class ClonedFile(Struct, frozen=True):
+    """A file of the family, and where its copy goes."""
+
+    #: `session`, `agent`, `meta`, `tool-result`, `file-history` or `other`.
+    what: str
+    source: Path
+    target: Path
+    #: Bytes taken of the source; the copy has as many where the old ids have the clients' form.
+    size: int
+
+
+class ClonePlan(Struct, frozen=True):
+    source: Path
+    session_id: str
+    new_id: str
+    #: Of the new session.
+    path: Path
+    #: The session's own is the last.
+    files: tuple[ClonedFile, ...]
+    #: How many different ids the family has, all of which are renewed.
+    ids: int
+    #: The uuid of the message it ends with, as the original has it; None for all of it.
+    at: str | None
+    title: str | None
+    #: What is left out, and how many of it.
+    left_out: dict[str, int]
+    #: What a person should know.
+    notes: tuple[str, ...]
+    #: What the plan was made from.
+    state: FileState
+    renewal: Renewal
+    #: Of the session's file, the lines to be kept; None for all.
+    lines: frozenset[int] | None
+    added: tuple[bytes, ...]
+    #: Where UUIDs end in each block of the whole file: found while planning, and not to be looked for again.
+    places: list[array[int]]
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+
+class _Named(Struct):
+    sessionId: Any = None  # noqa: N815 - the file's own spelling
+
+
+_read_name = msgspec.json.Decoder(_Named).decode
+
+
+class _Part(Struct, frozen=True):
+    """A file of the family beside the session's own."""
+
+    what: str
+    path: Path
+    #: Whose file, or whose meta file, it is.
+    agent: AgentFile | None = None
+
+
+def plan_clone(
+    session: SessionFile | Path,
+    *,
+    at: str | int | None = None,
+    branch: int | None = None,
+    to_project: Path | None = None,
+    new_id: str | None = None,
+    title: str | None = None,
+) -> ClonePlan:
+    """What a clone of a session would be.
+
+    `at` cuts it behind a message (its uuid, or the beginning of that) or a turn (its number, on `branch` or the current one);
+    `branch` alone takes that branch to its end. Raises UsageError, UnreadableError.
+    """
+    source = Path(os.path.abspath(session.path if isinstance(session, SessionFile) else session))  # noqa: PTH100
+    project = source.parent if to_project is None else Path(os.path.abspath(to_project))  # noqa: PTH100
+    if is_agent_file(source):
+        raise UsageError(f"{source} is a sub-agent's file; clone its session, and it comes along")
+    new_id = new_id or str(uuid.uuid4())
+    _refuse_bad_target(project, new_id)
+    state = state_of(source)
+    family = family_of(source)
+    parts = list(_parts(family))
+    # Of the whole family, also where it is cut: what stays may name what does not.
+    own, unfinished, places = _gather(source, state.size, parts)
+    place, left_out = None, dict[str, int]()
+    if at is not None or branch is not None:
+        loaded = load_file(source)
+        place = cut(loaded, find_place(loaded, at, branch), _RELEASES)
+        left_out |= place.left_out
+        parts = _belonging(parts, place, source, state.size, left_out)
+    elif unfinished:
+        left_out["last lines that were never finished"] = unfinished
+    taken = [agent.agent_id for agent in list_project(project).loose_agents] if project.is_dir() else []
+    renewal = Renewal(own, new_id, taken=taken)
+    path = project / (new_id + _LINES)
+    files = [ClonedFile(part.what, part.path, _target(part, family, path, renewal), state_of(part.path).size) for part in parts]
+    size = state.size if place is None else sum(map(len, _blocks(source, state.size, place.lines)))
+    return ClonePlan(
+        source=source,
+        session_id=own.session_id,
+        new_id=new_id,
+        path=path,
+        files=(*files, ClonedFile("session", source, path, size)),
+        ids=len(own),
+        at=place.uuid if place else None,
+        title=title,
+        left_out=left_out,
+        notes=tuple(_notes(source, state, family, place)),
+        state=state,
+        renewal=renewal,
+        lines=place.lines if place else None,
+        added=tuple(_added(new_id, title, place, renewal)),
+        places=places,
+    )
+
+
+def apply_clone(plan: ClonePlan, archive: Archive) -> Entry:
+    """Write a planned clone; the archive's entry says where it came from, and undoing it removes the clone.
+
+    Raises BusyError where the original was rewritten since, DiskError; then nothing was written.
+    """
+    now = state_of(plan.source)
+    if now.inode != plan.state.inode or now.size < plan.state.size:
+        raise BusyError(f"{plan.source} was rewritten since the clone was planned; plan it again", path=plan.source)
+    command = {"command": "clone", "from": str(plan.source), "session": plan.session_id, "at": plan.at, "title": plan.title}
+    with archive.transaction(plan.new_id, command=command) as change:
+        for file in plan.files:
+            change.write(file.target, read_clone(plan, file))
+    if change.entry is None:
+        raise AssertionError("a clone has a file")
+    return change.entry
+
+
+def read_clone(plan: ClonePlan, file: ClonedFile) -> Iterator[bytes]:
+    """The bytes of one file of a clone, in parts."""
+    if file.what == "file-history":
+        # Files of the user's, as a rewind puts them back: whatever stands in them is no id of ours.
+        yield from read_blocks(file.source)
+    elif file.what == "other" and file.source.name == _CUSTOM_TITLE and plan.title is not None:
+        yield msgspec.json.encode({"customTitle": plan.title.strip()})
+    elif file.what == "session":
+        blocks = _blocks(file.source, plan.state.size, plan.lines)
+        yield from map(plan.renewal.renew, blocks, plan.places if plan.lines is None else itertools.repeat(None))
+        yield b"".join(line + b"\n" for line in plan.added)
+    elif file.source.suffix == _LINES:
+        yield from map(plan.renewal.renew, _blocks(file.source, file.size))
+    else:
+        yield from _renewed(file.source, plan.renewal)
+
+
+def _refuse_bad_target(project: Path, new_id: str) -> None:
+    if not is_session_id(new_id):
+        raise UsageError("a session's id has to be a UUID")
+    for path in (project / (new_id + _LINES), project / new_id):
+        if os.path.lexists(path):
+            raise UsageError(f"{path} is there already; a clone needs an id of its own")
+
+
+def _parts(family: Family) -> Iterator[_Part]:
+    for agent in family.agents:
+        yield _Part("agent", agent.path, agent)
+        if agent.meta is not None:
+            yield _Part("meta", agent.meta, agent)
+    yield from (_Part("tool-result", path) for path in family.tool_results)
+    yield from (_Part("other", path) for path in family.others)
+    if family.file_history is not None:
+        yield from (_Part("file-history", path) for path in sorted(family.file_history.rglob("*")) if path.is_file())
+
+
+def _gather(source: Path, size: int, parts: Sequence[_Part]) -> tuple[OwnIds, int, list[array[int]]]:
+    """The ids of a family, how many last lines are unfinished, and where UUIDs end in each block of the session's own file."""
+    own = OwnIds(source.stem if is_session_id(source.stem) else _session_named(source, size) or source.stem)
+    unfinished: list[bytes] = []
+    places: list[array[int]] = []
+    files: list[tuple[Path, int | None]] = [(source, size)]
+    files += [(part.path, None) for part in parts if part.path.suffix == _LINES and part.what in ("agent", "other")]
+    for path, stop in files:
+        own.begin_file()
+        for block in _blocks(path, stop, unfinished=unfinished):
+            ends = own.read(block)
+            if path is source:
+                places.append(ends)
+    for part in parts:
+        if part.agent is not None:
+            own.add_agent(part.agent.agent_id)
+            if part.agent.layout is AgentLayout.WORKFLOW:
+                own.add_workflow(part.path.parent.name)
+        if part.what == "meta":
+            own.read(read_whole(part.path))
+    own.settle()
+    return own, len(unfinished), places
+
+
+def _session_named(source: Path, size: int) -> str | None:
+    """The session that the last lines of a file name which has no session's name itself."""
+    found = None
+    for line in read_lines(source, stop=size):
+        if b'"sessionId"' in line.data:
+            try:
+                value = _read_name(line.data).sessionId
+            except NOT_JSON:
+                continue
+            found = value if isinstance(value, str) and value else found
+    return found
+
+
+def _belonging(parts: list[_Part], place: Cut, source: Path, size: int, left_out: dict[str, int]) -> list[_Part]:
+    """What belongs to the kept lines: sub-agents by who started them, other files by who mentions them."""
+    agents = [part for part in parts if part.agent is not None and part.agent.agent_id in place.agents]
+    others = {part: _tokens(part.path) for part in parts if part.agent is None}
+    kept_lines: list[_Lines] = [(source, size, place.lines), *((part.path, None, None) for part in agents)]
+    mentioned = _mentioned({token for tokens in others.values() for token in tokens}, kept_lines)
+    files = [part for part, tokens in others.items() if part.path.name == _CUSTOM_TITLE or mentioned & tokens]
+    for what, count in (
+        ("sub-agents that nothing kept has started", sum(part.what == "agent" for part in parts if part not in agents)),
+        ("files that nothing kept mentions", len(others) - len(files)),
+    ):
+        if count:
+            left_out[what] = count
+    return [*agents, *files]
+
+
+def _tokens(path: Path) -> set[bytes]:
+    """What lines call a file: its name, of a spilled result without its ending, and the workflow's whose folder it is in."""
+    names = {path.name if "@" in path.name else path.stem}
+    if is_workflow(path.parent.name):
+        names = {path.parent.name}
+    return {os.fsencode(name) for name in names}
+
+
+def _mentioned(tokens: set[bytes], files: Sequence[_Lines]) -> set[bytes]:
+    if not tokens:
+        return set()
+    pattern = re.compile(b"|".join(re.escape(token) for token in sorted(tokens, key=len, reverse=True)))
+    found: set[bytes] = set()
+    for path, stop, lines in files:
+        for line in read_lines(path, stop=stop):
+            if lines is None or line.number in lines:
+                found.update(pattern.findall(line.data))
+    return found
+
+
+def _target(part: _Part, family: Family, path: Path, renewal: Renewal) -> Path:
+    """Where the copy of a file goes: the same place in the new family."""
+    project, folder = path.parent, path.with_suffix("")
+    if family.file_history is not None and part.what == "file-history":
+        return project.parent.parent / "file-history" / folder.name / part.path.relative_to(family.file_history)
+    if family.folder is not None and part.path.is_relative_to(family.folder):
+        base, inside = folder, part.path.relative_to(family.folder)
+    else:
+        base, inside = project, part.path.relative_to(family.path.parent if family.path else part.path.parent)
+    name = renewal.name(inside.name)
+    if part.agent is not None:
+        ending = inside.name.removeprefix(f"agent-{part.agent.agent_id}")
+        name = f"agent-{renewal.name(part.agent.agent_id)}{ending}"
+    return base.joinpath(*map(renewal.name, inside.parent.parts), name)
+
+
+def _notes(source: Path, state: FileState, family: Family, place: Cut | None) -> Iterator[str]:
+    if is_being_written(source):
+        yield f"somebody is writing the original: the clone has its whole lines up to byte {state.size}"
+    yield from (f"{finding.path}: {finding.detail}" for finding in family.findings if finding.code not in _HARMLESS)
+    if place is not None and place.strays:
+        yield f"by the times in it, {' and '.join(place.strays)} would go on from another message"
+    if place is not None and place.needs_last_prompt:
+        yield "a line was added that tells new clients which message it ends with"
+
+
+def _added(new_id: str, title: str | None, place: Cut | None, renewal: Renewal) -> Iterator[bytes]:
+    """Lines that the original does not have, as clients write them."""
+    if place is not None and place.needs_last_prompt:
+        leaf = renewal.name(place.uuid)
+        yield msgspec.json.encode({"type": "last-prompt", "leafUuid": leaf, "explicit": True, "sessionId": new_id})
+    if title is not None:
+        yield title_line(title, new_id)
+
+
+def _blocks(
+    path: Path, stop: int | None, lines: frozenset[int] | None = None, *, unfinished: list[bytes] | None = None
+) -> Iterator[bytes]:
+    """A file in parts of whole lines, or of some of them; the end of the last one goes to `unfinished` where it is no object."""
+    last = b""
+    for block in read_blocks(path, stop=stop) if lines is None else _some_lines(path, stop, lines):
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield last + block[:end]
+        last = block[end:] if end else last + block
+    if last and _is_object(last):
+        yield last + b"\n"
+    elif last and unfinished is not None:
+        unfinished.append(last)
+
+
+def _some_lines(path: Path, stop: int | None, lines: frozenset[int]) -> Iterator[bytes]:
+    return (line.data + (b"\n" if line.ended else b"") for line in read_lines(path, stop=stop) if line.number in lines)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except NOT_JSON:
+        return False
+    return True
+
+
+def _renewed(path: Path, renewal: Renewal) -> Iterator[bytes]:
+    """A file that has no lines of its own kind: it keeps its end as it is."""
+    for line in read_lines(path):
+        yield renewal.renew(line.data) + (b"\n" if line.ended else b"")

@@ -1,0 +1,285 @@
+"""A session cut at one of its messages: which of its lines and sub-agents belong to what was said up to there.
+
+In: a loaded session and a place in it. Out: the lines of its own file and the agents that stay, and what is left out, in numbers.
+Kept is what a client copies when it forks there (rule 52: the chain), and what belongs to it: older history behind a compaction,
+other answers of the same response with their results (rule 30), what compactions preserved (rule 50), snapshots, inline
+sidechains, and the session's titles. Changes no line and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec import Struct
+
+from stenograph.disk import NEWEST
+from stenograph.errors import UsageError
+from stenograph.graph import NOWHERE, Graph, build_graph, choose_leaf
+from stenograph.graph.chains import ZERO_UUID
+from stenograph.records import (
+    AssistantRecord,
+    ChainedRecord,
+    CompactBoundaryRecord,
+    FileHistorySnapshotRecord,
+    LastPromptRecord,
+    Record,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserRecord,
+)
+from stenograph.records.sidecars import (
+    AgentNameRecord,
+    AiTitleRecord,
+    ApiRequestBlobRecord,
+    ApiRequestRecord,
+    ApiRequestShapeRecord,
+    CustomTitleRecord,
+    FileHistoryDeltaRecord,
+    SummaryRecord,
+    TagRecord,
+)
+from stenograph.turns import AgentRun, Branch, Session
+
+_SHORTEST_PREFIX = 4
+#: About the session as a whole: they come along wherever they stand.
+_TITLES = (CustomTitleRecord, AiTitleRecord, AgentNameRecord, TagRecord)
+_LOGS = (ApiRequestRecord, ApiRequestShapeRecord, ApiRequestBlobRecord)
+
+
+class Cut(Struct, frozen=True):
+    #: The message that it ends with.
+    leaf: int
+    uuid: str
+    #: Of the session's own file, counted from 1.
+    lines: frozenset[int]
+    agents: frozenset[str]
+    #: What for -> how many lines.
+    left_out: dict[str, int]
+    #: A client that heeds it needs to be told where to go on from: nothing else says so.
+    needs_last_prompt: bool
+    #: Clients that would go on from elsewhere, by release.
+    strays: tuple[str, ...]
+
+
+def find_place(session: Session, at: str | int | None, branch: int | None) -> int:
+    """The node of the message that a session is cut at: a uuid or its beginning, a turn's number, or the end of a branch.
+
+    Raises UsageError.
+    """
+    way = _branch(session, branch)
+    if isinstance(at, str):
+        return _by_uuid(session, at)
+    turns = way.turns
+    if not turns:
+        raise UsageError("the session has no turns to cut at")
+    if at is None:
+        return _end_of(session, way, len(turns) - 1)
+    place = next((place for place, turn in enumerate(turns) if turn.number == at), None)
+    if place is None:
+        raise UsageError(f"there is no turn {at} on this branch; it has {turns[0].number} to {turns[-1].number}")
+    return _end_of(session, way, place)
+
+
+def cut(session: Session, leaf: int, releases: tuple[str, ...]) -> Cut:
+    """What stays of a session that ends with `leaf`; `releases` are asked whether they go on from there."""
+    graph = session.graph
+    main = range(graph.files[0].first, graph.files[0].last)
+    kept = _conversation(graph, leaf)
+    runs = _runs_started_in(session, kept)
+    own_agents = {run.agent_id for run in runs}
+    for run in runs:
+        kept.update(node for turn in run.turns for node in turn.nodes if node in main)
+    uuids = {record.uuid for node in kept if isinstance(record := graph.records[node], ChainedRecord) and record.uuid}
+    logged = _logs_of(graph, kept)
+    left_out: Counter[str] = Counter()
+    lines = []
+    for node in main:
+        record = graph.records[node]
+        why = "" if node in kept else _why_not(graph, record, node, leaf, uuids, logged)
+        if why:
+            left_out[why] += 1
+        else:
+            lines.append(node)
+    uuid = graph.records[leaf].uuid  # type: ignore[attr-defined]
+    if _goes_on_from(graph, lines, NEWEST) != uuid:
+        without = [node for node in lines if not isinstance(graph.records[node], LastPromptRecord)]
+        left_out["a last prompt that leads elsewhere"] += len(lines) - len(without)
+        lines = without
+    needs_last_prompt = _goes_on_from(graph, lines, NEWEST) != uuid
+    strays = tuple(release for release in releases if release != NEWEST and _goes_on_from(graph, lines, release) != uuid)
+    return Cut(
+        leaf,
+        str(uuid),
+        frozenset(graph.nodes[node].number for node in lines),
+        frozenset(own_agents),
+        {why: count for why, count in left_out.items() if count},
+        needs_last_prompt,
+        strays,
+    )
+
+
+def _branch(session: Session, number: int | None) -> Branch:
+    if number is None:
+        found = next((branch for branch in session.branches if branch.is_current), None)
+        if found is None:
+            raise UsageError("the session has no turns to cut at")
+        return found
+    if not 1 <= number <= len(session.branches):
+        raise UsageError(f"there is no branch {number}; the session has {len(session.branches)}")
+    return session.branches[number - 1]
+
+
+def _by_uuid(session: Session, prefix: str) -> int:
+    if len(prefix) < _SHORTEST_PREFIX:
+        raise UsageError(f"a message's uuid needs at least {_SHORTEST_PREFIX} characters")
+    graph = session.graph
+    own = graph.files[0]
+    wanted = prefix.casefold()
+    found = {
+        uuid: node for uuid, node in graph.by_uuid.items() if own.first <= node < own.last and uuid.casefold().startswith(wanted)
+    }
+    if not found:
+        raise UsageError(f"no message of the session has a uuid that begins with {prefix!r}")
+    if len(found) > 1 and prefix not in found:
+        raise UsageError(f"{len(found)} messages of the session have a uuid that begins with {prefix!r}; give more of it")
+    node = found.get(prefix, next(iter(found.values())))
+    record = graph.records[node]
+    if not isinstance(record, ChainedRecord) or record.isSidechain:
+        raise UsageError("that is a sub-agent's message; a session is cut at one of its own")
+    return node
+
+
+def _end_of(session: Session, way: Branch, place: int) -> int:
+    """The last message of a turn: what the next turn hangs off, or its last line where none follows."""
+    graph = session.graph
+    turns = way.turns
+    turn = turns[place]
+    inside = set(turn.nodes)
+    if place + 1 < len(turns):
+        before = graph.before[turns[place + 1].node]
+        if before in inside:
+            return before
+    elif way.is_current and (leaf := choose_leaf(graph)) in inside:
+        return leaf
+    spoken = [
+        node for node in turn.nodes if isinstance(graph.records[node], UserRecord | AssistantRecord) and _is_own(graph, node)
+    ]
+    return max(spoken, default=turn.node)
+
+
+def _is_own(graph: Graph, node: int) -> bool:
+    """Whether a node is of the session's own conversation."""
+    record = graph.records[node]
+    own = graph.files[0]
+    return own.first <= node < own.last and isinstance(record, ChainedRecord) and not record.isSidechain
+
+
+def _conversation(graph: Graph, leaf: int) -> set[int]:
+    """The chain to a message with all that was said beside it, of lines that stand before the message."""
+    kept: set[int] = set()
+    waiting = [leaf]
+    while waiting:
+        node = waiting.pop()
+        while node != NOWHERE and node not in kept:
+            kept.add(node)
+            record = graph.records[node]
+            if isinstance(record, CompactBoundaryRecord):
+                waiting += [known for uuid in _preserved(record) if (known := graph.by_uuid.get(uuid, NOWHERE)) != NOWHERE]
+            node = graph.before[node]
+    answers = {id_ for node in kept if (id_ := _message_id(graph.records[node]))}
+    uuids = {record.uuid for node in kept if isinstance(record := graph.records[node], ChainedRecord) and record.uuid}
+    for node in range(graph.files[0].first, graph.files[0].last):
+        record = graph.records[node]
+        if node in kept or not isinstance(record, ChainedRecord) or record.isSidechain:
+            continue
+        is_again = record.uuid and record.uuid in uuids  # the last one counts (rule 17)
+        is_beside = _message_id(record) in answers or (graph.parents[node] in kept and _belongs(record))
+        if is_again or (node < leaf and is_beside):
+            kept.add(node)
+    return kept
+
+
+def _belongs(record: Record) -> bool:
+    """Whether a line belongs to what it hangs off: a tool's result, or a note; a prompt or an answer would be another branch."""
+    if isinstance(record, UserRecord):
+        return isinstance(record.content, tuple) and any(isinstance(block, ToolResultBlock) for block in record.content)
+    return not isinstance(record, AssistantRecord)
+
+
+def _preserved(record: CompactBoundaryRecord) -> list[str]:
+    metadata = record.compactMetadata or None
+    named = metadata.preservedMessages if metadata else None
+    segment = metadata.preservedSegment if metadata else None
+    listed = [*(named.uuids or ()), *(named.allUuids or ())] if named else []
+    return [uuid for uuid in (*listed, segment.tailUuid if segment else None) if isinstance(uuid, str)]
+
+
+def _message_id(record: Record) -> str:
+    if isinstance(record, AssistantRecord) and record.message and isinstance(record.message.id, str):
+        return record.message.id
+    return ""
+
+
+def _runs_started_in(session: Session, kept: set[int]) -> list[AgentRun]:
+    """The sub-agents that kept tool uses started, and those that these started."""
+    started: list[AgentRun] = []
+    uses = {use for node in kept for use in _uses(session.graph.records[node])}
+    waiting = list(session.agents)
+    while found := [run for run in waiting if run.tool_use_id in uses]:
+        started += found
+        waiting = [run for run in waiting if run.tool_use_id not in uses]
+        nodes = (node for run in found for turn in run.turns for node in turn.nodes)
+        uses |= {use for node in nodes for use in _uses(session.graph.records[node])}
+    return started
+
+
+def _uses(record: Record) -> list[str]:
+    if not isinstance(record, AssistantRecord) or not isinstance(record.content, tuple):
+        return []
+    return [block.id for block in record.content if isinstance(block, ToolUseBlock) and isinstance(block.id, str)]
+
+
+def _logs_of(graph: Graph, kept: set[int]) -> set[object]:
+    """The ids and hashes of the logged requests that kept answers name, with all that these build on."""
+    requests = {record.id: record for record in graph.records if isinstance(record, ApiRequestRecord)}
+    waiting: list[object] = [record.requestRef for node in kept if isinstance(record := graph.records[node], AssistantRecord)]
+    found: set[object] = set()
+    while waiting:
+        name = waiting.pop()
+        request = requests.get(name) if isinstance(name, str) and name not in found else None
+        if request is None:
+            continue
+        found |= {name, request.shapeHash, *(item for item in request.tail or () if isinstance(item, str))}
+        waiting.append(request.base)
+    return found
+
+
+def _why_not(graph: Graph, record: Record, node: int, leaf: int, uuids: set[str], logged: set[object]) -> str:
+    """Why a line that is not of the kept conversation is left out; empty when it stays."""
+    if isinstance(record, ChainedRecord):
+        return "after the message, on another branch, or of a sub-agent that is left out"
+    if isinstance(record, _TITLES):
+        return ""
+    if isinstance(record, FileHistorySnapshotRecord | FileHistoryDeltaRecord):
+        return "" if record.messageId in uuids else "a snapshot for a message that is left out"
+    if isinstance(record, SummaryRecord):
+        is_about_left_out = record.leafUuid in graph.by_uuid and record.leafUuid not in uuids
+        return "a title for a message that is left out" if is_about_left_out else ""
+    if isinstance(record, _LOGS):
+        name = (
+            record.id
+            if isinstance(record, ApiRequestRecord)
+            else getattr(record, "hash", None) or getattr(record, "shapeHash", None)
+        )
+        return "" if name in logged else "a logged request of what is left out"
+    if isinstance(record, LastPromptRecord) and record.leafUuid not in uuids and record.leafUuid and record.leafUuid != ZERO_UUID:
+        return "a last prompt that is left out"
+    return "" if node < leaf else "notes written after the message"
+
+
+def _goes_on_from(graph: Graph, nodes: list[int], release: str) -> object:
+    """The uuid of the message that a release would go on from, if the file held only these lines."""
+    own = graph.files[0]
+    new = build_graph([(own.path, "", [graph.nodes[node] for node in nodes])])
+    leaf = choose_leaf(new, release)
+    return getattr(new.records[leaf], "uuid", None) if leaf >= 0 else None

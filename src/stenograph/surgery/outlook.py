@@ -1,0 +1,63 @@
+"""What a plan means for the bill: tokens that every later turn sends less, and what it costs once to fill the prompt cache anew.
+
+In: what the newest client sends before and after, and the model that answered last. Out: numbers. Tokens are estimated from
+characters, because no endpoint is asked; money is by the price table, with what it rests on.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct
+
+from stenograph.pricing import Basis, price_usage
+from stenograph.records import Usage
+from stenograph.surgery.verify import Messages, Outcome
+
+#: English prose and code, roughly.
+CHARACTERS_A_TOKEN = 4
+#: What an image of common size is counted as, roughly.
+TOKENS_AN_IMAGE = 1_600
+
+
+class Outlook(Struct, frozen=True):
+    model: str
+    #: Estimated.
+    tokens_before: int
+    tokens_after: int
+    #: Of those after, from the first message that differs on: the cache knows nothing of them.
+    tokens_to_cache: int
+    #: USD that each later turn costs less, its prompt read from the cache.
+    saved_a_turn: Decimal
+    #: USD, once.
+    cache_cost: Decimal
+    #: Whether the price table knows the model.
+    is_listed: bool
+
+
+def look_ahead(outcome: Outcome, model: str) -> Outlook:
+    before, after = estimate_tokens(outcome.before), estimate_tokens(outcome.after)
+    same = 0
+    for one, other in zip(outcome.before, outcome.after, strict=False):
+        if one != other:
+            break
+        same += 1
+    to_cache = estimate_tokens(outcome.after[same:]) if outcome.before != outcome.after else 0
+    read = price_usage(Usage(input_tokens=0, output_tokens=0, cache_read_input_tokens=max(0, before - after)), model)
+    write = price_usage(Usage(input_tokens=0, output_tokens=0, cache_creation_input_tokens=to_cache), model)
+    return Outlook(model, before, after, to_cache, read.usd, write.usd, read.basis is Basis.LIST)
+
+
+def estimate_tokens(messages: Messages) -> int:
+    return sum(_estimate(block) for message in messages for block in message["content"])
+
+
+def _estimate(value: Any) -> int:
+    if isinstance(value, dict):
+        if value.get("type") in ("image", "document"):
+            return TOKENS_AN_IMAGE
+        return sum(_estimate(each) for key, each in value.items() if key not in ("type", "id", "tool_use_id", "signature"))
+    if isinstance(value, list):
+        return sum(_estimate(each) for each in value)
+    return -(-len(value) // CHARACTERS_A_TOKEN) if isinstance(value, str) else 0

@@ -1,0 +1,109 @@
+"""Edits -> a plan that can be printed and checked, and the bytes of the new file.
+
+In: a session file and a list of edits. Out: what they do in numbers, what clients would send before and after, and why the
+plan may not be carried out, if so. Writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.disk import FileState, is_agent_file, state_of
+from stenograph.errors import UnreadableError, UsageError
+from stenograph.sessions.load import load_file
+from stenograph.surgery.changes import do
+from stenograph.surgery.edits import AnyEdit
+from stenograph.surgery.outlook import Outlook, look_ahead
+from stenograph.surgery.verify import Outcome, verify
+from stenograph.surgery.working import Working
+from stenograph.turns import Session
+
+
+class Done(Struct, frozen=True):
+    """What one edit does, in numbers: `{"tool calls": 12}`; empty for nothing."""
+
+    edit: AnyEdit
+    counts: dict[str, int]
+
+
+class Plan(Struct, frozen=True):
+    path: Path
+    session_id: str
+    #: The file that the plan was made for; another is refused.
+    state: FileState
+    done: list[Done]
+    prune: bool
+    lines_before: int
+    lines_after: int
+    size_before: int
+    size_after: int
+    #: Lines that change, leave the conversation but stay in the file, or leave the file.
+    changed: int
+    aside: int
+    removed: int
+    outcomes: list[Outcome]
+    #: Why it may not be carried out; empty when it may.
+    problems: list[str]
+    notes: list[str]
+    outlook: Outlook
+    working: Working
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would change."""
+        return self.working.is_untouched
+
+    def new_file(self) -> Iterator[bytes]:
+        """The new file, a line at a time, newlines included."""
+        for _, data in self.working.lines():
+            yield data + b"\n"
+
+
+def make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool = False) -> Plan:
+    """What the edits would do to a session, one after the other. Raises UnreadableError, UsageError."""
+    try:
+        return _make_plan(path, edits, prune=prune)
+    except (TypeError, RecursionError) as error:  # what hostile lines make of ids and depths
+        raise UnreadableError(f"{path} can't be understood ({type(error).__name__})", path=path) from None
+
+
+def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
+    if is_agent_file(path):
+        raise UsageError(f"{path} is a sub-agent's file; edit its session instead")
+    state = state_of(path)
+    session = load_file(path)
+    working = Working(session)
+    done = [Done(edit, dict(do(working, edit))) for edit in edits]
+    working.settle(prune=prune)
+    verified = verify(working, path)
+    if verified.problems and working.gone:
+        working.mark_the_end()
+        verified = verify(working, path)
+    lines = [len(data) for _, data in working.lines()]
+    return Plan(
+        path=path,
+        session_id=session.id,
+        state=state,
+        done=done,
+        prune=prune,
+        lines_before=working.last,
+        lines_after=len(lines),
+        size_before=sum(node.length + 1 for node in working.graph.nodes[: working.last]),
+        size_after=sum(lines) + len(lines),
+        changed=len(working.changed_nodes() - working.gone),
+        aside=len(working.gone - working.removed),
+        removed=len(working.removed),
+        outcomes=verified.outcomes,
+        problems=verified.problems,
+        notes=verified.notes,
+        outlook=look_ahead(verified.outcomes[-1], _last_model(session)),
+        working=working,
+    )
+
+
+def _last_model(session: Session) -> str:
+    calls = (call for turn in reversed(session.turns) for call in reversed(turn.calls))
+    return next((call.model for call in calls if call.model and not call.is_synthetic), "")

@@ -1,0 +1,123 @@
+"""A working file against what it promises: what clients would send of the new file is what the edits make of the old one.
+
+In: a working file whose links are settled. Out: what is wrong with it; nothing when it may be written. The expectation is made
+without any of the links: of the records that a release selects in the old file those that are gone are left out, the others
+are taken as edited, and the release's own rules make messages of them. The new file has to give the same by being read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stenograph.disk import NEWEST, PROVED
+from stenograph.graph import Graph, build_graph
+from stenograph.messages import Selection, habits_of, messages_of, plain, resume_messages, select
+from stenograph.records import AssistantRecord, Located, UserRecord, decode, rebuild
+from stenograph.surgery.working import Working
+
+#: What makes a tree worse than it was.
+_BROKEN = frozenset({"dangling-parent", "parent-cycle", "self-parent", "forward-parent", "duplicate-uuid"})
+
+Messages = list[dict[str, Any]]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What one release sends of the session before and after."""
+
+    release: str
+    #: Empty when it resumes the session, else the rule by which it does not.
+    refused: str
+    before: Messages
+    after: Messages
+
+
+class Verified(msgspec.Struct, frozen=True):
+    outcomes: list[Outcome]
+    #: One line each; nothing may be written while there is one.
+    problems: list[str]
+    #: What is not as it should be for a client that lost some of the session before already.
+    notes: list[str]
+
+
+def verify(working: Working, path: Path) -> Verified:
+    new = _new_graph(working, path)
+    outcomes: list[Outcome] = []
+    problems = list(_worse(working, new))
+    notes: list[str] = []
+    problems += _empty_content(new)
+    old = working.own_graph
+    # What the newest client reads. An edit may mend a tree, so that an old client reads that too.
+    whole = select(old, NEWEST, habits_of(NEWEST))
+    for release in PROVED:
+        selection = select(old, release, habits_of(release))
+        before = messages_of(selection, release)
+        after = resume_messages(new, release)
+        expected = [plain(messages_of(_edited(each, working), release)) for each in (selection, whole) if not each.refused]
+        outcomes.append(Outcome(release, after.refused or "", plain(before), plain(after)))
+        if after.refused and not before.refused:
+            problems.append(f"{release} would not resume it (rule {after.refused})")
+        elif expected and plain(after) not in expected:
+            told = f"{release} would not send what the edits make of it: {_first_difference(expected[0], plain(after))}"
+            (problems if selection.nodes == whole.nodes else notes).append(told)
+    problems += _unanswered(outcomes[-1])
+    return Verified(outcomes, problems, notes)
+
+
+def _new_graph(working: Working, path: Path) -> Graph:
+    located = []
+    offset = 0
+    for number, (_, data) in enumerate(working.lines(), 1):
+        located.append(Located(decode(data), number, offset, len(data)))
+        offset += len(data) + 1
+    return build_graph([(path, "", located)])
+
+
+def _edited(selection: Selection, working: Working) -> Selection:
+    """The same selection of the edited records, without what is gone; what comes new is put in its place."""
+    graph = selection.graph
+    changed = working.changed_nodes()
+    records = [working.record(node) if node in changed else record for node, record in enumerate(graph.records)]
+    edited = msgspec.structs.replace(graph, records=records)
+    nodes = [node for node in selection.nodes if node not in working.gone]
+    before = [node for node in selection.before if node not in working.gone]
+    return Selection(working.with_new_lines(edited), working.placed(nodes), before)
+
+
+def _worse(working: Working, new: Graph) -> Iterator[str]:
+    old = [finding.code for finding in working.own_graph.findings]
+    found = [finding.code for finding in new.findings]
+    for code in sorted(_BROKEN):
+        if found.count(code) > old.count(code):
+            yield f"the tree would be broken: {code}"
+
+
+def _empty_content(new: Graph) -> Iterator[str]:
+    for node, record in enumerate(new.records):
+        if isinstance(record, UserRecord | AssistantRecord) and rebuild(record.content) == []:
+            yield f"line {new.nodes[node].number} would have no content"
+
+
+def _unanswered(outcome: Outcome) -> Iterator[str]:
+    """In what the newest client sends: every use answered exactly once, in the message that follows it."""
+    for place, message in enumerate(outcome.after):
+        uses = [block.get("id") for block in message["content"] if block.get("type") == "tool_use"]
+        following = outcome.after[place + 1]["content"] if place + 1 < len(outcome.after) else []
+        results = [block.get("tool_use_id") for block in following if block.get("type") == "tool_result"]
+        if any(results.count(use) != 1 for use in uses) and place + 1 < len(outcome.after):
+            yield f"message {place + 1} would have a tool call that is not answered once"
+
+
+def _first_difference(expected: Messages, after: Messages) -> str:
+    """Where two lists of messages part; never what they say."""
+    for place, (one, other) in enumerate(zip(expected, after, strict=False)):
+        if one != other:
+            return f"message {place + 1}, {_shape(one)} expected, {_shape(other)} found"
+    return f"{len(expected)} messages expected, {len(after)} found"
+
+
+def _shape(message: dict[str, Any]) -> str:
+    return f"{message['role']}({', '.join(str(block.get('type')) for block in message['content'])})"

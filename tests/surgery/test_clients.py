@@ -1,0 +1,81 @@
+"""Real clients resume edited sessions and send exactly what the plan said.
+
+In `make test` every edit once a release, on a session that it changes; under `--full` every edit on every recorded session, and
+several on public ones.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+from tests.conftest import Client
+from tests.corpora import CORPUS
+from tests.messages.asking import Question, ask_question, normalised, of_file
+from tests.messages.golden import RELEASES, sends_rendered
+from tests.surgery.edited import EDITS, recorded_sessions
+
+from stenograph.errors import UsageError
+from stenograph.surgery import Plan, make_plan
+from stenograph.testing.oracle import PROMPT, normalise, stored_reminders
+
+pytestmark = pytest.mark.clients
+
+TIMEOUT = 120.0
+
+
+def _changing(name: str, path: Path) -> Plan | None:
+    try:
+        plan = make_plan(path, EDITS[name])
+    except UsageError:
+        return None
+    return None if plan.is_empty or plan.problems else plan
+
+
+def _assert_sent_as_predicted(program: Path, release: str, path: Path, plan: Plan) -> None:
+    whole = of_file(path, path.name)
+    question = Question(whole.name, b"".join(plan.new_file()), whole.session_id, whole.extra_files)
+    sent = normalised(question, release, ask_question(program, question, TIMEOUT))
+    outcome = next(each for each in plan.outcomes if each.release == release)
+    assert not outcome.refused
+    keep = stored_reminders(question.data, rendered=sends_rendered(release))
+    predicted = normalise([*outcome.after, {"role": "user", "content": PROMPT}], keep=keep)
+    assert sent == predicted, f"{path.name}: {len(sent or [])} messages sent, {len(predicted)} predicted"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edited_session_is_resumed_as_predicted(name: str, release: str, client: Client) -> None:
+    program = client(release)
+    sessions = recorded_sessions()
+    # Another session for each edit, so that the same one is not asked about all the time.
+    start = list(EDITS).index(name) * 7
+    chosen = next((p, plan) for p in (*sessions[start:], *sessions[:start]) if (plan := _changing(name, p)))
+    _assert_sent_as_predicted(program, release, *chosen)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("path", recorded_sessions(), ids=lambda path: path.name[:8])
+def test_every_edit_of_every_recorded_session_is_resumed_as_predicted(path: Path, release: str, client: Client) -> None:
+    program = client(release)
+    for name in EDITS:
+        if plan := _changing(name, path):
+            _assert_sent_as_predicted(program, release, path, plan)
+
+
+def _public() -> list[Path]:
+    files = [path for path in (CORPUS / "public").rglob("*.jsonl") if not path.name.startswith("agent-")]
+    return sorted((path for path in files if path.stat().st_size < 1_500_000), key=lambda path: path.stat().st_size)[-40:]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("release", RELEASES)
+def test_edits_of_public_sessions_are_resumed_as_predicted(release: str, client: Client) -> None:
+    if not _public():
+        pytest.skip("no corpus of public sessions")
+    program = client(release)
+    for path, name in zip(_public(), cycle(EDITS), strict=False):
+        if plan := _changing(name, path):
+            _assert_sent_as_predicted(program, release, path, plan)

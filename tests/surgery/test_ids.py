@@ -1,0 +1,189 @@
+"""Which ids are a family's own, and where they are replaced."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stenograph.surgery.ids import OwnIds, Renewal
+
+SESSION = "5e550000-0000-4000-8000-000000000001"
+NEW = "c10e0000-0000-4000-8000-00000000c10e"
+ONE = "11111111-aaaa-4aaa-8aaa-000000000001"
+TWO = "22222222-bbbb-4bbb-8bbb-000000000002"
+OTHER = "99999999-cccc-4ccc-8ccc-000000000009"
+AGENT = "a1d29ca1ec38d5109"
+
+
+def line(**members: Any) -> bytes:
+    return json.dumps(members, separators=(",", ":")).encode()
+
+
+def renewal_of(*lines: bytes, agents: tuple[str, ...] = (), session: str = SESSION, taken: tuple[str, ...] = ()) -> Renewal:
+    own = OwnIds(session)
+    for one in lines:
+        own.read(one)
+    own.settle()
+    for agent in agents:
+        own.add_agent(agent)
+    return Renewal(own, NEW, taken=taken)
+
+
+@pytest.mark.parametrize(
+    "made_by",
+    [
+        line(type="user", uuid=ONE),
+        line(type="user", uuid=TWO, parentUuid=ONE),
+        line(type="user", promptId=ONE),
+        line(type="file-history-snapshot", messageId=ONE, snapshot={"messageId": ONE}),
+        line(type="api-request", id=ONE),
+        line(type="queue-operation", commandUuid=ONE),
+        line(type="system", compactMetadata={"preservedMessages": {"uuids": [TWO, ONE]}}),
+        line(type="a-kind-of-tomorrow", theirId=ONE),
+        line(type="progress", data={"message": {"uuid": ONE}}),
+        json.dumps({"type": "user", "uuid": ONE}).encode(),
+        b'{"type":"user","uuid":"%b","message":{"content":"a torn li' % ONE.encode(),
+    ],
+    ids=["record", "parent", "prompt", "snapshot", "request", "queue", "list", "unknown", "progress", "spaces", "torn"],
+)
+def test_an_id_that_a_line_makes_is_renewed_wherever_it_stands(made_by: bytes) -> None:
+    renewal = renewal_of(made_by)
+    said = line(type="user", message={"content": f"see /x/{ONE}/y and {ONE}."}, toolUseResult={"stdout": ONE})
+    assert ONE.encode() not in renewal.renew(made_by) + renewal.renew(said)
+    assert ONE not in renewal.name(f"{ONE}.txt")
+    assert len(renewal.renew(said)) == len(said)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"message": {"id": ONE, "content": []}},
+        {"message": {"content": [{"type": "tool_use", "input": {"uuid": ONE, "sessionId": ONE}}]}},
+        {"toolUseResult": {"id": ONE, "uuid": ONE}},
+        {"requestId": ONE},
+        {"toolUseID": ONE, "parentToolUseID": ONE},
+        {"attachment": {"content": ONE}},
+        {"customTitle": ONE},
+        {"cwd": f"/work/{ONE}"},
+        {"forkedFrom": {"sessionId": ONE, "messageUuid": ONE}},
+    ],
+)
+def test_what_is_said_answered_or_the_apis_makes_no_id(members: dict[str, Any]) -> None:
+    one = line(type="assistant", uuid=TWO, **members)
+    changed = json.loads(renewal_of(one).renew(one))
+    assert {key: changed[key] for key in members} == members
+    assert changed["uuid"] != TWO
+
+
+def test_a_summary_of_another_session_still_names_it() -> None:
+    summary = line(type="summary", summary="x", leafUuid=OTHER)
+    assert renewal_of(line(type="user", uuid=ONE), summary).renew(summary) == summary
+
+
+def test_a_summary_of_this_session_names_the_new_message() -> None:
+    summary = line(type="summary", summary="x", leafUuid=ONE)
+    renewal = renewal_of(summary, line(type="user", uuid=ONE))
+    assert json.loads(renewal.renew(summary))["leafUuid"] == renewal.name(ONE)
+    assert renewal.name(ONE) != ONE
+
+
+def test_the_line_that_resets_the_last_prompt_stays_as_it_is() -> None:
+    zero = line(type="last-prompt", leafUuid="00000000-0000-0000-0000-000000000000", explicit=True)
+    assert renewal_of(zero).renew(zero) == zero
+
+
+def test_new_ids_keep_the_form_of_the_old_ones() -> None:
+    upper, seventh = ONE.upper(), "019c5287-57ca-7a28-a967-2bc7241a1f8a"
+    renewal = renewal_of(line(uuid=upper), line(uuid=seventh), agents=(AGENT, "5e6bb6c5", "acompact-70d8e7"))
+    assert renewal.name(upper).isupper()
+    assert (renewal.name(seventh)[14], renewal.name(seventh)[19]) == ("7", "a")
+    assert renewal.name("acompact-70d8e7").startswith("acompact-")
+    for agent in (AGENT, "5e6bb6c5", "acompact-70d8e7"):
+        assert renewal.name(agent) != agent
+        assert len(renewal.name(agent)) == len(agent)
+    assert renewal.name(AGENT)[0] == "a"
+
+
+def test_the_session_gets_the_id_that_was_asked_for_and_the_same_clone_comes_again() -> None:
+    one = line(type="user", uuid=ONE, sessionId=SESSION)
+    assert json.loads(renewal_of(one).renew(one))["sessionId"] == NEW
+    assert renewal_of(one).renew(one) == renewal_of(one).renew(one)
+
+
+def test_an_agent_is_found_in_texts_but_not_inside_other_words() -> None:
+    renewal = renewal_of(agents=(AGENT, "5e6bb6c5"))
+    text = f"agentId: {AGENT} (x) /tasks/{AGENT}.output agent-5e6bb6c5.jsonl <task-id>{AGENT}</task-id>".encode()
+    assert AGENT.encode() not in renewal.renew(text)
+    assert b"5e6bb6c5" not in renewal.renew(text)
+    others = f"x{AGENT} {AGENT}0 {AGENT}_ 5e6bb6c5-1111-4111-8111-111111111111 0x5e6bb6c5".encode()
+    assert renewal.renew(others) == others
+
+
+def test_an_agent_of_digits_alone_does_not_change_a_number() -> None:
+    # 12585951 is an agent of a recorded session of 2.0.42.
+    renewal = renewal_of(agents=("12585951",))
+    one = line(agentId="12585951", tokens=12585951, text="of 12585951 bytes, see agent-12585951.jsonl")
+    changed = renewal.renew(one)
+    assert b'"agentId":"12585951"' not in changed
+    assert b"agent-12585951" not in changed
+    assert b'"tokens":12585951,' in changed
+    assert (
+        json.loads(changed)["text"].startswith(f"{renewal.name('12585951')} bytes") is False or b"12585951 bytes" not in changed
+    )
+
+
+def test_an_agent_is_known_from_a_result_where_its_file_is_missing() -> None:
+    one = line(type="user", toolUseResult={"agentId": AGENT}, message={"content": f"agentId: {AGENT}"})
+    assert AGENT.encode() not in renewal_of(one).renew(one)
+
+
+def test_a_new_agent_never_gets_a_name_that_is_taken() -> None:
+    first = renewal_of(agents=("a0f86f7",)).name("a0f86f7")
+    assert renewal_of(agents=("a0f86f7",), taken=(first,)).name("a0f86f7") not in (first, "a0f86f7")
+
+
+def test_signed_thinking_keeps_its_words_and_unsigned_does_not() -> None:
+    """The API refuses thinking that is not what its signature vouches for."""
+    thought = {"type": "thinking", "thinking": f'In "{SESSION}" …', "signature": "c2ln"}
+    signed = line(type="assistant", uuid=ONE, sessionId=SESSION, message={"content": [thought]})
+    renewal = renewal_of(signed)
+    changed = json.loads(renewal.renew(signed))
+    assert changed["message"]["content"] == [thought]
+    assert changed["sessionId"] == NEW
+    assert renewal.left_in_thinking == 1
+    unsigned = line(type="assistant", uuid=ONE, message={"content": [{**thought, "signature": ""}]})
+    assert SESSION.encode() not in renewal.renew(unsigned)
+
+
+def test_ids_of_no_clients_form_are_renewed_where_an_id_stands_and_nowhere_else() -> None:
+    first = line(type="user", uuid="u1", parentUuid=None, sessionId="s", version="u1", message={"content": "u1"})
+    second = line(type="user", uuid="u2", parentUuid="u1", sessionId="s", message={"id": "u1", "content": [{"id": "u1"}]})
+    renewal = renewal_of(first, second, session="s")
+    one, two = json.loads(renewal.renew(first)), json.loads(renewal.renew(second))
+    assert one["uuid"] == two["parentUuid"] not in ("u1", two["uuid"])
+    assert one["sessionId"] == two["sessionId"] == NEW
+    assert (one["version"], one["message"]) == ("u1", {"content": "u1"})
+    assert two["message"] == {"id": "u1", "content": [{"id": "u1"}]}
+
+
+_TEXT = st.lists(st.sampled_from([*'ab0-"\\{}[]:, \n', "é", ONE, TWO, AGENT, SESSION]), max_size=30).map("".join)
+_VALUE = st.recursive(
+    _TEXT | st.integers() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(message=_VALUE, result=_VALUE)
+def test_a_renewed_line_is_the_old_one_but_for_ids(message: object, result: object) -> None:
+    one = line(type="user", uuid=ONE, parentUuid=TWO, sessionId=SESSION, agentId=AGENT, message=message, toolUseResult=result)
+    renewal = renewal_of(one)
+    changed = renewal.renew(one)
+    assert len(changed) == len(one)
+    for old in (ONE, TWO, SESSION, AGENT):
+        changed = changed.replace(renewal.name(old).encode(), old.encode())
+    assert changed == one
