@@ -33,7 +33,8 @@ Exit codes, the same for every command:
 
 - 0: done, also where there was nothing to do. A file that was not named and can't be read is told on stderr and changes nothing.
 - 1: nothing matched (`ls` whose list is empty because of `--project` or because everything is hidden, `files` of a session that
-  touched none), or findings or differences under `--strict`.
+  touched none, `schema show` of a kind that is not there, `undo` where there is no edit), or findings or differences under
+  `--strict`.
 - 2: wrong use or failure, with one line on stderr: an unknown or ambiguous session, a home that is missing or holds no session, a
   named file that can't be read or written, a config file that can't be understood, output that can't be written.
 - 130: stopped by Ctrl-C.

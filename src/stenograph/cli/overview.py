@@ -87,7 +87,9 @@ def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: b
         )
     _heading("Try")
     tries = [(again(ctx, "ls"), "all sessions, newest first") if shown else (again(ctx, "ls", "--all"), "the hidden ones too")]
-    tries += [(again(ctx, "inventory", LAST), "what the newest one holds")] if _has_last(listing.sessions) else []
+    if _has_last(listing.sessions):
+        tries += [(again(ctx, "inventory", LAST), "what the newest one holds")]
+        tries += [(again(ctx, "check", LAST), "whether it is sound, and what clients would lose of it")]
     tries += [(again(ctx, "doctor"), "where things are, and what is wrong")]
     for line in table(tries):  # `again` quotes what is not harmless
         click.echo(f"  {line}")
