@@ -48,7 +48,7 @@ def verify(working: Working, path: Path) -> Verified:
     outcomes: list[Outcome] = []
     problems = list(_worse(working, new))
     notes: list[str] = []
-    problems += _empty_content(new)
+    problems += _empty_content(working)
     old = working.own_graph
     # What the newest client reads. An edit may mend a tree, so that an old client reads that too.
     whole = select(old, NEWEST, habits_of(NEWEST))
@@ -64,7 +64,8 @@ def verify(working: Working, path: Path) -> Verified:
             told = f"{release} would not send what the edits make of it: {_first_difference(expected[0], plain(after))}"
             (problems if selection.nodes == whole.nodes else notes).append(told)
     problems += _unanswered(outcomes[-1])
-    return Verified(outcomes, problems, notes)
+    # A session that stays as it is can't be made worse.
+    return Verified(outcomes, [] if working.is_untouched else problems, notes)
 
 
 def _new_graph(working: Working, path: Path) -> Graph:
@@ -84,7 +85,7 @@ def _edited(selection: Selection, working: Working) -> Selection:
     edited = msgspec.structs.replace(graph, records=records)
     nodes = [node for node in selection.nodes if node not in working.gone]
     before = [node for node in selection.before if node not in working.gone]
-    return Selection(working.with_new_lines(edited), working.placed(nodes), before)
+    return Selection(working.with_new_lines(edited), working.placed(nodes, len(graph.records)), before)
 
 
 def _worse(working: Working, new: Graph) -> Iterator[str]:
@@ -95,19 +96,26 @@ def _worse(working: Working, new: Graph) -> Iterator[str]:
             yield f"the tree would be broken: {code}"
 
 
-def _empty_content(new: Graph) -> Iterator[str]:
-    for node, record in enumerate(new.records):
-        if isinstance(record, UserRecord | AssistantRecord) and rebuild(record.content) == []:
-            yield f"line {new.nodes[node].number} would have no content"
+def _empty_content(working: Working) -> Iterator[str]:
+    for node in sorted(working.changed_nodes() - working.removed):
+        record = working.record(node)
+        was_empty = working.blocks_before(node) == []
+        if isinstance(record, UserRecord | AssistantRecord) and rebuild(record.content) == [] and not was_empty:
+            yield f"what line {working.graph.nodes[node].number} says would be nothing"
 
 
 def _unanswered(outcome: Outcome) -> Iterator[str]:
-    """In what the newest client sends: every use answered exactly once, in the message that follows it."""
-    for place, message in enumerate(outcome.after):
+    """In what the newest client sends: every use answered exactly once, in the message that follows it, if it was so before."""
+    if any(_open_calls(outcome.before)):
+        return
+    yield from _open_calls(outcome.after)
+
+
+def _open_calls(messages: Messages) -> Iterator[str]:
+    for place, message in enumerate(messages[:-1]):
         uses = [block.get("id") for block in message["content"] if block.get("type") == "tool_use"]
-        following = outcome.after[place + 1]["content"] if place + 1 < len(outcome.after) else []
-        results = [block.get("tool_use_id") for block in following if block.get("type") == "tool_result"]
-        if any(results.count(use) != 1 for use in uses) and place + 1 < len(outcome.after):
+        results = [block.get("tool_use_id") for block in messages[place + 1]["content"] if block.get("type") == "tool_result"]
+        if any(results.count(use) != 1 for use in uses):
             yield f"message {place + 1} would have a tool call that is not answered once"
 
 

@@ -9,7 +9,7 @@ names another. A line that nobody touched keeps its bytes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -96,11 +96,11 @@ class Working:
         chain.update(self.sent)
         ids = {self._message_id(node) for node in chain} - {""}
         living = chain | {node for node in range(self.last) if self._message_id(node) in ids}
-        uses = {block.get("id") for node in living for block in self._original_blocks(node) if block.get("type") == "tool_use"}
+        uses = {block.get("id") for node in living for block in self.blocks_before(node) if block.get("type") == "tool_use"}
         results = {
             node
             for node in range(self.last)
-            if node not in living and any(block.get("tool_use_id") in uses for block in self._original_blocks(node))
+            if node not in living and any(block.get("tool_use_id") in uses for block in self.blocks_before(node))
         }
         return frozenset(living | results)
 
@@ -274,13 +274,13 @@ class Working:
             before=[*graph.before, *blank],
         )
 
-    def placed(self, nodes: list[int]) -> list[int]:
-        """Nodes in order, with those of the new lines (as `with_new_lines` numbers them) where they stand."""
+    def placed(self, nodes: list[int], length: int) -> list[int]:
+        """Nodes in order, with those of the new lines (which `with_new_lines` numbers from `length` on) where they stand."""
         if not self.new_lines:
             return nodes
         new: dict[int, list[int]] = {}
         for number, line in enumerate(self.new_lines):
-            new.setdefault(line.before, []).append(self.last + number)
+            new.setdefault(line.before, []).append(length + number)
         return [*(each for node in nodes for each in (*new.get(node, ()), node)), *new.get(self.last, ())]
 
     def nearest_kept(self, node: int) -> int:
@@ -314,11 +314,11 @@ class Working:
             block.get("id"): node
             for node in range(self.last)
             if isinstance(self.graph.records[node], AssistantRecord)
-            for block in self._original_blocks(node)
+            for block in self.blocks_before(node)
             if block.get("type") == "tool_use"
         }
         for node in sorted(self.gone):
-            results = [block for block in self._original_blocks(node) if block.get("type") == "tool_result"]
+            results = [block for block in self.blocks_before(node) if block.get("type") == "tool_result"]
             uses = [use_of.get(block.get("tool_use_id")) for block in results]
             parent = self.graph.parents[node]
             if uses and (any(use is None or use not in self.gone or use in self.removed for use in uses)):
@@ -416,7 +416,8 @@ class Working:
             return record.message.id
         return ""
 
-    def _original_blocks(self, node: int) -> Iterable[Block]:
+    def blocks_before(self, node: int) -> list[Block]:
+        """The blocks of a line as it was; none where its content is a string."""
         record = self.graph.records[node]
         content = rebuild(record.content) if isinstance(record, UserRecord | AssistantRecord) else None
         return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
