@@ -14,6 +14,12 @@ _WITH_EXPONENT = 1e21
 
 def write_as_sent(holder: Any, habits: Habits) -> None:
     """Change what is in a block or a list, however deep, to what a client makes of it; in place: hardly anything changes."""
+    if holder.__class__ is list:
+        for value in holder:
+            if value.__class__ is not dict or not all(map(_is_ascii, value.values())):
+                break
+        else:
+            return
     for key, value in holder.items() if holder.__class__ is dict else enumerate(holder):
         kind = value.__class__
         if kind is str:
@@ -23,6 +29,10 @@ def write_as_sent(holder: Any, habits: Habits) -> None:
             write_as_sent(value, habits)
         elif kind is float or (kind is int and not -_EXACT <= value <= _EXACT):
             holder[key] = _double(value)
+
+
+def _is_ascii(value: Any) -> bool:
+    return value.__class__ is str and value.isascii()
 
 
 def _without_halves(text: str) -> str:

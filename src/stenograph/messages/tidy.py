@@ -53,10 +53,8 @@ def _says_nothing(piece: Piece, habits: Habits, silent: set[str]) -> str:
 
 
 def _is_thinking(piece: Piece) -> bool:
-    for block in piece.blocks:
-        if block.get("type") not in THINKING:
-            return False
-    return bool(piece.blocks)
+    blocks = piece.blocks
+    return bool(blocks) and blocks[0].get("type") in THINKING and all(block.get("type") in THINKING for block in blocks)
 
 
 def _is_blank(block: Block) -> bool:
@@ -76,6 +74,8 @@ def tidy(messages: list[Message], habits: Habits, model: str) -> list[Message]:
 
 
 def _answer(message: Message, habits: Habits, model: str) -> list[Block]:
+    if len(message.content) == 1 and message.content[0].get("type") == "text" and message.content[0].get("text"):
+        return message.content
     blocks = [_tool_use(block, habits) if block.get("type") == "tool_use" else block for block in message.content]
     if habits.drops_foreign_thinking and bare_model(message.model) not in ("", SYNTHETIC, model):
         blocks = [block for block in blocks if not _is_signed(block)]
@@ -105,7 +105,7 @@ def _tool_use(block: Block, habits: Habits) -> Block:
 
 def _words(message: Message, habits: Habits) -> list[Block]:
     blocks = message.content
-    if message.is_string:
+    if message.is_string or (len(blocks) == 1 and _is_common(blocks[0])):
         return blocks
     if not habits.loads_tools and any(_has_reference(block) for block in blocks):
         blocks = _without_all(blocks, frozenset(), _REMOVED, habits)
@@ -114,6 +114,14 @@ def _words(message: Message, habits: Habits) -> list[Block]:
     if habits.drops_blank_words and any(_is_blank(block) for block in blocks):
         blocks = [block for block in blocks if not _is_blank(block)] or [text_block(NO_CONTENT)]
     return [block for block in blocks if block.get("type") != OWN_WORDS]
+
+
+def _is_common(block: Block) -> bool:
+    """A result that is a string, or words: most messages of a long session are one such block, and nothing is done to them."""
+    kind = block.get("type")
+    if kind == "tool_result":
+        return block.get("content").__class__ is str
+    return kind == "text" and not _is_blank(block)
 
 
 def settle_references(pieces: list[Piece], habits: Habits) -> None:

@@ -155,8 +155,11 @@ def pair(messages: list[Message], habits: Habits) -> list[Message]:
             has_answer = True
             uses = _ids(message.content, "tool_use", "id")
             if uses and habits.first_use_only:
-                _drop_repeated(message, seen)
-                uses = _ids(message.content, "tool_use", "id")
+                if seen.isdisjoint(uses) and len(set(uses)) == len(uses):  # as it is with hardly an exception
+                    seen.update(uses)
+                else:
+                    _drop_repeated(message, seen)
+                    uses = _ids(message.content, "tool_use", "id")
             paired.append(message)
             if uses and habits.unanswered_sibling is Unanswered.ERROR_RESULT:
                 _answer_missing(paired, uses, messages[place + 1] if place + 1 < len(messages) else None)
