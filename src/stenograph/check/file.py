@@ -16,7 +16,7 @@ from stenograph.check.tools import ToolWatch
 from stenograph.disk import NEWEST, Finding, Line, is_agent_file, read_lines
 from stenograph.drift import Tally
 from stenograph.graph import Graph, build_graph, choose_leaf
-from stenograph.records import LastPromptRecord, Located
+from stenograph.records import AssistantRecord, LastPromptRecord, Located, UserRecord
 from stenograph.records.json_text import REFUSALS, parse_or_unset, parse_strictly
 from stenograph.records.outline import outline
 from stenograph.records.read import locate
@@ -130,12 +130,32 @@ def _misled(graph: Graph, path: Path) -> Iterator[Finding]:
     if said < 0:
         return
     by_time = choose_leaf(graph, OLD)
-    if by_time != said:
+    if _misses(graph, by_time, said):
         yield _at(graph, path, "misleading-timestamps", by_time if by_time >= 0 else said)
     named = next((node for node in range(len(graph.nodes) - 1, -1, -1) if _names_a_leaf(graph, node)), -1)
     # One that a rewind wrote says so itself: it is meant.
-    if named >= 0 and choose_leaf(graph, NEWEST) != said and not getattr(graph.records[named], "explicit", False):
+    if named >= 0 and _misses(graph, choose_leaf(graph, NEWEST), said) and not getattr(graph.records[named], "explicit", False):
         yield _at(graph, path, "stale-last-prompt", named)
+
+
+def _misses(graph: Graph, leaf: int, said: int) -> bool:
+    """Whether a client that goes on from a leaf leaves out something that was said, and not only attachments behind it."""
+    going_on = _way_up(graph, leaf)
+    for node in _way_up(graph, said):
+        if node in going_on:
+            return False
+        if isinstance(graph.records[node], UserRecord | AssistantRecord):
+            return True
+    return True
+
+
+def _way_up(graph: Graph, node: int) -> dict[int, None]:
+    """A node and what came before it, in that order."""
+    way: dict[int, None] = {}
+    while node >= 0 and node not in way:
+        way[node] = None
+        node = graph.before[node]
+    return way
 
 
 def _names_a_leaf(graph: Graph, node: int) -> bool:
