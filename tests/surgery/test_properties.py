@@ -55,7 +55,7 @@ def _plan(path: Path, edits: list[AnyEdit], *, prune: bool) -> Plan | None:
     return None if plan.problems else plan
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(session=hard_sessions(), edits=EDITS, prune=st.booleans())
 def test_random_edits_hold_or_are_refused(
     session: HardSession, edits: list[AnyEdit], prune: bool, tmp_path_factory: object
@@ -74,10 +74,11 @@ def test_random_edits_hold_or_are_refused(
     if plan.is_empty:
         assert b"".join(plan.new_file()).rstrip(b"\n") == session.data.rstrip(b"\n")
     for line in set(new) - set(old):
-        assert line == b"" or isinstance(json.loads(line), dict)
+        # A line that was no UTF-8 before is none afterwards: its other bytes stay.
+        assert line == b"" or isinstance(json.loads(line.decode(errors="replace")), dict)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     session=hard_sessions(), edit=st.one_of(st.builds(DropToolCalls, LASTING), st.builds(StripThinking), st.builds(DropImages))
 )
