@@ -171,7 +171,7 @@ def test_the_page_is_served_over_tls_to_whoever_trusts_its_certificate(tmp_path:
         with urllib.request.urlopen(page.url, context=context, timeout=10) as answer:
             assert b"<h1>Page</h1>" in answer.read()
         with pytest.raises(urllib.error.HTTPError, match="404") as missing:
-            urllib.request.urlopen(page.url + "missing", context=context, timeout=10)
+            urllib.request.urlopen(page.url + "/missing", context=context, timeout=10)
         missing.value.close()
 
 

@@ -44,7 +44,7 @@ def default_archive_folder(environ: Mapping[str, str]) -> Path:
         user = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - Path.home raises
         if user == "~":
             raise UsageError("there is no user's folder to keep originals in: set HOME or XDG_DATA_HOME")
-        base = os.path.join(user, ".local", "share")  # noqa: PTH118
+        base = os.path.join(user, ".local", "share")  # noqa: PTH118 - text in, text out
     return Path(base) / "stenograph" / "archive"
 
 
@@ -166,7 +166,7 @@ class Archive:
         if not kept:
             raise UsageError(f"edit {number} has no originals: it only made new files")
         above = Path(os.path.commonpath([file.path.parent for file in kept]))
-        to = Path(os.path.abspath(to))  # noqa: PTH100
+        to = Path(os.path.abspath(to))  # noqa: PTH100 - links are kept
         places = [to / file.path.relative_to(above) for file in kept]
         for place in places:
             if os.path.lexists(place):
@@ -227,14 +227,14 @@ class Archive:
         return recovered
 
     def _keep_file(self, path: Path) -> FileChange:
-        path = Path(os.path.abspath(path))  # noqa: PTH100
+        path = Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
         state = state_of(path)
         sha256, size = digest_of(path)
         self._store.keep_file(path, sha256)
         return FileChange(path, sha256, sha256, size, size, state.mtime_ns)
 
     def _keep_given(self, path: Path, data: bytes | None) -> FileChange:
-        path = Path(os.path.abspath(path))  # noqa: PTH100
+        path = Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
         if data is None:
             return FileChange(path, None, None)
         sha256 = self._store.keep_bytes(data)

@@ -138,13 +138,13 @@ class Change:
 
     def make_folder(self, folder: Path) -> None:
         """Make a folder, also one that stays empty. Raises UnwritableError."""
-        folder = Path(os.path.abspath(folder))  # noqa: PTH100
+        folder = Path(os.path.abspath(folder))  # noqa: PTH100 - links are kept
         self._leave([], missing_folders(folder))
         make_folder(folder)
 
     def remove_folder(self, folder: Path) -> None:
         """Remove a folder after all else, if nothing is left in it then."""
-        self._folders_removed.append(Path(os.path.abspath(folder)))  # noqa: PTH100
+        self._folders_removed.append(Path(os.path.abspath(folder)))  # noqa: PTH100 - links are kept
 
     def commit(self) -> None:
         """Do it. Raises DiskError; then nothing was changed, or what was has been taken back."""
@@ -197,7 +197,7 @@ class Change:
 
     def _own(self, path: Path) -> Path:
         """The file itself, by its whole path; once in an edit."""
-        path = Path(os.path.realpath(path)) if path.is_symlink() else Path(os.path.abspath(path))  # noqa: PTH100
+        path = Path(os.path.realpath(path)) if path.is_symlink() else Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
         if path in self._prepared:
             raise UsageError(f"{path} is changed twice in one edit")
         for stopped in self.recovered:

@@ -32,7 +32,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 def plan_removal(path: Path) -> Removal:
     """What goes when the session of a file is removed. Raises UnreadableError where a part of it could not be kept."""
-    path = Path(os.path.abspath(path))  # noqa: PTH100
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
     family = family_of(path)
     for finding in family.findings:
         if finding.code not in _HARMLESS:

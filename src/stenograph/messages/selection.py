@@ -28,6 +28,7 @@ from stenograph.records import (
     SystemRecord,
     ToolUseBlock,
     UserRecord,
+    message_id_of,
 )
 from stenograph.records.times import moment
 
@@ -235,10 +236,7 @@ def _call_ids(graph: Graph, node: int) -> list[str]:
 
 
 def _message_id(graph: Graph, node: int) -> str:
-    record = graph.records[node]
-    if isinstance(record, AssistantRecord) and record.message and isinstance(record.message.id, str):
-        return record.message.id
-    return ""
+    return message_id_of(graph.records[node])
 
 
 def _is_result(graph: Graph, node: int) -> bool:

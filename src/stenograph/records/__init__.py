@@ -18,7 +18,7 @@ from stenograph.records.blocks import (
     UnknownBlock,
     text_of,
 )
-from stenograph.records.conversation import AssistantRecord, FlatAssistantRecord, FlatUserRecord, UserRecord
+from stenograph.records.conversation import AssistantRecord, FlatAssistantRecord, FlatUserRecord, UserRecord, message_id_of
 from stenograph.records.envelope import ChainedRecord, DamagedRecord, Record, SessionRecord, UnknownRecord
 from stenograph.records.line import TYPES, change, decode, encode
 from stenograph.records.messages import AssistantMessage, Message, Usage
@@ -133,6 +133,7 @@ __all__ = [
     "encode",
     "find_invalid_text",
     "mentions",
+    "message_id_of",
     "read_all_records",
     "read_records",
     "rebuild",

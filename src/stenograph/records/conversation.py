@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from stenograph.records.blocks import Block, Content, read_content
-from stenograph.records.envelope import ChainedRecord
+from stenograph.records.envelope import ChainedRecord, Record
 from stenograph.records.messages import (
     AssistantMessage,
     Message,
@@ -141,3 +141,10 @@ class FlatAssistantRecord(AssistantRecord, tag_field=None, tag=False):
     @property
     def kind(self) -> str:
         return "assistant"
+
+
+def message_id_of(record: Record) -> str:
+    """The id of the response that a line is part of; empty for a line of anybody else, or without one."""
+    if isinstance(record, AssistantRecord) and record.message and isinstance(record.message.id, str):
+        return record.message.id
+    return ""

@@ -15,6 +15,7 @@ from stenograph.records import (
     ProgressRecord,
     Record,
     UserRecord,
+    message_id_of,
     rebuild,
 )
 from stenograph.surgery.choose import nodes_of, tool_calls_of, turns_of
@@ -213,20 +214,14 @@ def _drop_what_is_about(working: Working, ids: set[str]) -> None:
 
 def _drop_thinking_alone(working: Working, nodes: set[int]) -> None:
     """A response of which nothing but thinking is left goes as a whole: the API takes no such answer."""
-    touched = {_message_id(working.graph.records[node]) for node in nodes} - {""}
+    touched = {message_id_of(working.graph.records[node]) for node in nodes} - {""}
     by_id: dict[str, list[int]] = {}
     for node in working.chain:
-        if (id_ := _message_id(working.graph.records[node])) in touched and node not in working.gone:
+        if (id_ := message_id_of(working.graph.records[node])) in touched and node not in working.gone:
             by_id.setdefault(id_, []).append(node)
     for lines in by_id.values():
         if all(block.get("type") in THINKING for node in lines for block in working.blocks(node) or []):
             working.drop(*lines)
-
-
-def _message_id(record: Record) -> str:
-    if isinstance(record, AssistantRecord) and record.message and isinstance(record.message.id, str):
-        return record.message.id
-    return ""
 
 
 def _drop_structured(working: Working, node: int) -> None:

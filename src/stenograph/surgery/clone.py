@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from stenograph.archive import Archive, Entry
 from stenograph.disk import (
-    NEWEST,
+    PROVED,
     AgentFile,
     AgentLayout,
     Family,
@@ -45,7 +45,6 @@ from stenograph.surgery.ids import NOT_JSON, OwnIds, Renewal, is_workflow
 
 _LINES = ".jsonl"
 _CUSTOM_TITLE = "custom-title.json"
-_RELEASES = ("2.0.76", "2.1.45", NEWEST)
 #: Findings about links, which are read through.
 _HARMLESS = frozenset({"linked-file", "name-not-utf8"})
 
@@ -126,8 +125,8 @@ def plan_clone(
     `at` cuts it behind a message (its uuid, or the beginning of that) or a turn (its number, on `branch` or the current one);
     `branch` alone takes that branch to its end. Raises UsageError, UnreadableError.
     """
-    source = Path(os.path.abspath(session.path if isinstance(session, SessionFile) else session))  # noqa: PTH100
-    project = source.parent if to_project is None else Path(os.path.abspath(to_project))  # noqa: PTH100
+    source = Path(os.path.abspath(session.path if isinstance(session, SessionFile) else session))  # noqa: PTH100 - links are kept
+    project = source.parent if to_project is None else Path(os.path.abspath(to_project))  # noqa: PTH100 - links are kept
     if is_agent_file(source):
         raise UsageError(f"{source} is a sub-agent's file; clone its session, and it comes along")
     new_id = new_id or str(uuid.uuid4())
@@ -140,7 +139,7 @@ def plan_clone(
     place, left_out = None, dict[str, int]()
     if at is not None or branch is not None:
         loaded = load_file(source)
-        place = cut(loaded, find_place(loaded, at, branch), _RELEASES)
+        place = cut(loaded, find_place(loaded, at, branch), PROVED)
         left_out |= place.left_out
         parts = _belonging(parts, place, source, state.size, left_out)
     elif unfinished:

@@ -26,6 +26,7 @@ from stenograph.records import (
     ToolResultBlock,
     ToolUseBlock,
     UserRecord,
+    message_id_of,
 )
 from stenograph.records.sidecars import (
     AgentNameRecord,
@@ -186,14 +187,14 @@ def _conversation(graph: Graph, leaf: int) -> set[int]:
             if isinstance(record, CompactBoundaryRecord):
                 waiting += [known for uuid in _preserved(record) if (known := graph.by_uuid.get(uuid, NOWHERE)) != NOWHERE]
             node = graph.before[node]
-    answers = {id_ for node in kept if (id_ := _message_id(graph.records[node]))}
+    answers = {id_ for node in kept if (id_ := message_id_of(graph.records[node]))}
     uuids = {record.uuid for node in kept if isinstance(record := graph.records[node], ChainedRecord) and record.uuid}
     for node in range(graph.files[0].first, graph.files[0].last):
         record = graph.records[node]
         if node in kept or not isinstance(record, ChainedRecord) or record.isSidechain:
             continue
         is_again = record.uuid and record.uuid in uuids  # the last one counts (rule 17)
-        is_beside = _message_id(record) in answers or (graph.parents[node] in kept and _belongs(record))
+        is_beside = message_id_of(record) in answers or (graph.parents[node] in kept and _belongs(record))
         if is_again or (node < leaf and is_beside):
             kept.add(node)
     return kept
@@ -212,12 +213,6 @@ def _preserved(record: CompactBoundaryRecord) -> list[str]:
     segment = metadata.preservedSegment if metadata else None
     listed = [*(named.uuids or ()), *(named.allUuids or ())] if named else []
     return [uuid for uuid in (*listed, segment.tailUuid if segment else None) if isinstance(uuid, str)]
-
-
-def _message_id(record: Record) -> str:
-    if isinstance(record, AssistantRecord) and record.message and isinstance(record.message.id, str):
-        return record.message.id
-    return ""
 
 
 def _runs_started_in(session: Session, kept: set[int]) -> list[AgentRun]:

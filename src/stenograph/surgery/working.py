@@ -35,6 +35,7 @@ from stenograph.records import (
     change,
     decode,
     encode,
+    message_id_of,
     rebuild,
 )
 from stenograph.records.json_text import to_text
@@ -411,10 +412,7 @@ class Working:
                 self.put(node, ("compactMetadata", "preservedSegment", name), moved[uuid] or uuid)
 
     def _message_id(self, node: int) -> str:
-        record = self.graph.records[node]
-        if isinstance(record, AssistantRecord) and record.message and isinstance(record.message.id, str):
-            return record.message.id
-        return ""
+        return message_id_of(self.graph.records[node])
 
     def blocks_before(self, node: int) -> list[Block]:
         """The blocks of a line as it was; none where its content is a string."""

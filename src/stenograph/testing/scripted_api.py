@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
 #: What a step says, in order: {"think": str}, {"text": str} or {"tool": name, "input": {...}}.
@@ -51,7 +51,30 @@ class Request:
     body: Json
 
 
-class ScriptedApi:
+class LoopbackService:
+    """A server on loopback that runs in a thread of its own; a context manager. `url` is its address."""
+
+    scheme = "http"
+
+    def __init__(self, server: ThreadingHTTPServer) -> None:
+        self._server = server
+        self._thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class ScriptedApi(LoopbackService):
     """The server; a context manager. `url` is the base address to give a client, `requests` what came in so far."""
 
     def __init__(self) -> None:
@@ -64,21 +87,7 @@ class ScriptedApi:
                 api.requests.append(request)
                 return build_message(choose_step(request.body), request.body, size, next(api._serial))
 
-        self._server = LoopbackServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> ScriptedApi:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(LoopbackServer(("127.0.0.1", 0), Handler))
 
 
 def choose_step(body: Json) -> Step:

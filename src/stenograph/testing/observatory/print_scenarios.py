@@ -120,7 +120,9 @@ def fetch(studio: Studio) -> None:
             search = (
                 [say(tool("ToolSearch", query="select:WebFetch", max_results=2))] if "ToolSearch" in listed_tools(body) else []
             )
-            calls = [say(tool("WebFetch", url=page.url + name, prompt="What is it?")) for name in ("", "missing", "elsewhere")]
+            calls = [
+                say(tool("WebFetch", url=f"{page.url}/{name}", prompt="What is it?")) for name in ("", "missing", "elsewhere")
+            ]
             return [*search, *calls, say(text("Fetched."))]
 
         studio.run(studio.scene("fetch", scene, "Fetch it."), ALLOW_ALL, environment=trusted)

@@ -15,12 +15,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Any
 
 from stenograph.testing.observatory.scenes import Fail, Say, Scene, Step, cued_scene, say, text
 from stenograph.testing.observatory.schemas import smallest_value
-from stenograph.testing.scripted_api import Json, LoopbackServer, MessagesHandler, stream_events
+from stenograph.testing.scripted_api import Json, LoopbackServer, LoopbackService, MessagesHandler, stream_events
 
 DEFAULT_ANSWER = "Scripted answer."
 _DEFAULT = say(text(DEFAULT_ANSWER))
@@ -28,7 +27,7 @@ _OVER = say(text("Nothing left in the scene."))
 _SUMMARY = say(text("<analysis>Scripted analysis.</analysis>\n\n<summary>\n1. Primary Request: scripted.\n</summary>"))
 
 
-class Stage:
+class Stage(LoopbackService):
     """The server; a context manager. `url` is the base address to give a client."""
 
     def __init__(self) -> None:
@@ -49,24 +48,10 @@ class Stage:
             def build(self, answer: Say, body: Json) -> Json:
                 return stage._build(answer, body)
 
-        self._server = LoopbackServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(LoopbackServer(("127.0.0.1", 0), Handler))
 
     def add(self, name: str, scene: Scene) -> None:
         self._scenes[name] = scene
-
-    def __enter__(self) -> Stage:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def _choose(self, body: Json) -> Say | Fail:
         with self._lock:
