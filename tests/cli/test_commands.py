@@ -288,6 +288,18 @@ def test_the_project_is_found_however_it_is_spelt(home: Path, tmp_path: Path) ->
     assert (nothing.returncode, nothing.stderr) == (1, f"steno: no sessions of the working folder {tmp_path}/nothing\n")
 
 
+def test_the_project_is_found_by_what_the_list_shows(home: Path) -> None:
+    for shown in ("work", "…/work", "/home/us…", "-home-user-work"):
+        assert len(run("ls", "--project", shown, "--home", home).stdout.splitlines()) == 2, shown
+    for other in ("wor", "…/play", "…"):
+        assert run("ls", "--project", other, "--home", home).returncode == 1, other
+    write_session(home, session_id(9), [record | {"cwd": "/srv/work"} for record in turns(6)], project="-srv-work")
+    several = run("ls", "--project", "work", "--home", home)
+    assert_one_clear_line(several)
+    assert "/home/user/work, /srv/work" in several.stderr
+    assert run("ls", "--project", "/srv/work", "--home", home).stdout.startswith("00000009")
+
+
 def test_a_windows_path_of_another_machine_is_taken_as_it_is(tmp_path: Path) -> None:
     folder = "C:\\Users\\a\\work"
     write_session(tmp_path, ONE, [record | {"cwd": folder} for record in turns(6)], project="C--Users-a-work")

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.cli.running import assert_one_clear_line, run
+from tests.archive.families import contents
+from tests.cli.running import SOURCE, assert_one_clear_line, run
 from tests.corpora import FIXTURES
+from tests.homes import session_id, write_session
+from tests.surgery.conversations import called, linked, turn
 
 #: Forty messages, parallel calls and their results, three turns, as 2.0.76 wrote them.
 RICH = next((FIXTURES / "recorded" / "2.0.76" / "print").glob("*/44e51aa6-*.jsonl"))
+
+DEMO = SOURCE / "stenograph" / "testing" / "demo"
 
 
 @pytest.fixture
@@ -79,3 +86,227 @@ def test_a_session_that_somebody_writes_is_not_touched(session: Path) -> None:
         done = run("edit", session, "--drop-tool-calls", "--apply")
     assert_one_clear_line(done)
     assert session.read_bytes() == RICH.read_bytes()
+
+
+def test_a_dry_run_says_that_the_session_is_in_use(session: Path) -> None:
+    assert run("edit", session, "--drop-tool-calls").stderr == ""
+    assert json.loads(run("edit", session, "--drop-tool-calls", "--json").stdout)["in_use"] is False
+    with session.open("ab"):
+        done = run("edit", session, "--drop-tool-calls")
+        told = json.loads(run("edit", session, "--drop-tool-calls", "--json").stdout)
+    assert done.returncode == 0
+    assert "nothing was written" in done.stdout
+    assert done.stderr.startswith(f"steno: {session} is in use by a running session")
+    assert "--apply would be refused now" in done.stderr
+    assert told["in_use"] is True
+
+
+def test_the_hint_how_to_undo_names_the_home_and_can_be_pasted(session: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    done = run("edit", "44e51aa6", "--home", home, "--drop-turns", "--turns", "1", "--apply")
+    hint = next(line for line in done.stdout.splitlines() if line.startswith("To undo: "))
+    words = shlex.split(hint)
+    words = words[words.index("--home") :]
+    assert words == ["--home", str(home), "undo", "--entry", "1"]
+    assert session.read_bytes() != RICH.read_bytes()
+    assert run(*words).returncode == 0
+    assert session.read_bytes() == RICH.read_bytes()
+
+
+def _results(path: Path) -> list[tuple[str, int]]:
+    """The tools that were called in a file, each with how long its result is."""
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    contents = [line["message"]["content"] for line in lines if isinstance(line.get("message", {}).get("content"), list)]
+    blocks = [block for content in contents for block in content]
+    length = {block["tool_use_id"]: len(block["content"]) for block in blocks if block["type"] == "tool_result"}
+    return [(block["name"], length[block["id"]]) for block in blocks if block["type"] == "tool_use"]
+
+
+def test_a_preview_lists_the_calls_that_would_go_with_their_sizes(session: Path) -> None:
+    bash = [length for name, length in _results(RICH) if name == "Bash"]
+    assert len(bash) == 5
+    done = run("edit", session, "--drop-tool-calls", "--tool", "Bash", "--preview", "--json")
+    calls = json.loads(done.stdout)["preview"]["calls"]
+    assert [call["characters"] for call in calls] == [[length, None] for length in bash]
+    # The script that was played has three commands in its first turn and one in each other.
+    assert [call["turn"] for call in calls] == [1, 1, 1, 2, 3]
+    shown = run("edit", session, "--drop-tool-calls", "--tool", "Bash", "--preview").stdout.splitlines()
+    assert shown[0] == "tool calls, by the characters of their results"
+    assert [line.split() for line in shown[1:6]] == [
+        ["turn", str(number), "Bash", f"{length:,}", "characters", "gone"]
+        for number, length in zip([1, 1, 1, 2, 3], bash, strict=True)
+    ]
+
+
+def test_a_preview_lists_what_is_cut_and_what_else_goes(session: Path) -> None:
+    done = run("edit", session, "--truncate-results", "1000", "--strip-thinking", "all", "--preview", "--json")
+    found = json.loads(done.stdout)["preview"]
+    longest = max(length for _, length in _results(RICH))
+    note = f"\n[… {longest - 1000:,} characters cut …]\n"
+    assert found["calls"] == [{"turn": 1, "tool": "Bash", "characters": [longest, 1000 + len(note)]}]
+    assert found["blocks"] == [{"turn": 1, "what": "thinking", "count": 2}]
+    assert (found["turns"], found["digest"]) == ([], None)
+
+
+SECRET = "ghp_" + "S3cretKey" * 4
+
+
+@pytest.fixture
+def secretive(tmp_path: Path) -> Path:
+    lines = linked(*turn(f"Use {SECRET} for it"), *turn("And the blue one?"), *turn("Go on"))
+    return write_session(tmp_path / "home", session_id(1), lines)
+
+
+def test_prompts_and_digest_are_shown_only_when_asked_for_and_masked(secretive: Path) -> None:
+    compress = ("edit", secretive, "--compress", "--keep-last", "1")
+    assert "blue one" not in run(*compress).stdout
+    shown = run(*compress, "--preview")
+    assert shown.stdout.splitlines()[:3] == [
+        "turns that the digest stands for",
+        *("  1  Use [github-token:1] for it", "  2  And the blue one?"),
+    ]
+    assert "\n> Use [github-token:1] for it\n" in shown.stdout
+    assert "\n> And the blue one?\n" in shown.stdout
+    assert SECRET not in shown.stdout + shown.stderr
+    assert "1 secret masked" in shown.stderr
+    assert f"\n> Use {SECRET} for it\n" in run(*compress, "--preview", "--reveal").stdout
+    dropped = run("edit", secretive, "--drop-turns", "--turns", "2", "--preview").stdout
+    assert dropped.splitlines()[:2] == ["turns that are dropped", "  2  And the blue one?"]
+    told = json.loads(run(*compress, "--preview", "--json").stdout)["preview"]
+    assert [turn["prompt"] for turn in told["turns"]] == ["Use [github-token:1] for it", "And the blue one?"]
+    assert SECRET not in told["digest"]
+
+
+def _copied(name: str, tmp_path: Path) -> Path:
+    """A copy of a recorded session with all that stands beside it."""
+    found = next(path for path in (FIXTURES / "recorded").rglob("*.jsonl") if path.name.startswith(name))
+    folder = tmp_path / "home" / "projects" / "-home-user-project"
+    shutil.copytree(found.parent, folder)
+    return folder / found.name
+
+
+def test_portable_shows_what_each_release_loses_before_and_after(tmp_path: Path) -> None:
+    path = _copied("78343b70", tmp_path)
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    by_uuid = {line["uuid"]: line for line in lines if "uuid" in line}
+    said = [line for line in by_uuid.values() if line["type"] in ("user", "assistant")]
+    # Up from the newest line, as clients go that know nothing of parallel calls: they pass by a result, and leave out the call
+    # that has none then.
+    line: dict[str, Any] | None = max(said, key=lambda each: each["timestamp"])
+    way = []
+    while line is not None:
+        way.append(line["uuid"])
+        line = by_uuid.get(line["parentUuid"])
+    passed_by = [line for line in said if line["uuid"] not in way]
+    assert [line["message"]["content"][0]["type"] for line in passed_by] == ["tool_result"]
+    shown = [line.split("  ") for line in run("edit", path, "--portable").stdout.splitlines() if line.startswith("lost by ")]
+    assert [[cell.strip() for cell in line if cell.strip()] for line in shown] == [
+        ["lost by 2.0.76", "2 messages, 1 tool call", "nothing"],
+        ["lost by 2.1.45", "2 messages, 1 tool call", "nothing"],
+        ["lost by 2.1.325", "nothing", "nothing"],
+    ]
+    told = json.loads(run("edit", path, "--portable", "--json").stdout)["losses"][0]
+    assert told["lost"] == [{"messages": 2, "tool_calls": 1, "thinking": 0}, {"messages": 0, "tool_calls": 0, "thinking": 0}]
+    assert "lost by" not in run("edit", path, "--strip-thinking", "all").stdout
+
+
+def test_sub_agents_are_chosen_by_id_or_type(tmp_path: Path) -> None:
+    path = _copied("28aeaa04", tmp_path)
+    agents = sorted(path.with_suffix("").glob("subagents/agent-*.jsonl"))
+    one = agents[0].stem.removeprefix("agent-")
+    assert len(agents) == 2
+
+    def taken_away(*options: str) -> list[Path]:
+        shown = run("edit", path, "--drop-agents", *options).stdout.splitlines()
+        taken = [Path(line.removeprefix("takes away ")) for line in shown if line.startswith("takes away ")]
+        return [each for each in taken if each.suffix == ".jsonl"]
+
+    assert taken_away() == taken_away("--agent", "general-purpose") == agents
+    assert taken_away("--agent", one) == taken_away("--agent", one[:5]) == agents[:1]
+    unknown = run("edit", path, "--drop-agents", "--agent", "Explore")
+    assert_one_clear_line(unknown)
+    assert one in unknown.stderr
+    calls = json.loads(run("edit", path, "--drop-tool-calls", "--agent", one, "--json").stdout)
+    assert calls["edits"][0]["counts"] == {"tool calls": 1}
+
+
+def test_warm_ups_that_no_call_started_are_dropped_with_the_other_agents(tmp_path: Path) -> None:
+    path = _copied("44e51aa6", tmp_path)
+    assert run("edit", path, "--drop-agents", "--apply").returncode == 0
+    assert not (path.parent / "agent-a0eab23.jsonl").exists()
+    assert path.read_bytes() == RICH.read_bytes()
+
+
+def test_lines_of_agents_in_the_sessions_own_file_are_dropped_agent_by_agent(tmp_path: Path) -> None:
+    path = _copied("7baf5be8", tmp_path)
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    inline = [line for line in lines if line.get("isSidechain")]
+    roots = [number for number, line in enumerate(lines, 1) if line.get("isSidechain") and line["parentUuid"] is None]
+    assert len(roots) == 2
+    removed = [
+        json.loads(run("edit", path, "--drop-agents", "--agent", f"line-{number}", "--json").stdout)["removed"]
+        for number in roots
+    ]
+    assert min(removed) > 0
+    assert sum(removed) == len(inline)
+
+
+def test_turns_behind_a_compaction_are_said_to_be_sent_by_nobody(tmp_path: Path) -> None:
+    path = _copied("2d2af36d", tmp_path)  # two prompts, then /compact
+    before = path.read_bytes()
+    done = run("edit", path, "--drop-turns", "--turns", "1-2", "--apply")
+    assert done.stdout.splitlines() == [
+        "drop turns  nothing to do; turns 1 to 2 are behind a compaction: no client sends them",
+        "the session stays as it is",
+    ]
+    assert path.read_bytes() == before
+    assert "turn 2 is behind a compaction" in run("edit", path, "--drop-turns", "--turns", "2").stdout
+    assert "turns 1 to 2 are behind a compaction" in run("edit", path, "--compress", "--turns", "1-2").stdout
+    pruned = json.loads(run("edit", path, "--drop-turns", "--turns", "1-2", "--prune", "--json").stdout)
+    assert pruned["removed"] > 0
+    assert [each["messages"][0] for each in pruned["releases"]] == [each["messages"][1] for each in pruned["releases"]]
+
+
+@pytest.mark.parametrize(
+    ("length", "limit", "left"),
+    [
+        (50, 5, "aaa\n[… 45 characters cut …]\naa"),
+        (50, 0, "\n[… 50 characters cut …]\n"),
+        (26, 5, None),  # five characters and the note are more than that
+        (140, 100, None),
+    ],
+)
+def test_results_are_cut_to_hardly_more_than_the_note_or_it_is_said_why_not(
+    length: int, limit: int, left: str | None, tmp_path: Path
+) -> None:
+    lines = linked(*turn("Look", called("Read", {"file_path": "/p"}, "a" * length)), *turn("Go on"))
+    path = write_session(tmp_path / "home", session_id(1), lines)
+    done = run("edit", path, "--truncate-results", str(limit), "--apply")
+    content = json.loads(path.read_bytes().splitlines()[2])["message"]["content"][0]["content"]
+    if left is None:
+        assert content == "a" * length
+        assert f"nothing to do; 1 result is longer than {limit} characters, but hardly by more than the words" in done.stdout
+    else:
+        assert content == left
+        assert "the session stays as it is" in run("edit", path, "--truncate-results", str(limit), "--apply").stdout
+    assert f"no result is longer than {length} characters" in run("edit", path, "--truncate-results", str(length)).stdout
+
+
+def test_a_choice_among_calls_does_not_say_which_turns(session: Path) -> None:
+    done = run("edit", session, "--drop-turns", "--tool", "Bash")
+    assert_one_clear_line(done)
+    assert "--drop-turns needs to know which" in done.stderr
+
+
+@pytest.mark.parametrize("command", [("edit", "--truncate-results", "10"), ("rm",), ("clone", "--dry-run")])
+def test_the_demo_can_be_looked_at_but_not_changed(command: tuple[str, ...]) -> None:
+    name, *options = command
+    before = contents(DEMO)
+    done = run(name, "last", "--demo", *options)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].endswith("the demo is read-only; copy it and name the copy with --home")
+    doing = [option for option in options if option != "--dry-run"] + (["--apply"] if name != "clone" else [])
+    refused = run(name, "last", "--demo", *doing)
+    assert_one_clear_line(refused)
+    assert refused.stderr == "steno: the demo is read-only; copy it and name the copy with --home\n"
+    assert contents(DEMO) == before

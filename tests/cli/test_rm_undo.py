@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.archive.families import NAME, RESULT, SESSION, contents, make_family
-from tests.cli.running import assert_one_clear_line, run
+from tests.cli.running import assert_one_clear_line, run, run_in_terminal
+from tests.homes import session_id, write_session
+from tests.surgery.conversations import linked, turn
 
 from stenograph.disk import append_lines
 
@@ -36,7 +38,8 @@ def test_undo_brings_a_removed_session_back_by_its_id_and_says_so(home: Path) ->
     before = contents(home)
     run("rm", "aaaa", "--home", home, "--apply")
     listed = run("undo", "--list", "--home", home).stdout
-    assert listed.split()[3:] == ["aaaa0001", "rm", "5", "files", "done"]
+    taken = sum(len(data) for name, data in before.items() if SESSION in name and data)
+    assert listed.split()[3:] == ["aaaa0001", "done", f"{taken / 1000:.0f}", "kB", "→", "0", "B", "5", "files", "rm"]
     done = run("undo", "aaaa0001", "--home", home)
     assert (done.returncode, done.stderr) == (0, "")
     assert contents(home) == before
@@ -88,3 +91,20 @@ def test_edits_in_other_homes_are_not_undone(home: Path, tmp_path: Path) -> None
 def test_the_demo_is_neither_removed_nor_undone() -> None:
     assert_one_clear_line(run("rm", "1e73", "--demo", "--apply"))
     assert_one_clear_line(run("undo", "--demo"))
+
+
+@pytest.mark.parametrize(("columns", "header"), [(120, "what"), (84, "what"), (50, "size"), (30, "size")])
+def test_the_list_of_edits_names_them_and_fits_the_terminal(columns: int, header: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    write_session(home, session_id(0xCCCC0003), linked(*turn("One"), *turn("Two"), *turn("Three")))
+    reason = "the first turn was about something else altogether"
+    edits = ("--drop-turns", "--turns", "1", "--drop-bookkeeping", "--reason", reason)
+    assert run("edit", "cccc", "--home", home, *edits, "--apply").returncode == 0
+    first, *lines = run_in_terminal("undo", "--list", "--home", home, "--no-color", columns=columns).splitlines()
+    assert first.split()[:3] == ["edit", "time", "session"][: 2 + (columns > 30)]
+    assert max(map(len, [first, *lines])) <= columns
+    told = " ".join(" ".join(lines).split())
+    assert f"edit drop-turns, drop-bookkeeping ({reason})" in told
+    for word in ("cccc0003", "done", "kB →"):
+        assert word in told
+    assert header in first + lines[0]

@@ -119,3 +119,10 @@ def test_homes_are_texts_or_paths_but_not_one_alone(home: Path) -> None:
     assert resolve("bbbb", [str(home)]).session_id == THREE
     with pytest.raises(UsageError, match=r"\[home\]"):
         resolve("bbbb", str(home))
+
+
+def test_the_beginning_of_an_id_counts_before_a_title_and_before_other_names(home: Path) -> None:
+    write_session(home, session_id(0xEEEE0006), [*turns(3), {"type": "custom-title", "customTitle": "bbbb"}])
+    write_session(home, "bbbb0003 copy", turns(3))
+    assert resolve("bbbb", [home]).session_id == THREE
+    assert resolve("bbbb0003 c", [home]).session_id == "bbbb0003 copy"

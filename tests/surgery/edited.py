@@ -45,6 +45,7 @@ EDITS: dict[str, list[AnyEdit]] = {
         DropImages(),
         DropBookkeeping(),
     ],
+    "condensed": [StripThinking(), TruncateResults(limit=200), Compress(Which(keep_last=2)), DropBookkeeping()],
 }
 
 

@@ -1,4 +1,4 @@
-"""The digest of the ten largest public sessions: what must still be in it, by a reader of its own."""
+"""What is in a digest: by hand on conversations written here, by a reader of its own on the ten largest public sessions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from tests.corpora import CORPUS
+from tests.homes import session_id, write_session
+from tests.surgery.conversations import called, linked, turn
 
 from stenograph.errors import UsageError
 from stenograph.surgery import Compress, Plan, Which, make_plan
@@ -46,6 +48,46 @@ def _condensed(path: Path, first_kept: int) -> list[Line]:
         way.append(by_uuid[uuid])
         uuid = by_uuid[uuid].get("parentUuid") or by_uuid[uuid].get("logicalParentUuid")
     return way
+
+
+def _digest_lines(tmp_path: Path, *calls: list[Line], keep_tool_calls: bool = False) -> list[str]:
+    """The lines of the digest of a turn with these calls that begin with a dash."""
+    lines = linked(*turn("Look", *calls), *turn("Go on"))
+    path = write_session(tmp_path, session_id(1), lines)
+    plan = make_plan(path, [Compress(Which(keep_last=1), keep_tool_calls=keep_tool_calls)])
+    assert plan.problems == []
+    return [line for line in _digest(plan)[0].splitlines() if line.startswith("- ")]
+
+
+READS = [called("Read", {"file_path": f"/p/{number}"}, "x" * number) for number in (1, 2)]
+
+
+def test_calls_that_are_left_out_are_counted_by_tool(tmp_path: Path) -> None:
+    grep = called("Grep", {"pattern": "x"}, "found")
+    assert _digest_lines(tmp_path, READS[0], grep, READS[1]) == ["- 3 more calls: 2 Read, 1 Grep"]
+    assert _digest_lines(tmp_path, grep) == ["- 1 more call: 1 Grep"]
+    kept = _digest_lines(tmp_path, READS[0], grep, READS[1], keep_tool_calls=True)
+    assert kept == ["- Read(file_path=/p/1)", "- Grep(pattern=x)", "- Read(file_path=/p/2)"]
+
+
+def test_what_a_tool_was_given_is_written_as_json(tmp_path: Path) -> None:
+    given = {"pattern": "x", "-n": True, "path": None, "glob": ["a", 1.5]}
+    failed = called("Grep", given, "no such folder", is_error=True)
+    assert _digest_lines(tmp_path, failed) == ['- Grep(pattern=x, -n=true, path=null, glob=["a",1.5]): failed: no such folder']
+    odd = called("Bash", {"command": {"run": False}}, "ok")
+    assert _digest_lines(tmp_path, odd) == ['- ran `{"run":false}`: done']
+
+
+@pytest.mark.parametrize("tool", ["Task", "Agent"])
+def test_a_sub_agent_is_told_by_its_task_and_the_end_of_its_answer(tool: str, tmp_path: Path) -> None:
+    given = {"description": "Find the bug", "prompt": "Look everywhere", "subagent_type": "Explore"}
+    short = called(tool, given, "It is in\nparser.py.")
+    assert _digest_lines(tmp_path, short) == [f"- {tool} (Explore): Find the bug: answered: It is in parser.py."]
+    long = called(tool, given, "a" * 1_000 + "z" * 600)
+    ending = "[1,000 characters before …] " + "z" * 600
+    assert _digest_lines(tmp_path, long) == [f"- {tool} (Explore): Find the bug: answered: {ending}"]
+    failed = called(tool, given, "overloaded", is_error=True)
+    assert _digest_lines(tmp_path, failed) == [f"- {tool} (Explore): Find the bug: failed: overloaded"]
 
 
 def _flat(text: str) -> str:

@@ -123,6 +123,27 @@ def test_an_agent_is_found_in_texts_but_not_inside_other_words() -> None:
     assert renewal.renew(others) == others
 
 
+@pytest.mark.parametrize("length", [7, 17])
+@pytest.mark.parametrize("count", [1, 5, 6, 40])
+def test_agents_are_found_however_many_there_are(count: int, length: int) -> None:
+    agents = tuple(f"a{number:0{length - 1}x}" for number in range(0xABC, 0xABC + count))
+    renewal = renewal_of(agents=agents)
+    text = " ".join(f"agentId: {agent}, /tasks/{agent}.output" for agent in agents).encode()
+    changed = renewal.renew(text)
+    assert [agent for agent in agents if agent.encode() in changed] == []
+    assert len(changed) == len(text)
+    others = " ".join(f"x{agent} {agent}0 {agent}_" for agent in agents).encode()
+    assert renewal.renew(others) == others
+
+
+def test_the_beginning_of_a_parents_id_is_no_id() -> None:
+    # The first line of a block is looked at in another way.
+    whole, longer = (b'{"type":"user"}\n{"parentUuid":"%b"}\n' % value.encode() for value in (ONE, f"{ONE}-x"))
+    said = line(type="user", message={"content": f"see {ONE}"})
+    assert renewal_of(whole).renew(said) != said
+    assert renewal_of(longer).renew(said) == said
+
+
 def test_an_agent_of_digits_alone_does_not_change_a_number() -> None:
     # 12585951 is an agent of a recorded session of 2.0.42.
     renewal = renewal_of(agents=("12585951",))

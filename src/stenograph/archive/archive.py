@@ -21,6 +21,7 @@ from typing import Any
 
 from stenograph.archive.change import Change, Head, Recovery
 from stenograph.archive.journal import Entry, FileChange, Ledger, OpenJournal, State, open_journal, read_journal
+from stenograph.archive.live import live, looks_live, refuse_open
 from stenograph.archive.recovery import settle, tidy
 from stenograph.archive.removal import plan_removal
 from stenograph.archive.store import Store, digest_of
@@ -83,6 +84,19 @@ class Archive:
     def stream_original(self, sha256: str) -> Iterator[bytes]:
         """The same a block at a time; raises at the end where they are not the original's."""
         return self._store.stream(sha256)
+
+    def why_busy(self, path: Path, *, active_seconds: float = ACTIVE_SECONDS) -> BusyError | None:
+        """Why an edit of a session's or agent's file would be refused at this moment: somebody is at work on it."""
+        path = Path(os.path.realpath(path)) if path.is_symlink() else Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
+        if looks_live(path, now=self._clock(), active_seconds=active_seconds):
+            made_by_us = self._read().made_by_us(path)
+            if made_by_us is None or made_by_us != digest_of(path)[0]:
+                return live(path)
+        try:
+            refuse_open([path])
+        except BusyError as error:
+            return error
+        return None
 
     # Edits
 

@@ -22,6 +22,7 @@ from stenograph.archive.live import live, looks_live, refuse_open
 from stenograph.archive.recovery import remove_folders, settle, tidy
 from stenograph.archive.store import Store, digest_of
 from stenograph.disk import (
+    LINES_SUFFIX,
     FileState,
     StagedFile,
     delete_file,
@@ -242,7 +243,7 @@ def _changed(path: Path) -> BusyError:
 def _place_of(paths: Iterable[Path]) -> tuple[Path | None, Path | None]:
     """The home and the project folder that the session's files stand in."""
     for path in paths:
-        if path.suffix == ".jsonl":
+        if path.suffix == LINES_SUFFIX:
             for folder in path.parents:
                 if folder.parent.name == "projects":
                     return folder.parent.parent, folder

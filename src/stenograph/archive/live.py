@@ -11,16 +11,15 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from stenograph.disk import LINES_SUFFIX
 from stenograph.errors import BusyError, DiskError
 from stenograph.sessions.glance import glance
 from stenograph.sessions.status import Status, files_being_written, status
 
-_LINES = ".jsonl"
-
 
 def looks_live(path: Path, *, now: float, active_seconds: float) -> bool:
     """Whether a session's or agent's file looks as if its client had not finished."""
-    if path.suffix != _LINES:
+    if path.suffix != LINES_SUFFIX:
         return False
     try:
         return status(glance(path), now=now, active_seconds=active_seconds) is Status.RUNNING
@@ -33,7 +32,7 @@ def looks_live(path: Path, *, now: float, active_seconds: float) -> bool:
 
 def refuse_open(paths: Iterable[Path]) -> None:
     """Raises BusyError where another process has one of the files open for writing."""
-    candidates = [path for path in paths if path.suffix == _LINES]
+    candidates = [path for path in paths if path.suffix == LINES_SUFFIX]
     written = files_being_written() if candidates else set()
     for path in candidates if written else ():
         try:

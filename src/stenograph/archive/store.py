@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from stenograph.disk import make_folder, read_blocks
+from stenograph.disk import make_folder, read_blocks, sync_folder, write_all
 from stenograph.errors import BusyError, UnreadableError, UnwritableError
 
 # Measured on 30 MB of public sessions: level 3 packs 129 MB/s to 22.0 %, level 6 66 MB/s to 19.5 %, lzma 25 MB/s to 17.0 %.
@@ -108,29 +108,13 @@ def digest_of(path: Path, stop: int | None = None) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def sync_folder(folder: Path) -> None:
-    """Make new names in a folder last; a file system that can't do this is no failure."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def _pack(blocks: Iterable[bytes], descriptor: int) -> str:
     packing, digest = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP), hashlib.sha256()
     for block in blocks:
         digest.update(block)
-        _write_all(descriptor, packing.compress(block))
-    _write_all(descriptor, packing.flush())
+        write_all(descriptor, packing.compress(block))
+    write_all(descriptor, packing.flush())
     return digest.hexdigest()
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
 
 
 def _damaged(path: Path) -> UnreadableError:

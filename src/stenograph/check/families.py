@@ -10,11 +10,9 @@ from pathlib import Path
 
 from stenograph.check.codes import HARMLESS
 from stenograph.check.file import Looked
-from stenograph.disk import Finding, find_family, is_agent_file, is_session_id, list_project, read_whole
+from stenograph.disk import LINES_SUFFIX, Finding, find_family, is_agent_file, is_session_id, list_project, read_whole
 from stenograph.errors import DiskError
 from stenograph.records.json_text import parse_or_unset
-
-_LINES = ".jsonl"
 
 
 def family_findings(looked: Iterable[Looked], *, whole_folders: bool) -> Iterator[Finding]:
@@ -22,7 +20,7 @@ def family_findings(looked: Iterable[Looked], *, whole_folders: bool) -> Iterato
     files = list(looked)
     for file in files:
         # Sessions under other names were copied from somewhere: their families stayed there.
-        if is_session_id(file.path.name.removesuffix(_LINES)) and not is_agent_file(file.path):
+        if is_session_id(file.path.name.removesuffix(LINES_SUFFIX)) and not is_agent_file(file.path):
             yield from _in_the_family(file)
     if whole_folders:
         owners = {(file.path.parent, file.session_id) for file in files if not is_agent_file(file.path)}
@@ -37,15 +35,15 @@ def family_findings(looked: Iterable[Looked], *, whole_folders: bool) -> Iterato
 
 def _has_owner(agent: Looked, owners: set[tuple[Path, str | None]]) -> bool:
     folder = agent.path.parent
-    return (folder, agent.session_id) in owners or (folder / f"{agent.session_id}{_LINES}").exists()
+    return (folder, agent.session_id) in owners or (folder / f"{agent.session_id}{LINES_SUFFIX}").exists()
 
 
 def _in_the_family(file: Looked) -> Iterator[Finding]:
-    folder, stem = file.path.parent, file.path.name.removesuffix(_LINES)
+    folder, stem = file.path.parent, file.path.name.removesuffix(LINES_SUFFIX)
     family = find_family(folder, stem)
     present = {agent.agent_id for agent in family.agents}
     for agent, line in file.agents.items():
-        if agent not in present and not (folder / f"agent-{agent}{_LINES}").exists():
+        if agent not in present and not (folder / f"agent-{agent}{LINES_SUFFIX}").exists():
             yield Finding("missing-agent-file", file.path, line)
     for agent_file in family.agents:
         if agent_file.meta and not _is_readable(agent_file.meta):

@@ -13,6 +13,7 @@ import click
 
 from stenograph.cli._session import short_id
 from stenograph.cli._text import (
+    ELLIPSIS,
     age,
     column_width,
     cut,
@@ -88,6 +89,18 @@ def _widest(rows: list[dict[str, str]], name: str) -> int:
 
 def _last_folder(project: str) -> str:
     return project.replace("\\", "/").rstrip("/").rpartition("/")[2] or project
+
+
+def is_shown_as(info: SessionInfo, name: str) -> bool:
+    """Whether this is what the column `project` shows of a session, whole or cut; or its project folder's name."""
+    project = short_path(info.project)
+    shown = (project, _last_folder(project))
+    if name in shown or name == info.path.parent.name:
+        return True
+    start, ellipsis, end = name.partition(ELLIPSIS)
+    return bool(ellipsis and (start or end)) and any(
+        each.startswith(start) and each.endswith(end) and len(each) > len(start + end) for each in shown
+    )
 
 
 def _row(info: SessionInfo, now: datetime, *, narrow: bool) -> list[str]:

@@ -22,6 +22,12 @@ def reveal_option(command: F) -> F:
     )
 
 
+def pager_option(command: F) -> F:
+    return click.option(
+        "--pager/--no-pager", default=True, help="Use $PAGER, else less, for what is longer than the screen. [default: yes]"
+    )(command)
+
+
 def width_option(command: F) -> F:
     return click.option(
         "--width",

@@ -18,6 +18,7 @@ import msgspec
 from stenograph.errors import ConfigError, UsageError
 
 _KEY = "stenograph.cli.options"
+DEMO_IS_READ_ONLY = "the demo is read-only; copy it and name the copy with --home"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -191,10 +192,15 @@ def again(ctx: click.Context, *words: str) -> str:
     return " ".join([ctx.find_root().info_name or "steno", *(quoted(word) for word in (*given, *words))])
 
 
+def is_demo(settings: Settings, path: Path | None = None) -> bool:
+    """Whether the demo was asked for, or a file of it."""
+    return settings.demo or (path is not None and demo_home().resolve() in path.resolve().parents)
+
+
 def refuse_demo(settings: Settings, path: Path | None = None) -> None:
     """The demo is part of the installation. Raises UsageError."""
-    if settings.demo or (path is not None and demo_home().resolve() in path.resolve().parents):
-        raise UsageError("the demo is read-only; copy it and name the copy with --home")
+    if is_demo(settings, path):
+        raise UsageError(DEMO_IS_READ_ONLY)
 
 
 def user_folder() -> Path | None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from stenograph.cli._session import session_argument
-from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
+from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
+
+if TYPE_CHECKING:
+    from stenograph.archive import Entry
+    from stenograph.surgery.clone import ClonePlan
 
 
 @click.command(short_help="Copy a session, whole or up to a message, as a new one.")
@@ -45,7 +50,7 @@ def clone(
     """
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.cli._progress import waiting
-    from stenograph.cli._text import count_of, echo_json, plain, short_path, size
+    from stenograph.cli._text import echo_json, short_path
     from stenograph.disk import projects_folder
     from stenograph.errors import UsageError
     from stenograph.sessions import resolve
@@ -56,45 +61,56 @@ def clone(
     if at is not None and branch is not None:
         raise UsageError("--at names a message, which is on one branch only; leave --branch out")
     settings = state_options(ctx)
-    refuse_demo(settings)
     file = resolve(session, settings.homes)
-    refuse_demo(settings, file.path)
+    if not dry_run:
+        refuse_demo(settings, file.path)
     with waiting(short_path(str(file.path))):
         plan = plan_clone(file, at=at if at is not None else turn, branch=branch, title=title)
         entry = None if dry_run else apply_clone(plan, Archive(default_archive_folder(os.environ)))
     in_a_home = plan.path.parent.parent in map(projects_folder, settings.homes)
     resume = again(ctx, "resume", plan.new_id if in_a_home else str(plan.path))
     if as_json:
-        echo_json(
-            {
-                "id": plan.new_id,
-                "path": str(plan.path),
-                "from": str(plan.source),
-                "at": plan.at,
-                "title": plan.title,
-                "files": [{"what": part.what, "path": str(part.target), "size": part.size} for part in plan.files],
-                "bytes": plan.size,
-                "ids": plan.ids,
-                "left_out": plan.left_out,
-                "notes": list(plan.notes),
-                "resume": resume,
-                "written": entry is not None,
-                "entry": entry.number if entry else None,
-            }
-        )
+        echo_json(_json(plan, entry, resume))
         return
+    _echo(plan, written=entry is not None)
+    if entry is not None:
+        click.echo(f"To go on with it: {resume}")
+        click.echo(f"To undo: {again(ctx, 'undo', '--entry', str(entry.number))}")
+    elif is_demo(settings, file.path):
+        click.echo(f"Nothing was written: {DEMO_IS_READ_ONLY}")
+
+
+def _json(plan: ClonePlan, entry: Entry | None, resume: str) -> dict[str, Any]:
+    return {
+        "id": plan.new_id,
+        "path": str(plan.path),
+        "from": str(plan.source),
+        "at": plan.at,
+        "title": plan.title,
+        "files": [{"what": part.what, "path": str(part.target), "size": part.size} for part in plan.files],
+        "bytes": plan.size,
+        "ids": plan.ids,
+        "left_out": plan.left_out,
+        "notes": list(plan.notes),
+        "resume": resume,
+        "written": entry is not None,
+        "entry": entry.number if entry else None,
+    }
+
+
+def _echo(plan: ClonePlan, *, written: bool) -> None:
+    """What the clone is made of."""
+    from stenograph.cli._text import count_of, plain, short_path, size
+
     amount = f"{count_of(len(plan.files), 'file')}, {size(plan.size)}, {count_of(plan.ids, 'id')} renewed"
-    if dry_run:
+    if written:
+        click.echo(f"{plan.new_id}: {amount}")
+        click.echo(short_path(str(plan.path)))
+    else:
         for part in plan.files:
             click.echo(f"{size(part.size):>8}  {part.what:<12}  {short_path(str(part.target))}")
         click.echo(f"Would be written: {amount}")
-    else:
-        click.echo(f"{plan.new_id}: {amount}")
-        click.echo(short_path(str(plan.path)))
     for what, count in plan.left_out.items():
         click.echo(f"Left out: {count} × {what}")
     for note in plan.notes:
         click.echo(f"Note: {plain(note)}")
-    if entry is not None:
-        click.echo(f"To go on with it: {resume}")
-        click.echo(f"To undo: {again(ctx, 'undo', '--entry', str(entry.number))}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._look import make_look, make_mask, reveal_option, width_option
+from stenograph.cli._look import make_look, make_mask, pager_option, reveal_option, width_option
 from stenograph.cli._session import SessionReference, choose_branch
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import SessionNotFoundError, UsageError
@@ -32,9 +32,7 @@ _PIPE_COLUMNS = 120
 @click.option("--branches", is_flag=True, help="Compare the current branch of A with its second one.")
 @click.option("--unified", "-u", is_flag=True, help="The text of what differs as one patch.")
 @width_option
-@click.option(
-    "--pager/--no-pager", default=True, help="Use $PAGER, else less, for what is longer than the screen. [default: yes]"
-)
+@pager_option
 @click.option("--strict", is_flag=True, help="Exit with 1 where they differ.")
 @reveal_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stenograph.cli import FAILED
+from stenograph.cli._look import make_mask, reveal_option, tell_masked
 from stenograph.cli._session import session_argument
-from stenograph.cli._settings import refuse_demo, shared_options, state_options
+from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,13 +43,26 @@ _ENDLESS = 10**9
 @click.option("--tool", "tools", multiple=True, metavar="NAME", help="Choose calls of this tool; may be given again.")
 @click.option("--larger-than", type=click.IntRange(min=0), metavar="N", help="Choose calls with results of more characters.")
 @click.option("--errors", is_flag=True, help="Choose calls that failed.")
+@click.option("--agent", "agents", multiple=True, metavar="NAME", help="Choose sub-agents by id or type; may be given again.")
 @click.option("--prune", is_flag=True, help="Take what leaves the conversation out of the file too.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the journal.")
 @click.option("--apply", "applying", is_flag=True, help="Do it. Without this nothing is written.")
+@click.option("--preview", "previewing", is_flag=True, help="List what goes: turns, tool calls; and print the digest.")
+@reveal_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @shared_options
 @click.pass_context
-def edit(ctx: click.Context, /, session: str, prune: bool, applying: bool, as_json: bool, **options: Any) -> None:
+def edit(
+    ctx: click.Context,
+    /,
+    session: str,
+    prune: bool,
+    applying: bool,
+    previewing: bool,
+    reveal: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Take turns, tool calls, results, images or thinking out of a session, or condense it.
 
     Without --apply nothing is written: it shows what would become of the file, what 2.0.76, 2.1.45 and the newest recorded client
@@ -59,12 +72,19 @@ def edit(ctx: click.Context, /, session: str, prune: bool, applying: bool, as_js
     Turns that leave the conversation stay in the file as a branch that nobody resumes, so that tools that count tokens count the
     same; --prune takes them out. The original is kept: `steno undo` brings it back byte for byte.
 
-    --json prints {"path", "id", "edits": [{"edit", ..., "counts"}], "lines": [before, after], "size": [before, after], "changed",
-    "aside", "removed", "releases": [{"release", "refused", "messages": [before, after]}], "tokens": [before, after],
-    "tokens_to_cache", "saved_a_turn_usd", "cache_cost_usd", "model", "problems", "notes", "entry": null | number}.
+    --preview lists what would go, by turn, and prints the digest; only then is anything shown of what was said, with secrets of
+    known formats masked (--reveal). --portable shows what each client would lose of the session before and after.
 
-    Several edits are done one after the other, each on all that is chosen; choices narrow each other. --tool, --larger-than and
-    --errors choose among tool calls only.
+    --json prints {"path", "id", "edits": [{"edit", ..., "counts", "note"}], "lines": [before, after], "size": [before, after],
+    "changed", "aside", "removed", "releases": [{"release", "refused", "messages": [before, after]}], "losses": [{"release",
+    "lost": [before, after]}], "tokens": [before, after], "tokens_to_cache", "saved_a_turn_usd", "cache_cost_usd", "model",
+    "problems", "notes", "entry": null | number, "in_use"}; with --preview also "preview": {"turns": [{"turn", "prompt",
+    "condensed"}], "calls": [{"turn", "tool", "characters": [before, null | after]}], "blocks": [{"turn", "what", "count"}],
+    "digest": null | text}.
+
+    Several edits are done one after the other, each on all that is chosen; choices narrow each other. --tool, --larger-than,
+    --errors and --agent choose among tool calls only: --agent those that started the sub-agents, and for --drop-agents the
+    sub-agents themselves.
 
     \b
     Example:
@@ -72,30 +92,51 @@ def edit(ctx: click.Context, /, session: str, prune: bool, applying: bool, as_js
       steno edit last --compress --keep-last 5 --apply
     """
     from stenograph.archive import Archive, default_archive_folder
+    from stenograph.cli._plan import plan_json, plan_lines, preview_json, preview_lines
     from stenograph.cli._text import echo_json, plain
     from stenograph.sessions import resolve
-    from stenograph.surgery import apply, make_plan
+    from stenograph.surgery import apply, make_plan, preview
 
     settings = state_options(ctx)
     file = resolve(session, settings.homes)
     if applying:
         refuse_demo(settings, file.path)
     plan = make_plan(file.path, _edits(_which(options, datetime.now(UTC)), options), prune=prune)
-    entry: Entry | None = None
-    if applying and not plan.problems:
-        entry = apply(plan, Archive(default_archive_folder(os.environ)))
+    archive = Archive(default_archive_folder(os.environ))
+    seconds = settings.config.active_seconds
+    entry = apply(plan, archive, active_seconds=seconds) if applying and not plan.problems else None
+    busy = None if applying else archive.why_busy(plan.path, active_seconds=seconds)
+    mask, masker = make_mask(reveal)
+    seen = preview(plan) if previewing else None
     if as_json:
-        echo_json(_json(plan, entry))
+        told = {**plan_json(plan, entry), "in_use": busy is not None}
+        echo_json({**told, "preview": preview_json(seen, mask)} if seen else told)
     else:
-        _echo(plan, entry, applying=applying)
+        for line in (*(preview_lines(seen, mask) if seen else ()), *plan_lines(plan)):
+            click.echo(line)
+        _echo_next(ctx, plan, entry, applying=applying)
+    if seen:
+        tell_masked(masker)
+    if busy:
+        click.echo(f"steno: {plain(str(busy))} (--apply would be refused now)", err=True)
     for problem in plan.problems:
         click.echo(f"steno: refused: {plain(problem)}", err=True)
     if plan.problems:
         ctx.exit(FAILED)
 
 
+def _echo_next(ctx: click.Context, plan: Plan, entry: Entry | None, *, applying: bool) -> None:
+    """What was done, and what can be done now."""
+    if entry:
+        click.echo(click.style(f"done: edit {entry.number}", fg="green"))
+        click.echo(f"To undo: {again(ctx, 'undo', '--entry', str(entry.number))}")
+    elif not (applying or plan.problems or plan.is_empty):
+        how = DEMO_IS_READ_ONLY if is_demo(state_options(ctx), plan.path) else "--apply does it"
+        click.echo(f"nothing was written: {how}")
+
+
 def _which(options: dict[str, Any], now: datetime) -> Which:
-    from stenograph.cli.check import moment_of
+    from stenograph.cli._when import moment_of
     from stenograph.records.times import to_client_time
     from stenograph.surgery import Which
 
@@ -110,6 +151,7 @@ def _which(options: dict[str, Any], now: datetime) -> Which:
         tools=options["tools"],
         larger_than=options["larger_than"],
         errors=options["errors"],
+        agents=options["agents"],
     )
 
 
@@ -130,7 +172,7 @@ def _edits(which: Which, options: dict[str, Any]) -> list[AnyEdit]:
     reason = options["reason"]
     edits: list[AnyEdit] = []
     if options["drop_turns"]:
-        if which == surgery.Which():
+        if not which.chooses_turns:
             raise UsageError("--drop-turns needs to know which: give --turns, --keep-last, --before or --older-than")
         edits.append(surgery.DropTurns(which, reason))
     if options["drop_tool_calls"]:
@@ -154,74 +196,3 @@ def _edits(which: Which, options: dict[str, Any]) -> list[AnyEdit]:
     if not edits:
         raise UsageError("nothing to do: give an edit such as --truncate-results 2000 or --compress --keep-last 5")
     return edits
-
-
-def _json(plan: Plan, entry: Entry | None) -> dict[str, Any]:
-    import msgspec
-
-    return {
-        "path": str(plan.path),
-        "id": plan.session_id,
-        "edits": [{**msgspec.to_builtins(done.edit), "counts": done.counts} for done in plan.done],
-        "lines": [plan.lines_before, plan.lines_after],
-        "size": [plan.size_before, plan.size_after],
-        "changed": plan.changed,
-        "aside": plan.aside,
-        "removed": plan.removed,
-        "releases": [
-            {"release": each.release, "refused": each.refused or None, "messages": [len(each.before), len(each.after)]}
-            for each in plan.outcomes
-        ],
-        "tokens": [plan.outlook.tokens_before, plan.outlook.tokens_after],
-        "tokens_to_cache": plan.outlook.tokens_to_cache,
-        "saved_a_turn_usd": float(plan.outlook.saved_a_turn),
-        "cache_cost_usd": float(plan.outlook.cache_cost),
-        "model": plan.outlook.model,
-        "problems": plan.problems,
-        "notes": plan.notes,
-        "entry": entry.number if entry else None,
-    }
-
-
-def _money(usd: Decimal) -> str:
-    return f"about ${usd:.2f}" if usd >= Decimal("0.01") else "less than a cent"
-
-
-def _echo(plan: Plan, entry: Entry | None, *, applying: bool) -> None:
-    from stenograph.cli._text import count_of, plain, size, table
-
-    for done in plan.done:
-        counts = ", ".join(f"{count:,} {what}" for what, count in done.counts.items() if count) or "nothing to do"
-        click.echo(f"{click.style(done.edit.summary, bold=True)}  {counts}")
-    if plan.is_empty:
-        click.echo("the session stays as it is")
-        return
-    outlook = plan.outlook
-    rows = [
-        ["", "before", "after"],
-        ["lines", f"{plan.lines_before:,}", f"{plan.lines_after:,}"],
-        ["size", size(plan.size_before), size(plan.size_after)],
-        ["tokens sent, estimated", f"{outlook.tokens_before:,}", f"{outlook.tokens_after:,}"],
-        *([f"messages sent by {each.release}", str(len(each.before)), str(len(each.after))] for each in plan.outcomes),
-    ]
-    for line in table(rows, frozenset({1, 2})):
-        click.echo(line)
-    click.echo(f"{count_of(plan.changed, 'line')} changed, {plan.aside} set aside in the file, {plan.removed} taken out of it")
-    listed = "" if outlook.is_listed else " (the price table does not know the model)"
-    if outlook.tokens_after > outlook.tokens_before:
-        click.echo("the conversation gets longer: what is put in is more than what is taken out")
-    else:
-        once = f"filling the prompt cache anew costs {_money(outlook.cache_cost)} once"
-        click.echo(f"each later turn costs {_money(outlook.saved_a_turn)} less; {once}{listed}")
-    if plan.aside:
-        click.echo("what is set aside stays in the file, where no client sends it from: --prune takes it out too")
-    if plan.prune and plan.removed:
-        click.echo("tools that count tokens by the file's lines will no longer count those that were taken out")
-    for path in plan.working.deleted:
-        click.echo(f"takes away {plain(str(path))}")
-    for note in plan.notes:
-        click.echo(f"note: {plain(note)}")
-    if entry:
-        click.echo(click.style(f"done; `steno undo {plan.session_id[:8]}` brings it back (edit {entry.number})", fg="green"))
-    elif not applying and not plan.problems:
-        click.echo("nothing was written: --apply does it")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._look import make_look, make_mask, reveal_option
+from stenograph.cli._look import make_look, make_mask, pager_option, reveal_option
 from stenograph.cli._session import choose_branch, session_argument
 from stenograph.cli._settings import shared_options, state_options
 
@@ -25,9 +25,7 @@ _LEAST_PATH_COLUMNS = 16
 @click.option("--diff", "with_diff", is_flag=True, help="Show the net difference of each changed file.")
 @click.option("--changed", "only_changed", is_flag=True, help="Leave out files that were only read.")
 @click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Only what this branch did; else all branches.")
-@click.option(
-    "--pager/--no-pager", default=True, help="Use $PAGER, else less, for what is longer than the screen. [default: yes]"
-)
+@pager_option
 @reveal_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @shared_options

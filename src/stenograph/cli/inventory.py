@@ -166,9 +166,9 @@ def _few(rows: list[_Named], columns: int | None) -> list[_Named]:
 def _name(file: FileInventory, *, short: bool) -> str:
     from stenograph.cli._session import short_id
     from stenograph.cli._text import cut, plain
-    from stenograph.disk import is_session_id
+    from stenograph.disk import LINES_SUFFIX, is_session_id
 
-    name = file.path.name.removesuffix(".jsonl")
+    name = file.path.name.removesuffix(LINES_SUFFIX)
     if is_session_id(name):
         return short_id(name) if short else name
     return cut(plain(file.path.name), _NAME_COLUMNS) if short else plain(file.path.name)

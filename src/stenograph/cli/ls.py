@@ -14,12 +14,16 @@ from stenograph.errors import SessionNotFoundError, UsageError
 
 if TYPE_CHECKING:
     from stenograph.disk import Finding
+    from stenograph.sessions import Listing
 
 
 @click.command(short_help="List sessions, newest first.")
 @click.option("--all", "everything", is_flag=True, help="Also the short, empty and unanswered ones, and warm-ups.")
 @click.option(
-    "--project", type=GivenPath(file_okay=False), metavar="PATH", help="Only sessions that began in this working folder."
+    "--project",
+    type=GivenPath(file_okay=False),
+    metavar="PATH",
+    help="Only sessions of this working folder: its path, or as listed.",
 )
 @click.option("--limit", "-n", type=click.IntRange(min=0), help=f"At most so many; 0 for all. [default: {ListSettings().limit}]")
 @reveal_option
@@ -55,16 +59,24 @@ def ls(ctx: click.Context, everything: bool, project: str | None, limit: int | N
     settings = state_options(ctx)
     folder = None if project is None else working_folder(project)
     limit = settings.config.ls.limit if limit is None else limit
-    with progress("reading") as report:
-        listing = list_sessions(
-            settings.homes,
-            everything=everything or settings.config.ls.all,
-            project=folder,
-            limit=limit or None,
-            active_seconds=settings.config.active_seconds,
-            progress=report,
-        )
+
+    def listed(folder: str | None) -> Listing:
+        with progress("reading") as report:
+            return list_sessions(
+                settings.homes,
+                everything=everything or settings.config.ls.all,
+                project=folder,
+                limit=limit or None,
+                active_seconds=settings.config.active_seconds,
+                progress=report,
+            )
+
+    listing = listed(folder)
     nothing = not listing.sessions and not listing.hidden
+    if nothing and project is not None and (shown := _folder_shown_as(project, settings)):
+        folder = shown
+        listing = listed(folder)
+        nothing = not listing.sessions and not listing.hidden
     if nothing and folder is None:
         raise no_sessions(settings, listing.findings)
     mask, _ = make_mask(reveal)
@@ -108,6 +120,21 @@ def no_sessions(settings: Settings, findings: list[Finding]) -> SessionNotFoundE
     )
     hint = "" if settings.explicit else "; `steno --demo` shows the demo sessions"
     return SessionNotFoundError(f"no sessions in {places}{hint}")
+
+
+def _folder_shown_as(name: str, settings: Settings) -> str | None:
+    """The working folder that the list shows under a name; None for none. Raises UsageError where several are shown so."""
+    from stenograph.cli._listing import is_shown_as
+    from stenograph.cli._text import plain, short_path
+    from stenograph.sessions import list_sessions
+
+    sessions = [info for info in list_sessions(settings.homes, everything=True).sessions if is_shown_as(info, name)]
+    # Sessions that don't say where they began are listed with those of the folder that their project folder is named by.
+    found = sorted({info.cwd for info in sessions if info.cwd} or {info.project for info in sessions})
+    if len(found) > 1:
+        paths = ", ".join(map(short_path, found))
+        raise UsageError(f"{len(found)} working folders are shown as {plain(name)}: {paths}; give the whole path")
+    return found[0] if found else None
 
 
 def working_folder(project: str) -> str:

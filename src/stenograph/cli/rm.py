@@ -7,7 +7,7 @@ import os
 import click
 
 from stenograph.cli._session import session_argument
-from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
+from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
 
 @click.command(short_help="Remove a session, to the archive.")
@@ -33,9 +33,9 @@ def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> Non
     from stenograph.sessions import resolve
 
     settings = state_options(ctx)
-    refuse_demo(settings)
     file = resolve(session, settings.homes)
-    refuse_demo(settings, file.path)
+    if is_applied:
+        refuse_demo(settings, file.path)
     archive = Archive(default_archive_folder(os.environ))
     plan = plan_removal(file.path)
     entry = archive.remove(file.path, active_seconds=settings.config.active_seconds) if is_applied else None
@@ -60,4 +60,7 @@ def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> Non
     for path, count in plan.files.items():
         click.echo(f"{size(count):>8}  {short_path(str(path))}")
     click.echo(f"{plan.session_id} would be removed: {amount}, to be kept in {short_path(str(archive.folder))}")
-    click.echo(f"To do it: {again(ctx, 'rm', str(file.path), '--apply')}")
+    if is_demo(settings, file.path):
+        click.echo(f"Nothing was changed: {DEMO_IS_READ_ONLY}")
+    else:
+        click.echo(f"To do it: {again(ctx, 'rm', str(file.path), '--apply')}")

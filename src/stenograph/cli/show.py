@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stenograph.cli._look import hooks_option, make_look, make_mask, reveal_option, tell_masked, width_option
+from stenograph.cli._look import hooks_option, make_look, make_mask, pager_option, reveal_option, tell_masked, width_option
 from stenograph.cli._session import choose_branch, parse_turns, session_argument
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     "--steps", "as_steps", is_flag=True, help="One line a step: prompts, answers, tool calls and results as they stand."
 )
 @width_option
-@click.option(
-    "--pager/--no-pager", default=True, help="Use $PAGER, else less, for what is longer than the screen. [default: yes]"
-)
+@pager_option
 @reveal_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @shared_options

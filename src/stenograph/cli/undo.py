@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from stenograph.archive import Archive, Entry, Recovery
 
 
+_HEADER = ("edit", "time", "session", "state", "size", "files", "what")
+_RIGHT = frozenset({0})
+#: For what was done; with fewer it gets lines of its own.
+_TITLE_COLUMNS = 24
+
+
 @click.command(short_help="Take back an edit of a session, byte for byte.")
 @click.argument("session", type=SessionReference(), required=False)
 @click.option("--list", "is_list", is_flag=True, help="List the edits, oldest first, and undo nothing.")
@@ -112,7 +118,7 @@ def _wanted(archive: Archive, settings: Settings, session: str | None) -> list[E
 
 
 def _list(archive: Archive, entries: list[Entry], as_json: bool) -> None:
-    from stenograph.cli._text import count_of, echo_json, iso, local_time, plain, table
+    from stenograph.cli._text import count_of, echo_json, iso
 
     if as_json:
         listed = [
@@ -141,29 +147,68 @@ def _list(archive: Archive, entries: list[Entry], as_json: bool) -> None:
         ]
         echo_json({"archive": str(archive.folder), "entries": listed})
     else:
-        rows = [
-            (
-                str(entry.number),
-                local_time(entry.time),
-                _name(entry),
-                plain(_title(entry)),
-                count_of(len(entry.files), "file"),
-                f"undone by {entry.undone_by}" if entry.undone_by else entry.state.value,
-            )
-            for entry in entries
-        ]
-        for line in table(rows, right=frozenset({0})):
+        for line in _listed(entries):
             click.echo(line)
     if damaged := archive.findings():
         click.echo(f"steno: {count_of(len(damaged), 'line')} of the journal can't be read", err=True)
+
+
+def _listed(entries: list[Entry]) -> list[str]:
+    """One edit a line, in a terminal under a header. Where that is too narrow, the count of files is left out, and then what was
+    done gets lines of its own."""
+    from stenograph.cli._text import count_of, local_time, plain, size, table, terminal_width, width
+
+    rows = [
+        [
+            str(entry.number),
+            local_time(entry.time),
+            _name(entry),
+            f"undone by {entry.undone_by}" if entry.undone_by else entry.state.value,
+            size(sum(file.before_size for file in entry.files)) + " → " + size(sum(file.after_size for file in entry.files)),
+            count_of(len(entry.files), "file"),
+            plain(_title(entry)),
+        ]
+        for entry in entries
+    ]
+    columns = terminal_width()
+    if columns is None or not rows:
+        return table(rows, right=_RIGHT)
+    rows = [list(_HEADER), *rows]
+    wanted = min(_TITLE_COLUMNS, max(width(row[-1]) for row in rows))
+    for kept in (rows, [[*row[:-2], row[-1]] for row in rows]):
+        # A mark in the place of the last column keeps the one before it padded.
+        starts = [line[:-1] for line in table([[*row[:-1], "|"] for row in kept], right=_RIGHT)]
+        if columns - width(starts[0]) >= wanted:
+            lines = [_hanging(start, row[-1], columns) for start, row in zip(starts, rows, strict=True)]
+            break
+    else:
+        indent = " " * (width(_HEADER[0]) + 2)
+        lines = [_hanging("", start.rstrip(), columns, indent) for start in starts]
+        lines[1:] = [[*line, *_hanging(indent, row[-1], columns)] for line, row in zip(lines[1:], rows[1:], strict=True)]
+    return [*(click.style(line, dim=True) for line in lines[0]), *(line for each in lines[1:] for line in each)]
+
+
+def _hanging(start: str, text: str, columns: int, indent: str | None = None) -> list[str]:
+    """A text behind a start, in lines of so many columns; what does not fit goes on below, under the text or so far in."""
+    from stenograph.cli._text import width
+    from stenograph.views.text import wrap
+
+    first, *more = wrap(text, columns - width(start))
+    indent = " " * width(start) if indent is None else indent
+    return [start + first, *(indent + line for line in wrap(" ".join(more), columns - width(indent)) if more)]
 
 
 def _title(entry: Entry) -> str:
     """What an edit was, in a word or two: never the edit itself, which may quote a transcript."""
     from stenograph.redact import mask
 
-    name = entry.command.get("command") if isinstance(entry.command, dict) else None
+    command = entry.command if isinstance(entry.command, dict) else {}
+    name = command.get("command")
     words = [name if isinstance(name, str) else "edit"]
+    edits = command.get("edits")
+    named = [edit.get("edit") for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
+    if kinds := [kind for kind in named if isinstance(kind, str)]:
+        words.append(", ".join(kinds))
     if entry.undoes is not None:
         words.append(f"of {entry.undoes}")
     if entry.reason:

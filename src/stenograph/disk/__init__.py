@@ -4,6 +4,7 @@ In: paths and bytes. Out: paths, lines and findings. Knows nothing of what a lin
 """
 
 from stenograph.disk.families import (
+    LINES_SUFFIX,
     AgentFile,
     AgentLayout,
     Family,
@@ -35,10 +36,13 @@ from stenograph.disk.writer import (
     replace_file,
     stage_file,
     state_of,
+    sync_folder,
     unfinished_beside,
+    write_all,
 )
 
 __all__ = [
+    "LINES_SUFFIX",
     "NEWEST",
     "PROVED",
     "AgentFile",
@@ -79,5 +83,7 @@ __all__ = [
     "resolve_homes",
     "stage_file",
     "state_of",
+    "sync_folder",
     "unfinished_beside",
+    "write_all",
 ]

@@ -28,7 +28,8 @@ from stenograph.disk.findings import Finding
 from stenograph.errors import UnreadableError
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-_LINES = ".jsonl"
+#: How the files of sessions and of their agents end: they hold JSON, line by line.
+LINES_SUFFIX = ".jsonl"
 _META = ".meta.json"
 _AGENT = "agent-"
 #: How the writer's unfinished files are named; one that stays was left by a process that was killed.
@@ -104,13 +105,13 @@ def list_project(folder: Path) -> ProjectListing:
     agents: list[Path] = []
     for entry in _scan(folder):
         name = entry.name
-        if name.endswith(_LINES):
+        if name.endswith(LINES_SUFFIX):
             if (status := _status_of_file(entry, listing.findings)) is None:
                 continue
             if name.startswith(_AGENT):
                 agents.append(Path(entry.path))
                 continue
-            stem = name[: -len(_LINES)]
+            stem = name[: -len(LINES_SUFFIX)]
             listing.sessions.append(
                 SessionFile(stem, Path(entry.path), status.st_size, status.st_mtime_ns, _UUID.fullmatch(stem) is not None)
             )
@@ -125,7 +126,7 @@ def list_project(folder: Path) -> ProjectListing:
             walk = _Walk(listing.findings)
             files = list(walk.files(Path(entry.path)))
             listing.loose_agents.extend(_agents(files, AgentLayout.PROJECT))
-    listing.loose_agents.extend(_agent(path, AgentLayout.BESIDE, metas.get(path.name[: -len(_LINES)])) for path in agents)
+    listing.loose_agents.extend(_agent(path, AgentLayout.BESIDE, metas.get(path.name[: -len(LINES_SUFFIX)])) for path in agents)
     return listing
 
 
@@ -135,7 +136,7 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
     Never raises: what can't be read is a finding, and a session of which nothing is left has neither path nor folder.
     """
     findings: list[Finding] = []
-    main = project / (session_id + _LINES)
+    main = project / (session_id + LINES_SUFFIX)
     folder = project / session_id
     has_folder = os.path.isdir(folder)  # noqa: PTH112 - never raises, whatever the name
     walk = _Walk(findings)
@@ -162,7 +163,7 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
 
 def is_agent_file(path: Path) -> bool:
     """Whether a file holds an agent's lines, by its name."""
-    return path.name.startswith(_AGENT) and path.name.endswith(_LINES)
+    return path.name.startswith(_AGENT) and path.name.endswith(LINES_SUFFIX)
 
 
 def is_session_id(text: str) -> bool:
@@ -179,11 +180,13 @@ def _agents(files: Iterator[Path] | Sequence[Path], layout: AgentLayout) -> list
     """The agents among some files, each with its meta file; other files are left out."""
     files = list(files)
     metas = {path.with_name(path.name[: -len(_META)]): path for path in files if path.name.endswith(_META)}
-    return [_agent(path, layout, metas.get(path.with_name(path.name[: -len(_LINES)]))) for path in files if is_agent_file(path)]
+    return [
+        _agent(path, layout, metas.get(path.with_name(path.name[: -len(LINES_SUFFIX)]))) for path in files if is_agent_file(path)
+    ]
 
 
 def _agent(path: Path, layout: AgentLayout, meta: Path | None) -> AgentFile:
-    return AgentFile(path, path.name[len(_AGENT) : -len(_LINES)], layout, meta)
+    return AgentFile(path, path.name[len(_AGENT) : -len(LINES_SUFFIX)], layout, meta)
 
 
 class _Walk:

@@ -139,9 +139,7 @@ def _carry_over(old: int, size: int, new: int) -> None:
     if grown <= 0:
         return
     os.lseek(old, size, os.SEEK_SET)
-    rest = memoryview(os.read(old, grown))
-    while rest:
-        rest = rest[os.write(new, rest) :]
+    write_all(new, os.read(old, grown))
 
 
 @contextlib.contextmanager
@@ -232,7 +230,7 @@ def put_in_place(staged: StagedFile, *, expect: FileState | None, timeout: float
         os.replace(staged.unfinished, staged.path)  # noqa: PTH105
     except OSError as error:
         raise _unwritable(staged.path, error) from error
-    _sync_folder(staged.path.parent)
+    sync_folder(staged.path.parent)
 
 
 def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None, timeout: float = LOCK_TIMEOUT) -> None:
@@ -263,7 +261,7 @@ def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None
                 os.close(descriptor)
     except OSError as error:
         raise _unwritable(path, error) from error
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def discard(unfinished: Path) -> None:
@@ -306,7 +304,7 @@ def remove_empty_folder(folder: Path) -> bool:
         folder.rmdir()
     except OSError:
         return False
-    _sync_folder(folder.parent)
+    sync_folder(folder.parent)
     return True
 
 
@@ -446,7 +444,7 @@ class _Fresh:
             self.descriptor = _open_locked(path, LOCK_TIMEOUT)
         else:
             os.replace(self.path, path)  # noqa: PTH105
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
 
 
 @contextlib.contextmanager
@@ -463,9 +461,7 @@ def _written_beside(
         _try_lock(fresh.descriptor)
         _keep_owner(fresh.descriptor, path, owner)
         for part in (data,) if isinstance(data, bytes) else data:
-            rest = memoryview(part)
-            while rest:
-                rest = rest[os.write(fresh.descriptor, rest) :]
+            write_all(fresh.descriptor, part)
         os.fsync(fresh.descriptor)
         yield fresh
     except BaseException as error:
@@ -493,8 +489,15 @@ def _keep_owner(descriptor: int, path: Path, owner: os.stat_result | None) -> No
         raise UnwritableError(f"{path} belongs to another user; run as that user", path=path) from error
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last. The file is in place already, so a file system that can't do this is no failure."""
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it, however little the system takes at once."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder last. The files are in place already, so a file system that can't do this is no failure."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         try:

@@ -186,6 +186,9 @@ _read_backup = ShapeReader(FileBackup)
 _read_backups = mapping_of(_read_backup)
 _read_snapshot = ShapeReader(Snapshot)
 
+#: The log of what was sent to the API, which 2.1.325 keeps beside the conversation.
+REQUEST_LOGS = (ApiRequestRecord, ApiRequestShapeRecord, ApiRequestBlobRecord)
+
 SIDECARS: tuple[type[Record], ...] = (
     SummaryRecord,
     CustomTitleRecord,

@@ -119,19 +119,31 @@ def changed_files(session: Session, turns: Sequence[Turn] | None = None) -> tupl
 def _calls_in_order(session: Session, turns: Iterable[Turn], *, with_strays: bool) -> Iterator[tuple[int, ToolCall]]:
     """Tool calls with the number of their turn, a sub-agent's where it was started, those of agents that nobody started last."""
     seen: set[str] = set()
-    for turn in turns:
-        yield from _calls_of(turn, turn.number, seen)
+    for number, calls in _by_turn(turns):
+        yield from _calls_of(calls, number, seen)
     if with_strays:
         for run in session.agents:
             if run.agent_id not in seen and not run.is_warmup:
                 seen.add(run.agent_id)
                 for turn in run.turns:
-                    yield from _calls_of(turn, 0, seen)
+                    yield from _calls_of(turn.tool_calls, 0, seen)
 
 
-def _calls_of(turn: Turn, number: int, seen: set[str]) -> Iterator[tuple[int, ToolCall]]:
+def _by_turn(turns: Iterable[Turn]) -> Iterator[tuple[int, list[ToolCall]]]:
+    """The number of each turn with its calls, those that were set aside in it where they stand."""
+    calls: dict[int, list[ToolCall]] = {}
+    numbers: dict[int, int] = {}
+    for turn in turns:
+        opening = turn.node if turn.parted_from < 0 else turn.parted_from
+        numbers[opening] = turn.number
+        calls.setdefault(opening, []).extend(turn.tool_calls)
+    for opening, number in numbers.items():
+        yield number, sorted(calls[opening], key=lambda call: call.use_node)
+
+
+def _calls_of(calls: Sequence[ToolCall], number: int, seen: set[str]) -> Iterator[tuple[int, ToolCall]]:
     # Calls, and runs that are told already; not by recursion, as agents may start agents to any depth.
-    waiting = [(call, False) for call in reversed(turn.tool_calls)]
+    waiting = [(call, False) for call in reversed(calls)]
     while waiting:
         call, entered = waiting.pop()
         run = None if entered else call.agent

@@ -10,12 +10,11 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from stenograph.disk import Finding, find_family, is_agent_file, list_project, projects_folder
+from stenograph.disk import LINES_SUFFIX, Finding, find_family, is_agent_file, list_project, projects_folder
 from stenograph.errors import DiskError, SessionNotFoundError
 from stenograph.records import SessionRecord, read_records
 from stenograph.sessions.understanding import understanding
 
-_LINES = ".jsonl"
 #: What a workflow writes about its agents, beside their files (2.1.325): no transcript.
 _JOURNAL = "journal.jsonl"
 
@@ -48,7 +47,7 @@ def gather(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
 
 def _agents_of(path: Path) -> list[Path]:
     """The files of a session's sub-agents: in its own folder, and those beside it whose lines name it."""
-    session_id = path.name.removesuffix(_LINES)
+    session_id = path.name.removesuffix(LINES_SUFFIX)
     try:
         loose = [agent for agent in list_project(path.parent).loose_agents if _session_named_in(agent.path) == session_id]
     except DiskError:
@@ -71,7 +70,7 @@ def _below(folder: Path, failures: list[Finding]) -> Iterable[Path]:
         failures.append(Finding("unreadable", where, detail=f"{where} can't be read: {error.strerror}"))
 
     for parent, _, names in os.walk(folder, onerror=failed):
-        yield from (Path(parent) / name for name in names if name.endswith(_LINES) and name != _JOURNAL)
+        yield from (Path(parent) / name for name in names if name.endswith(LINES_SUFFIX) and name != _JOURNAL)
 
 
 def _identity(path: Path) -> str | tuple[int, int]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Ends, Line, read_ends, read_lines
+from stenograph.disk import LINES_SUFFIX, Ends, Line, read_ends, read_lines
 from stenograph.records import (
     AiTitleRecord,
     AssistantRecord,
@@ -322,7 +322,7 @@ class _Sight:
     def glance(self, path: Path, ends: Ends, *, covered: bool, end_seen: bool = True) -> Glance:
         own = [text for leaf, text in self.summaries.items() if leaf in self.uuids]
         return Glance(
-            session_id=path.name.removesuffix(".jsonl"),
+            session_id=path.name.removesuffix(LINES_SUFFIX),
             path=path,
             size=ends.size,
             mtime_ns=ends.mtime_ns,

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Finding, is_agent_file, is_session_id
+from stenograph.disk import LINES_SUFFIX, Finding, is_agent_file, is_session_id
 from stenograph.errors import DiskError
 from stenograph.records import (
     AssistantRecord,
@@ -36,7 +36,6 @@ from stenograph.records.shape import Opt
 from stenograph.sessions.gather import gather, size_of
 from stenograph.sessions.understanding import understanding, unreadable
 
-_LINES = ".jsonl"
 #: A file damaged throughout must not fill the memory with findings; `damaged` counts them all.
 FINDINGS_KEPT = 100
 #: Nor may one that makes up a new kind on every line: what comes after so many, or has a longer name, counts as `OTHERS`.
@@ -126,7 +125,7 @@ def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> I
             inventory.session_totals.add(counted.counts)
     owned = Counter(_owner(agent.path, agent.session_id) for agent in inventory.agents)
     for session in inventory.sessions:
-        session.agents = owned[os.path.realpath(session.path.parent), session.path.name.removesuffix(_LINES)]
+        session.agents = owned[os.path.realpath(session.path.parent), session.path.name.removesuffix(LINES_SUFFIX)]
     return inventory
 
 
@@ -172,7 +171,7 @@ def _count(path: Path, report: Callable[[int], None]) -> FileInventory:
             reason = record.message.stop_reason if record.message else None
             _add(counts.stop_reasons, reason if isinstance(reason, str) else "null")
             counts.tool_calls += _count_blocks(record.content, counts.blocks)
-    stem = path.name.removesuffix(_LINES)
+    stem = path.name.removesuffix(LINES_SUFFIX)
     return FileInventory(
         path=path,
         session_id=named if is_agent_file(path) or not is_session_id(stem) else stem,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from stenograph.disk import is_session_id, lock, state_of
+from stenograph.disk import LINES_SUFFIX, is_session_id, lock, state_of
 from stenograph.errors import BusyError, UsageError
 from stenograph.sessions.glance import glance
 from stenograph.sessions.status import ACTIVE_SECONDS, changed_lately, is_being_written
@@ -63,7 +63,7 @@ def _refuse_bad_text(text: str, what: str) -> None:
 
 
 def _append(path: Path, members: dict[str, str], active_seconds: float) -> None:
-    session_id = path.name.removesuffix(".jsonl")
+    session_id = path.name.removesuffix(LINES_SUFFIX)
     if not is_session_id(session_id):
         raise UsageError(f"{path} is not named by a session's id, so no client would show a label of it")
     if not state_of(path).size:

@@ -5,7 +5,7 @@ In: a reference and the homes to look in. Out: one SessionFile, or an error that
     last            the session that changed last, over all homes; empty files and sub-agents' files are passed over
     a path          of a `.jsonl` file, or of the folder of the same name beside it
     an id           the whole UUID
-    a prefix        of an id, at least four characters
+    a prefix        of an id, at least four characters; of another file's name only where no id begins so
     a title         as `steno ls` shows it: exactly, else in any case, else a part of it
 
 Clients take an id by its exact text (rule 1); here the case of letters does not matter. Errors name ids, projects and dates,
@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from stenograph.disk import Finding, SessionFile, is_session_id
+from stenograph.disk import LINES_SUFFIX, Finding, SessionFile, is_session_id
 from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError
 from stenograph.sessions.find import as_homes, each_once, find_sessions, moment_of
 from stenograph.sessions.glance import Glance, glance
@@ -31,7 +31,6 @@ SHORTEST_PREFIX = 4
 _MATCHES_NAMED = 5
 #: Of an id, in messages.
 _NAMED_BY = 13
-_LINES = ".jsonl"
 
 
 def resolve(reference: str, homes: Iterable[str | os.PathLike[str]]) -> SessionFile:
@@ -69,7 +68,7 @@ def session_at(path: Path) -> SessionFile:
     name = str(path)
     try:
         if path.is_dir():
-            path = path.parent / (path.resolve().name + _LINES)
+            path = path.parent / (path.resolve().name + LINES_SUFFIX)
             if not path.is_file():
                 raise SessionNotFoundError(f"{name} is a folder without a session file beside it", reference=name)
         status = path.stat()
@@ -80,7 +79,7 @@ def session_at(path: Path) -> SessionFile:
         raise UnreadableError(f"{name} can't be read: {reason}", path=path) from error
     if status.st_size and not glance(path).records:
         raise SessionNotFoundError(f"{path} is no session: none of its lines is a record", reference=name)
-    stem = path.name.removesuffix(_LINES)
+    stem = path.name.removesuffix(LINES_SUFFIX)
     return SessionFile(stem, path, status.st_size, status.st_mtime_ns, is_session_id(stem))
 
 
@@ -108,7 +107,7 @@ def _last(homes: Sequence[Path]) -> SessionFile:
 
 def _looks_like_path(reference: str) -> bool:
     separators = (os.sep, os.altsep or os.sep)
-    return reference.endswith(_LINES) or reference in (".", "..") or any(separator in reference for separator in separators)
+    return reference.endswith(LINES_SUFFIX) or reference in (".", "..") or any(separator in reference for separator in separators)
 
 
 def _by_id(reference: str, files: list[SessionFile]) -> list[SessionFile]:
@@ -116,7 +115,9 @@ def _by_id(reference: str, files: list[SessionFile]) -> list[SessionFile]:
     exact = [file for file in files if file.session_id.casefold() == wanted]
     if exact or len(wanted) < SHORTEST_PREFIX:
         return exact
-    return [file for file in files if file.session_id.casefold().startswith(wanted)]
+    begun = [file for file in files if file.session_id.casefold().startswith(wanted)]
+    # A copy under another name, beside the session that it was made of, is not what a prefix of an id means.
+    return [file for file in begun if file.named_by_uuid] or begun
 
 
 def _by_title(reference: str, files: list[SessionFile], unread: list[Finding]) -> list[SessionFile]:

@@ -19,6 +19,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from stenograph.disk import LINES_SUFFIX
 from stenograph.sessions.glance import Ending, Glance
 
 ACTIVE_SECONDS = 120.0
@@ -82,7 +83,7 @@ def _open_for_writing() -> Iterator[tuple[int, int]]:
         for descriptor in _names(folder):
             try:
                 # Processes end and files close while we look.
-                if os.readlink(f"{folder}/{descriptor}").endswith(".jsonl") and _writes(process, descriptor):  # noqa: PTH115
+                if os.readlink(f"{folder}/{descriptor}").endswith(LINES_SUFFIX) and _writes(process, descriptor):  # noqa: PTH115
                     found = os.stat(f"{folder}/{descriptor}")  # noqa: PTH116
                     yield found.st_dev, found.st_ino
             except OSError:

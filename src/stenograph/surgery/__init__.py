@@ -16,6 +16,7 @@ from stenograph.surgery.edits import (
     Which,
 )
 from stenograph.surgery.plan import Done, Plan, make_plan
+from stenograph.surgery.preview import Preview, preview
 
 __all__ = [
     "AnyEdit",
@@ -29,9 +30,11 @@ __all__ = [
     "DropTurns",
     "MakePortable",
     "Plan",
+    "Preview",
     "StripThinking",
     "TruncateResults",
     "Which",
     "apply",
     "make_plan",
+    "preview",
 ]

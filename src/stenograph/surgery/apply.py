@@ -6,11 +6,12 @@ import msgspec
 
 from stenograph.archive import Archive, Entry
 from stenograph.errors import UsageError
+from stenograph.sessions import ACTIVE_SECONDS
 from stenograph.surgery.plan import Plan
 
 
-def apply(plan: Plan, archive: Archive) -> Entry | None:
-    """Carry a plan out; None when there is nothing to do.
+def apply(plan: Plan, archive: Archive, *, active_seconds: float = ACTIVE_SECONDS) -> Entry | None:
+    """Carry a plan out; None when there is nothing to do. `active_seconds` after its last line a session may still be in use.
 
     Raises UsageError for a plan with problems, BusyError where the file is in use or was changed since, UnwritableError.
     """
@@ -19,7 +20,9 @@ def apply(plan: Plan, archive: Archive) -> Entry | None:
     if plan.is_empty:
         return None
     command = {"command": "edit", "edits": msgspec.to_builtins([done.edit for done in plan.done]), "prune": plan.prune}
-    with archive.transaction(plan.session_id, command=command) as change:
+    reasons = dict.fromkeys(done.edit.reason for done in plan.done if done.edit.reason)
+    reason = "; ".join(reasons)
+    with archive.transaction(plan.session_id, command=command, reason=reason, active_seconds=active_seconds) as change:
         change.write(plan.path, plan.new_file(), expect=plan.state)
         for path in plan.working.deleted:
             change.delete(path)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from stenograph.errors import UsageError
@@ -18,9 +19,11 @@ from stenograph.records import (
     message_id_of,
     rebuild,
 )
-from stenograph.surgery.choose import nodes_of, tool_calls_of, turns_of
+from stenograph.records.sidecars import REQUEST_LOGS, AtisLatchRecord
+from stenograph.surgery.choose import agent_runs_of, nodes_of, nodes_with_aside, tool_calls_of, turns_of
 from stenograph.surgery.compress import compress
 from stenograph.surgery.edits import (
+    ALL,
     AnyEdit,
     Compress,
     DropAgents,
@@ -32,16 +35,21 @@ from stenograph.surgery.edits import (
     MakePortable,
     StripThinking,
     TruncateResults,
+    Which,
 )
+from stenograph.surgery.order import linearise
 from stenograph.surgery.working import Block, Working
+from stenograph.turns import AgentRun
 
 Counts = Counter[str]
 
 THINKING = frozenset({"thinking", "redacted_thinking"})
 IMAGES = frozenset({"image", "document"})
 IMAGE_REMOVED = "[image removed]"
-#: Logs of what was sent, which 2.1.325 keeps beside the conversation.
-_LOGS = frozenset({"api-request", "api-request-shape", "api-request-blob", "atis-latch"})
+#: What a client notes for itself.
+_BOOKKEEPING = (ProgressRecord, *REQUEST_LOGS, AtisLatchRecord)
+#: What `cut_text` says.
+_CUT = re.compile(r"\n\[… [\d,]+ characters cut …\]\n")
 #: Notes of which only the last counts.
 _REPEATED = frozenset({"ai-title", "last-prompt", "mode", "permission-mode", "tools-used"})
 #: Parts of structured results that a client's screen needs whole.
@@ -52,7 +60,7 @@ def drop_turns(working: Working, edit: DropTurns) -> Counts:
     turns = [turn for turn in turns_of(working.session, edit.which) if turn.node not in working.gone]
     if turns and len(turns) == len(working.session.turns):
         raise UsageError("at least one turn must stay; `steno rm` removes a session")
-    working.drop(*(node for turn in turns for node in turn.nodes))
+    working.drop(*nodes_with_aside(working.session, turns))
     return Counter(turns=len(turns)) if turns else Counter()
 
 
@@ -103,10 +111,7 @@ def truncate_results(working: Working, edit: TruncateResults) -> Counts:
 
 def drop_images(working: Working, edit: DropImages) -> Counts:
     count = 0
-    for node in sorted(nodes_of(working.session, edit.which)):
-        blocks = working.blocks(node)
-        if node in working.gone or node not in working.living or blocks is None:
-            continue
+    for node, blocks in _contents(working, edit.which):
         new, found = _without_images(blocks)
         if found:
             count += found
@@ -118,10 +123,7 @@ def drop_images(working: Working, edit: DropImages) -> Counts:
 
 def strip_thinking(working: Working, edit: StripThinking) -> Counts:
     count = 0
-    for node in sorted(nodes_of(working.session, edit.which)):
-        blocks = working.blocks(node)
-        if node in working.gone or node not in working.living or blocks is None:
-            continue
+    for node, blocks in _contents(working, edit.which):
         if not isinstance(working.record(node), AssistantRecord):
             continue
         kept = [block for block in blocks if not _is_stripped(block, edit)]
@@ -150,34 +152,38 @@ def drop_bookkeeping(working: Working, edit: DropBookkeeping) -> Counts:  # noqa
     nodes = [
         node
         for node in range(working.last)
-        if isinstance(records[node], ProgressRecord)
-        or records[node].kind in _LOGS
-        or (records[node].kind in _REPEATED and last_of[records[node].kind] != node)
+        if isinstance(records[node], _BOOKKEEPING) or (records[node].kind in _REPEATED and last_of[records[node].kind] != node)
     ]
     working.remove(*nodes)
     return Counter(lines=len(nodes)) if nodes else Counter()
 
 
 def drop_agents(working: Working, edit: DropAgents) -> Counts:
-    """The files of the agents that the chosen calls started, and of theirs; lines of agents in the session's own file."""
-    runs = [call.agent for call in tool_calls_of(working.session, edit.which) if call.agent]
-    files = 0
+    """The files of the chosen agents and of those that they started, and their lines in the session's own file."""
+    runs = agent_runs_of(working.session, edit.which)
+    chosen: dict[str, AgentRun] = {}
     while runs:
         run = runs.pop()
-        runs.extend(run.agent_runs)
-        if run.path is not None and run.path != working.graph.files[0].path:
-            known = [
-                agent for agent in (working.session.family.agents if working.session.family else ()) if agent.path == run.path
-            ]
-            working.deleted += [path for agent in known for path in (agent.path, agent.meta) if path]
-            files += len(known)
-    inside = [node for node in working.graph.sidechains if node < working.last] if not edit.which.turns else []
+        if run.agent_id not in chosen:
+            chosen[run.agent_id] = run
+            runs.extend(run.agent_runs)
+    paths = {run.path for run in chosen.values()}
+    known = [agent for agent in (working.session.family.agents if working.session.family else ()) if agent.path in paths]
+    new = [path for agent in known for path in (agent.path, agent.meta) if path and path not in working.deleted]
+    working.deleted += new
+    files = sum(agent.path in new for agent in known)
+    own = {node for run in chosen.values() for turn in run.turns for node in turn.nodes}
+    inside = [
+        node
+        for node in sorted(working.graph.sidechains)
+        if node < working.last and node not in working.gone and (node in own or edit.which == ALL)
+    ]
     working.remove(*inside)
     return Counter({"files": files, "lines": len(inside)}) if files or inside else Counter()
 
 
 def make_portable(working: Working, edit: MakePortable) -> Counts:  # noqa: ARG001
-    changed = working.linearise()
+    changed = linearise(working)
     return Counter(lines=changed) if changed else Counter()
 
 
@@ -198,6 +204,14 @@ DO: dict[type, Callable[[Working, Any], Counts]] = {
 
 def do(working: Working, edit: AnyEdit) -> Counts:
     return DO[type(edit)](working, edit)
+
+
+def _contents(working: Working, which: Which) -> Iterator[tuple[int, list[Block]]]:
+    """The lines of the conversation that a selection means and that hold blocks, with these."""
+    for node in sorted(nodes_of(working.session, which)):
+        blocks = working.blocks(node)
+        if node in working.living and node not in working.gone and blocks is not None:
+            yield node, blocks
 
 
 def _drop_what_is_about(working: Working, ids: set[str]) -> None:
@@ -250,9 +264,14 @@ def _truncated(value: Any, limit: int) -> tuple[Any, int]:
 
 
 def cut_text(text: str, limit: int) -> str:
-    """Head and tail of a long text, two thirds and one, with how much is missing between; a text cut once is not cut again."""
+    """Head and tail of a long text, two thirds and one, with how much is missing between; a text cut once is not cut again.
+
+    What is longer than the limit by less than twice that note is left as it is, unless the limit is smaller than the note.
+    """
     note = f"\n[… {max(0, len(text) - limit):,} characters cut …]\n"
-    if len(text) <= limit + 2 * len(note):
+    if len(text) <= limit + len(note) * (2 if limit >= len(note) else 1):
+        return text
+    if (cut_before := _CUT.search(text)) and len(text) <= limit + len(cut_before[0]):
         return text
     head = limit * 2 // 3
     return text[:head] + note + text[len(text) - (limit - head) :]

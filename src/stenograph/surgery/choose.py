@@ -1,17 +1,23 @@
-"""A selection -> the turns and tool calls of a session that it means, on the branch that a client resumes."""
+"""A selection -> the turns, tool calls and sub-agents of a session that it means, on the branch that a client resumes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from stenograph.errors import UsageError
 from stenograph.records.times import moment
 from stenograph.surgery.edits import Which
-from stenograph.turns import Session, ToolCall, Turn
+from stenograph.turns import AgentRun, Session, ToolCall, Turn
+
+#: Of an agent's id, as of a session's.
+SHORTEST_PREFIX = 4
 
 
 def turns_of(session: Session, which: Which) -> list[Turn]:
-    """The turns that a selection means, in order. Raises UsageError for a time that is none."""
+    """The turns that a selection means, in order.
+
+    Raises UsageError for a time that is none, and for turns, tools and agents that are not there.
+    """
     turns = list(session.turns)
     missing = [first for first, _ in which.turns if not any(turn.number >= first for turn in turns) or first < 1]
     if missing or any(last < first for first, last in which.turns):
@@ -20,6 +26,9 @@ def turns_of(session: Session, which: Which) -> list[Turn]:
     if unknown:
         used = sorted({call.name for turn in turns for call in turn.tool_calls})
         raise UsageError(f"no call of {', '.join(sorted(unknown))}; the session has calls of {', '.join(used) or 'no tool'}")
+    if strangers := [name for name in which.agents if not any(_is_named(run, name) for run in session.agents)]:
+        there = sorted({name for run in session.agents for name in (run.agent_type, run.agent_id) if name})
+        raise UsageError(f"no sub-agent {', '.join(strangers)}; the session has {', '.join(there) or 'none'}")
     if which.keep_last is not None:
         turns = turns[: max(0, len(turns) - which.keep_last)]
     if which.turns:
@@ -42,10 +51,36 @@ def tool_calls_of(session: Session, which: Which) -> Iterator[ToolCall]:
                 continue
             if which.larger_than is not None and len(call.result) <= which.larger_than:
                 continue
+            if which.agents and not (call.agent and _is_one_of(call.agent, which.agents)):
+                continue
             yield call
+
+
+def agent_runs_of(session: Session, which: Which) -> list[AgentRun]:
+    """The sub-agents that the chosen tool calls started. Where nothing but agents is chosen, or nothing at all, those too that
+    other agents started or that no call is known of."""
+    if which == Which(agents=which.agents):
+        turns_of(session, which)  # raises for an agent that is not there
+        return [run for run in session.agents if not which.agents or _is_one_of(run, which.agents)]
+    return [call.agent for call in tool_calls_of(session, which) if call.agent]
+
+
+def _is_one_of(run: AgentRun, names: tuple[str, ...]) -> bool:
+    return any(_is_named(run, name) for name in names)
+
+
+def _is_named(run: AgentRun, name: str) -> bool:
+    return name in (run.agent_type, run.agent_id) or (len(name) >= SHORTEST_PREFIX and run.agent_id.startswith(name))
 
 
 def nodes_of(session: Session, which: Which) -> set[int]:
     """The nodes of the turns that a selection means, in the session's own file."""
     last = session.graph.files[0].last if session.graph.files else 0
     return {node for turn in turns_of(session, which) for node in turn.nodes if node < last}
+
+
+def nodes_with_aside(session: Session, turns: Collection[Turn]) -> set[int]:
+    """The nodes of turns, with what an edit before this one set aside in them."""
+    openings = {turn.node for turn in turns}
+    aside = [turn for turn in session.all_turns if turn.parted_from in openings]
+    return {node for turn in (*turns, *aside) for node in turn.nodes}

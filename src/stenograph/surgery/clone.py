@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from stenograph.archive import Archive, Entry
 from stenograph.disk import (
+    LINES_SUFFIX,
     PROVED,
     AgentFile,
     AgentLayout,
@@ -43,7 +44,6 @@ from stenograph.sessions.status import is_being_written
 from stenograph.surgery.cut import Cut, cut, find_place
 from stenograph.surgery.ids import NOT_JSON, OwnIds, Renewal, is_workflow
 
-_LINES = ".jsonl"
 _CUSTOM_TITLE = "custom-title.json"
 #: Findings about links, which are read through.
 _HARMLESS = frozenset({"linked-file", "name-not-utf8"})
@@ -146,7 +146,7 @@ def plan_clone(
         left_out["last lines that were never finished"] = unfinished
     taken = [agent.agent_id for agent in list_project(project).loose_agents] if project.is_dir() else []
     renewal = Renewal(own, new_id, taken=taken)
-    path = project / (new_id + _LINES)
+    path = project / (new_id + LINES_SUFFIX)
     files = [ClonedFile(part.what, part.path, _target(part, family, path, renewal), state_of(part.path).size) for part in parts]
     size = state.size if place is None else sum(map(len, _blocks(source, state.size, place.lines)))
     return ClonePlan(
@@ -196,7 +196,7 @@ def read_clone(plan: ClonePlan, file: ClonedFile) -> Iterator[bytes]:
         blocks = _blocks(file.source, plan.state.size, plan.lines)
         yield from map(plan.renewal.renew, blocks, plan.places if plan.lines is None else itertools.repeat(None))
         yield b"".join(line + b"\n" for line in plan.added)
-    elif file.source.suffix == _LINES:
+    elif file.source.suffix == LINES_SUFFIX:
         yield from map(plan.renewal.renew, _blocks(file.source, file.size))
     else:
         yield from _renewed(file.source, plan.renewal)
@@ -205,7 +205,7 @@ def read_clone(plan: ClonePlan, file: ClonedFile) -> Iterator[bytes]:
 def _refuse_bad_target(project: Path, new_id: str) -> None:
     if not is_session_id(new_id):
         raise UsageError("a session's id has to be a UUID")
-    for path in (project / (new_id + _LINES), project / new_id):
+    for path in (project / (new_id + LINES_SUFFIX), project / new_id):
         if os.path.lexists(path):
             raise UsageError(f"{path} is there already; a clone needs an id of its own")
 
@@ -227,7 +227,7 @@ def _gather(source: Path, size: int, parts: Sequence[_Part]) -> tuple[OwnIds, in
     unfinished: list[bytes] = []
     places: list[array[int]] = []
     files: list[tuple[Path, int | None]] = [(source, size)]
-    files += [(part.path, None) for part in parts if part.path.suffix == _LINES and part.what in ("agent", "other")]
+    files += [(part.path, None) for part in parts if part.path.suffix == LINES_SUFFIX and part.what in ("agent", "other")]
     for path, stop in files:
         own.begin_file()
         for block in _blocks(path, stop, unfinished=unfinished):

@@ -10,19 +10,20 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from stenograph.errors import UsageError
-from stenograph.records import ChainedRecord, UserRecord, decode
-from stenograph.records.json_text import to_text
+from stenograph.records import ChainedRecord, UserRecord
 from stenograph.surgery.choose import turns_of
 from stenograph.surgery.digest import digest
 from stenograph.surgery.edits import Compress
-from stenograph.surgery.working import ENVELOPE, NewLine, Working
+from stenograph.surgery.reach import is_condensed
+from stenograph.surgery.working import ENVELOPE, Working
+from stenograph.turns import Tokens
 
 
 def compress(working: Working, edit: Compress) -> Counter[str]:
     """Condense the oldest turns. Raises UsageError where the selection is not the beginning of the conversation, or all of it."""
     turns = turns_of(working.session, edit.which)
     numbers = [turn.number for turn in working.session.turns]
-    if not turns or working.is_condensed(turns[-1]):
+    if not turns or is_condensed(working, turns[-1]):
         return Counter()
     if [turn.number for turn in turns] != numbers[: len(turns)]:
         raise UsageError("only the oldest turns can be compressed: choose all but the last ones, or those before a time")
@@ -54,7 +55,7 @@ def _put_in(working: Working, first_kept: int, text: str) -> None:
         "timestamp": record.timestamp,
         "uuid": str(uuid5(NAMESPACE_URL, f"{name} boundary")),
         "level": "info",
-        "compactMetadata": {"trigger": "manual", "preTokens": working.tokens_before(first_kept)},
+        "compactMetadata": {"trigger": "manual", "preTokens": _tokens_before(working, first_kept)},
     }
     summary: dict[str, Any] = {
         "parentUuid": boundary["uuid"],
@@ -68,8 +69,13 @@ def _put_in(working: Working, first_kept: int, text: str) -> None:
         "timestamp": record.timestamp,
     }
     for members in (boundary, summary):
-        made = decode(to_text(members))
-        assert isinstance(made, ChainedRecord)
-        working.new_lines.append(NewLine(made, first_kept))
+        working.add(members, first_kept)
     working.leave_behind(first_kept)
     working.parents[first_kept] = summary["uuid"]
+
+
+def _tokens_before(working: Working, node: int) -> int:
+    """The tokens of the last prompt that was sent before a node, as the endpoint counted them."""
+    calls = [call for turn in working.session.turns if turn.node < node for call in turn.calls]
+    tokens = calls[-1].tokens if calls else Tokens()
+    return tokens.input + tokens.cache_read + tokens.cache_write

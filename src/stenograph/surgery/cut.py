@@ -29,11 +29,10 @@ from stenograph.records import (
     message_id_of,
 )
 from stenograph.records.sidecars import (
+    REQUEST_LOGS,
     AgentNameRecord,
     AiTitleRecord,
-    ApiRequestBlobRecord,
     ApiRequestRecord,
-    ApiRequestShapeRecord,
     CustomTitleRecord,
     FileHistoryDeltaRecord,
     SummaryRecord,
@@ -44,7 +43,6 @@ from stenograph.turns import AgentRun, Branch, Session
 _SHORTEST_PREFIX = 4
 #: About the session as a whole: they come along wherever they stand.
 _TITLES = (CustomTitleRecord, AiTitleRecord, AgentNameRecord, TagRecord)
-_LOGS = (ApiRequestRecord, ApiRequestShapeRecord, ApiRequestBlobRecord)
 
 
 class Cut(Struct, frozen=True):
@@ -260,7 +258,7 @@ def _why_not(graph: Graph, record: Record, node: int, leaf: int, uuids: set[str]
     if isinstance(record, SummaryRecord):
         is_about_left_out = record.leafUuid in graph.by_uuid and record.leafUuid not in uuids
         return "a title for a message that is left out" if is_about_left_out else ""
-    if isinstance(record, _LOGS):
+    if isinstance(record, REQUEST_LOGS):
         name = (
             record.id
             if isinstance(record, ApiRequestRecord)

@@ -1,13 +1,17 @@
 """Turns -> a digest: what a model needs to go on without having read them. Deterministic; no model is asked.
 
 In: the turns to be condensed. Out: text. Prompts stand in it word for word, answers by their last words, files that were
-changed with their net differences, commands with how they ended, failures with the end of what they said.
+changed with their net differences, commands with how they ended, failures with the end of what they said, sub-agents with what
+they were to do and the end of their answers; other calls are counted by tool.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from stenograph.records.json_text import to_text
 from stenograph.sessions.changes import FileChange, changed_files
 from stenograph.turns import Session, ToolCall, Turn
 
@@ -15,9 +19,12 @@ ANSWER_LENGTH = 1_500
 SAID_LENGTH = 300
 COMMAND_LENGTH = 300
 FAILURE_LENGTH = 400
+AGENT_LENGTH = 600
 DIFF_LINES = 60
 _SHELLS = frozenset({"Bash", "PowerShell"})
 _CHANGES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+#: The tool that starts sub-agents: `Agent` from 2.1.63 on.
+_AGENTS = frozenset({"Task", "Agent"})
 
 
 def digest(session: Session, turns: Sequence[Turn], *, keep_tool_calls: bool) -> str:
@@ -44,21 +51,51 @@ def _turn_lines(turn: Turn, *, keep_tool_calls: bool) -> Iterator[str]:
     said = [call.text for call in turn.calls if call.text.strip() and not call.is_synthetic]
     for text in said[:-1]:
         yield f"- said: {_cut(_one_line(text), SAID_LENGTH)}"
-    for call in turn.tool_calls:
-        if call.name in _SHELLS:
-            yield f"- ran `{_cut(_one_line(str(call.input.get('command', ''))), COMMAND_LENGTH)}`: {_outcome(call)}"
-        elif call.is_error or not call.answered:
-            yield f"- {_named(call)}: {_outcome(call)}"
-        elif keep_tool_calls and call.name not in _CHANGES:
-            yield f"- {_named(call)}"
+    yield from _call_lines(turn.tool_calls, keep_tool_calls=keep_tool_calls)
     if said:
         yield "The answer:"
         yield _quoted(_cut(said[-1], ANSWER_LENGTH))
 
 
+def _call_lines(calls: Sequence[ToolCall], *, keep_tool_calls: bool) -> Iterator[str]:
+    others: Counter[str] = Counter()
+    for call in calls:
+        if call.name in _SHELLS:
+            yield f"- ran `{_cut(_one_line(_in_json(call.input.get('command', ''))), COMMAND_LENGTH)}`: {_outcome(call)}"
+        elif call.name in _AGENTS:
+            yield f"- {_agent(call)}"
+        elif call.is_error or not call.answered:
+            yield f"- {_named(call)}: {_outcome(call)}"
+        elif keep_tool_calls and call.name not in _CHANGES:
+            yield f"- {_named(call)}"
+        else:
+            others[call.name] += 1
+    if others:
+        count = others.total()
+        by_tool = ", ".join(f"{number:,} {name}" for name, number in others.most_common())
+        yield f"- {count:,} more call{'' if count == 1 else 's'}: {by_tool}"
+
+
+def _agent(call: ToolCall) -> str:
+    """What a sub-agent was to do, and how its answer ended."""
+    kind = _one_line(_in_json(call.input.get("subagent_type", "")))
+    task = _cut(_one_line(_in_json(call.input.get("description", ""))), SAID_LENGTH)
+    started = f"{call.name}{f' ({kind})' if kind else ''}: {task}"
+    if call.is_error or not call.answered:
+        return f"{started}: {_outcome(call)}"
+    # The result of one in the background says only that it was started.
+    answer = (call.agent.answer if call.agent else "") or call.result
+    return f"{started}: answered: {_cut_start(_one_line(answer), AGENT_LENGTH)}"
+
+
 def _named(call: ToolCall) -> str:
-    given = ", ".join(f"{name}={_cut(_one_line(str(value)), 80)}" for name, value in list(call.input.items())[:4])
+    given = ", ".join(f"{name}={_cut(_one_line(_in_json(value)), 80)}" for name, value in list(call.input.items())[:4])
     return f"{call.name}({given})"
+
+
+def _in_json(value: Any) -> str:
+    """A string as it is, all else as JSON writes it."""
+    return value if isinstance(value, str) else to_text(value).decode()
 
 
 def _outcome(call: ToolCall) -> str:

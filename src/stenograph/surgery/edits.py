@@ -25,6 +25,13 @@ class Which(Struct, frozen=True, omit_defaults=True):
     larger_than: int | None = None
     #: Only calls that failed.
     errors: bool = False
+    #: Calls that started these sub-agents, each by its type, its id or the beginning of that.
+    agents: tuple[str, ...] = ()
+
+    @property
+    def chooses_turns(self) -> bool:
+        """Whether it says anything of turns; the rest chooses among tool calls only."""
+        return bool(self.turns) or self.keep_last is not None or self.before is not None
 
 
 ALL = Which()
@@ -94,7 +101,8 @@ class Compress(Edit, frozen=True, tag="compress"):
 
 
 class DropAgents(Edit, frozen=True, tag="drop-agents"):
-    """Take the files of sub-agents away; the calls that started them, and what they answered, stay."""
+    """Take the files of sub-agents away, and their lines out of the session's own; the calls that started them, and what they
+    answered, stay."""
 
     summary: ClassVar[str] = "drop sub-agents"
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
+import struct
 import uuid
 from array import array
 from collections.abc import Iterable, Iterator
@@ -41,14 +42,16 @@ _NAMED_AGENT = re.compile(rb'gentId": ?"([^"\\]+)"')
 # Not a part of a longer word, nor the head of a UUID.
 _END_OF_WORD = rb"(?![0-9A-Za-z_])(?!-[0-9a-f]{4}-)"
 _ENDS = re.compile(_END_OF_WORD)
-# Two ways to find agents fast: by the letter that most begin with, or, where they are long or begin otherwise, by turning digits
-# into one mark, which makes a run of them that `find` leaps to. What stands before is looked at afterwards.
+# Three ways to find agents fast: a few with the same first letter by themselves; more by the letter that most begin with; where
+# they are long or begin otherwise, by turning digits into one mark, which makes a run of them that `find` leaps to. What stands
+# before is looked at afterwards.
 _AGENT_FROM_A = re.compile(rb"a[0-9a-f]{6,16}" + _END_OF_WORD)
 _DIGITS_ALONE = re.compile(r"[0-9a-f]+")
 _MARK = b"x"
 _MARKS = bytes(_MARK[0] if byte in b"0123456789abcdef" else 0x20 for byte in range(256))
 #: Leaps over fewer digits cost more than they save: every UUID has a run of twelve.
 _LEAPS_FROM = 13
+_FEW = 5
 _WORD_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 # A number of JSON must not become another: an agent that looks like one is replaced only behind these.
 _LIKE_A_NUMBER = re.compile(rb"[0-9]+(?:e[0-9]+)?")
@@ -100,7 +103,8 @@ _UUID_LENGTH = 36
 _QUOTE, _BACKSLASH = b'"\\'
 #: Where an id begins and ends, and the new one.
 Place = tuple[int, int, bytes]
-_PARENTS = re.compile(rb'\n\{"parentUuid":"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"')
+_BEFORE_PARENT = b'\n{"parentUuid":"'
+_TO_PARENT = _UUID_LENGTH + len(_BEFORE_PARENT)
 #: Bytes of lines that wait for a close look.
 _WAITING_AT_MOST = 8 << 20
 
@@ -138,11 +142,18 @@ class OwnIds:
         around an id can't tell: most ids are met again as some line's parent.
         """
         uuids = self.uuids
-        # The first member of its line is a member of nothing else: no closer look is needed at what is somebody's parent.
-        uuids.update(dict.fromkeys(_PARENTS.findall(block)))
         ends = array("i", [found.end() for found in _REST_OF_UUID.finditer(block)])
-        for end in [end for end in ends if block[end - _UUID_LENGTH : end] not in uuids]:
-            self._consider(block, end - _UUID_LENGTH, end)
+        # The first member of its line is a member of nothing else: no closer look is needed at what is somebody's parent.
+        uuids.update(
+            {
+                block[end - _UUID_LENGTH : end]: None
+                for end in ends
+                if block[end - _TO_PARENT : end - _UUID_LENGTH] == _BEFORE_PARENT and block[end : end + 1] == b'"'
+            }
+        )
+        for end in ends:
+            if block[end - _UUID_LENGTH : end] not in uuids:
+                self._consider(block, end - _UUID_LENGTH, end)
         # Other tools give ids of one form to all their lines: of a long file it is enough to look here and there.
         lines = block.split(b"\n") if self._is_first else [block[: block.find(b"\n") + 1 or None]]
         for line in lines:
@@ -252,12 +263,13 @@ class Renewal:
             self.new[name.encode()] = f"wf_{digits[:8]}-{digits[8:]}".encode()
         numbers = {agent for agent in own.agents if _DIGITS_ALONE.fullmatch(agent)}
         shortest = min(map(len, numbers), default=0)
-        by_letter = 0 < shortest < _LEAPS_FROM and all(_AGENT_FROM_A.fullmatch(agent.encode()) for agent in numbers)
-        self._words = [_AGENT_FROM_A] if by_letter else []
-        self._run = b"" if by_letter else _MARK * shortest
-        others = sorted({*own.agents, *own.workflows} - numbers)
-        if others:
-            self._words.append(re.compile(b"(?:%b)%b" % (b"|".join(re.escape(word.encode()) for word in others), _END_OF_WORD)))
+        from_a = bool(numbers) and all(_AGENT_FROM_A.fullmatch(agent.encode()) for agent in numbers)
+        few = from_a and len(numbers) <= _FEW
+        by_letter = from_a and not few and shortest < _LEAPS_FROM
+        self._words = [_whole_words(numbers)] if few else [_AGENT_FROM_A] if by_letter else []
+        self._run = b"" if few or by_letter else _MARK * shortest
+        if others := {*own.agents, *own.workflows} - numbers:
+            self._words.append(_whole_words(others))
         self._odd = {_quoted(old): _quoted(self._new_odd(own, old)) for old in own.odd}
         self._odd_pattern = _any_of(sorted(self._odd, key=len, reverse=True)) if self._odd else None
         #: How many ids stayed because they stand in thinking that a signature vouches for.
@@ -328,18 +340,9 @@ class Renewal:
         """New UUIDs, from one stream of digits: one by one would cost more than to find them."""
         digits = hashlib.shake_256(self._key).hexdigest(16 * len(olds)).encode()
         new = {}
-        for place, old in enumerate(olds):
-            at = 32 * place
-            # The version and the variant stay.
-            text = b"%b-%b-%b%b-%b%b-%b" % (
-                digits[at : at + 8],
-                digits[at + 8 : at + 12],
-                old[14:15],
-                digits[at + 13 : at + 16],
-                old[19:20],
-                digits[at + 17 : at + 20],
-                digits[at + 20 : at + 32],
-            )
+        # The version and the variant stay: a digit each, left out of the new ones.
+        for old, (a, b, c, d, e) in zip(olds, struct.iter_unpack("8s4sx3sx3s12s", digits), strict=True):
+            text = b"%b-%b-%b%b-%b%b-%b" % (a, b, old[14:15], c, old[19:20], d, e)
             new[old] = text.upper() if old.isupper() else text
         return new
 
@@ -408,6 +411,10 @@ def _begins_a_word(line: bytes, start: int, word: bytes) -> bool:
     if _LIKE_A_NUMBER.fullmatch(word):
         return line[:start].endswith(_BEFORE_DIGITS)
     return not start or line[start - 1] not in _WORD_BYTES
+
+
+def _whole_words(words: Iterable[str]) -> re.Pattern[bytes]:
+    return re.compile(b"(?:%b)%b" % (b"|".join(re.escape(word.encode()) for word in sorted(words)), _END_OF_WORD))
 
 
 def _any_of(words: list[bytes]) -> re.Pattern[bytes]:

@@ -15,8 +15,12 @@ from stenograph.disk import FileState, is_agent_file, state_of
 from stenograph.errors import UnreadableError, UsageError
 from stenograph.sessions.load import load_file
 from stenograph.surgery.changes import do
-from stenograph.surgery.edits import AnyEdit
+from stenograph.surgery.edits import AnyEdit, MakePortable
+from stenograph.surgery.ending import mark_the_end
+from stenograph.surgery.links import settle
+from stenograph.surgery.losses import LossChange, compare_losses
 from stenograph.surgery.outlook import Outlook, look_ahead
+from stenograph.surgery.reach import narrow, why_nothing
 from stenograph.surgery.verify import Outcome, verify
 from stenograph.surgery.working import Working
 from stenograph.turns import Session
@@ -27,6 +31,8 @@ class Done(Struct, frozen=True):
 
     edit: AnyEdit
     counts: dict[str, int]
+    #: Why it does less than it was told, or nothing; empty where there is nothing to say.
+    note: str = ""
 
 
 class Plan(Struct, frozen=True):
@@ -49,6 +55,8 @@ class Plan(Struct, frozen=True):
     problems: list[str]
     notes: list[str]
     outlook: Outlook
+    #: For each proved release, where an edit is there to change what it loses; else empty.
+    losses: list[LossChange]
     working: Working
 
     @property
@@ -76,11 +84,11 @@ def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
     state = state_of(path)
     session = load_file(path)
     working = Working(session)
-    done = [Done(edit, dict(do(working, edit))) for edit in edits]
-    working.settle(prune=prune)
+    done = [_do(working, edit, prune=prune) for edit in edits]
+    settle(working, prune=prune)
     verified = verify(working, path)
     if verified.problems and working.gone:
-        working.mark_the_end()
+        mark_the_end(working)
         verified = verify(working, path)
     lines = [len(data) for _, data in working.lines()]
     return Plan(
@@ -100,8 +108,15 @@ def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
         problems=verified.problems,
         notes=verified.notes,
         outlook=look_ahead(verified.outcomes[-1], _last_model(session)),
+        losses=compare_losses(working, path) if any(isinstance(edit, MakePortable) for edit in edits) else [],
         working=working,
     )
+
+
+def _do(working: Working, edit: AnyEdit, *, prune: bool) -> Done:
+    narrowed, note = narrow(working, edit, prune=prune)
+    counts = dict(do(working, narrowed)) if narrowed else {}
+    return Done(edit, counts, note if counts or note else why_nothing(working, edit))
 
 
 def _last_model(session: Session) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from stenograph.disk import NEWEST, PROVED
-from stenograph.graph import Graph, build_graph
+from stenograph.graph import NOWHERE, Graph, build_graph
 from stenograph.messages import Selection, habits_of, messages_of, plain, resume_messages, select
 from stenograph.records import AssistantRecord, Located, UserRecord, decode, rebuild
 from stenograph.surgery.working import Working
@@ -44,7 +44,7 @@ class Verified(msgspec.Struct, frozen=True):
 
 
 def verify(working: Working, path: Path) -> Verified:
-    new = _new_graph(working, path)
+    new = new_graph(working, path)
     outcomes: list[Outcome] = []
     problems = list(_worse(working, new))
     notes: list[str] = []
@@ -68,7 +68,8 @@ def verify(working: Working, path: Path) -> Verified:
     return Verified(outcomes, [] if working.is_untouched else problems, notes)
 
 
-def _new_graph(working: Working, path: Path) -> Graph:
+def new_graph(working: Working, path: Path) -> Graph:
+    """The graph of the new file, read as any other."""
     located = []
     offset = 0
     for number, (_, data) in enumerate(working.lines(), 1):
@@ -85,7 +86,28 @@ def _edited(selection: Selection, working: Working) -> Selection:
     edited = msgspec.structs.replace(graph, records=records)
     nodes = [node for node in selection.nodes if node not in working.gone]
     before = [node for node in selection.before if node not in working.gone]
-    return Selection(working.with_new_lines(edited), working.placed(nodes, len(graph.records)), before)
+    return Selection(_with_new_lines(edited, working), _placed(nodes, len(graph.records), working), before)
+
+
+def _with_new_lines(graph: Graph, working: Working) -> Graph:
+    """A graph with the new lines behind all of its nodes."""
+    new = [line.record for line in working.new_lines]
+    blank = [NOWHERE] * len(new)
+    return msgspec.structs.replace(
+        graph,
+        nodes=[*graph.nodes, *(Located(record, 0, 0, 0) for record in new)],
+        records=[*graph.records, *new],
+        parents=[*graph.parents, *blank],
+        before=[*graph.before, *blank],
+    )
+
+
+def _placed(nodes: list[int], length: int, working: Working) -> list[int]:
+    """Nodes in order, with those of the new lines (which `_with_new_lines` numbers from `length` on) where they stand."""
+    new: dict[int, list[int]] = {}
+    for number, line in enumerate(working.new_lines):
+        new.setdefault(line.before, []).append(length + number)
+    return [*(each for node in nodes for each in (*new.get(node, ()), node)), *new.get(working.last, ())]
 
 
 def _worse(working: Working, new: Graph) -> Iterator[str]:

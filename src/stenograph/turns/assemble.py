@@ -3,40 +3,33 @@
 In: a graph. Out: the turns of one conversation in it (the session's own, or a sub-agent's), each with its calls, tool calls,
 events and status, and which turn each hangs off. A turn is an opening input and everything that came after it before the next
 opening, as it happened: by `before` links, so that parallel results, hooks and lines behind a compaction all find their turn.
+What was set aside inside a turn is another turn beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from stenograph.graph import NOWHERE
 from stenograph.records import AssistantRecord, ChainedRecord, FileHistorySnapshotRecord
+from stenograph.turns.aside import part_what_was_set_aside
 from stenograph.turns.contents import is_synthetic
 from stenograph.turns.context import Context
+from stenograph.turns.draft import Draft
 from stenograph.turns.inputs import OPENERS, Input, InputKind, is_caveat
 from stenograph.turns.model import Turn
 
 _NO_PROMPT = Input(InputKind.EMPTY, "")
 
 
-class Draft(Struct):
-    """A turn in the making: its nodes in file order."""
-
-    node: int
-    opening: Input
-    nodes: list[int]
-    previous: int = NOWHERE
-
-
-def assemble_turns(context: Context, nodes: Sequence[int]) -> dict[int, Turn]:
-    """The turns among some nodes of the graph (in file order), by their opening nodes."""
+def assemble_turns(context: Context, nodes: Sequence[int], leaf: int = NOWHERE) -> dict[int, Turn]:
+    """The turns among some nodes of the graph (in file order), by their opening nodes; `leaf` is what a client goes on from."""
     drafts = _draft(context, nodes)
     _fold_local_commands(context, drafts)
+    part_what_was_set_aside(context, drafts, leaf)
     numbers = _number(drafts)
     return {
-        node: Turn(numbers[node], draft.opening, node, tuple(draft.nodes), context, draft.previous)
+        node: Turn(numbers[node], draft.opening, node, tuple(draft.nodes), context, draft.previous, draft.parted_from)
         for node, draft in drafts.items()
     }
 

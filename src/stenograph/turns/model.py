@@ -40,12 +40,14 @@ class Turn(Struct, frozen=True, dict=True):
     # Its place on its chain, from 1; the same in every file that the chain was copied to.
     number: int
     opening: Input
-    # The node that opened it; its nodes in file order, the opening one first.
+    # The node that opened it, or the first that was set aside; its nodes in file order, that one first.
     node: int
     nodes: tuple[int, ...]
     context: Context
     # The node of the turn before on its chain; -1 for the first.
     previous: int = -1
+    # The node of the turn inside which it was set aside, with the same opening; -1 for a turn that has its own.
+    parted_from: int = -1
 
     @once
     def calls(self) -> tuple[ApiCall, ...]:

@@ -33,7 +33,8 @@ def build_session(graph: Graph, session_id: str, family: Family | None = None, m
     """The session of a graph; `metas` are the agents' `.meta.json` by agent id."""
     context = read_context(graph, family.tool_results if family else ())
     main, agents = _conversations(graph)
-    turns = assemble_turns(context, main)
+    leaf = choose_leaf(graph)
+    turns = assemble_turns(context, main, leaf)
     runs = _agent_runs(context, agents, metas or {})
     for run in runs:
         if run.tool_use_id:
@@ -41,7 +42,7 @@ def build_session(graph: Graph, session_id: str, family: Family | None = None, m
     in_order = tuple(turns[node] for node in sorted(turns))
     for turn in (*in_order, *(turn for run in runs for turn in run.turns)):
         _ = turn.calls  # every reader of turns wants them; made here they are made at once
-    return Session(session_id, graph, context, in_order, _branches(graph, turns), tuple(runs), family)
+    return Session(session_id, graph, context, in_order, _branches(graph, turns, leaf), tuple(runs), family)
 
 
 def _conversations(graph: Graph) -> tuple[Sequence[int], dict[str, Sequence[int]]]:
@@ -180,14 +181,14 @@ def _prompts_of_uses(context: Context) -> dict[str, list[str]]:
     return prompts
 
 
-def _branches(graph: Graph, turns: dict[int, Turn]) -> tuple[Branch, ...]:
+def _branches(graph: Graph, turns: dict[int, Turn], leaf: int) -> tuple[Branch, ...]:
     followed = {turn.previous for turn in turns.values()}
     ends = [node for node in sorted(turns) if node not in followed]
     if not ends:
         return ()
-    leaf = _turn_of_leaf(graph, turns)
+    end = _turn_of_leaf(graph, turns, leaf)
     # A leaf inside a branch (an explicit last-prompt) ends the current branch there.
-    current = Branch(ends[-1] if leaf is None else leaf, True, 0, turns)
+    current = Branch(ends[-1] if end is None else end, True, 0, turns)
     on_current = {turn.node for turn in current.turns}
     current = Branch(current.end, True, len(on_current), turns)
     return (current, *(Branch(end, False, _shared(turns, end, on_current), turns) for end in ends if end != current.end))
@@ -200,9 +201,8 @@ def _shared(turns: dict[int, Turn], node: int, on_current: set[int]) -> int:
     return turns[node].number if node in turns else 0
 
 
-def _turn_of_leaf(graph: Graph, turns: dict[int, Turn]) -> int | None:
+def _turn_of_leaf(graph: Graph, turns: dict[int, Turn], leaf: int) -> int | None:
     """The opening of the turn that the leaf belongs to: the nearest at or before it."""
-    leaf = choose_leaf(graph)
     while leaf >= 0 and leaf not in turns:
         leaf = graph.before[leaf]
     return leaf if leaf >= 0 else None

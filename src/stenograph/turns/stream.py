@@ -22,15 +22,18 @@ from stenograph.turns.model import Turn
 def stream_turns(located: Iterable[Located], path: Path) -> Iterator[Turn]:
     """The turns among some records; what stands before the first prompt is passed over."""
     number = 0
-    for group in _groups(located):
+    for group in group_by_prompt(located):
         turns = _turns_of(group, path)
         for turn in turns:
             number += 1
             yield msgspec.structs.replace(turn, number=number)
 
 
-def _groups(located: Iterable[Located]) -> Iterator[list[Located]]:
-    """The records from one person's prompt (or notification) up to the next; a command stays with what was before it."""
+def group_by_prompt(located: Iterable[Located], *, keep_sidechains: bool = False) -> Iterator[list[Located]]:
+    """The records from one person's prompt (or notification) up to the next; a command stays with what was before it.
+
+    Lines of sub-agents that stand among them are left out unless asked for.
+    """
     group: list[Located] = []
     previous: Input | None = None
     refused_at: object = None
@@ -46,7 +49,7 @@ def _groups(located: Iterable[Located]) -> Iterator[list[Located]]:
                 yield group
                 group = []
             previous = understood
-        elif isinstance(record, ChainedRecord) and record.isSidechain:
+        elif isinstance(record, ChainedRecord) and record.isSidechain and not keep_sidechains:
             continue
         group.append(each)
     if group:

@@ -1,0 +1,110 @@
+"""The links of a working file made right once all edits are done: what hangs off what.
+
+In: a working file with what left the conversation. Out: the same, every line hanging off something that stays, and out of the
+file what a client would find again although nothing hangs off it. Does not know which edit made a line leave.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stenograph.graph import NOWHERE
+from stenograph.records import AssistantRecord, ChainedRecord, UserRecord, rebuild
+from stenograph.surgery.references import rename_references
+from stenograph.surgery.working import Working
+
+
+def settle(working: Working, *, prune: bool) -> None:
+    """Make the links right. With `prune` nothing that left the conversation stays in the file."""
+    if prune:
+        working.removed |= working.gone
+    _remove_what_would_be_found_again(working)
+    if not working.order:
+        _thread_siblings(working)
+    _relink(working)
+    rename_references(working)
+
+
+def _remove_what_would_be_found_again(working: Working) -> None:
+    """Newer clients look for the other lines of a response, and for results that hang off them (rule 30).
+
+    A line whose response is still in the conversation leaves the file: the others carry the same usage. A result, and what
+    hangs off it, goes with its use; of a response that left as a whole it stays, beside it.
+    """
+    kept: dict[str, list[int]] = {}
+    for node in range(working.last):
+        if node not in working.gone and (id_ := working.message_id(node)):
+            kept.setdefault(id_, []).append(node)
+    for node in sorted(working.gone):
+        if lines := kept.get(working.message_id(node)):
+            working.removed.add(node)
+            _keep_usage(working, node, lines)
+    use_of = {
+        block.get("id"): node
+        for node in range(working.last)
+        if isinstance(working.graph.records[node], AssistantRecord)
+        for block in working.blocks_before(node)
+        if block.get("type") == "tool_use"
+    }
+    for node in sorted(working.gone):
+        results = [block for block in working.blocks_before(node) if block.get("type") == "tool_result"]
+        uses = [use_of.get(block.get("tool_use_id")) for block in results]
+        parent = working.graph.parents[node]
+        if uses and (any(use is None or use not in working.gone or use in working.removed for use in uses)):
+            working.removed.add(node)
+        elif uses and (parent < 0 or parent not in working.gone):
+            working.parents[node] = working.uuid(next(use for use in uses if use is not None))
+        elif parent in working.removed and not isinstance(working.graph.records[node], UserRecord | AssistantRecord):
+            working.removed.add(node)
+
+
+def _keep_usage(working: Working, removed: int, lines: list[int]) -> None:
+    """Lines of one response mostly carry one usage; where the line that leaves has more (2.1.45), another gets it."""
+    usage = _usage(working, removed)
+    if usage is not None and all(_tokens(usage) > _tokens(_usage(working, line)) for line in lines):
+        working.put(lines[-1], ("message", "usage"), usage)
+
+
+def _usage(working: Working, node: int) -> dict[str, Any] | None:
+    record = working.record(node)
+    usage = rebuild(record.message.usage) if isinstance(record, AssistantRecord) and record.message else None
+    return usage if isinstance(usage, dict) else None
+
+
+def _thread_siblings(working: Working) -> None:
+    """Lines of a response beside the chain, found by the one that was on it (rule 30), take its place when it goes."""
+    on_chain = set(working.chain) - working.gone
+    kept_ids = {working.message_id(node) for node in on_chain}
+    sent = [node for node in working.sent if node not in working.gone]
+    for place, node in enumerate(sent):
+        if node in on_chain or not working.message_id(node) or working.message_id(node) in kept_ids:
+            continue
+        working.parents[node] = working.name_of(sent[place - 1] if place else NOWHERE)
+        if place + 1 < len(sent):
+            working.parents[sent[place + 1]] = working.uuid(node)
+
+
+def _relink(working: Working) -> None:
+    """Write the parents: what hangs off something that is gone hangs off the nearest thing that stays."""
+    for node in range(working.last):
+        record = working.record(node)
+        if node in working.removed or not isinstance(record, ChainedRecord):
+            continue
+        if node in working.parents:
+            working.put(node, "parentUuid", working.parents[node])
+            continue
+        parent = working.graph.parents[node]
+        if parent < 0:
+            continue
+        if node in working.gone:
+            while parent >= 0 and parent in working.removed:
+                parent = working.graph.parents[parent]
+            if parent != working.graph.parents[node]:
+                working.put(node, "parentUuid", working.name_of(parent))
+        elif parent in working.gone:
+            working.put(node, "parentUuid", working.name_of(working.nearest_kept(node)))
+
+
+def _tokens(usage: dict[str, Any] | None) -> int:
+    counts = [(usage or {}).get(name) for name in ("input_tokens", "output_tokens")]
+    return sum(count for count in counts if isinstance(count, int))

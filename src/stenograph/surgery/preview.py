@@ -1,0 +1,122 @@
+"""A plan -> what it takes, piece by piece, so that a person can look before it is done.
+
+In: a plan. Out: the turns that leave the conversation, the tool calls that go or change, what else leaves turns that stay, and
+the digest that comes in. Found by comparing the old lines with the new ones, so it says what the edits do and not what they were
+told. Holds what was said: only for somebody who asked to see it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from stenograph.disk.quiet import quiet
+from stenograph.records import UserRecord, rebuild
+from stenograph.surgery.plan import Plan
+from stenograph.surgery.working import Block, Working
+from stenograph.turns import ToolCall, Turn
+
+#: Blocks that are told by number: a kind -> what it is called.
+_COUNTED = {"thinking": "thinking", "redacted_thinking": "thinking", "image": "images", "document": "documents"}
+
+
+@quiet
+class TurnGone(Struct, frozen=True):
+    number: int
+    prompt: str
+    #: A digest stands for it.
+    is_condensed: bool
+
+
+@quiet
+class CallChange(Struct, frozen=True):
+    turn: int
+    tool: str
+    #: Characters of the result's texts; None after: the call is gone.
+    before: int
+    after: int | None
+
+
+class BlocksGone(Struct, frozen=True):
+    """Thinking, images and documents that leave a turn that stays."""
+
+    turn: int
+    what: str
+    count: int
+
+
+@quiet
+class Preview(Struct, frozen=True):
+    turns: list[TurnGone]
+    #: In turns that stay.
+    calls: list[CallChange]
+    blocks: list[BlocksGone]
+    #: None: there is none.
+    digest: str | None
+
+
+def preview(plan: Plan) -> Preview:
+    working = plan.working
+    summaries = [(line.before, text) for line in working.new_lines if (text := _summary(line.record)) is not None]
+    first_kept = max((before for before, _ in summaries), default=-1)
+    staying, gone = list[Turn](), list[TurnGone]()
+    for turn in working.session.turns:
+        if turn.node in working.gone:
+            gone.append(TurnGone(turn.number, turn.prompt, turn.node < first_kept))
+        else:
+            staying.append(turn)
+    return Preview(
+        turns=gone,
+        calls=[change for turn in staying for call in turn.tool_calls if (change := _change(working, turn, call))],
+        blocks=[BlocksGone(turn.number, what, count) for turn in staying for what, count in _gone_from(working, turn).items()],
+        digest="\n\n".join(text for _, text in summaries) if summaries else None,
+    )
+
+
+def _summary(record: object) -> str | None:
+    content = rebuild(record.content) if isinstance(record, UserRecord) and record.isCompactSummary else None
+    return content if isinstance(content, str) else None
+
+
+def _change(working: Working, turn: Turn, call: ToolCall) -> CallChange | None:
+    node = call.result_node if 0 <= call.result_node < working.last else None
+    before = 0 if node is None else _length(_result(working.blocks_before(node), call.id))
+    is_there = call.use_node not in working.gone and any(
+        block.get("type") == "tool_use" and block.get("id") == call.id for block in working.blocks(call.use_node) or []
+    )
+    if not is_there:
+        return CallChange(turn.number, call.name, before, None)
+    after = 0 if node is None else _length(_result(working.blocks(node) or [], call.id))
+    return None if after == before else CallChange(turn.number, call.name, before, after)
+
+
+def _gone_from(working: Working, turn: Turn) -> Counter[str]:
+    """What else leaves a turn, tool calls that go as a whole included."""
+    counts: Counter[str] = Counter()
+    for node in turn.nodes:
+        if node < working.last and (node in working.gone or node in working.changed_nodes()):
+            counts.update(_counted(working.blocks_before(node)))
+            counts.subtract(_counted([] if node in working.gone else working.blocks(node) or []))
+    return +counts
+
+
+def _counted(blocks: list[Block]) -> Iterator[str]:
+    for block in blocks:
+        if kind := _COUNTED.get(str(block.get("type"))):
+            yield kind
+        content = block.get("content")
+        if block.get("type") == "tool_result" and isinstance(content, list):
+            yield from _counted([inner for inner in content if isinstance(inner, dict)])
+
+
+def _result(blocks: list[Block], identity: str) -> Any:
+    return next((block.get("content") for block in blocks if block.get("tool_use_id") == identity), None)
+
+
+def _length(content: Any) -> int:
+    if isinstance(content, list):
+        return sum(_length(block.get("text")) for block in content if isinstance(block, dict))
+    return len(content) if isinstance(content, str) else 0
