@@ -15,6 +15,8 @@ MAY_WRITE = {
     "disk/writer.py": "the one writer of session files",
     "archive/store.py": "originals in our own data folder",
     "check/baseline.py": "the file that a user names for accepted findings",
+    "traces/hook.py": "events into the spool, in our own state folder, without this package",
+    "traces/folder.py": "lock, key and spool in our own state folder",
     "testing/": "installs clients and keeps scratch folders; never used by the library",
 }
 

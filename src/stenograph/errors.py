@@ -9,6 +9,7 @@
     │   ├── UnreadableError            a file or folder can't be read
     │   ├── UnwritableError            a file or folder can't be written
     │   └── BusyError                  somebody else holds the lock on a file
+    ├── DeliveryError                  a receiver of traces did not take them
     └── RecordError                    a line that can't be taken as it is
         ├── DamagedLineError           the line holds no JSON object; in strict mode
         ├── UnknownKindError           a kind of record that is not described here; in strict mode
@@ -70,6 +71,19 @@ class UnwritableError(DiskError):
 
 class BusyError(DiskError):
     """Somebody else holds the lock on a file."""
+
+
+class DeliveryError(StenographError):
+    """A receiver of traces did not take them; nothing is lost, for they can be sent again."""
+
+    def __init__(self, message: str, *, is_permanent: bool = False, status: int = 0, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        #: To try again is of no use before somebody changes something.
+        self.is_permanent = is_permanent
+        #: Of HTTP; 0 where there was no answer.
+        self.status = status
+        #: Seconds that the receiver asked for.
+        self.retry_after = retry_after
 
 
 class RecordError(StenographError):

@@ -82,6 +82,17 @@ def read_whole(path: Path) -> bytes:
         raise _unreadable(path, error) from error
 
 
+def read_slice(path: Path, start: int, stop: int) -> bytes:
+    """The bytes between two offsets; fewer where the file ends before. Raises UnreadableError."""
+    try:
+        descriptor, _ = _open_regular(path)
+        with io.FileIO(descriptor, "rb") as file:
+            file.seek(start)
+            return file.read(stop - start)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
 def read_blocks(path: Path, *, stop: int | None = None, block_size: int = BLOCK_SIZE) -> Iterator[bytes]:
     """The bytes of a file up to `stop`, or up to its size at the start, a block at a time. Raises UnreadableError."""
     try:

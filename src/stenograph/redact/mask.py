@@ -1,19 +1,22 @@
 """Secrets in a text, and the text without them.
 
 In: text, or anything made of JSON values. Out: the same with placeholders like `[github-token:1]`; one secret has one number as
-long as one `Masker` is used, so that a reader still sees where it is the same.
+long as one `Masker` is used, so that a reader still sees where it is the same. With a key it has one placeholder everywhere, like
+`[github-token:3f9a1c52b07e]`, in every process and run.
 """
 
 from __future__ import annotations
 
+import hmac
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from math import isfinite
 from typing import Any, NamedTuple
 
-from stenograph.redact.rules import RULES, Rule
+from stenograph.redact.places import Places
+from stenograph.redact.rules import RULES
 
 #: How deep values are copied, and what stands for what is deeper.
 DEEPEST = 200
@@ -23,6 +26,8 @@ _LONGEST_NUMBER = 14_000
 # What a masker remembers as harmless: texts of so many characters, so many of them.
 _SHORT = 32
 _MANY = 10_000
+# Of a keyed placeholder: among 100,000 secrets two are alike with a chance of 1 in 56,000.
+_MARK_BYTES = 6
 
 
 class Secret(NamedTuple):
@@ -37,7 +42,7 @@ class Secret(NamedTuple):
 _UNSEEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
 _UNSEEN = f"[{_UNSEEN}\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 # What a terminal takes for orders: colours and cursors, titles and links, and the rest.
-_ORDER = rf"(?s)\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?|{_UNSEEN}"
+_ORDER = r"(?s:\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?)"
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -45,29 +50,55 @@ def find_secrets(text: str) -> list[Secret]:
 
     Also one that a program has coloured in the middle, as grep does with what it found, or that holds unseen characters.
     """
-    if "\x1b" not in text and (text.isascii() or not re.search(_UNSEEN, text)):
+    has_unseen = not text.isascii() and re.search(_UNSEEN, text) is not None
+    wanted = [_ORDER] * ("\x1b" in text) + [_UNSEEN] * has_unseen
+    if not wanted:
         return _find(text)
-    pieces: list[str] = []
-    # Where each piece begins: in the text without orders, and in the text itself.
+    orders = re.compile("|".join(wanted))
+    coloured = _find(orders.sub("", text))
+    if coloured:
+        coloured = _placed(coloured, text, orders)
+    return _apart(sorted([*coloured, *_find(text)], key=lambda secret: (secret.start, -secret.end)))
+
+
+def _placed(bare_secrets: list[Secret], text: str, orders: re.Pattern[str]) -> list[Secret]:
+    """Where secrets of the text without orders stand in the text itself."""
+    # Where what is between two orders begins: in the text without them, and in the text itself.
     bare_starts, starts = [0], [0]
-    for order in re.finditer(_ORDER, text):
-        pieces.append(text[starts[-1] : order.start()])
-        bare_starts.append(bare_starts[-1] + len(pieces[-1]))
+    for order in orders.finditer(text):
+        bare_starts.append(bare_starts[-1] + order.start() - starts[-1])
         starts.append(order.end())
-    pieces.append(text[starts[-1] :])
 
     def place(bare: int) -> int:
         piece = bisect_right(bare_starts, bare) - 1
         return starts[piece] + bare - bare_starts[piece]
 
-    coloured = [Secret(place(start), place(end - 1) + 1, name) for start, end, name in _find("".join(pieces))]
-    return _apart(sorted([*coloured, *_find(text)], key=lambda secret: (secret.start, -secret.end)))
+    return [Secret(place(start), place(end - 1) + 1, name) for start, end, name in bare_secrets]
 
 
 def _find(text: str) -> list[Secret]:
-    found = [secret for rule in RULES for literal in rule.literals if literal in text for secret in _matches(rule, literal, text)]
-    found.sort(key=lambda secret: (secret.start, -secret.end))  # stable: of equals the first rule's stands first
-    return _apart(found)
+    found: list[tuple[int, Secret]] = []
+    # Where the next of a literal's may begin: those of one literal don't overlap.
+    free: dict[tuple[int, str], int] = {}
+    for place, literal, number, rule in _places()(text):
+        if place < free.get((number, literal), 0):
+            continue
+        begun = rule.begun_pattern
+        match = rule.pattern.match(text, place) or (begun.match(text, place) if begun else None)
+        if match is None or (rule.is_secret and not rule.is_secret(match)):
+            continue
+        free[number, literal] = match.end()
+        found.append((number, Secret(*match.span("secret" if "secret" in match.re.groupindex else 0), rule.name)))
+    if not found:
+        return []
+    # Of equals the first rule's stands first.
+    found.sort(key=lambda numbered: (numbered[1].start, -numbered[1].end, numbered[0]))
+    return _apart([secret for _, secret in found])
+
+
+@cache
+def _places() -> Places:
+    return Places(RULES)
 
 
 def _apart(found: list[Secret]) -> list[Secret]:
@@ -81,22 +112,13 @@ def _apart(found: list[Secret]) -> list[Secret]:
     return apart
 
 
-def _matches(rule: Rule, literal: str, text: str) -> Iterator[Secret]:
-    pattern, begun = rule.pattern, rule.begun_pattern
-    group = "secret" if pattern.groups else 0
-    place = text.find(literal)
-    while place >= 0:
-        match = pattern.match(text, place) or (begun.match(text, place) if begun else None)
-        if match:
-            yield Secret(*match.span(group), rule.name)
-        place = text.find(literal, match.end() if match else place + 1)
-
-
 class Masker:
     """Masks one text after another; `count` is how many secrets it has replaced, `different` how many different ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: bytes | None = None) -> None:
+        """With a key a placeholder is the same wherever that key is used, and tells nobody without the key what it stands for."""
         self.count = 0
+        self._key = key
         # Short texts without a secret: nine of ten are names of members and kinds of blocks, over and over.
         self._clean: set[str] = set()
         self._placeholders: dict[str, str] = {}
@@ -129,9 +151,15 @@ class Masker:
     def _placeholder(self, secret: str, name: str) -> str:
         known = self._placeholders.get(secret)
         if known is None:
-            number = self._numbers[name] = self._numbers.get(name, 0) + 1
-            known = self._placeholders[secret] = f"[{name}:{number}]"
+            known = self._placeholders[secret] = f"[{name}:{self._mark(secret, name)}]"
         return known
+
+    def _mark(self, secret: str, name: str) -> str:
+        if self._key is not None:
+            # A lone surrogate is no error: it comes in transcripts.
+            return hmac.digest(self._key, secret.encode(errors="surrogatepass"), "sha256")[:_MARK_BYTES].hex()
+        number = self._numbers[name] = self._numbers.get(name, 0) + 1
+        return str(number)
 
 
 def mask(text: str) -> tuple[str, int]:

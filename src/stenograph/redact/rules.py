@@ -9,14 +9,17 @@ Titles and summaries come already cut: where a text ends, or an ellipsis stands,
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
+
+from stenograph.redact.assignments import VALUE_FOLLOWS, VALUE_OF, says_secret
 
 
 class Rule(NamedTuple):
     #: Of what kind the secret is; part of its placeholder.
     name: str
-    #: How such secrets begin; the pattern is matched where one of these stands.
+    #: What stands in every such secret, or right before it; the pattern is matched where one of these stands.
     literals: tuple[str, ...]
     #: The secret is the group `secret` where there is one, else all that matches.
     expression: str
@@ -24,6 +27,10 @@ class Rule(NamedTuple):
     source: str
     #: The same for one that was cut off, without what must stand behind it; empty where `expression` takes those too.
     begun: str = ""
+    #: What follows the literal in all that matches, where that is quickly seen; most places need no closer look then.
+    follows: str = ""
+    #: Has the last word on what matched.
+    is_secret: Callable[[re.Match[str]], bool] | None = None
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -40,8 +47,8 @@ def _compiled(expression: str) -> re.Pattern[str]:
     return re.compile(expression)
 
 
-def _rule(name: str, literals: str, expression: str, source: str, begun: str = "") -> Rule:
-    return Rule(name, tuple(literals.split()), expression, source, begun)
+def _rule(name: str, literals: str, expression: str, source: str, begun: str = "", follows: str = "") -> Rule:
+    return Rule(name, tuple(literals.split()), expression, source, begun, follows)
 
 
 # A key ends where its alphabet ends: "…{36}" inside a longer word is something else.
@@ -55,7 +62,24 @@ _HAS_DIGIT = r"(?=[A-Za-z_-]{0,99}[0-9])"
 _IS = r"[\"'\\\s]{0,6}[:=][\"'\\\s]{0,6}"
 _PEM_NAME = r"(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 
+# Not what stands for a secret: a variable, a template, asterisks, a placeholder of ours.
+_STANDS_FOR_NOTHING = r"(?![$<{*%\[]|[xX.*]{3})"
+
 _CUT_OFF = r"(?=\s{0,9}\Z|…|\.\.\.)"
+
+
+def _key(name: str, literals: str, alphabet: str, lengths: tuple[int, int], source: str, *, random: bool = False) -> Rule:
+    """A prefix and a run of so many characters. `random`: only with a digit in it, where words may begin with that prefix.
+
+    Of one that was cut off four characters are enough.
+    """
+    least, most = lengths
+    prefix = _WORD_STARTS + f"(?:{'|'.join(re.escape(literal) for literal in literals.split())})"
+    if random:
+        prefix += rf"(?={alphabet}{{0,99}}[0-9])"
+    expression = rf"{prefix}{alphabet}{{{least},{most}}}(?!{alphabet})"
+    return _rule(name, literals, expression, source, rf"{prefix}{alphabet}{{4,{least - 1}}}")
+
 
 #: Where two rules find the same secret the first one names it.
 RULES = (
@@ -189,7 +213,7 @@ RULES = (
     ),
     _rule(
         "slack-token",
-        "xox",
+        "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-",
         rf"{_WORD_STARTS}xox[abeoprs]-{_HAS_DIGIT}[A-Za-z0-9-]{{10,300}}",
         "Slack, token types",
         rf"{_WORD_STARTS}xox[abeoprs]-{_HAS_DIGIT}[A-Za-z0-9-]{{4,9}}",
@@ -217,6 +241,133 @@ RULES = (
         rf"{_WORD_STARTS}npm_(?=[a-z]{{0,35}}[A-Z0-9])[A-Za-z0-9]{{4,35}}",
     ),
     _rule("pypi-token", "pypi-Ag", r"pypi-Ag[A-Za-z0-9_-]{50,1000}", "PyPI, API tokens", r"pypi-Ag[A-Za-z0-9_-]{4,49}"),
+    _key("slack-token", "xapp-", "[A-Za-z0-9-]", (20, 300), "Slack, app-level tokens", random=True),
+    _key("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/]", (24, 100), "Stripe, webhook signatures", random=True),
+    _rule(
+        "npm-auth",
+        "authToken",
+        rf"(?<=_)authToken{_IS}(?P<secret>{_STANDS_FOR_NOTHING}[^\s\"'\\;…]{{8,512}})",
+        "npm, .npmrc",
+        rf"(?<=_)authToken{_IS}(?P<secret>{_STANDS_FOR_NOTHING}[^\s\"'\\;…]{{4,7}})",
+    ),
+    _rule(
+        "twilio-key",
+        "SK",
+        rf"{_WORD_STARTS}SK[0-9a-f]{{32}}{_WORD_ENDS}",
+        "Twilio, API keys",
+        rf"{_WORD_STARTS}SK(?=[a-f]{{0,30}}[0-9])[0-9a-f]{{8,31}}",
+        follows="[0-9a-f]{8}",
+    ),
+    # Before the colon stands the bot's number, which is no secret.
+    _rule(
+        "telegram-token",
+        ":AA",
+        r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{33})(?![A-Za-z0-9_-])",
+        "Telegram, bot API: authorizing your bot",
+        r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{4,32})",
+    ),
+    # Before the dot stands the bot's number in base64, 18 or 19 digits.
+    _rule(
+        "discord-token",
+        ".",
+        r"(?:(?<=(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9]{23})|(?<=(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9]{25}))"
+        r"\.(?P<secret>[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])",
+        "Discord, API reference: authentication",
+        follows=r"[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}",
+    ),
+    _rule(
+        "discord-webhook",
+        "/api/webhooks/",
+        r"/api/webhooks/[0-9]{16,20}/(?P<secret>[A-Za-z0-9_-]{40,100})",
+        "Discord, webhook resource",
+        r"/api/webhooks/[0-9]{16,20}/(?P<secret>[A-Za-z0-9_-]{4,39})",
+    ),
+    _rule(
+        "databricks-token",
+        "dapi",
+        rf"{_WORD_STARTS}dapi[0-9a-f]{{32}}(?:-[0-9])?{_WORD_ENDS}",
+        "Databricks, personal access tokens",
+        rf"{_WORD_STARTS}dapi(?=[a-f]{{0,30}}[0-9])[0-9a-f]{{4,31}}",
+        follows="[0-9a-f]{4}",
+    ),
+    _key("langfuse-key", "sk-lf- pk-lf-", "[0-9a-f-]", (36, 36), "Langfuse, API keys"),
+    _key("langsmith-key", "lsv2_pt_ lsv2_sk_", "[0-9a-f_]", (32, 60), "LangSmith, API keys"),
+    _key("google-refresh-token", "1//0", "[A-Za-z0-9_-]", (30, 510), "Google, OAuth 2.0 refresh tokens"),
+    _key("google-client-secret", "GOCSPX-", "[A-Za-z0-9_-]", (24, 40), "Google, OAuth 2.0 clients"),
+    _rule(
+        "azure-sas",
+        "sig=",
+        r"(?<![A-Za-z0-9])sig=(?P<secret>(?:[A-Za-z0-9+/]|%2[BbFf]){43}(?:=|%3[Dd])?)(?![A-Za-z0-9+/%])",
+        "Azure Storage, service SAS: signature",
+        r"(?<![A-Za-z0-9])sig=(?P<secret>(?=[A-Za-z]{0,40}[0-9+/%])(?:[A-Za-z0-9+/]|%2[BbFf]){8,42}(?:%2?)?)",
+    ),
+    # The fifth and sixth character of every one.
+    _rule(
+        "azure-client-secret",
+        "Q~",
+        r"(?<=[A-Za-z0-9_~.-]{3}[0-9])Q~(?P<secret>[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~-])",
+        "Microsoft Entra, application secrets",
+        r"(?<=[A-Za-z0-9_~.-]{3}[0-9])Q~(?P<secret>[A-Za-z0-9_~.-]{4,30})",
+    ),
+    _key("heroku-key", "HRKU-", "[A-Za-z0-9_-]", (36, 80), "Heroku, authorization tokens", random=True),
+    _key("cloudflare-token", "cfk_ cfut_ cfat_", "[A-Za-z0-9_-]", (40, 60), "Cloudflare, token formats", random=True),
+    _rule(
+        "cloudflare-origin-key",
+        "v1.0-",
+        rf"{_WORD_STARTS}v1\.0-[0-9a-f]{{24}}-[0-9a-f]{{146}}{_WORD_ENDS}",
+        "Cloudflare, Origin CA keys",
+        rf"{_WORD_STARTS}v1\.0-[0-9a-f]{{24}}-[0-9a-f]{{4,145}}",
+    ),
+    _key("notion-token", "secret_", "[A-Za-z0-9]", (43, 43), "Notion, integration tokens", random=True),
+    _key("notion-token", "ntn_", "[A-Za-z0-9]", (40, 60), "Notion, integration tokens", random=True),
+    _key("linear-key", "lin_api_ lin_oauth_", "[A-Za-z0-9]", (32, 80), "Linear, API keys"),
+    _key("vault-token", "hvs. hvb. hvr.", "[A-Za-z0-9_-]", (24, 300), "HashiCorp Vault, token prefixes", random=True),
+    _key("docker-token", "dckr_pat_ dckr_oat_", "[A-Za-z0-9_-]", (27, 60), "Docker, access tokens"),
+    _key("postman-key", "PMAK-", "[0-9a-f-]", (59, 59), "Postman, API keys"),
+    _key("shopify-token", "shpat_ shpca_ shppa_ shpss_", "[0-9a-fA-F]", (32, 64), "Shopify, access token formats"),
+    _rule(
+        "doppler-token",
+        "dp.pt. dp.ct. dp.sa. dp.st. dp.scim. dp.audit.",
+        rf"{_WORD_STARTS}dp\.(?:pt|ct|sa|st|scim|audit)\.(?:[a-z0-9_-]{{2,35}}\.)?[A-Za-z0-9]{{40,44}}{_WORD_ENDS}",
+        "Doppler, auth token formats",
+        rf"{_WORD_STARTS}dp\.(?:pt|ct|sa|st|scim|audit)\.(?:[a-z0-9_-]{{2,35}}\.)?{_HAS_DIGIT}[A-Za-z0-9]{{4,39}}",
+    ),
+    _rule(
+        "age-key",
+        "AGE-SECRET-KEY-1",
+        r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}",
+        "age, specification",
+        r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{4,57}",
+    ),
+    _key("atlassian-token", "ATATT3", "[A-Za-z0-9_=-]", (60, 300), "Atlassian, API tokens"),
+    _key("grafana-token", "glsa_", "[A-Za-z0-9_]", (32, 60), "Grafana, service account tokens", random=True),
+    _key("newrelic-key", "NRAK-", "[A-Z0-9]", (27, 27), "New Relic, user keys"),
+    _key("sentry-token", "sntryu_ sntrys_", "[A-Za-z0-9_+/=]", (40, 500), "Sentry, auth tokens", random=True),
+    _key("supabase-key", "sbp_ sb_secret_", "[A-Za-z0-9_-]", (30, 60), "Supabase, API keys", random=True),
+    _key("replicate-token", "r8_", "[A-Za-z0-9]", (37, 37), "Replicate, API tokens", random=True),
+    _key("perplexity-key", "pplx-", "[A-Za-z0-9]", (40, 60), "Perplexity, API keys", random=True),
+    _key("nvidia-key", "nvapi-", "[A-Za-z0-9_-]", (60, 80), "NVIDIA, API keys", random=True),
+    _key("figma-token", "figd_", "[A-Za-z0-9_-]", (40, 60), "Figma, personal access tokens", random=True),
+    _key("pulumi-token", "pul-", "[0-9a-f]", (40, 40), "Pulumi, access tokens", random=True),
+    _key("rubygems-key", "rubygems_", "[0-9a-f]", (48, 48), "RubyGems, API keys"),
+    _key("tailscale-key", "tskey-", "[A-Za-z0-9-]", (20, 100), "Tailscale, key prefixes", random=True),
+    _rule(
+        "terraform-token",
+        ".atlasv1.",
+        r"\.atlasv1\.(?P<secret>[A-Za-z0-9_=-]{60,70})(?![A-Za-z0-9_=-])",
+        "HCP Terraform, API tokens",
+        r"\.atlasv1\.(?P<secret>[A-Za-z0-9_=-]{4,59})",
+    ),
+    # Between other settings, or after the question mark of an address.
+    _rule(
+        "connection-password",
+        "assword= ASSWORD= wd= WD=",
+        # `Pwd=` may also be the working folder of a shell: that one begins with a slash.
+        r"(?:(?:(?<=[;?&]P)|(?<=[;?&]p)|(?<=[;?&] P)|(?<=[;?&] p))(?i:assword|wd)|(?:(?<=\bP)|(?<=\bp))(?i:assword|wd)"
+        r"(?=[ ]?=[^;\s\"'`]{1,128};[ ]?(?i:user|uid|server|data|database|host|port|driver|encrypt|trust|ssl|pooling|initial)))"
+        rf"=(?P<secret>{_STANDS_FOR_NOTHING}(?![/~.])[^;&\s\"'`<>\\]{{1,256}})",
+        "ADO.NET and ODBC connection strings; JDBC connection URLs",
+    ),
     _rule(
         "jwt",
         "eyJ",
@@ -246,9 +397,18 @@ RULES = (
         "url-password",
         "://",
         # Not what stands for a password: a variable, a template, asterisks, a placeholder of ours.
-        r"://[^\s/?#:@\"'`<>]{0,128}:(?P<secret>(?![$<{*%]|\[[a-z-]+:[0-9]+\]@)[^\s/?#@\"'`<>]{1,256})@",
+        r"://[^\s/?#:@\"'`<>]{0,128}:(?P<secret>(?![$<{*%]|\[[a-z-]+:[0-9a-f]+\]@)[^\s/?#@\"'`<>]{1,256})@",
         "RFC 3986 §3.2.1",
         # Of `host:8080` nobody can tell that it is none, so digits alone are left.
-        r"://[^\s/?#:@\"'`<>]{0,128}:(?P<secret>(?![$<{*%]|\[[a-z-]+:[0-9]+\]|[0-9]{1,5}(?![\w@]))[^\s/?#@\"'`<>…]{1,256})",
+        r"://[^\s/?#:@\"'`<>]{0,128}:(?P<secret>(?![$<{*%]|\[[a-z-]+:[0-9a-f]+\]|[0-9]{1,5}(?![\w@]))[^\s/?#@\"'`<>…]{1,256})",
+        r"[^\s/?#:@\"'`<>]{0,128}:[^\s/?#@\"'`<>]",
+    ),
+    Rule(
+        "assigned-secret",
+        (":", "="),
+        VALUE_OF,
+        "a name that says so, and a value that no person would have thought of",
+        follows=VALUE_FOLLOWS,
+        is_secret=says_secret,
     ),
 )

@@ -165,7 +165,8 @@ def status_of(context: Context, opening: int, nodes: Sequence[int], calls: Seque
         if node == opening or understood.kind not in (InputKind.COMMAND, InputKind.BASH):
             break
     # The model owes an answer. If the conversation went on elsewhere it will never come.
-    return TurnStatus.INTERRUPTED if max(nodes) < context.last_said else TurnStatus.OPEN
+    # A sub-agent's file tells nothing of that: it may be what the turn waits for.
+    return TurnStatus.INTERRUPTED if max(nodes) < context.last_said_beside(opening) else TurnStatus.OPEN
 
 
 def said_in(context: Context, nodes: Sequence[int]) -> Iterator[int]:
@@ -175,7 +176,7 @@ def said_in(context: Context, nodes: Sequence[int]) -> Iterator[int]:
         if understood is not None:
             if node == nodes[0] or understood.kind in (InputKind.TOOL_RESULT, InputKind.INTERRUPT):
                 yield node
-        elif isinstance(context.graph.records[node], AssistantRecord):
+        elif isinstance(record := context.graph.records[node], AssistantRecord) and not is_synthetic(record):
             yield node
 
 

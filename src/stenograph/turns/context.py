@@ -10,7 +10,16 @@ from msgspec import Struct, field
 
 from stenograph.disk.quiet import quiet
 from stenograph.graph import Graph
-from stenograph.records import AssistantRecord, PermissionModeRecord, Record, ToolResultBlock, ToolUseBlock, UserRecord, rebuild
+from stenograph.records import (
+    AssistantRecord,
+    ChainedRecord,
+    PermissionModeRecord,
+    Record,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserRecord,
+    rebuild,
+)
 from stenograph.records.json_text import to_text
 from stenograph.records.markers import SYNTHETIC
 from stenograph.records.shape import once
@@ -39,8 +48,6 @@ class Context(Struct, dict=True):
     agents: dict[str, AgentRun] = field(default_factory=dict)
     # Spilled results by file name.
     spilled: dict[str, Path] = field(default_factory=dict)
-    # The last node that says something; a turn that ends before it will not go on.
-    last_said: int = -1
     # By `message.id` and content: the first line that says so.
     _said: dict[str, dict[bytes, int]] = field(default_factory=dict)
 
@@ -70,6 +77,13 @@ class Context(Struct, dict=True):
                 lines.setdefault(record.message.id, []).append(node)
         return lines
 
+    def last_said_beside(self, node: int) -> int:
+        """The last node that says something in the conversation that a node is of; a turn that ends before it will not go on."""
+        records, file = self.graph.records, self.graph.file_of(node)
+        is_agents = _is_sidechain(records[node])
+        said = (other for other in range(file.last - 1, file.first - 1, -1) if _says_something(records[other]))
+        return next((other for other in said if _is_sidechain(records[other]) == is_agents), -1)
+
     def first_to_say(self, message_id: str, node: int) -> int:
         """The first line of a response that says what the line `node` says. Asked for only where a response is in two turns."""
         known = self._said.get(message_id)
@@ -78,6 +92,14 @@ class Context(Struct, dict=True):
             for line in self._lines_of_call.get(message_id, ()):
                 known.setdefault(_content(self.graph.records[line]), line)
         return known.get(_content(self.graph.records[node]), node)
+
+
+def _says_something(record: Record) -> bool:
+    return isinstance(record, UserRecord | AssistantRecord)
+
+
+def _is_sidechain(record: Record) -> bool:
+    return isinstance(record, ChainedRecord) and bool(record.isSidechain)
 
 
 def _content(record: Record) -> bytes:
@@ -112,9 +134,6 @@ def read_context(graph: Graph, spilled: Iterable[Path] = ()) -> Context:
             for result in understood.results:
                 if isinstance(result.tool_use_id, str):
                     results.setdefault(result.tool_use_id, []).append((node, result))
-        else:
-            continue
-        context.last_said = node
     return context
 
 

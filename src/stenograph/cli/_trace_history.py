@@ -1,0 +1,379 @@
+"""`steno trace backfill`, `sweep`, `status` and `test`: what is sent without hooks, and how it stands."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stenograph.cli import FAILED
+from stenograph.cli._settings import again, shared_options, state_options
+from stenograph.errors import DeliveryError, UsageError
+
+if TYPE_CHECKING:
+    from stenograph.traces.config import Destination, TraceConfig
+    from stenograph.traces.history import Candidate, Filters, Report
+    from stenograph.traces.state import TraceState
+
+#: So long another worker is waited for.
+_BUSY_SECONDS = 60.0
+
+_destination = click.option("--destination", "names", multiple=True, metavar="NAME", help="Only to this one; may be repeated.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command(short_help="Send all history, or some of it.")
+@click.option("--since", metavar="TIME", help="Sessions written since then (2026-01-31, 7d).")
+@click.option("--until", metavar="TIME", help="Sessions last written before then.")
+@click.option("--project", default="", metavar="TEXT", help="Sessions of projects with this in their folder's name.")
+@click.option("--session", "sessions", multiple=True, metavar="SESSION", help="This session; may be repeated.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be looked at.")
+@_destination
+@_json
+@shared_options
+@click.pass_context
+def backfill(
+    ctx: click.Context,
+    since: str | None,
+    until: str | None,
+    project: str,
+    sessions: tuple[str, ...],
+    dry_run: bool,
+    names: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Send all history, or some of it.
+
+    Turns that a destination has already are passed over, so that it can be stopped and begun again; copies that forks and clones
+    made of a turn are passed over too. A turn that is not over is left to its hook.
+
+    --json prints {"destinations": [{"name", "sessions", "turns", "spans", "copies", "refused", "bytes", "failures": [{"path",
+    "reason"}], "error": null | text}], "candidates", "bytes"}.
+
+    \b
+    Example:
+      steno trace backfill --since 30d --dry-run
+      steno trace backfill --project my-app
+    """
+    from stenograph.cli._when import moment_of
+    from stenograph.sessions import resolve
+    from stenograph.traces.history import Filters
+
+    now = datetime.now(UTC)
+    homes = state_options(ctx).homes
+    filters = Filters(
+        since=moment_of(since, now) if since else None,
+        until=moment_of(until, now) if until else None,
+        project=project,
+        session_ids=frozenset(resolve(each, homes).session_id for each in sessions),
+    )
+    _send(ctx, filters, names, as_json=as_json, dry_run=dry_run)
+
+
+@click.command(short_help="Send what no hook told of.")
+@click.option("--since", metavar="TIME", help="Sessions written since then; else since the first hook.")
+@_destination
+@_json
+@shared_options
+@click.pass_context
+def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json: bool) -> None:
+    """Send what no hook told of.
+
+    Looks at sessions that were written since hooks were installed, and sends turns that were interrupted, cut off by a crash, or
+    not taken by a receiver that failed. For a timer: it takes a moment where there is nothing to do.
+
+    --json prints what `steno trace backfill --json` prints.
+
+    \b
+    Example:
+      steno trace sweep
+    """
+    from stenograph.cli._when import moment_of
+    from stenograph.traces.folder import default_trace_folder
+    from stenograph.traces.history import Filters
+    from stenograph.traces.state import TraceState
+
+    if since:
+        start = moment_of(since, datetime.now(UTC))
+    else:
+        with TraceState(default_trace_folder(os.environ)) as state:
+            first = state.fact("first_event")
+        if first is None:
+            raise UsageError(f"no hook has told of a session yet; for older sessions: {again(ctx, 'trace', 'backfill')}")
+        start = first
+    _send(ctx, Filters(since=start), names, as_json=as_json, dry_run=False)
+
+
+@click.command(short_help="Show what was sent, what is behind, and what failed last.")
+@_json
+@shared_options
+@click.pass_context
+def status(ctx: click.Context, as_json: bool) -> None:
+    """Show what was sent, what is behind, and what failed last.
+
+    Behind are sessions written since hooks were installed, or traced before, of which a destination has not acknowledged all; a
+    turn that is not over counts as behind.
+
+    --json prints {"worker": "at work" | "none", "spool", "destinations": [{"name", "type", "endpoint", "turns", "spans", "posts",
+    "refused", "last_success", "last_failure", "last_error", "retry_at", "due", "behind": {"sessions", "bytes"}}]}.
+
+    \b
+    Example:
+      steno trace status
+    """
+    from stenograph.cli._text import echo_json
+    from stenograph.traces.folder import default_trace_folder, is_held, waiting_events
+    from stenograph.traces.history import find_sessions
+    from stenograph.traces.state import TraceState
+
+    config = _config()
+    folder = default_trace_folder(os.environ)
+    found = find_sessions(state_options(ctx).homes)
+    with TraceState(folder) as state:
+        first = state.fact("first_event")
+        told = [_standing(each, found, state, first) for each in config.destinations]
+    report = {"worker": "at work" if is_held(folder) else "none", "spool": len(waiting_events(folder)), "destinations": told}
+    if as_json:
+        echo_json(report)
+    else:
+        _echo_status(ctx, report, config)
+
+
+@click.command(short_help="Send one span to each destination, to see that it arrives.")
+@_destination
+@_json
+@shared_options
+@click.pass_context
+def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
+    """Send one span to each destination, to see that it arrives.
+
+    The span says nothing of any session. Where it is taken, what failed before is forgotten and sent at once.
+
+    --json prints {"destinations": [{"name", "endpoint", "taken", "ms", "error": null | text, "notes"}]}.
+
+    \b
+    Example:
+      steno trace test
+    """
+    from stenograph.cli._text import echo_json, plain
+    from stenograph.traces.config import notes_on
+    from stenograph.traces.folder import default_trace_folder
+    from stenograph.traces.state import TraceState
+
+    config = _config()
+    rows: list[dict[str, Any]] = []
+    with TraceState(default_trace_folder(os.environ)) as state:
+        for destination in _chosen(config, names):
+            started = time.monotonic()
+            error = _try(destination, config)
+            if error is None:
+                state.note_recovery(destination.name)
+            took = round((time.monotonic() - started) * 1000)
+            rows.append(
+                {
+                    "name": destination.name,
+                    "endpoint": destination.endpoint,
+                    "taken": error is None,
+                    "ms": took,
+                    "error": error,
+                    "notes": notes_on(destination),
+                }
+            )
+    if as_json:
+        echo_json({"destinations": rows})
+    else:
+        for row in rows:
+            told = row["error"] or f"took the span in {row['ms']} ms"
+            click.echo(plain(f"{row['name']}: {told}"))
+            for note in row["notes"]:
+                click.echo(plain(f"note: {note}"))
+    if not all(row["taken"] for row in rows):
+        ctx.exit(FAILED)
+
+
+def _config() -> TraceConfig:
+    from stenograph.traces.config import load_trace_config
+
+    config = load_trace_config(os.environ)
+    if config.is_off:
+        raise UsageError("everything is off: STENO_TRACE_OFF is set")
+    if not config.destinations:
+        raise UsageError("no destination is configured: see docs/tracing.md, or set STENO_TRACE_URL")
+    return config
+
+
+def _chosen(config: TraceConfig, names: tuple[str, ...]) -> list[Destination]:
+    known = {destination.name: destination for destination in config.destinations}
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"there is no destination {unknown[0]!r}; there are {', '.join(known)}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def _send(ctx: click.Context, filters: Filters, names: tuple[str, ...], *, as_json: bool, dry_run: bool) -> None:
+    from stenograph.cli._progress import waiting
+    from stenograph.cli._text import count_of, echo_json, size
+    from stenograph.traces.folder import alone, default_trace_folder
+    from stenograph.traces.history import find_sessions, is_behind
+    from stenograph.traces.state import TraceState
+
+    config = _config()
+    chosen = _chosen(config, names)
+    folder = default_trace_folder(os.environ)
+    found = find_sessions(state_options(ctx).homes, filters)
+    rows: list[dict[str, Any]] = []
+    with contextlib.ExitStack() as stack:
+        if not dry_run:
+            with waiting("another worker that sends traces"):
+                stack.enter_context(alone(folder, timeout=_BUSY_SECONDS))
+        state = stack.enter_context(TraceState(folder))
+        behind = {each.name: [one for one in found if is_behind(one, each.name, state)] for each in chosen}
+        for destination in chosen:
+            if dry_run:
+                todo = behind[destination.name]
+                rows.append({"name": destination.name, "sessions": len(todo), "bytes": sum(one.size for one in todo)})
+            else:
+                rows.append(_send_to(destination, behind[destination.name], config, state, folder))
+    if as_json:
+        echo_json({"destinations": rows, "candidates": len(found), "bytes": sum(one.size for one in found)})
+    elif dry_run:
+        for row in rows:
+            click.echo(f"{row['name']}: would look at {count_of(row['sessions'], 'session')}, {size(row['bytes'])}")
+    else:
+        for row in rows:
+            _echo_row(row)
+    if any(row.get("error") or row.get("failures") for row in rows):
+        ctx.exit(FAILED)
+
+
+def _send_to(
+    destination: Destination, candidates: list[Candidate], config: TraceConfig, state: TraceState, folder: Path
+) -> dict[str, Any]:
+    from stenograph.cli._progress import progress
+    from stenograph.traces.history import send_history
+    from stenograph.traces.sending import Sent
+
+    total = sum(one.size for one in candidates)
+    sent, done, sessions = Sent(), 0, 0
+    report: Report | None = None
+    error = None
+    with progress(f"sending to {destination.name}") as show:
+
+        def note(candidate: Candidate, now: Sent) -> None:
+            nonlocal done, sent, sessions
+            done, sent, sessions = done + candidate.size, sent + now, sessions + bool(now.turns)
+            if show:
+                show(done, total)
+
+        try:
+            report = send_history(candidates, destination, config, state, folder, progress=note)
+        except DeliveryError as failure:
+            error = str(failure)
+    return {
+        "name": destination.name,
+        "sessions": sessions,
+        "turns": sent.turns,
+        "spans": sent.spans,
+        "copies": sent.copies,
+        "refused": sent.refused,
+        "bytes": sent.read,
+        "failures": [{"path": str(each.path), "reason": each.reason} for each in report.failures] if report else [],
+        "error": error,
+    }
+
+
+def _echo_row(row: dict[str, Any]) -> None:
+    from stenograph.cli._text import count_of, plain, size
+
+    told = [count_of(row["turns"], "turn"), f"of {count_of(row['sessions'], 'session')},", count_of(row["spans"], "span")]
+    told += [f"from {size(row['bytes'])}"]
+    click.echo(plain(f"{row['name']}: {' '.join(told)}"))
+    if row["copies"]:
+        click.echo(f"  {count_of(row['copies'], 'copy', 'copies')} of turns that it has already")
+    if row["refused"]:
+        click.echo(f"  {count_of(row['refused'], 'span')} refused by the receiver")
+    for failure in row["failures"]:
+        click.echo(plain(f"  {failure['reason']}"), err=True)
+    if row["error"]:
+        click.echo(plain(f"steno: {row['error']}; what was acknowledged stays so, the rest is sent next time"), err=True)
+
+
+def _standing(destination: Destination, found: list[Candidate], state: TraceState, first_event: float | None) -> dict[str, Any]:
+    from stenograph.cli._text import iso
+
+    def when(at: float | None) -> str | None:
+        return iso(datetime.fromtimestamp(at, UTC)) if at else None
+
+    health = state.health(destination.name)
+    cursors = state.cursors(destination.name)
+    behind = [
+        one.size - (cursors[one.path].place.offset if one.path in cursors else 0)
+        for one in found
+        if one.path in cursors or (first_event is not None and one.modified >= first_event)
+    ]
+    behind = [left for left in behind if left > 0]
+    return {
+        "name": destination.name,
+        "type": destination.kind.value,
+        "endpoint": destination.endpoint,
+        "turns": health.turns,
+        "spans": health.spans,
+        "posts": health.posts,
+        "refused": health.refused,
+        "last_success": when(health.last_success),
+        "last_failure": when(health.last_failure),
+        "last_error": health.last_error or None,
+        "retry_at": when(health.retry_at),
+        "due": len(state.due(destination.name)),
+        "behind": {"sessions": len(behind), "bytes": sum(behind)},
+    }
+
+
+def _echo_status(ctx: click.Context, report: dict[str, Any], config: TraceConfig) -> None:
+    from stenograph.cli._text import count_of, plain, size
+    from stenograph.traces.config import notes_on
+
+    for row in report["destinations"]:
+        click.echo(click.style(plain(f"{row['name']}  {row['type']}, {row['endpoint']}"), bold=True))
+        counts = f"{count_of(row['turns'], 'turn')}, {count_of(row['spans'], 'span')}"
+        click.echo(f"  sent    {counts}, last at {row['last_success'] or '-'}")
+        behind = row["behind"]
+        click.echo(f"  behind  {count_of(behind['sessions'], 'session')}, {size(behind['bytes'])}; {row['due']} due")
+        if row["refused"]:
+            click.echo(f"  refused {count_of(row['refused'], 'span')}")
+        if row["last_error"]:
+            click.echo(click.style(plain(f"  failed  {row['last_error']} ({row['last_failure']})"), fg="red"))
+            if row["retry_at"]:
+                click.echo(f"  again   at {row['retry_at']}, or at once: {again(ctx, 'trace', 'test')}")
+    click.echo(f"worker {report['worker']}, {count_of(report['spool'], 'event')} waiting")
+    for destination in config.destinations:
+        for note in notes_on(destination):
+            click.echo(plain(f"note: {note}"))
+
+
+def _try(destination: Destination, config: TraceConfig) -> str | None:
+    """What is wrong, or None."""
+    from stenograph.traces.config import with_keys
+    from stenograph.traces.delivery import deliver
+    from stenograph.traces.sending import resource_of
+    from stenograph.traces.spans import Span, span_id_of, trace_id_of
+
+    now = time.time_ns()
+    span = Span(
+        trace_id=trace_id_of(f"test {now}"),
+        span_id=span_id_of(f"test {now}"),
+        parent_id=b"",
+        name="steno trace test",
+        start_ns=now,
+        end_ns=now,
+        attributes={"langfuse.observation.type": "span", "openinference.span.kind": "CHAIN"},
+    )
+    try:
+        deliver([span], with_keys(destination, os.environ), resource_of(config))
+    except DeliveryError as error:
+        return str(error)
+    return None

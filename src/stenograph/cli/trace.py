@@ -1,0 +1,253 @@
+"""`steno trace`: sessions to a receiver of traces. The group, and the commands that have to do with hooks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from stenograph.cli import _trace_history
+from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
+from stenograph.errors import UsageError
+
+if TYPE_CHECKING:
+    from stenograph.archive import Entry
+    from stenograph.traces.install import SettingsChange
+
+
+@click.group(short_help="Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver.", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; before a subcommand it is the subcommand's.")
+@shared_options
+@click.pass_context
+def trace(ctx: click.Context, as_json: bool) -> None:
+    """Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver.
+
+    Without a subcommand: which settings hold the hooks, and where traces go. docs/tracing.md tells how to set it up.
+
+    --json prints {"config": path | null, "folder", "is_off", "installed": [paths], "destinations": [{"name", "type",
+    "endpoint"}], "notes"}.
+
+    \b
+    Example:
+      steno trace install
+      steno trace
+    """
+    if ctx.invoked_subcommand is not None:
+        if as_json and ctx.invoked_subcommand != "hook":
+            ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
+        return
+    from stenograph.cli._text import echo_json, plain, short_path
+    from stenograph.traces.config import load_trace_config, named_trace_config_file, notes_on, usual_trace_config_file
+    from stenograph.traces.folder import default_trace_folder
+    from stenograph.traces.install import is_installed
+
+    settings = state_options(ctx)
+    places = [*(home / "settings.json" for home in settings.homes), *_of_project(Path.cwd())]
+    installed = [str(place) for place in places if is_installed(place)]
+    config = load_trace_config(os.environ)
+    file = named_trace_config_file(os.environ) or usual_trace_config_file(os.environ)
+    notes = [note for destination in config.destinations for note in notes_on(destination)]
+    if as_json:
+        echo_json(
+            {
+                "config": str(file) if file is not None and file.exists() else None,
+                "folder": str(default_trace_folder(os.environ)),
+                "is_off": config.is_off,
+                "installed": installed,
+                "destinations": [
+                    {"name": each.name, "type": each.kind.value, "endpoint": each.endpoint} for each in config.destinations
+                ],
+                "notes": notes,
+            }
+        )
+        return
+    for path in installed:
+        click.echo(f"hooks are in {short_path(path)}")
+    if not installed:
+        click.echo("no hooks are installed: steno trace install")
+    for each in config.destinations:
+        click.echo(plain(f"{each.name}: {each.kind.value}, {each.endpoint}"))
+    if config.is_off:
+        click.echo("everything is off: STENO_TRACE_OFF is set")
+    elif not config.destinations:
+        click.echo(f"no destination is configured in {short_path(str(file))} or STENO_TRACE_URL")
+    for note in notes:
+        click.echo(plain(f"note: {note}"))
+
+
+@trace.command(short_help="Write the hooks into the client's settings.")
+@click.option("--project", is_flag=True, help="Into .claude/settings.json of the working folder, which others may share.")
+@click.option("--local", is_flag=True, help="Into .claude/settings.local.json of the working folder.")
+@click.option("--all-events", is_flag=True, help="Also events that older clients do not know; they ignore the file then.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; without --yes nothing is written then.")
+@shared_options
+@click.pass_context
+def install(ctx: click.Context, project: bool, local: bool, all_events: bool, yes: bool, as_json: bool) -> None:
+    """Write the hooks into the client's settings.
+
+    Shows the change first and asks. Everything else in the file stays as it is; the original is kept, `steno undo` brings it
+    back. Hooks of an older install are replaced. The next session of the client reports its turns; a worker sends them.
+
+    Clients before 2.1.78 ignore a settings file that names an event they do not know. So StopFailure and PostCompact are written
+    only where the client on the path and the newest session are of a release that knows them; install again after an update.
+
+    --json prints {"path", "changed", "applied", "diff": [lines], "warnings", "entry": null | number}.
+
+    \b
+    Example:
+      steno trace install
+      steno trace install --local --yes
+    """
+    from stenograph.traces.install import hook_command, hooks_for, plan_install, shared_hook_command
+    from stenograph.traces.known_events import EVENTS, events_known_to, oldest_release
+
+    path = _settings_file(ctx, project, local)
+    # Whoever shares a project's settings may have an older client.
+    release = None if project else oldest_release(_home(ctx), os.environ)
+    events = EVENTS if all_events else events_known_to(release)
+    change = plan_install(path, hooks_for(shared_hook_command() if project else hook_command(), events), os.environ)
+    if missing := [event for event in EVENTS if event not in events]:
+        who = f"the client {release}" if release else "an older client"
+        warning = f"without {' and '.join(missing)}: {who} would ignore the whole file for it; --all-events writes them"
+        change = msgspec.structs.replace(change, warnings=(*change.warnings, warning))
+    _carry_out(ctx, change, yes=yes, as_json=as_json, nothing="the hooks are there already", done="the hooks are in")
+
+
+@trace.command(short_help="Take the hooks out of the client's settings.")
+@click.option("--project", is_flag=True, help="Out of .claude/settings.json of the working folder.")
+@click.option("--local", is_flag=True, help="Out of .claude/settings.local.json of the working folder.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; without --yes nothing is written then.")
+@shared_options
+@click.pass_context
+def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json: bool) -> None:
+    """Take the hooks out of the client's settings.
+
+    The file becomes what it was before the install, byte for byte, where it was not changed since; else only our hooks go. Shows
+    the change first and asks.
+
+    --json prints {"path", "changed", "applied", "diff": [lines], "warnings", "entry": null | number}.
+
+    \b
+    Example:
+      steno trace uninstall
+    """
+    from stenograph.archive import Archive, default_archive_folder
+    from stenograph.traces.install import plan_uninstall
+
+    path = _settings_file(ctx, project, local)
+    change = plan_uninstall(path, Archive(default_archive_folder(os.environ)))
+    _carry_out(ctx, change, yes=yes, as_json=as_json, nothing="there are no hooks of ours", done="the hooks are out of")
+
+
+@trace.command(
+    short_help="Note an event of the client; hooks run this.",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
+def hook() -> None:
+    """Note an event of the client; hooks run this.
+
+    Reads the event from standard input, notes it in the spool, sees that a worker runs, and ends with 0 in silence, whatever
+    happens.
+
+    \b
+    Example:
+      steno trace hook < event.json
+    """
+    from stenograph.traces.hook import main
+
+    main()
+
+
+for command in (_trace_history.backfill, _trace_history.sweep, _trace_history.status, _trace_history.test):
+    trace.add_command(command)
+
+
+def _of_project(folder: Path) -> tuple[Path, Path]:
+    return folder / ".claude" / "settings.json", folder / ".claude" / "settings.local.json"
+
+
+def _settings_file(ctx: click.Context, project: bool, local: bool) -> Path:
+    settings = state_options(ctx)
+    refuse_demo(settings)
+    if project and local:
+        raise UsageError("give --project or --local, not both")
+    if project or local:
+        return _of_project(Path.cwd())[local]
+    if settings.explicit and len(settings.homes) > 1:
+        raise UsageError("name one home: the client's settings are in it")
+    return _home(ctx) / "settings.json"
+
+
+def _home(ctx: click.Context) -> Path:
+    """Of several usual ones the client reads the first."""
+    home = state_options(ctx).homes[0]
+    return home.parent if home.name == "projects" else home
+
+
+def _carry_out(ctx: click.Context, change: SettingsChange, *, yes: bool, as_json: bool, nothing: str, done: str) -> None:
+    from stenograph.archive import Archive, default_archive_folder
+    from stenograph.cli._text import echo_json, plain, short_path
+    from stenograph.redact import Masker
+    from stenograph.traces.install import make_change
+
+    mask = Masker().mask  # settings may hold keys beside what is changed
+    diff = [mask(line) for line in change.diff()]
+    where = short_path(str(change.path))
+    if not as_json:
+        for warning in change.warnings:
+            click.echo(f"steno: {plain(warning)}", err=True)
+        for line in diff:
+            click.echo(_coloured(plain_line(line)))
+    if change.is_empty:
+        if as_json:
+            echo_json(_json(change, diff, None, applied=False))
+        else:
+            click.echo(f"Nothing to do: {nothing} in {where}")
+        return
+    if not yes:
+        if as_json:
+            echo_json(_json(change, diff, None, applied=False))
+            return
+        if not sys.stdin or not sys.stdin.isatty():
+            raise UsageError("nothing was written: there is nobody to ask; --yes does it")
+        if not click.confirm(f"Change {where} so?"):
+            click.echo("Nothing was written")
+            return
+    entry = make_change(change, Archive(default_archive_folder(os.environ)))
+    if as_json:
+        echo_json(_json(change, diff, entry, applied=True))
+        return
+    click.echo(f"Done: {done} {where}")
+    if entry is not None:
+        click.echo(f"To undo: {again(ctx, 'undo', '--entry', str(entry.number))}")
+
+
+def plain_line(line: str) -> str:
+    """A line of a file, its indentation kept."""
+    from stenograph.cli._text import plain
+
+    words = line.lstrip(" \t+-")
+    lead = line[: len(line) - len(words)].replace("\t", "    ")
+    return lead + plain(words)
+
+
+def _coloured(line: str) -> str:
+    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+    return click.style(line, fg=colour) if colour else line
+
+
+def _json(change: SettingsChange, diff: list[str], entry: Entry | None, *, applied: bool) -> dict[str, Any]:
+    return {
+        "path": str(change.path),
+        "changed": not change.is_empty,
+        "applied": applied,
+        "diff": diff,
+        "warnings": list(change.warnings),
+        "entry": entry.number if entry else None,
+    }

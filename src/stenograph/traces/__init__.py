@@ -1,0 +1,1 @@
+"""Turns -> spans -> any OpenTelemetry receiver, each once."""

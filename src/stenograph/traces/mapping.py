@@ -1,0 +1,358 @@
+"""A turn -> the spans of its trace.
+
+In: a turn with its sub-agents, its number in the file, and how a trace is to look. Out: spans with ids that depend on the
+session's records alone, and with the records' times: whoever maps the turn again, on whatever machine, gets the same spans.
+
+    Turn N                      agent; the root
+      {model}                   generation, one for each API response
+      {tool}                    tool; beside the generations, or under the one that asked for it
+        {agent's type}          agent, one for each time that a sub-agent was asked something
+          {model} …             and so on at any depth
+      compaction
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+
+from stenograph.pricing import Cost, price_usage
+from stenograph.records import AssistantRecord, ChainedRecord, Usage
+from stenograph.records.times import moment
+from stenograph.traces import attributes as words
+from stenograph.traces.attributes import About, Response
+from stenograph.traces.config import Shape, TraceConfig
+from stenograph.traces.spans import Attributes, Span, SpanEvent, SpanKind, SpanStatus, span_id_of, trace_id_of
+from stenograph.traces.texts import Texts
+from stenograph.turns import AgentRun, ApiCall, Compaction, ToolCall, Turn, TurnStatus
+from stenograph.turns.contents import is_synthetic, said_in
+from stenograph.turns.values import CallPart
+
+#: The name of a generation whose lines don't say who answered.
+UNKNOWN_MODEL = "unknown"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+# Of events, what may be told beside their kind: never a person's words.
+_TELLABLE = frozenset({"retry", "hook", "model", "permission-mode", "turn-duration"})
+#: How a turn that did not end well is marked: Langfuse's level, and why.
+_ENDINGS = {
+    TurnStatus.FAILED: ("ERROR", "the API failed"),
+    TurnStatus.INTERRUPTED: ("WARNING", "interrupted"),
+    TurnStatus.OPEN: ("WARNING", "no answer"),
+}
+
+
+class Traced(Struct, frozen=True):
+    """A turn as it is traced."""
+
+    turn: Turn
+    #: In the file, from 1, whatever branch it is on.
+    number: int
+    session_id: str
+    #: Turns without a prompt that belong to it: the rest of a response that a prompt cut in two.
+    strays: tuple[Turn, ...] = ()
+    #: Sub-agents that began in it, of which nothing says what started them.
+    unlinked: tuple[AgentRun, ...] = ()
+
+
+class Mapper:
+    """How traces look, for one run; `counted` are the responses whose tokens another turn has told already."""
+
+    def __init__(self, config: TraceConfig, texts: Texts, counted: frozenset[str] = frozenset()) -> None:
+        self._config = config
+        self._texts = texts
+        self._counted = counted
+
+    def spans(self, traced: Traced, at_work: frozenset[str] = frozenset()) -> list[Span]:
+        """The spans of a turn, the root first; without those of sub-agents that are still at work."""
+        return _Trace(traced, self._config, self._texts, self._counted, at_work).spans()
+
+
+def seed_of(turn: Turn) -> str:
+    """What makes a turn the same turn wherever it was copied to: the uuid of its opening (rule 52: forks keep it)."""
+    record = turn.context.graph.records[turn.node]
+    if not isinstance(record, ChainedRecord):
+        return f"line {turn.node}"
+    forked = record.extra.get("forkedFrom") if record.extra else None
+    original = forked.get("messageUuid") if isinstance(forked, dict) else None
+    if isinstance(original, str) and original:
+        return original
+    # Lines of other tools may have no uuid: their time and session are all there is.
+    return record.uuid or f"{record.sessionId or ''} {record.timestamp or ''}"
+
+
+class _Trace:
+    def __init__(
+        self, traced: Traced, config: TraceConfig, texts: Texts, counted: frozenset[str], at_work: frozenset[str]
+    ) -> None:
+        self._traced = traced
+        self._at_work = at_work
+        self._config = config
+        self._texts = texts
+        self._counted = counted
+        self._seed = seed_of(traced.turn)
+        self._trace_id = trace_id_of(self._seed)
+        self._root_id = self._id("turn")
+        self._opening = traced.turn.context.graph.records[traced.turn.node]
+        self._about = About(
+            trace_name=f"Turn {traced.number}",
+            session_id=traced.session_id,
+            user=config.user,
+            environment=config.environment,
+            tags=config.tags,
+            release=self._member("version"),
+        )
+        self._common = words.common(self._about)
+        self._known_start = _nanoseconds(_first_moment(traced.turn))
+
+    def spans(self) -> list[Span]:
+        turn = self._traced.turn
+        turns = (turn, *self._traced.strays)
+        inside = [span for each in turns for span in self._conversation(each, self._root_id, "", self._prompt_of(turn))]
+        inside += [span for run in self._traced.unlinked for span in self._agent(run, self._root_id)]
+        inside += [self._compaction(compaction) for each in turns for compaction in each.compactions]
+        ends = [_nanoseconds(_last_moment(each)) for each in turns]
+        # A sub-agent in the background goes on after the turn: it is no part of how long the turn took.
+        root = self._root(max((*ends, self._known_start)))
+        return [root, *inside]
+
+    def _root(self, end: int) -> Span:
+        turn = self._traced.turn
+        prompt = self._prompt_of(turn)
+        answer = self._texts.answer(next((each.answer for each in reversed((turn, *self._traced.strays)) if each.answer), ""))
+        told = {
+            **self._common,
+            **words.trace(self._about, self._metadata(), prompt, answer),
+            **words.agent(words.AGENT_NAME, prompt, answer),
+        }
+        status, message = SpanStatus.UNSET, ""
+        if turn.status in _ENDINGS:
+            level, message = _ENDINGS[turn.status]
+            told |= words.level(level, message)
+            if turn.status is TurnStatus.FAILED:
+                status = SpanStatus.ERROR
+                told["error.type"] = _error_type(turn) or "api_error"
+        return Span(
+            trace_id=self._trace_id,
+            span_id=self._root_id,
+            parent_id=b"",
+            name=self._about.trace_name,
+            start_ns=self._known_start,
+            end_ns=max(end, self._known_start),
+            attributes=told,
+            events=tuple(self._events()),
+            status=status,
+            status_message=message if status is SpanStatus.ERROR else "",
+        )
+
+    def _metadata(self) -> dict[str, str | int]:
+        turn = self._traced.turn
+        found: dict[str, str | int] = {
+            "source": "claude-code",
+            "turn_number": self._traced.number,
+            "session_id": self._traced.session_id,
+            "opened_by": turn.kind.value,
+            "status": turn.status.value,
+            "release": self._member("version"),
+            "cwd": self._texts.name(self._member("cwd")),
+            "git_branch": self._texts.name(self._member("gitBranch")),
+            "permission_mode": self._member("permissionMode"),
+            "entrypoint": self._member("entrypoint"),
+            "slug": self._member("slug"),
+        }
+        if turn.duration_ms is not None:
+            found["duration_ms"] = turn.duration_ms
+        return {name: value for name, value in found.items() if value != ""}
+
+    def _conversation(self, turn: Turn, parent: bytes, whose: str, prompt: str) -> Iterator[Span]:
+        """The generations and tools of a turn, of the session's own or of a sub-agent's."""
+        first = True
+        latest = _nanoseconds(_first_moment(turn)) or self._known_start
+        for call in turn.calls:
+            asked_by = parent
+            if not call.is_synthetic and not call.is_api_error and call.part is not CallPart.COPY:
+                generation = self._generation(call, parent, whose, prompt if first else "", latest)
+                yield generation
+                first, latest = False, generation.end_ns
+                if self._config.shape is Shape.NESTED:
+                    asked_by = generation.span_id
+            if call.part is not CallPart.COPY:
+                for tool in call.tool_calls:
+                    yield from self._tool(tool, asked_by, latest, turn)
+
+    def _generation(self, call: ApiCall, parent: bytes, whose: str, prompt: str, latest: int) -> Span:
+        counted = call.part is not CallPart.WHOLE or call.message_id in self._counted or not _has_usage(call)
+        response = Response(
+            model=call.model,
+            asked_model=next((record.requestedModel for record in call.records if record.requestedModel), ""),
+            message_id=call.message_id,
+            request_id=call.request_id,
+            stop_reason=call.stop_reason or "",
+            tool_count=len(call.tool_calls),
+            tokens=None if counted else call.tokens,
+            cost=None if counted else _cost_of(call),
+        )
+        asked = [(tool.id, tool.name, self._texts.tool_input(tool.input)) for tool in call.tool_calls]
+        end = _nanoseconds(call.ended) or latest
+        key = call.message_id or _uuid_of(call.records[0])
+        return Span(
+            trace_id=self._trace_id,
+            span_id=self._id("generation", whose, key),
+            parent_id=parent,
+            name=call.model or UNKNOWN_MODEL,
+            kind=SpanKind.CLIENT,
+            start_ns=min(_nanoseconds(call.started) or latest, end),
+            end_ns=end,
+            attributes={
+                **self._common,
+                **words.generation(response, prompt, self._texts.answer(call.text), self._texts.thinking(call.thinking), asked),
+            },
+        )
+
+    def _tool(self, tool: ToolCall, parent: bytes, latest: int, turn: Turn) -> Iterator[Span]:
+        start = _nanoseconds(tool.started) or latest
+        end = max(_nanoseconds(tool.ended if tool.answered else _last_moment(turn)) or start, start)
+        name = self._texts.name(tool.name)
+        told = {
+            **self._common,
+            **words.tool(name, tool.id, self._texts.tool_input(tool.input), self._texts.tool_output(tool.result)),
+        }
+        status, message = SpanStatus.UNSET, ""
+        if tool.is_error:
+            status, message = SpanStatus.ERROR, "the tool failed or was refused"
+            told |= {**words.level("ERROR", message), "error.type": "tool_error"}
+        elif not tool.answered:
+            told |= words.level("WARNING", "no result")
+        span_id = self._id("tool", tool.id or _uuid_of(turn.context.graph.records[tool.use_node]))
+        yield Span(self._trace_id, span_id, parent, name, start, end, told, status=status, status_message=message)
+        if tool.agent is not None:
+            yield from self._agent(tool.agent, span_id)
+
+    def _agent(self, run: AgentRun, parent: bytes) -> Iterator[Span]:
+        """One span for each time that the sub-agent was asked something: it may be asked again later."""
+        if run.agent_id in self._at_work:
+            return
+        name = self._texts.name(run.agent_type) or "agent"
+        agent_id = _lasting_id(run)
+        for place, turn in enumerate(run.turns):
+            span_id = self._id("agent", agent_id, _uuid_of(turn.context.graph.records[turn.node]))
+            start = _nanoseconds(_first_moment(turn)) or self._known_start
+            prompt = self._prompt_of(turn) or (self._texts.prompt(run.asked) if not place else "")
+            told = {**self._common, **words.agent(name, prompt, self._texts.answer(turn.answer))}
+            told["langfuse.observation.metadata.agent_id"] = agent_id
+            if run.description:
+                told["langfuse.observation.metadata.description"] = self._texts.prompt(run.description)
+            if run.background:
+                told["langfuse.observation.metadata.background"] = True
+            if turn.status in _ENDINGS:
+                told |= words.level(*_ENDINGS[turn.status])
+            end = max(_nanoseconds(_last_moment(turn)), start)
+            yield Span(self._trace_id, span_id, parent, name, start, end, told)
+            yield from self._conversation(turn, span_id, agent_id, prompt)
+
+    def _compaction(self, compaction: Compaction) -> Span:
+        end = _nanoseconds(compaction.at) or self._known_start
+        metadata = compaction.record.compactMetadata or None
+        took = (metadata.durationMs or 0) if metadata else 0
+        start = max(0, end - int(took * 1_000_000)) if 0 < took < 1e9 else end
+        told = words.compaction(
+            compaction.trigger, compaction.tokens_before, compaction.tokens_after, self._texts.answer(compaction.summary)
+        )
+        return Span(
+            self._trace_id,
+            self._id("compaction", compaction.record.uuid or ""),
+            self._root_id,
+            "compaction",
+            start,
+            end,
+            {**self._common, **told},
+        )
+
+    def _events(self) -> Iterator[SpanEvent]:
+        for turn in (self._traced.turn, *self._traced.strays):
+            for event in turn.events:
+                told: Attributes = {"what": self._texts.name(event.what)} if event.what and event.kind in _TELLABLE else {}
+                yield SpanEvent(event.kind, _nanoseconds(event.at) or self._known_start, told)
+            for interjection in turn.interjections:
+                record = turn.context.graph.records[interjection.node]
+                text = self._texts.prompt(interjection.text)
+                yield SpanEvent("interjection", _moment_of(record) or self._known_start, {"text": text} if text else {})
+
+    def _prompt_of(self, turn: Turn) -> str:
+        return self._texts.prompt(turn.prompt)
+
+    def _member(self, name: str) -> str:
+        value = getattr(self._opening, name, None) if isinstance(self._opening, ChainedRecord) else None
+        return value if isinstance(value, str) else ""
+
+    def _id(self, *parts: str) -> bytes:
+        return span_id_of(" ".join((self._seed, *parts)))
+
+
+def _lasting_id(run: AgentRun) -> str:
+    """An agent among the session's own lines (1.0) is named by the line it begins in, which depends on where reading began."""
+    if run.path is None and run.turns and run.agent_id.startswith("line-"):
+        return _uuid_of(run.turns[0].context.graph.records[run.turns[0].node]) or run.agent_id
+    return run.agent_id
+
+
+def _has_usage(call: ApiCall) -> bool:
+    """Where no line says what was used, nothing is told: that is not the same as none (seed 002 §7)."""
+    return any(record.message and isinstance(record.message.usage, Usage) for record in call.records)
+
+
+def _cost_of(call: ApiCall) -> Cost | None:
+    """By its dearest line, as a session's cost is counted; None where no line has a usage."""
+    costs = [
+        price_usage(usage, record.requestedModel or call.model)
+        for record in call.records
+        if record.message and isinstance(usage := record.message.usage, Usage)
+    ]
+    return max(costs, key=lambda cost: cost.usd, default=None)
+
+
+def _error_type(turn: Turn) -> str:
+    """The client's own word for what failed, where it has one (`rate_limit`)."""
+    for call in reversed(turn.calls):
+        if call.is_api_error:
+            found = next((word for record in call.records if isinstance(word := record.extra.get("error"), str)), "")
+            return found if found.isidentifier() else ""
+    return ""
+
+
+def _first_moment(turn: Turn) -> datetime | None:
+    """When a turn began; where its opening has no time, the first time that is known in it."""
+    if turn.started:
+        return turn.started
+    records = turn.context.graph.records
+    return next((at for node in turn.nodes if (at := _datetime_of(records[node]))), None)
+
+
+def _last_moment(turn: Turn) -> datetime | None:
+    """When a turn ended. What the client makes up when it resumes, days later, to keep the order is no part of it."""
+    records = turn.context.graph.records
+    said = (records[node] for node in said_in(turn.context, turn.nodes))
+    times = (_datetime_of(record) for record in said if not (isinstance(record, AssistantRecord) and is_synthetic(record)))
+    return max((at for at in times if at), default=None)
+
+
+def _datetime_of(record: object) -> datetime | None:
+    return moment(record.timestamp) if isinstance(record, ChainedRecord) else None
+
+
+def _moment_of(record: object) -> int:
+    return _nanoseconds(_datetime_of(record))
+
+
+def _nanoseconds(at: datetime | None) -> int:
+    """Since 1970; 0 for no time, and for what no receiver could hold."""
+    return max(0, (at - _EPOCH) // _MICROSECOND * 1000) if at is not None else 0
+
+
+def _uuid_of(record: object) -> str:
+    if isinstance(record, ChainedRecord):
+        return record.uuid or record.timestamp or ""
+    return ""

@@ -1,0 +1,59 @@
+"""What a session says -> what a span may say of it: secrets masked, each kind of text off or cut to a length.
+
+In: texts and tool inputs as they stand in the session. Out: text for attributes; empty where that kind is switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stenograph.records.json_text import to_text
+from stenograph.redact import Masker
+from stenograph.redact.mask import mask_json
+from stenograph.traces.config import Content
+
+#: So much behind the cut is looked at too: a secret that stands across it is masked whole before it is cut.
+_MARGIN = 4_096
+
+
+class Texts:
+    def __init__(self, content: Content, masker: Masker | None) -> None:
+        self._content = content
+        self._masker = masker
+
+    def prompt(self, text: str) -> str:
+        return self._shorten(text, self._content.prompts)
+
+    def answer(self, text: str) -> str:
+        return self._shorten(text, self._content.answers)
+
+    def thinking(self, text: str) -> str:
+        return self._shorten(text, self._content.thinking)
+
+    def tool_output(self, text: str) -> str:
+        return self._shorten(text, self._content.tool_outputs)
+
+    def tool_input(self, given: Mapping[str, Any]) -> str:
+        """As JSON, each string in it cut; all of it cut where that is still far too long."""
+        limit = self._content.tool_inputs
+        if not limit:
+            return ""
+        shortened = mask_json(given, lambda text: self._shorten(text, limit))
+        return _cut(to_text(shortened).decode("utf-8", "replace"), 2 * limit)
+
+    def name(self, text: str) -> str:
+        """Of a tool, a model, a folder: never switched off, but a secret may stand in it."""
+        return self._shorten(text, 500)
+
+    def _shorten(self, text: str, limit: int) -> str:
+        if not limit or not text:
+            return ""
+        looked_at = text if len(text) <= limit + _MARGIN else text[: limit + _MARGIN]
+        masked = self._masker.mask(looked_at) if self._masker else looked_at
+        return _cut(masked, limit, len(text) - len(looked_at))
+
+
+def _cut(text: str, limit: int, unseen: int = 0) -> str:
+    more = max(0, len(text) - limit) + unseen
+    return f"{text[:limit]} [… {more:,} characters more]" if more else text

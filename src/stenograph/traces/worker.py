@@ -1,0 +1,202 @@
+"""What hooks noted -> the destinations, in the background, one worker at a time.
+
+In: events in the spool. Out: spans at every destination, and a tidy spool. An event only says that something happened in a
+session: it becomes a row of what is due (and is deleted once that is written), so that neither a crash nor a receiver that fails
+loses it. The worker waits, bounded, until a transcript holds the answer that the client announced, sends, and goes on trying for
+a while where a receiver fails; what is left then is taken up by the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from stenograph.disk.lines import read_slice
+from stenograph.errors import BusyError, DeliveryError, DiskError, StenographError, UnreadableError
+from stenograph.records import AssistantRecord, decode, text_of
+from stenograph.redact import Masker
+from stenograph.traces.config import Destination, TraceConfig, load_trace_config, with_keys
+from stenograph.traces.delivery import FIRST_WAIT, LONGEST_WAIT, Sender
+from stenograph.traces.folder import alone, clear_leftovers, default_trace_folder, is_held, mask_key, take_out, waiting_events
+from stenograph.traces.reading import Closing
+from stenograph.traces.sending import SessionSender, resource_of
+from stenograph.traces.state import Due, TraceState
+
+#: So long a transcript is waited for that does not hold the announced answer yet, and so long it has to be still.
+LONGEST_WAIT_FOR_ANSWER = 5.0
+STILL_SECONDS = 0.4
+_LOOK_EVERY = 0.1
+#: A receiver that refuses us for good (a wrong key) is left alone for so long.
+PERMANENT_WAIT = 900.0
+#: The answer is looked for in so many last bytes.
+_TAIL_BYTES = 300_000
+_CLOSINGS = {"Stop": Closing.STOPPED, "StopFailure": Closing.ENDED, "SessionEnd": Closing.ENDED}
+
+
+class Event(Struct, frozen=True):
+    """What a hook noted; see `hook.event_of`."""
+
+    hook_event_name: str = ""
+    transcript_path: str = ""
+    received_ns: int = 0
+    answer_sha256: str = ""
+
+    @property
+    def closing(self) -> Closing:
+        return _CLOSINGS.get(self.hook_event_name, Closing.UNKNOWN)
+
+
+class Timing(Struct, frozen=True):
+    """The clocks of a run, so that tests need not wait."""
+
+    now: Callable[[], float] = time.time
+    steady: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+def main() -> None:
+    """Work until nothing is left to do; nothing at all where another worker is at it."""
+    with contextlib.suppress(StenographError):  # nobody is there to be told: `steno trace status` shows what failed
+        work(default_trace_folder(os.environ), load_trace_config(os.environ))
+
+
+def work(folder: Path, config: TraceConfig, timing: Timing | None = None) -> None:
+    """Empty the spool and send what is due. Raises StenographError where the state can't be used."""
+    timing = timing or Timing()
+    while True:
+        with contextlib.suppress(BusyError), alone(folder), TraceState(folder) as state:
+            Worker(folder, config, state, timing).run()
+        # A hook that saw the lock left its event to us; one that came after we had looked must not wait for the next hook.
+        if not waiting_events(folder) or is_held(folder):
+            return
+
+
+class Worker:
+    def __init__(self, folder: Path, config: TraceConfig, state: TraceState, timing: Timing) -> None:
+        self._folder = folder
+        self._config = config
+        self._state = state
+        self._timing = timing
+        self._masker = Masker(key=mask_key(folder)) if config.redact else None
+
+    def run(self) -> None:
+        started = self._timing.steady()
+        clear_leftovers(self._folder, self._timing.now())
+        while True:
+            self._take_in()
+            for destination in self._config.destinations:
+                self._send_due(destination)
+            if waiting_events(self._folder):
+                continue
+            wait = self._next_try()
+            if wait is None or self._timing.steady() - started + wait > self._config.patience_seconds:
+                return
+            # Not all at once: a hook may note something for a destination that works.
+            self._timing.sleep(min(wait, 1.0))
+
+    def _take_in(self) -> None:
+        """Events -> what is due. An event is deleted only when that is written down."""
+        names = [destination.name for destination in self._config.destinations]
+        self._state.set_fact_once("first_event", self._timing.now())
+        for path in waiting_events(self._folder):
+            event = _read_event(path)
+            transcript = Path(event.transcript_path) if event else None
+            if event and transcript and names and transcript.is_absolute():
+                if event.closing is Closing.STOPPED:
+                    wait_for_answer(transcript, event.answer_sha256, self._timing)
+                self._state.make_due(names, transcript, event.closing, event.received_ns)
+            take_out(path)
+
+    def _send_due(self, destination: Destination) -> None:
+        due = self._state.due(destination.name)
+        if not due or self._state.health(destination.name).retry_at > self._timing.now():
+            return
+        try:
+            with Sender(with_keys(destination, os.environ), resource_of(self._config)) as sender:
+                sessions = SessionSender(destination, self._config, self._state, sender, self._masker, self._timing.now)
+                for each in due:
+                    self._send(sessions, each)
+        except StenographError as error:
+            self._note(destination.name, error)
+
+    def _send(self, sessions: SessionSender, due: Due) -> None:
+        try:
+            sessions.send(due.path, due.closing)
+        except UnreadableError as error:
+            # This session can't be read, or never was written (`--no-session-persistence`): the others can.
+            if due.path.exists():
+                self._state.note_failure(due.destination, str(error), 0.0, self._timing.now())
+        self._state.settle(due)
+
+    def _note(self, name: str, error: StenographError) -> None:
+        failures = self._state.health(name).failures
+        wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(failures, 10))
+        if isinstance(error, DeliveryError):
+            wait = max(wait, error.retry_after, PERMANENT_WAIT if error.is_permanent else 0.0)
+        now = self._timing.now()
+        self._state.note_failure(name, str(error), now + wait, now)
+
+    def _next_try(self) -> float | None:
+        """Seconds until a destination that failed may be tried again; None where nothing is due."""
+        now = self._timing.now()
+        waits = [
+            max(0.05, self._state.health(each.name).retry_at - now)
+            for each in self._config.destinations
+            if self._state.due(each.name)
+        ]
+        return min(waits, default=None)
+
+
+def wait_for_answer(transcript: Path, answer_sha256: str, timing: Timing) -> None:
+    """Wait until a transcript holds the announced answer and is still; not for ever. It is written behind the hook's back."""
+    deadline = timing.steady() + LONGEST_WAIT_FOR_ANSWER
+    size, since, found = -1, timing.steady(), not answer_sha256
+    while (now := timing.steady()) < deadline:
+        try:
+            grown = transcript.stat().st_size
+        except OSError:
+            grown = -1
+        if grown != size:
+            size, since = grown, now
+            found = found or answer_sha256 in _last_answers(transcript, size)
+        elif found and now - since >= STILL_SECONDS:
+            return
+        timing.sleep(_LOOK_EVERY)
+
+
+def _last_answers(transcript: Path, size: int) -> set[str]:
+    """Digests of the texts that the last lines hold, each alone and the last response's joined."""
+    if size <= 0:
+        return set()
+    try:
+        lines = read_slice(transcript, max(0, size - _TAIL_BYTES), size).split(b"\n")
+    except DiskError:
+        return set()
+    found = set()
+    for line in lines[1 if size > _TAIL_BYTES else 0 :]:
+        record = decode(line)
+        if isinstance(record, AssistantRecord) and not record.isSidechain and (text := text_of(record.content)):
+            found |= {_digest(text), _digest(text.strip())}
+    return found
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read_event(path: Path) -> Event | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Event)
+    except (OSError, msgspec.MsgspecError, ValueError):
+        return None  # torn or not ours: nothing can be made of it
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""One pass over a text finds what looking for each literal on its own finds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.corpora import CORPUS, FIXTURES, lines_of
+from tests.redact.test_assignments import SECRETS as ASSIGNED
+from tests.redact.test_formats import FORMATS
+from tests.redact.test_mask import SECRETS
+
+from stenograph.redact import RULES, find_secrets
+from stenograph.redact.mask import Secret
+
+
+def _slowly(text: str) -> list[Secret]:
+    """Rule by rule and literal by literal; only for texts without colours and unseen characters."""
+    found = []
+    for rule in RULES:
+        for literal in rule.literals:
+            place = text.find(literal)
+            while place >= 0:
+                match = rule.pattern.match(text, place)
+                if not match and rule.begun_pattern:
+                    match = rule.begun_pattern.match(text, place)
+                if match and rule.is_secret and not rule.is_secret(match):
+                    match = None
+                if match:
+                    found.append(Secret(*match.span("secret" if "secret" in match.re.groupindex else 0), rule.name))
+                place = text.find(literal, match.end() if match else place + 1)
+    found.sort(key=lambda secret: (secret.start, -secret.end))
+    apart: list[Secret] = []
+    for secret in found:
+        if not apart or secret.start >= apart[-1].end:
+            apart.append(secret)
+        elif secret.end > apart[-1].end:
+            apart[-1] = apart[-1]._replace(end=secret.end)
+    return apart
+
+
+_PIECES = [
+    *(secret for _, secret in SECRETS),
+    *(before + secret for _, before, secret, _ in FORMATS),
+    *(harmless for *_, harmless in FORMATS),
+    *(text.format("q7Zp2mX9kd") for text in ASSIGNED),
+    *(literal for rule in RULES for literal in rule.literals),
+    *" \n\t\"'`:=;&?/.-_a0Z…→",
+    "...",
+    "\\n",
+    "x://u:p1@h",
+    "Bearer ",
+    "token",
+    "password",
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=12))
+def test_texts_made_of_secrets_and_their_beginnings(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert find_secrets(text) == _slowly(text)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pieces_of_secrets_cut_anywhere(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(100):
+        pieces = []
+        for _ in range(chance.randint(1, 8)):
+            piece = chance.choice(_PIECES)
+            start = chance.randint(0, len(piece) // 3)
+            pieces.append(piece[start : chance.randint(start, len(piece))])
+        text = "".join(pieces)
+        assert find_secrets(text) == _slowly(text)
+
+
+@pytest.mark.parametrize("folder", [FIXTURES, CORPUS], ids=["fixtures", "corpus"])
+def test_lines_of_sessions(folder: object) -> None:
+    """Whole lines, as they are written: JSON, with its quotes escaped. One in five: the slow way is slow."""
+    paths = sorted((FIXTURES if folder == FIXTURES else CORPUS).rglob("*.jsonl"))
+    if not paths:
+        pytest.skip("no corpus of public sessions")
+    lines = [line for path in paths for line in list(lines_of(path))[::5]]
+    for line in lines:
+        text = line.decode("ascii", errors="ignore").replace("\x1b", "")
+        assert find_secrets(text) == _slowly(text)

@@ -1,0 +1,407 @@
+"""The config of traces: what is taken from the file and from variables, what is refused, and that no error tells a key."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64decode
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from stenograph import __version__
+from stenograph.errors import ConfigError
+from stenograph.traces.config import (
+    DEFAULT_LENGTH,
+    Content,
+    Destination,
+    DestinationKind,
+    Shape,
+    TraceConfig,
+    load_trace_config,
+    notes_on,
+    usual_trace_config_file,
+    with_keys,
+)
+
+WHOLE = """
+project = "my project"
+environment = "test"
+user = "someone"
+tags = ["one", "two"]
+redact = false
+shape = "nested"
+quiet_seconds = 60
+patience_seconds = 1.5
+
+[content]
+prompts = true
+answers = 100
+thinking = false
+tool_inputs = 0
+
+[[destinations]]
+name = "langfuse"
+type = "langfuse"
+url = "https://langfuse.example/"
+public_key = {env = "SOME_PUBLIC"}
+secret_key = "SENTINEL-literal"
+batch_bytes = 1000
+timeout_seconds = 2.5
+
+[[destinations]]
+name = "local"
+type = "phoenix"
+url = "http://127.0.0.1:6006"
+"""
+
+
+def load(text: str, environ: Mapping[str, str] | None = None, *, folder: Path) -> TraceConfig:
+    file = folder / "trace.toml"
+    file.write_text(text)
+    return load_trace_config(environ or {}, file)
+
+
+def destination(text: str, folder: Path, environ: Mapping[str, str] | None = None) -> Destination:
+    (found,) = load(f"[[destinations]]\nname = 'a'\n{text}", environ, folder=folder).destinations
+    return found
+
+
+def problem(text: str, folder: Path) -> str:
+    with pytest.raises(ConfigError) as raised:
+        load(text, folder=folder)
+    told = str(raised.value)
+    assert told.startswith(str(folder / "trace.toml"))
+    assert "\n" not in told
+    assert "SENTINEL" not in told
+    return told.removeprefix(str(folder / "trace.toml")).removeprefix(": ")
+
+
+def test_everything_in_the_file_is_taken(tmp_path: Path) -> None:
+    config = load(WHOLE, folder=tmp_path)
+    assert (config.project, config.environment, config.user, config.tags) == ("my project", "test", "someone", ("one", "two"))
+    assert (config.redact, config.shape, config.quiet_seconds, config.patience_seconds) == (False, Shape.NESTED, 60.0, 1.5)
+    assert config.content == Content(DEFAULT_LENGTH, 100, 0, 0, DEFAULT_LENGTH)
+    first, second = config.destinations
+    assert (first.name, first.kind, first.batch_bytes, first.timeout_seconds) == ("langfuse", DestinationKind.LANGFUSE, 1000, 2.5)
+    assert (second.name, second.kind, second.batch_bytes, second.timeout_seconds) == (
+        "local",
+        DestinationKind.PHOENIX,
+        3_000_000,
+        10.0,
+    )
+
+
+def test_without_a_file_there_are_the_defaults_and_no_destination(tmp_path: Path) -> None:
+    config = load_trace_config({"HOME": str(tmp_path)})
+    assert config == TraceConfig()
+    assert (config.redact, config.destinations) == (True, ())
+
+
+def test_the_usual_file_is_in_the_config_folder(tmp_path: Path) -> None:
+    assert usual_trace_config_file({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/stenograph/trace.toml")
+    assert usual_trace_config_file({"HOME": "/h"}) == Path("/h/.config/stenograph/trace.toml")
+    place = tmp_path / ".config" / "stenograph"
+    place.mkdir(parents=True)
+    (place / "trace.toml").write_text("project = 'there'")
+    assert load_trace_config({"HOME": str(tmp_path)}).project == "there"
+
+
+def test_a_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:
+    missing = tmp_path / "none.toml"
+    with pytest.raises(ConfigError, match=r"there is no config file .*none\.toml"):
+        load_trace_config({}, missing)
+    with pytest.raises(ConfigError, match=r"there is no config file .*none\.toml"):
+        load_trace_config({"STENO_TRACE_CONFIG": str(missing)})
+    missing.write_text("project = 'named'")
+    assert load_trace_config({"STENO_TRACE_CONFIG": str(missing)}).project == "named"
+    with pytest.raises(ConfigError, match="can't be read"):
+        load_trace_config({}, tmp_path)
+
+
+# Where spans are posted to, and with what
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "endpoint"),
+    [
+        ("langfuse", "https://h.example", "https://h.example/api/public/otel/v1/traces"),
+        ("langfuse", "https://h.example/sub/", "https://h.example/sub/api/public/otel/v1/traces"),
+        ("langfuse", "https://h.example/api/public/otel", "https://h.example/api/public/otel/v1/traces"),
+        ("langfuse", "https://h.example/api/public/otel/v1/traces", "https://h.example/api/public/otel/v1/traces"),
+        ("phoenix", "http://localhost:6006/", "http://localhost:6006/v1/traces"),
+        ("phoenix", "http://localhost:6006/v1/traces", "http://localhost:6006/v1/traces"),
+        ("mlflow", "http://localhost:5000", "http://localhost:5000/v1/traces"),
+        ("otlp", "http://[::1]:4318", "http://[::1]:4318/v1/traces"),
+        ("otlp", "http://localhost:4318/", "http://localhost:4318/v1/traces"),
+        ("otlp", "http://localhost:4318/otlp?tenant=a", "http://localhost:4318/otlp?tenant=a"),
+        ("otlp", "http://localhost:4318/v1/traces/", "http://localhost:4318/v1/traces/"),
+    ],
+)
+def test_the_endpoint_is_made_from_the_address(kind: str, url: str, endpoint: str, tmp_path: Path) -> None:
+    assert destination(f"type = '{kind}'\nurl = '{url}'", tmp_path).endpoint == endpoint
+
+
+def test_langfuse_gets_both_keys_and_says_who_sends(tmp_path: Path) -> None:
+    keys = {"LANGFUSE_PUBLIC_KEY": "pk-lf-1", "LANGFUSE_SECRET_KEY": "sk-lf-2"}
+    ready = with_keys(destination("type = 'langfuse'\nurl = 'https://h.example'", tmp_path), keys)
+    scheme, _, encoded = ready.headers["authorization"].partition(" ")
+    assert (scheme, b64decode(encoded)) == ("Basic", b"pk-lf-1:sk-lf-2")
+    assert {name: value for name, value in ready.headers.items() if name != "authorization"} == {
+        "x-langfuse-public-key": "pk-lf-1",
+        "x-langfuse-ingestion-version": "4",
+        "x-langfuse-sdk-name": "stenograph",
+        "x-langfuse-sdk-version": __version__,
+    }
+    assert ready.keys == {}
+
+
+def test_the_others_get_a_bearer_token_and_mlflow_an_experiment(tmp_path: Path) -> None:
+    phoenix = destination("type = 'phoenix'\nurl = 'http://h'\napi_key = {env = 'K'}", tmp_path)
+    assert with_keys(phoenix, {"K": "abc"}).headers == {"authorization": "Bearer abc"}
+    mlflow = destination("type = 'mlflow'\nurl = 'http://h'\ntoken = {env = 'K'}\nexperiment = 7", tmp_path)
+    assert with_keys(mlflow, {"K": "abc"}).headers == {"authorization": "Bearer abc", "x-mlflow-experiment-id": "7"}
+    assert with_keys(destination("type = 'mlflow'\nurl = 'http://h'", tmp_path), {}).headers == {"x-mlflow-experiment-id": "0"}
+    assert with_keys(destination("url = 'http://h'", tmp_path), {}).headers == {}
+
+
+def test_headers_may_hold_keys_too(tmp_path: Path) -> None:
+    found = destination("url = 'http://h'\nheaders = {X-Team = 'a', x-key = {env = 'K'}}", tmp_path)
+    assert found.headers == {}
+    assert with_keys(found, {"K": "abc"}).headers == {"x-team": "a", "x-key": "abc"}
+
+
+# Keys
+
+
+def test_no_key_is_fetched_before_something_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)  # to import it fails
+    found = destination("url = 'http://h'\ntoken = {keyring = 'langfuse/me'}\nheaders = {a = {file = '/none'}}", tmp_path)
+    with pytest.raises(ConfigError, match=r"stenograph\[keyring\]"):
+        with_keys(found, {})
+
+
+def test_a_key_is_the_first_line_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "key").write_text("  abc \nsecond\n")
+    found = destination("url = 'http://h'\ntoken = {file = '~/key'}", tmp_path)
+    assert with_keys(found, {}).headers == {"authorization": "Bearer abc"}
+
+
+class _KeyringError(Exception):
+    pass
+
+
+def _fake_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring, errors = ModuleType("keyring"), ModuleType("keyring.errors")
+    errors.KeyringError = _KeyringError  # type: ignore[attr-defined]
+
+    def get_password(service: str, user: str) -> str | None:
+        if service == "locked":
+            raise _KeyringError("SENTINEL")
+        return {("a/b", "me"): "abc"}.get((service, user))
+
+    keyring.get_password = get_password  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
+
+
+def test_a_key_comes_from_the_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _fake_keyring(monkeypatch)
+    assert with_keys(destination("url = 'http://h'\ntoken = {keyring = 'a/b/me'}", tmp_path), {}).headers == {
+        "authorization": "Bearer abc"
+    }
+    for place, told in (("a/me", "nothing in the keyring, as a/me"), ("locked/me", "can't be asked: _KeyringError")):
+        with pytest.raises(ConfigError, match=told) as raised:
+            with_keys(destination(f"url = 'http://h'\ntoken = {{keyring = '{place}'}}", tmp_path), {})
+        assert "SENTINEL" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "environ", "told"),
+    [
+        ("{env = 'K'}", {}, r"destination 'a': `token` is not set: there is nothing in \$K"),
+        ("{env = 'K'}", {"K": " "}, "is not set"),
+        ("{env = 'K'}", {"K": "SENTINEL\nx: y"}, "can't stand in a header"),
+        ("{env = 'K'}", {"K": "SENTINEL-ü"}, "can't stand in a header"),
+        ("{file = '/none/key'}", {}, "/none/key can't be read"),
+        ("{file = '/dev/null'}", {}, "is not set"),
+    ],
+)
+def test_a_key_that_is_missing_or_no_key_is_told_by_name(key: str, environ: dict[str, str], told: str, tmp_path: Path) -> None:
+    found = destination(f"url = 'http://h'\ntoken = {key}", tmp_path)
+    with pytest.raises(ConfigError, match=told) as raised:
+        with_keys(found, environ)
+    assert "SENTINEL" not in str(raised.value)
+
+
+def test_keys_are_in_no_repr(tmp_path: Path) -> None:
+    config = load(WHOLE, folder=tmp_path)
+    ready = with_keys(config.destinations[0], {"SOME_PUBLIC": "SENTINEL-public"})
+    assert "SENTINEL" in ready.headers["x-langfuse-public-key"]
+    for shown in (repr(config), repr(ready), str(ready), repr(config.destinations[0].keys)):
+        assert "SENTINEL" not in shown
+
+
+# What a user should know
+
+
+def test_plain_http_with_keys_to_another_machine_is_worth_a_note(tmp_path: Path) -> None:
+    for url, is_noted in {
+        "http://h.example": True,
+        "http://127.0.0.1.evil.example": True,
+        "https://h.example": False,
+        "http://localhost:1": False,
+        "http://127.1.2.3": False,
+        "http://[::1]:4318": False,
+    }.items():
+        notes = notes_on(destination(f"url = '{url}'\ntoken = {{env = 'K'}}", tmp_path))
+        assert ["plain http" in note for note in notes] == [True] * is_noted
+    assert notes_on(destination("url = 'http://h.example'", tmp_path)) == []
+
+
+def test_a_key_that_others_can_read_is_worth_a_note(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("SENTINEL")
+    found = destination(f"url = 'https://h'\ntoken = {{file = '{key}'}}", tmp_path)
+    key.chmod(0o644)
+    (note,) = notes_on(found)
+    assert "can be read by other users" in note
+    key.chmod(0o600)
+    assert notes_on(found) == []
+    (note,) = notes_on(destination("url = 'https://h'\ntoken = 'SENTINEL'", tmp_path))
+    assert "written out" in note
+    assert "SENTINEL" not in note
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("projekt = 'SENTINEL'", "unknown key 'projekt'; known are project,"),
+        ("[content]\nprompt = false", "unknown key 'content.prompt'; known are content.prompts,"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nkey = 'SENTINEL'", "unknown key 'destinations.1.key'"),
+        ("project = 1", "`project` has to be a text"),
+        ('user = "a\\nb"', "`user` has to be a text on one line"),
+        ("redact = 'SENTINEL'", "`redact` has to be true or false"),
+        ("shape = 'SENTINEL'", "`shape` has to be siblings or nested"),
+        ("tags = 'SENTINEL'", "`tags` has to be a list"),
+        ("tags = [1]", "`tags` has to be a text"),
+        ("quiet_seconds = -1", "`quiet_seconds` has to be a number, 0 or more"),
+        ("patience_seconds = inf", "`patience_seconds` has to be a number"),
+        ("patience_seconds = true", "`patience_seconds` has to be a number"),
+        ("content = 'SENTINEL'", "`content` has to be a table"),
+        ("[content]\nprompts = -1", "`content.prompts` has to be true, false or a number of characters"),
+        ("[content]\nprompts = 'SENTINEL'", "`content.prompts` has to be true"),
+        ("destinations = 'SENTINEL'", "`destinations` has to be a list of tables"),
+        ("[[destinations]]\nurl = 'http://h'", "`destinations.1.name` is missing"),
+        ("[[destinations]]\nname = 'a'", "`destinations.1.url` is missing"),
+        ("[[destinations]]\nname = 'a'\nurl = 'SENTINEL'", "`destinations.1.url` is no address"),
+        ("[[destinations]]\nname = 'a'\nurl = 'ftp://SENTINEL'", "`destinations.1.url` is no address"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h:99999'", "`destinations.1.url` is no address"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://SENTINEL:x@h'", "`destinations.1.url` holds a user or password"),
+        (
+            "[[destinations]]\nname = 'a'\nurl = 'http://h'\ntype = 'SENTINEL'",
+            "`destinations.1.type` has to be langfuse, phoenix",
+        ),
+        (
+            "[[destinations]]\nname = 'a'\nurl = 'http://h'\ntoken = {SENTINEL = 'a'}",
+            "`destinations.1.token` has to be a text, {env",
+        ),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\ntoken = {keyring = 'SENTINEL'}", '{keyring = "service/user"}'),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nsecret_key = 'SENTINEL'", "is for the type langfuse only"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\napi_key = 'SENTINEL'\ntoken = 'x'", "give one of them"),
+        ("[[destinations]]\nname = 'a'\ntype = 'langfuse'\nurl = 'http://h'\ntoken = 'SENTINEL'", "is not for the type langfuse"),
+        ("[[destinations]]\nname = 'a'\ntype = 'phoenix'\nurl = 'http://h?SENTINEL'", "holds a query"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nexperiment = 'SENTINEL'", "is for the type mlflow only"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nheaders = {'a b' = 'SENTINEL'}", "no name of a header"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\ntimeout_seconds = 0", "has to be more than 0"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nbatch_bytes = 0", "has to be 1 or more"),
+        (
+            "[[destinations]]\nname = 'a'\nurl = 'http://h'\n[[destinations]]\nname = 'a'\nurl = 'http://i'",
+            "'a' is the name of two",
+        ),
+        ("project = SENTINEL", "is no TOML (at line 1, column 11)"),
+        ("a = " + "[" * 100_000, "is nested too deep"),
+    ],
+)
+def test_what_is_wrong_is_told_by_its_key_and_never_by_its_value(text: str, told: str, tmp_path: Path) -> None:
+    assert told in problem(text, tmp_path)
+
+
+# Variables
+
+
+def test_variables_beat_the_file(tmp_path: Path) -> None:
+    environ = {
+        "STENO_TRACE_PROJECT": "other",
+        "STENO_TRACE_ENVIRONMENT": "live",
+        "STENO_TRACE_USER": "another",
+        "STENO_TRACE_TAGS": "three, four,",
+        "STENO_TRACE_REDACT": "on",
+        "STENO_TRACE_SHAPE": "siblings",
+        "STENO_TRACE_CONTENT_PROMPTS": "false",
+        "STENO_TRACE_CONTENT_ANSWERS": "true",
+        "STENO_TRACE_CONTENT_THINKING": "12",
+        "STENO_TRACE_CONTENT_TOOL_OUTPUTS": "0",
+        "STENO_TRACE_QUIET_SECONDS": "5",
+    }
+    config = load(WHOLE, environ, folder=tmp_path)
+    assert (config.project, config.environment, config.user, config.tags) == ("other", "live", "another", ("three", "four"))
+    assert (config.redact, config.shape, config.quiet_seconds, config.patience_seconds) == (True, Shape.SIBLINGS, 5.0, 1.5)
+    assert config.content == Content(0, DEFAULT_LENGTH, 12, 0, 0)
+    assert [each.name for each in config.destinations] == ["langfuse", "local"]
+
+
+def test_an_address_in_a_variable_is_one_more_destination(tmp_path: Path) -> None:
+    environ = {
+        "STENO_TRACE_URL": "https://h.example",
+        "STENO_TRACE_PUBLIC_KEY": "pk",
+        "STENO_TRACE_SECRET_KEY": "sk",
+        "STENO_TRACE_HEADERS": "X-Team=a,x-note=b%20c=d",
+    }
+    found = load(WHOLE, environ, folder=tmp_path).destinations[-1]
+    assert (found.name, found.kind) == ("environment", DestinationKind.LANGFUSE)
+    headers = with_keys(found, environ).headers
+    assert b64decode(headers["authorization"].removeprefix("Basic ")) == b"pk:sk"
+    assert (headers["x-team"], headers["x-note"]) == ("a", "b c=d")
+    (found,) = load_trace_config({"HOME": "/none", "STENO_TRACE_URL": "http://h:4318"}).destinations
+    assert (found.kind, found.endpoint) == (DestinationKind.OTLP, "http://h:4318/v1/traces")
+    environ = {"HOME": "/none", "STENO_TRACE_URL": "http://h", "STENO_TRACE_TYPE": "phoenix", "STENO_TRACE_API_KEY": "abc"}
+    (found,) = load_trace_config(environ).destinations
+    assert (found.kind, with_keys(found, {}).headers) == (DestinationKind.PHOENIX, {"authorization": "Bearer abc"})
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"PROJEKT": "SENTINEL"}, r"there is no setting \$STENO_TRACE_PROJEKT; known are STENO_TRACE_PROJECT,"),
+        ({"CONTENT_PROMPT": "0"}, r"there is no setting \$STENO_TRACE_CONTENT_PROMPT;"),
+        ({"REDACT": "SENTINEL"}, r"\$STENO_TRACE_REDACT has to be true or false"),
+        ({"CONTENT_PROMPTS": "SENTINEL"}, r"\$STENO_TRACE_CONTENT_PROMPTS has to be true"),
+        ({"QUIET_SECONDS": "SENTINEL"}, r"\$STENO_TRACE_QUIET_SECONDS has to be a number"),
+        ({"SECRET_KEY": "SENTINEL"}, r"\$STENO_TRACE_URL is missing, which \$STENO_TRACE_SECRET_KEY belongs to"),
+        ({"URL": "http://h", "TYPE": "SENTINEL"}, r"\$STENO_TRACE_TYPE has to be langfuse"),
+        ({"URL": "SENTINEL"}, r"\$STENO_TRACE_URL is no address"),
+        ({"URL": "http://h", "HEADERS": "SENTINEL"}, r"\$STENO_TRACE_HEADERS has to be name=value"),
+        ({"URL": "http://h", "HEADERS": "a b=SENTINEL"}, r"\$STENO_TRACE_HEADERS holds what is no name"),
+    ],
+)
+def test_a_variable_that_is_wrong_is_told_by_its_name(variables: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told) as raised:
+        load_trace_config({"HOME": "/none", **{f"STENO_TRACE_{name}": value for name, value in variables.items()}})
+    assert "SENTINEL" not in str(raised.value)
+
+
+def test_an_empty_variable_is_none() -> None:
+    assert load_trace_config({"HOME": "/none", "STENO_TRACE_URL": "", "STENO_TRACE_PROJECT": ""}) == TraceConfig()
+
+
+def test_a_variable_switches_everything_off(tmp_path: Path) -> None:
+    config = load(WHOLE, {"STENO_TRACE_OFF": "1", "STENO_TRACE_URL": "http://h"}, folder=tmp_path)
+    assert (config.is_off, config.destinations) == (True, ())
+    config = load(WHOLE, {"STENO_TRACE_OFF": "0"}, folder=tmp_path)
+    assert (config.is_off, len(config.destinations)) == (False, 2)

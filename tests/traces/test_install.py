@@ -1,0 +1,470 @@
+"""`steno trace install` and `uninstall`: the change shown, made and taken back, and what real clients do with it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.running import SOURCE, assert_one_clear_line, run
+from tests.conftest import Client
+from tests.traces.test_hook import holding
+
+from stenograph.testing.clients import run_client
+from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, MessagesHandler, ScriptedApi, script_prompt
+from stenograph.testing.terminal import Terminal
+from stenograph.traces.install import hook_command, shared_hook_command
+from stenograph.traces.known_events import EVENTS, events_known_to, oldest_release
+
+OLD_EVENTS = {"Stop", "SubagentStop", "SessionStart", "SessionEnd"}
+ALL_EVENTS = {*OLD_EVENTS, "StopFailure", "PostCompact"}
+
+
+@pytest.fixture(autouse=True)
+def _no_client_on_the_path(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine's own client must not decide."""
+    monkeypatch.setenv("PATH", f"{tmp_path_factory.mktemp('bin')}{os.pathsep}/usr/bin{os.pathsep}/bin")
+
+
+@pytest.fixture
+def home() -> Path:
+    found = Path(os.environ["HOME"]) / ".claude"
+    found.mkdir()
+    return found
+
+
+def hooks_of(settings: Path) -> dict[str, list[dict[str, Any]]]:
+    hooks = json.loads(settings.read_bytes()).get("hooks", {})
+    return {event: [hook for group in groups for hook in group["hooks"]] for event, groups in hooks.items()}
+
+
+def ok(*arguments: str | Path) -> str:
+    done = run("trace", *arguments)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    return done.stdout
+
+
+# The change
+
+
+def test_it_is_shown_and_not_made_where_nobody_can_be_asked(home: Path) -> None:
+    done = run("trace", "install")
+    assert done.returncode == 2
+    assert "--yes does it" in done.stderr
+    assert '+    "Stop": [' in done.stdout
+    assert f"+++ {home / 'settings.json'}" in done.stdout
+    assert list(home.iterdir()) == []
+
+
+def test_a_person_is_asked(home: Path) -> None:
+    for answer, is_made in (("n", False), ("y", True)):
+        program = "import sys; sys.stdin.isatty = lambda: True; sys.argv[0] = 'steno'; from stenograph.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", program, "trace", "install"],
+            input=f"{answer}\n",
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Change ~/.claude/settings.json so?" in done.stdout
+        assert (home / "settings.json").exists() is is_made
+
+
+def test_every_event_gets_a_hook_that_ends_soon(home: Path) -> None:
+    ok("install", "--yes", "--all-events")
+    hooks = hooks_of(home / "settings.json")
+    assert set(hooks) == ALL_EVENTS
+    for event, found in hooks.items():
+        (hook,) = found
+        assert hook == {"type": "command", "command": hook_command(), "timeout": 2 if event == "SessionEnd" else 10}
+
+
+def test_again_changes_nothing_and_replaces_an_older_install(home: Path) -> None:
+    settings = home / "settings.json"
+    ok("install", "--yes")
+    before = settings.read_bytes()
+    assert "Nothing to do" in ok("install", "--yes")
+    assert settings.read_bytes() == before
+    older = before.replace(sys.executable.encode(), b"/opt/older/bin/python")
+    settings.write_bytes(older)
+    ok("install", "--yes")
+    assert settings.read_bytes() == before
+    # And one of other events.
+    ok("install", "--yes", "--all-events")
+    assert {event: len(found) for event, found in hooks_of(settings).items()} == dict.fromkeys(EVENTS, 1)
+
+
+THEIRS = """{
+    "model": "opus",
+    "permissions": { "allow": [ "Bash(ls:*)" ] },
+    "env": {"SOME_TOKEN": "sk-ant-api03-SENTINELsentinel0123456789abcdef"},
+    "hooks": {
+        "Stop": [
+            { "hooks": [ { "type": "command", "command": "say done" } ] }
+        ],
+        "PostToolUse": []
+    },
+    "unknown": [1.0, 1e3, "\\u00e9"]
+}"""
+
+
+def test_uninstall_gives_the_file_back_byte_for_byte(home: Path) -> None:
+    settings = home / "settings.json"
+    settings.write_text(THEIRS)
+    settings.chmod(0o644)
+    ok("install", "--yes")
+    assert hooks_of(settings)["Stop"][0]["command"] == "say done"
+    assert len(hooks_of(settings)["Stop"]) == 2
+    assert settings.stat().st_mode & 0o777 == 0o644
+    ok("install", "--yes", "--all-events")
+    ok("uninstall", "--yes")
+    assert settings.read_text() == THEIRS
+    assert settings.stat().st_mode & 0o777 == 0o644
+    assert "Nothing to do" in ok("uninstall", "--yes")
+
+
+def test_uninstall_after_other_changes_takes_out_our_hooks_alone(home: Path) -> None:
+    settings = home / "settings.json"
+    settings.write_text(THEIRS)
+    ok("install", "--yes", "--all-events")
+    settings.write_text(settings.read_text().replace('"opus"', '"sonnet"'))
+    ok("uninstall", "--yes")
+    assert settings.read_text() == THEIRS.replace('"opus"', '"sonnet"')
+
+
+def test_a_file_that_we_made_goes_again(home: Path) -> None:
+    settings = home / "settings.json"
+    ok("install", "--yes")
+    ok("uninstall", "--yes")
+    assert not settings.exists()
+    ok("install", "--yes")
+    settings.write_text(settings.read_text().replace('{\n  "hooks"', '{\n  "model": "opus",\n  "hooks"', 1))
+    ok("uninstall", "--yes")
+    assert json.loads(settings.read_bytes()) == {"model": "opus"}
+
+
+def test_a_folder_that_we_made_goes_again(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    os.chdir(project)
+    ok("install", "--local", "--yes")
+    assert [path.name for path in (project / ".claude").iterdir()] == ["settings.local.json"]
+    ok("uninstall", "--local", "--yes")
+    assert list(project.iterdir()) == []
+
+
+def test_an_undo_takes_the_install_back_as_well(home: Path) -> None:
+    settings = home / "settings.json"
+    settings.write_text(THEIRS)
+    entry = json.loads(ok("install", "--yes", "--json"))["entry"]
+    assert run("undo", "--entry", str(entry)).returncode == 0
+    assert settings.read_text() == THEIRS
+    ok("install", "--yes")
+    ok("uninstall", "--yes")
+    assert settings.read_text() == THEIRS
+
+
+def test_without_the_archive_our_hooks_still_go(home: Path) -> None:
+    settings = home / "settings.json"
+    settings.write_text(THEIRS)
+    ok("install", "--yes")
+    archive = Path(os.environ["XDG_DATA_HOME"]) / "stenograph" / "archive"
+    archive.rename(archive.with_name("elsewhere"))
+    ok("uninstall", "--yes")
+    assert settings.read_text() == THEIRS
+
+
+def test_a_link_is_written_through(home: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "settings.json"
+    real.parent.mkdir()
+    real.write_text(THEIRS)
+    (home / "settings.json").symlink_to(real)
+    ok("install", "--yes")
+    assert (home / "settings.json").is_symlink()
+    assert "Stop" in hooks_of(real)
+    ok("uninstall", "--yes")
+    assert (home / "settings.json").is_symlink()
+    assert real.read_text() == THEIRS
+
+
+@pytest.mark.parametrize(
+    "text", ["{", '{"a": 1,}', '// mine\n{"a": 1}', "[]", '{"hooks": 7}', '{"hooks": {"Stop": 1}}', "\udcff"]
+)
+def test_a_file_that_is_no_json_is_left_as_it_is(text: str, home: Path) -> None:
+    settings = home / "settings.json"
+    settings.write_bytes(text.encode(errors="surrogateescape"))
+    for command in ("install", "uninstall"):
+        done = run("trace", command, "--yes")
+        assert_one_clear_line(done)
+        assert "is left as it is" in done.stderr
+    assert settings.read_bytes() == text.encode(errors="surrogateescape")
+
+
+def test_keys_beside_the_change_are_masked(home: Path) -> None:
+    text = '{"env": {"K": "sk-ant-api03-SENTINELsentinel0123456789abcdef"}}'
+    (home / "settings.json").write_text(text)
+    for options in (("--json",), ("--yes",)):
+        shown = ok("install", *options)
+        assert "[anthropic-key:1]" in shown
+        assert "SENTINEL" not in shown
+    assert "SENTINEL" in (home / "settings.json").read_text()
+
+
+def test_a_projects_settings_name_no_path_of_this_machine(tmp_path: Path) -> None:
+    ok("install", "--project", "--yes")
+    settings = tmp_path / ".claude" / "settings.json"
+    assert sys.prefix not in settings.read_text()
+    # Whoever shares them may have any client.
+    assert set(hooks_of(settings)) == OLD_EVENTS
+    assert_one_clear_line(run("trace", "install", "--project", "--local"))
+
+
+def test_the_demo_is_not_touched() -> None:
+    assert_one_clear_line(run("--demo", "trace", "install", "--yes"))
+
+
+# What else traces
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"env": {"CLAUDE_CODE_ENABLE_TELEMETRY": "1", "OTEL_TRACES_EXPORTER": "otlp"}}, "the client's own tracing is on"),
+        ({"hooks": {"Stop": [{"hooks": [{"command": "uv run langfuse_hook.py SENTINEL"}]}]}}, "another hook traces too (Stop)"),
+        ({"enabledPlugins": {"langfuse-observability@x": True}}, "langfuse-observability@x traces too"),
+        ({"enabledPlugins": {"stenograph@stenograph": True}}, "reports the same events"),
+        ({"disableAllHooks": True}, "no hook runs"),
+    ],
+)
+def test_what_else_traces_is_told(settings: dict[str, Any], told: str, home: Path) -> None:
+    (home / "settings.json").write_text(json.dumps(settings))
+    warnings = json.loads(ok("install", "--all-events", "--json"))["warnings"]
+    assert len(warnings) == 1
+    assert told in warnings[0]
+    assert "SENTINEL" not in warnings[0]
+
+
+def test_nothing_is_told_where_nothing_else_traces(home: Path) -> None:
+    others = {
+        "env": {"CLAUDE_CODE_ENABLE_TELEMETRY": "1", "OTEL_METRICS_EXPORTER": "otlp"},
+        "enabledPlugins": {"langfuse@x": False},
+    }
+    (home / "settings.json").write_text(json.dumps(others))
+    assert json.loads(ok("install", "--all-events", "--json"))["warnings"] == []
+
+
+# Which events
+
+
+def test_events_are_known_since_their_release() -> None:
+    assert set(events_known_to(None)) == set(events_known_to("2.0.76")) == set(events_known_to("2.1.75")) == OLD_EVENTS
+    assert set(events_known_to("2.1.76")) == {*OLD_EVENTS, "PostCompact"}
+    assert set(events_known_to("2.1.77")) == {*OLD_EVENTS, "PostCompact"}
+    assert set(events_known_to("2.1.78")) == set(events_known_to("2.1.325")) == set(events_known_to("3.0.0")) == ALL_EVENTS
+
+
+def test_the_older_of_the_program_and_the_newest_session_counts(home: Path, tmp_path: Path) -> None:
+    assert oldest_release(home, {"PATH": ""}) is None
+    npm = tmp_path / "npm" / "node_modules" / "@anthropic-ai" / "claude-code"
+    npm.mkdir(parents=True)
+    (npm / "package.json").write_text('{"name": "@anthropic-ai/claude-code", "version": "2.1.100"}')
+    native = tmp_path / "share" / "claude" / "versions"
+    native.mkdir(parents=True)
+    for number, program in enumerate((npm / "cli.js", native / "2.1.200")):
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+        folder = tmp_path / f"bin{number}"
+        folder.mkdir()
+        (folder / "claude").symlink_to(program)
+    assert oldest_release(home, {"PATH": str(tmp_path / "bin0")}) == "2.1.100"
+    assert oldest_release(home, {"PATH": str(tmp_path / "bin1")}) == "2.1.200"
+    session = home / "projects" / "-work" / "0a5c1e00-0000-4000-8000-000000000001.jsonl"
+    session.parent.mkdir(parents=True)
+    line: dict[str, Any] = {
+        "type": "user",
+        "uuid": "u",
+        "parentUuid": None,
+        "sessionId": session.stem,
+        "version": "2.1.45",
+        "cwd": "/work",
+    }
+    line |= {"timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": "hi"}}
+    session.write_text(json.dumps(line) + "\n")
+    assert oldest_release(home, {"PATH": str(tmp_path / "bin0")}) == "2.1.45"
+    assert oldest_release(home, {"PATH": ""}) == "2.1.45"
+
+
+def test_it_is_told_which_events_are_left_out(home: Path) -> None:
+    told = json.loads(ok("install", "--json"))["warnings"]
+    assert told == [
+        "without StopFailure and PostCompact: an older client would ignore the whole file for it; --all-events writes them"
+    ]
+    assert home.exists()
+
+
+# The command
+
+
+def test_the_command_survives_the_shell_and_a_missing_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = tmp_path / 'it\'s a $(folder) "ü"'
+    odd.mkdir()
+    (odd / "python").symlink_to(sys.executable)
+    event = b'{"hook_event_name": "Stop"}'
+    state = tmp_path / "state"
+    for program in (odd / "python", odd / "gone"):
+        monkeypatch.setattr(sys, "executable", str(program))
+        with holding(state / "stenograph" / "traces"):
+            done = subprocess.run(
+                ["sh", "-c", hook_command()],
+                input=event,
+                capture_output=True,
+                env={**os.environ, "XDG_STATE_HOME": str(state)},
+                check=False,
+                timeout=20,
+            )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert len(list((state / "stenograph" / "traces" / "spool").iterdir())) == 1
+
+
+def test_the_shared_command_is_silent_with_a_steno_that_fails_and_without_one(tmp_path: Path) -> None:
+    steno = tmp_path / "steno"
+    steno.write_text("#!/bin/sh\necho SENTINEL\necho SENTINEL >&2\ntouch ran\nexit 2\n")
+    for mode, ran in ((0o644, False), (0o755, True)):
+        steno.chmod(mode)
+        done = subprocess.run(
+            ["sh", "-c", shared_hook_command()],
+            capture_output=True,
+            cwd=tmp_path,
+            env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+            check=False,
+            timeout=20,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert (tmp_path / "ran").exists() is ran
+
+
+def test_the_group_tells_what_is_set_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "no hooks are installed" in ok()
+    ok("install", "--yes")
+    monkeypatch.setenv("STENO_TRACE_URL", "http://receiver.example")
+    monkeypatch.setenv("STENO_TRACE_TOKEN", "SENTINEL")
+    for options in ((), ("--json",)):
+        told = ok(*options)
+        assert "settings.json" in told
+        assert "http://receiver.example/v1/traces" in told
+        assert "plain http" in told
+        assert "SENTINEL" not in told
+    assert json.loads(ok("--json"))["installed"] == [str(home / "settings.json")]
+
+
+# Real clients
+
+
+class Refusing(LoopbackService):
+    """An API that refuses every request for good."""
+
+    def __init__(self) -> None:
+        class Handler(MessagesHandler):
+            def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
+                self.rfile.read(int(self.headers.get("content-length") or 0))
+                self._send_json(400, {"type": "error", "error": {"type": "invalid_request_error", "message": "scripted"}})
+
+        super().__init__(LoopbackServer(("127.0.0.1", 0), Handler))
+
+
+def events_in(home: Path) -> list[dict[str, Any]]:
+    spool = home / ".local" / "state" / "stenograph" / "traces" / "spool"
+    return [json.loads(path.read_bytes()) for path in sorted(spool.glob("*.json"))]
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize(
+    ("release", "tool", "events"),
+    [
+        ("2.0.76", "Task", ["SessionStart", "SubagentStop", "Stop", "SessionEnd"]),
+        ("2.1.45", "Task", ["SessionStart", "SubagentStop", "Stop", "SessionEnd"]),
+        ("2.1.325", "Agent", ["SessionStart", "SubagentStop", "Stop", "SessionEnd"]),
+    ],
+)
+def test_a_client_reports_its_turn(
+    release: str, tool: str, events: list[str], client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = client(release)
+    home, work = tmp_path / "a home", tmp_path / "work"
+    (home / ".claude").mkdir(parents=True)
+    work.mkdir()
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    ok("--home", home / ".claude", "install", "--yes")
+    known = ALL_EVENTS if release == "2.1.325" else OLD_EVENTS
+    assert set(hooks_of(home / ".claude" / "settings.json")) == known
+    agent = {"description": "d", "subagent_type": "general-purpose", "prompt": script_prompt([[{"text": "Sub."}]], "Sub-agent")}
+    prompt = script_prompt([[{"tool": tool, "input": {**agent, "run_in_background": False}}], [{"text": "All is done ü."}]], "Go")
+    with ScriptedApi() as api, holding(home / ".local" / "state" / "stenograph" / "traces"):
+        done = run_client(program, home=home, cwd=work, args=["-p", prompt, "--dangerously-skip-permissions"], base_url=api.url)
+    assert (done.returncode, done.stdout.decode().strip(), done.stderr) == (0, "All is done ü.", b"")
+    found = events_in(home)
+    # 2.0.76 has sub-agents of its own that warm up.
+    assert list(dict.fromkeys(event["hook_event_name"] for event in found)) == events
+    (stop,) = (event for event in found if event["hook_event_name"] == "Stop")
+    transcript = Path(stop["transcript_path"])
+    assert transcript.is_file()
+    assert {event["session_id"] for event in found} == {transcript.stem}
+    assert stop["cwd"] == str(work)
+    if release == "2.1.325":  # older ones do not say
+        assert stop["answer_sha256"] == hashlib.sha256("All is done ü.".encode()).hexdigest()
+        (sub,) = (event for event in found if event["hook_event_name"] == "SubagentStop")
+        assert Path(sub["agent_transcript_path"]).is_file()
+
+
+def fail_a_turn(program: Path, home: Path, work: Path, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What a client reports of a turn that failed. In a terminal: in print mode it ends without waiting for this hook."""
+
+    def look() -> dict[str, Any] | None:
+        return next((event for event in events_in(home) if event["hook_event_name"] == "StopFailure"), None)
+
+    with (
+        Refusing() as api,
+        Terminal(program, home=home, cwd=work, base_url=api.url, extra_environment=environment) as terminal,
+    ):
+        terminal.wait_until_ready()
+        terminal.submit("Go")
+        return terminal.wait_until(look, "a StopFailure in the spool", timeout=40)
+
+
+@pytest.mark.clients
+def test_a_client_reports_a_turn_that_failed(client: Client, tmp_path: Path) -> None:
+    program = client("2.1.325")
+    home, work = tmp_path / "home", tmp_path / "work"
+    (home / ".claude").mkdir(parents=True)
+    ok("--home", home / ".claude", "install", "--yes", "--all-events")
+    with holding(home / ".local" / "state" / "stenograph" / "traces"):
+        event = fail_a_turn(program, home, work)
+    assert event["error"] == "unknown"  # is what the client calls a request that is refused so
+    assert Path(event["transcript_path"]).is_file()
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize("release", ["2.0.76", "2.1.45"])
+def test_older_clients_ignore_settings_with_an_event_they_do_not_know(release: str, client: Client, tmp_path: Path) -> None:
+    """Why not every event is written for every client."""
+    program = client(release)
+    for events, counts in ((OLD_EVENTS, True), ({*OLD_EVENTS, "StopFailure"}, False), ({*OLD_EVENTS, "PostCompact"}, False)):
+        home = tmp_path / "-".join(sorted(events))
+        (home / ".claude").mkdir(parents=True)
+        hooks = {event: [{"hooks": [{"type": "command", "command": "true"}]}] for event in sorted(events)}
+        settings = {"env": {"SOME_WORD": "counts"}, "hooks": hooks}
+        (home / ".claude" / "settings.json").write_text(json.dumps(settings))
+        tell = {"tool": "Bash", "input": {"command": f"printf '%s' \"$SOME_WORD\" > '{home}/told'", "description": "tell"}}
+        args = ["-p", script_prompt([[tell], [{"text": "Done."}]], "Go"), "--dangerously-skip-permissions"]
+        with ScriptedApi() as api:
+            assert run_client(program, home=home, cwd=home, args=args, base_url=api.url).returncode == 0
+        assert (home / "told").read_text() == ("counts" if counts else "")

@@ -1,0 +1,270 @@
+"""What was sent where, in one SQLite file: all of an acknowledgement or nothing, for several processes, and no word of a session.
+
+In: receipts and failures. Out: places, as another process reads them from the same folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.traces.tracing import Desk, timed, write, write_agent
+from tests.turns.seed_lines import assistant, result, text, use, user
+
+from stenograph.errors import DeliveryError, UnwritableError
+from stenograph.traces.reading import Closing, Place
+from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
+
+SESSION = Path("/home/user/session.jsonl")
+OTHER = Path("/home/user/other.jsonl")
+
+
+def receipt(offset: int = 100, turns: int = 1, **more: object) -> Receipt:
+    told = {"spans": 3, "posts": 1, "at": 5.0, "trace_ids": (bytes([offset % 256]) * 16,), **more}
+    return Receipt(SESSION, Cursor(Place(offset, turns, 0, 0), b"behind"), turns, **told)  # type: ignore[arg-type]
+
+
+# What is kept
+
+
+def test_a_place_is_read_back_by_another_process(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        assert state.cursor("one", SESSION) is None
+        state.acknowledge("one", receipt(100, 2))
+    with TraceState(tmp_path) as state:
+        assert state.cursor("one", SESSION) == Cursor(Place(100, 2, 0, 0), b"behind")
+        assert state.cursors("one") == {SESSION: Cursor(Place(100, 2, 0, 0), b"behind")}
+        assert state.cursor("two", SESSION) is None
+        assert state.cursor("one", OTHER) is None
+
+
+def test_turns_and_responses_are_known_by_destination(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        state.acknowledge("one", receipt(trace_ids=(b"t" * 16,), calls={"m1": b"t" * 16}))
+        state.acknowledge("one", receipt(trace_ids=(b"u" * 16,), calls={"m1": b"u" * 16, "m2": b"u" * 16}))
+        assert state.is_sent("one", b"t" * 16)
+        assert not state.is_sent("two", b"t" * 16)
+        # The trace that told a response first keeps it.
+        assert state.traces_of_calls("one", ["m1", "m2", "m3"]) == {"m1": b"t" * 16, "m2": b"u" * 16}
+        assert state.traces_of_calls("two", ["m1"]) == {}
+
+
+def test_agents_that_are_waited_for_are_kept_until_none_is_left(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        state.acknowledge("one", receipt(waiting=(Waiting(10, 1, frozenset({"a", "b"})), Waiting(50, 2, frozenset({"c"})))))
+        state.acknowledge("one", receipt(waiting=(Waiting(10, 1, frozenset({"b"})), Waiting(50, 2, frozenset()))))
+        assert state.waiting("one", SESSION) == [Waiting(10, 1, frozenset({"b"}))]
+        assert state.paths_waiting("one") == {SESSION}
+        assert state.paths_waiting("two") == set()
+
+
+def test_a_file_that_became_another_is_forgotten_but_not_what_was_sent_of_it(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        state.acknowledge("one", receipt(trace_ids=(b"t" * 16,), waiting=(Waiting(10, 1, frozenset({"a"})),)))
+        state.acknowledge("two", receipt())
+        state.forget_file("one", SESSION)
+        assert (state.cursor("one", SESSION), state.waiting("one", SESSION)) == (None, [])
+        assert state.is_sent("one", b"t" * 16)
+        assert state.cursor("two", SESSION) is not None
+
+
+def test_health_counts_what_was_sent_and_failures_in_a_row(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        assert state.health("one").turns == 0
+        state.acknowledge("one", receipt(turns=2, refused=((b"t" * 16, b"s" * 8, 400, 10),)))
+        state.note_failure("one", "503 from the receiver", 70.0, 60.0)
+        state.note_failure("one", "503 from the receiver", 80.0, 61.0)
+        health = state.health("one")
+        assert (health.turns, health.spans, health.posts, health.refused) == (2, 3, 1, 1)
+        assert (health.failures, health.last_error, health.retry_at, health.last_failure) == (
+            2,
+            "503 from the receiver",
+            80.0,
+            61.0,
+        )
+        state.acknowledge("one", receipt(200, 1, at=90.0))
+        health = state.health("one")
+        assert (health.turns, health.failures, health.last_error, health.retry_at) == (3, 0, "", 0.0)
+        assert health.last_success == 90.0
+
+
+def test_what_posted_nothing_says_nothing_of_a_receivers_health(tmp_path: Path) -> None:
+    """A file without turns moves its place while the receiver is down."""
+    with TraceState(tmp_path) as state:
+        state.note_failure("one", "down", 70.0, 60.0)
+        state.acknowledge("one", receipt(turns=0, spans=0, posts=0))
+        assert state.health("one").failures == 1
+
+
+def test_what_is_due_grows_until_it_is_settled(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        state.make_due(["one", "two"], SESSION, Closing.ENDED, 1)
+        state.make_due(["one"], SESSION, Closing.UNKNOWN, 2)
+        (due,) = state.due("one")
+        assert (due.closing, due.stamp) == (Closing.ENDED, 2)
+        state.make_due(["one"], SESSION, Closing.UNKNOWN, 3)
+        state.settle(due)
+        assert [each.stamp for each in state.due("one")] == [3], "something else happened meanwhile"
+        state.settle(state.due("one")[0])
+        assert state.due("one") == []
+        assert len(state.due("two")) == 1
+
+
+def test_a_fact_is_noted_once(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        assert state.fact("installed") is None
+        state.set_fact_once("installed", 1.5)
+        state.set_fact_once("installed", 2.5)
+        assert state.fact("installed") == 1.5
+
+
+# All or nothing
+
+
+def test_an_acknowledgement_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    """The trace id is no bytes: SQLite refuses it after the place was written."""
+    with TraceState(tmp_path) as state:
+        state.acknowledge("one", receipt(100))
+        broken = receipt(200, trace_ids=(object(),), calls={"m9": b"t" * 16})
+        with pytest.raises(UnwritableError):
+            state.acknowledge("one", broken)
+        cursor = state.cursor("one", SESSION)
+        assert cursor is not None
+        assert cursor.place.offset == 100
+        assert state.traces_of_calls("one", ["m9"]) == {}
+        state.acknowledge("one", receipt(300))  # and the connection is as good as before
+    with TraceState(tmp_path) as state:
+        cursor = state.cursor("one", SESSION)
+        assert cursor is not None
+        assert cursor.place.offset == 300
+
+
+def test_a_process_that_is_killed_while_it_writes_leaves_nothing_half_done(tmp_path: Path) -> None:
+    code = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from stenograph.traces.state import TraceState\n"
+        "state = TraceState(Path(sys.argv[1]))\n"
+        "with state._transaction():\n"
+        "    state._connection.execute(\"INSERT INTO cursors VALUES ('one', 'p', 1, 1, 0, 0, x'00', 0)\")\n"
+        "    os._exit(9)\n"
+    )
+    with TraceState(tmp_path) as state:
+        state.acknowledge("one", receipt(100))
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, timeout=60).returncode == 9
+    with TraceState(tmp_path) as state:
+        assert list(state.cursors("one")) == [SESSION]
+
+
+def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from stenograph.traces.reading import Closing, Place\n"
+        "from stenograph.traces.state import Cursor, Receipt, TraceState\n"
+        "folder, mine = Path(sys.argv[1]), sys.argv[2]\n"
+        "for number in range(60):\n"
+        "    with TraceState(folder) as state:\n"
+        "        place, trace = Cursor(Place(number, number, 0, 0), b'x'), f'{mine:0>8}{number:08}'.encode()\n"
+        "        state.acknowledge('one', Receipt(Path(f'/{mine}/{number}'), place, 1, 1, 1, (trace,)))\n"
+    )
+    ran = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in ("a", "b")]
+    assert [process.wait(timeout=120) for process in ran] == [0, 0]
+    with TraceState(tmp_path) as state:
+        assert len(state.cursors("one")) == 120
+        assert state.health("one").turns == 120
+
+
+# What can't be used
+
+
+def test_a_state_of_a_newer_release_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        state.acknowledge("one", receipt(100))
+    connection = sqlite3.connect(tmp_path / "traces.db")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(UnwritableError, match="newer release"):
+        TraceState(tmp_path)
+    connection = sqlite3.connect(tmp_path / "traces.db")
+    assert connection.execute("PRAGMA user_version").fetchone() == (99,)
+    assert connection.execute("SELECT count(*) FROM cursors").fetchone() == (1,)
+    connection.close()
+
+
+def test_a_file_that_is_no_database_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "traces.db").write_bytes(b"not a database at all, but long enough to be looked at" * 20)
+    with pytest.raises(UnwritableError, match=r"traces\.db can't be used") as raised:
+        TraceState(tmp_path)
+    assert raised.value.path == tmp_path / "traces.db"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no such permissions here")
+def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    """Root may write anywhere: a file where the folder should be stops even root."""
+    folder = tmp_path / "read-only"
+    folder.mkdir()
+    folder.chmod(0o500)
+    if os.geteuid() == 0:
+        folder.rmdir()
+        folder.write_bytes(b"")
+    with pytest.raises(UnwritableError, match="can't be used") as raised:
+        TraceState(folder)
+    assert raised.value.path == folder / "traces.db"
+
+
+def test_a_state_that_is_lost_while_it_is_used_is_one_clear_error(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        connection = sqlite3.connect(tmp_path / "traces.db")
+        connection.execute("DROP TABLE cursors")
+        connection.commit()
+        connection.close()
+        with pytest.raises(UnwritableError, match="can't be read"):
+            state.cursor("one", SESSION)
+        with pytest.raises(UnwritableError, match="can't be written"):
+            state.acknowledge("one", receipt())
+
+
+# Private
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such permissions there")
+def test_the_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    with TraceState(tmp_path / "made"):
+        assert (tmp_path / "made").stat().st_mode & 0o077 == 0
+
+
+def test_nothing_of_a_transcript_is_in_the_database(tmp_path: Path) -> None:
+    """Words of the prompt, the answer, a tool and a sub-agent, sent, refused, failed and waited for: not one byte of them."""
+    word = "sentinelofatranscript"
+    launched = {"isAsync": True, "agentId": "aaa", "status": "async_launched", "description": word, "prompt": word}
+    path = write(
+        tmp_path / "p",
+        timed(0, user("u1", word, cwd=f"/{word}", gitBranch=word)),
+        timed(1, assistant("a1", "m1", [text(word), use("t1", word, prompt=word), use("t2", "Agent", prompt=word)], "u1")),
+        timed(2, user("r1", [result("t1", word, is_error=True), result("t2", word)], "a1", toolUseResult=launched)),
+        timed(3, assistant("a2", "m2", [text(word)], "r1")),
+        timed(4, user("u2", f"{word} that nobody answered", "a2")),
+    )
+    write_agent(path, "aaa", "t2", timed(2, user("s1", word)), timed(3, assistant("s2", "m3", [use("t3")], "s1")), agentType=word)
+    with Desk(tmp_path) as desk:
+        desk.sink.fail(400, body=word.encode())
+        desk.sink.refuse = lambda span: span.name == "Agent"
+        try:
+            desk.send(path, Closing.STOPPED)
+        except DeliveryError as error:
+            desk.state.note_failure("desk", str(error), 0.0, 0.0)
+        desk.sink.heal()
+        desk.send(path, Closing.STOPPED)
+        desk.send(path, Closing.ENDED)
+        assert any(word in str(span.attributes) for span in desk.spans)
+        files = list(desk.folder.iterdir())
+        assert desk.folder / "traces.db" in files
+        for file in files:
+            assert word.encode() not in file.read_bytes()
+    for file in desk.folder.iterdir():
+        assert word.encode() not in file.read_bytes()
