@@ -80,19 +80,24 @@ def ccs_cloner() -> Tool:
 
 def cozempic() -> Tool:
     """Raises ToolFailed."""
-
-    def install(folder: Path) -> None:
-        _install([sys.executable, "-m", "venv", "--without-pip", str(folder)], folder)
-        pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
-        _install([*pip, "install", "--quiet", f"cozempic=={COZEMPIC}"], folder)
-
     # By its module: the scripts of an environment name the folder that it was made in.
-    program = _installed(f"cozempic-{COZEMPIC}", install) / "bin" / "python"
+    program = pypi_environment("cozempic", COZEMPIC)
     return Tool(
         f"cozempic {COZEMPIC}",
         lambda session, _home: (str(program), "-m", "cozempic", "treat", str(session), "-rx", "standard", "--execute"),
         clones=False,
     )
+
+
+def pypi_environment(package: str, release: str) -> Path:
+    """The interpreter of an environment that holds one package, installed where it is not there yet. Raises ToolFailed."""
+
+    def install(folder: Path) -> None:
+        _install([sys.executable, "-m", "venv", "--without-pip", str(folder)], folder)
+        pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
+        _install([*pip, "install", "--quiet", f"{package}=={release}"], folder)
+
+    return _installed(f"{package}-{release}", install) / "bin" / "python"
 
 
 def run_tool(tool: Tool, session: Path, home: Path) -> tuple[Path, ProcessCost]:

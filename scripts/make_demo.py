@@ -590,7 +590,7 @@ def build() -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.stderr.write("usage: make_demo.py DEST\n")
         return 2
     projects = Path(arguments[0]) / "projects"

@@ -431,7 +431,7 @@ Lines end in a single LF unless the table says otherwise; the last has none. The
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.stderr.write("usage: make_invented.py DEST\n")
         return 2
     dest = Path(arguments[0])

@@ -313,7 +313,7 @@ def choose(folders: list[Path]) -> list[dict[str, Any]]:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) < 2:
+    if len(arguments) < 2 or any(argument.startswith("-") for argument in arguments):
         sys.stderr.write("usage: make_zoo.py DEST SESSIONS...\n")
         return 2
     neutral = Neutral()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,14 @@ ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
 # Public sessions under various licences are not part of the repository. STENO_CORPUS says where they are.
 CORPUS = Path(os.environ.get("STENO_CORPUS") or ROOT.parent / "shared" / "corpus")
+
+#: Three turns with fifteen tool calls, two blocks of thinking and a failed command, as 2.0.76 wrote them.
+RICH = next((FIXTURES / "recorded" / "2.0.76" / "print").glob("*/44e51aa6-*.jsonl"))
+
+
+def without_agents(files: Iterable[Path]) -> list[Path]:
+    """Sessions' own files in order, those of sub-agents and workflows left aside."""
+    return sorted(path for path in files if not path.name.startswith("agent-") and "subagents" not in path.parts)
 
 
 def session_files() -> list[object]:

@@ -187,6 +187,17 @@ def test_the_invented_lines_are_what_their_script_makes(tmp_path: Path) -> None:
     assert tree(tmp_path) == tree(INVENTED)
 
 
+@pytest.mark.parametrize("name", ["make_demo.py", "make_invented.py", "make_registry.py", "make_zoo.py"])
+def test_a_script_that_writes_takes_no_option_for_a_folder(name: str, tmp_path: Path) -> None:
+    given = ["--dry-run", "--check"] if name == "make_zoo.py" else ["--dry-run"]
+    done = subprocess.run(
+        [sys.executable, REPOSITORY / "scripts" / name, *given], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: ")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_odd_lines_start_with_a_byte_order_mark_and_end_torn() -> None:
     odd = (INVENTED / "odd-lines.jsonl").read_bytes()
     assert odd.startswith(b"\xef\xbb\xbf{")

@@ -69,13 +69,16 @@ def test_what_is_kept_is_for_its_owner_alone_and_made_at_the_first_write(archive
 def test_the_same_bytes_are_kept_once(archive: Archive, project: Path) -> None:
     for path in (project / AGENT, project / META):
         path.write_bytes(b"the same\n" * 100)
-    archive.keep([project / AGENT, project / META], session_id=SESSION, reason="before an upgrade", edit=None)
+    archive.keep(
+        [project / AGENT, project / META], session_id=SESSION, reason="before an upgrade", command={"command": "upgrade"}
+    )
     archive.keep({project / NAME: b"the same\n" * 100, project / RESULT: None}, session_id=SESSION)
     assert len(list(archive.folder.rglob("*.gz"))) == 1
     first, second = archive.entries(SESSION)
     assert (first.state, second.state) == (State.KEPT, State.KEPT)
+    assert (first.command, first.reason) == ({"command": "upgrade"}, "before an upgrade")
     assert [file.before for file in second.files] == [sha(b"the same\n" * 100), None]
-    with pytest.raises(UsageError, match="nothing to undo"):
+    with pytest.raises(UsageError, match="nothing to undo; `steno undo --entry 1 --to DIR`"):
         archive.undo(1)
 
 
@@ -211,6 +214,22 @@ def test_a_link_is_written_through_and_never_deleted(archive: Archive, project: 
         change.delete(link)
 
 
+def test_a_file_is_changed_once_in_an_edit_and_deleted_only_where_it_is(archive: Archive, project: Path) -> None:
+    before = contents(project)
+
+    def change_and_delete(changed: str, deleted: str) -> None:
+        with archive.transaction(SESSION, command=None) as change:
+            change.write(project / changed, b"a\n")
+            change.delete(project / deleted)
+
+    with pytest.raises(UsageError, match="changed twice in one edit"):
+        change_and_delete(NAME, NAME)
+    with pytest.raises(UsageError, match="there is no file"):
+        change_and_delete(AGENT, "none.txt")
+    assert contents(project) == before
+    assert archive.entries() == []
+
+
 def test_a_folder_without_the_right_to_write_changes_nothing(open_folder: Path, unprivileged: Unprivileged) -> None:
     project = open_folder / "home" / "projects" / "p"
     project.mkdir(parents=True)
@@ -285,10 +304,17 @@ def test_edits_are_undone_from_the_last_to_the_first(archive: Archive, project: 
         archive.undo(number)
     assert archive.last_edit(SESSION) is None
     assert (project / NAME).read_bytes() == old
-    with pytest.raises(UsageError, match="was undone already, by 4"):
+    with pytest.raises(UsageError, match="was undone already, by 4; `steno undo --list`"):
         archive.undo(1)
     with pytest.raises(UsageError, match="no edit 9"):
         archive.undo(9)
+
+
+def test_an_edit_that_only_made_files_has_no_originals(archive: Archive, project: Path, tmp_path: Path) -> None:
+    rewrite(archive, project / "new.txt", b"n")
+    with pytest.raises(UsageError, match="edit 1 has no originals"):
+        archive.restore(1, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_original_that_was_damaged_is_never_given_back(archive: Archive, project: Path) -> None:

@@ -11,7 +11,7 @@ from tests.archive.families import AGENT, NAME, SESSION, contents
 
 from stenograph.archive import Archive, State
 from stenograph.disk import append_lines, replace_file
-from stenograph.errors import BusyError
+from stenograph.errors import BusyError, UsageError
 
 
 def rewrite(archive: Archive, path: Path, data: bytes) -> None:
@@ -88,6 +88,8 @@ def test_a_stopped_edit_is_taken_back_before_the_next_one(archive: Archive, proj
         pass
     assert [(one.entry.number, one.state) for one in change.recovered] == [(1, State.ROLLED_BACK)]
     assert contents(project) == before
+    with pytest.raises(UsageError, match="edit 1 was stopped and taken back already"):
+        archive.undo(1)
 
 
 def test_what_a_client_appended_to_an_old_file_meanwhile_stays(archive: Archive, project: Path) -> None:
@@ -115,6 +117,8 @@ def test_what_somebody_else_rewrote_meanwhile_is_left_and_can_be_restored_elsewh
     assert recovery.state is State.LEFT
     assert contents(project) == {**before, AGENT: b"somebody else's\n"}
     assert archive.recover() == []
+    with pytest.raises(UsageError, match="left as they are; `steno undo --entry 1 --to DIR`"):
+        archive.undo(1)
     archive.restore(1, tmp_path / "out")
     assert (tmp_path / "out" / AGENT).read_bytes() == before[AGENT]
 

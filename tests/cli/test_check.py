@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import jsonschema
@@ -59,6 +60,20 @@ def test_a_session_that_old_clients_lose_is_told_in_numbers(tmp_path: Path) -> N
     lost = {each["release"]: each["lost"]["messages"] for each in found["resume"]}
     said = {each["said"]["messages"] for each in found["resume"]}
     assert lost["2.0.76"] == said.pop() - 1
+
+
+def test_the_hint_why_something_is_lost_can_be_pasted(tmp_path: Path) -> None:
+    recorded = [json.loads(line) for line in WHOLE.read_text(encoding="utf-8").splitlines()]
+    lines = [{**line, "timestamp": "2026-01-01T00:00:00.000Z"} if "timestamp" in line else line for line in recorded]
+    home = tmp_path / "an empty home"
+    home.mkdir()
+    shown = run("check", write(tmp_path, lines), "--home", home).stdout
+    [hint] = [line for line in shown.splitlines() if line.startswith("Why: ")]
+    words = shlex.split(hint)
+    words = words[words.index("--home") :]
+    assert words[:2] == ["--home", str(home)]
+    told = run(*words).stdout
+    assert "\n19: " in told
 
 
 def test_without_a_path_the_homes_are_checked(tmp_path: Path) -> None:

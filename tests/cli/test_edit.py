@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from tests.archive.families import contents
-from tests.cli.running import SOURCE, assert_one_clear_line, run
-from tests.corpora import FIXTURES
+from tests.cli.running import SOURCE, assert_one_clear_line, run, run_in_terminal
+from tests.corpora import FIXTURES, RICH
 from tests.homes import session_id, write_session
 from tests.surgery.conversations import called, linked, turn
 
 #: Forty messages, parallel calls and their results, three turns, as 2.0.76 wrote them.
-RICH = next((FIXTURES / "recorded" / "2.0.76" / "print").glob("*/44e51aa6-*.jsonl"))
 
 DEMO = SOURCE / "stenograph" / "testing" / "demo"
 
@@ -201,8 +200,8 @@ def test_portable_shows_what_each_release_loses_before_and_after(tmp_path: Path)
     assert [line["message"]["content"][0]["type"] for line in passed_by] == ["tool_result"]
     shown = [line.split("  ") for line in run("edit", path, "--portable").stdout.splitlines() if line.startswith("lost by ")]
     assert [[cell.strip() for cell in line if cell.strip()] for line in shown] == [
-        ["lost by 2.0.76", "2 messages, 1 tool call", "nothing"],
-        ["lost by 2.1.45", "2 messages, 1 tool call", "nothing"],
+        ["lost by 2.0.76", "2 lines, 1 tool call", "nothing"],
+        ["lost by 2.1.45", "2 lines, 1 tool call", "nothing"],
         ["lost by 2.1.325", "nothing", "nothing"],
     ]
     told = json.loads(run("edit", path, "--portable", "--json").stdout)["losses"][0]
@@ -217,9 +216,8 @@ def test_sub_agents_are_chosen_by_id_or_type(tmp_path: Path) -> None:
     assert len(agents) == 2
 
     def taken_away(*options: str) -> list[Path]:
-        shown = run("edit", path, "--drop-agents", *options).stdout.splitlines()
-        taken = [Path(line.removeprefix("takes away ")) for line in shown if line.startswith("takes away ")]
-        return [each for each in taken if each.suffix == ".jsonl"]
+        told = json.loads(run("edit", path, "--drop-agents", *options, "--json").stdout)
+        return [Path(each["path"]) for each in told["taken_away"] if each["path"].endswith(".jsonl")]
 
     assert taken_away() == taken_away("--agent", "general-purpose") == agents
     assert taken_away("--agent", one) == taken_away("--agent", one[:5]) == agents[:1]
@@ -310,3 +308,138 @@ def test_the_demo_can_be_looked_at_but_not_changed(command: tuple[str, ...]) -> 
     assert_one_clear_line(refused)
     assert refused.stderr == "steno: the demo is read-only; copy it and name the copy with --home\n"
     assert contents(DEMO) == before
+
+
+def test_files_of_agents_that_go_are_all_counted_with_their_sizes(tmp_path: Path) -> None:
+    path = _copied("051aa553", tmp_path)
+    files = sorted(path.with_suffix("").glob("subagents/agent-*"))
+    sizes = [file.stat().st_size for file in files]
+    assert len(files) == 4
+    assert [file.suffix for file in files] == [".jsonl", ".json"] * 2
+    shown = run("edit", path, "--drop-agents", environment={"HOME": str(tmp_path)}).stdout
+    assert "drop sub-agents  4 files\n" in shown
+    assert f"takes away 4 files, {sum(sizes) / 1000:.0f} kB:" in shown
+    assert f"  ~/home/projects/-home-user-project/{files[0].relative_to(path.parent)}\n" in shown
+    told = json.loads(run("edit", path, "--drop-agents", "--json").stdout)
+    assert told["taken_away"] == [{"path": str(file), "size": size} for file, size in zip(files, sizes, strict=True)]
+    assert told["edits"][0]["counts"]["files"] == 4
+
+
+def test_what_a_check_will_find_without_the_agents_is_said_before(tmp_path: Path) -> None:
+    path = _copied("051aa553", tmp_path)
+    assert "missing-agent-file" not in run("check", path).stdout
+    assert "missing-agent-file" in run("edit", path, "--drop-agents", "--apply").stdout
+    assert "missing-agent-file" in run("check", path).stdout
+    warm_up = _copied("44e51aa6", tmp_path / "other")
+    assert "missing-agent-file" not in run("edit", warm_up, "--drop-agents", "--apply").stdout
+    assert "missing-agent-file" not in run("check", warm_up).stdout
+
+
+def test_a_session_in_use_is_not_said_to_need_only_apply(session: Path) -> None:
+    with session.open("ab"):
+        dry = run("edit", session, "--drop-tool-calls")
+        done = run("edit", session, "--drop-tool-calls", "--apply", "--json")
+    assert "--apply does it" not in dry.stdout
+    assert "nothing was written: the session is in use" in dry.stdout
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["in_use"], told["entry"]) == (2, True, None)
+    assert_one_clear_line(done)
+    assert session.read_bytes() == RICH.read_bytes()
+
+
+def test_portable_says_why_as_many_messages_can_hold_more(tmp_path: Path) -> None:
+    path = _copied("13e5ec2e", tmp_path)
+    told = json.loads(run("edit", path, "--portable", "--json").stdout)
+    assert told["releases"][0]["messages"] == [32, 32]
+    assert [lost["tool_calls"] for lost in told["losses"][0]["lost"]] == [2, 0]
+    shown = run("edit", path, "--portable").stdout
+    assert "2.0.76 and 2.1.45 will send more in as many messages" in shown
+    # The newest client loses nothing before, so nothing gets cheaper.
+    assert "what 2.1.325 sends stays the same" in shown
+    assert "less" not in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--drop-turns", "--turns", "2", "--tool", "Bash"], "--tool chooses among tool calls"),
+        (["--drop-turns", "--turns", "2", "--drop-tool-calls", "--tool", "Bash"], "means nothing to: drop turns"),
+        (["--drop-images", "--larger-than", "0"], "--larger-than chooses among tool calls"),
+        (["--drop-bookkeeping", "--keep-last", "0"], "--keep-last chooses among turns"),
+        (["--drop-images", "--keep-tool-calls"], "give --compress too"),
+        (["--drop-images", "--reveal"], "give --preview too"),
+        (["--drop-images", "--turns", "3-2"], "turns 3-2 are backwards"),
+        (["--drop-images", "--turns", "0"], "there is no turn 0; there are turns 1 to 3"),
+        (["--drop-images", "--turns", "2,9"], "there is no turn 9; there are turns 1 to 3"),
+        (["--compress"], "--keep-last 1"),
+        (["--drop-tool-calls", "--tool", "bash"], "did you mean Bash?"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused_with_the_part_that_is_wrong(options: list[str], said: str, session: Path) -> None:
+    done = run("edit", session, *options)
+    assert_one_clear_line(done)
+    assert said in done.stderr
+
+
+def test_choices_among_calls_may_stand_beside_edits_of_whole_files(session: Path) -> None:
+    done = run("edit", session, "--drop-tool-calls", "--tool", "Bash", "--drop-bookkeeping", "--json")
+    assert [edit["edit"] for edit in json.loads(done.stdout)["edits"]] == ["drop-tool-calls", "drop-bookkeeping"]
+
+
+def test_the_beginning_of_an_agents_id_needs_four_characters(tmp_path: Path) -> None:
+    done = run("edit", _copied("051aa553", tmp_path), "--drop-agents", "--agent", "aac")
+    assert_one_clear_line(done)
+    assert "at least 4 characters" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--drop-turns", "--keep-last", "10"], "the session has 3 turns, and the last 10 are kept"),
+        (["--compress", "--keep-last", "10"], "the session has 3 turns, and the last 10 are kept"),
+        (["--drop-turns", "--before", "2020-01-01"], "no turn began before that time"),
+        (["--drop-agents", "--turns", "1"], "no sub-agent was started by a tool call that is chosen"),
+        (["--strip-thinking", "refused"], "all thinking there has a signature"),
+        (["--strip-thinking", "all", "--turns", "2"], "there is no thinking"),
+        (["--drop-branches"], "nothing stands beside the conversation that goes on"),
+        (["--drop-tool-calls", "--larger-than", "1000000"], "there is no such call"),
+    ],
+)
+def test_an_edit_that_finds_nothing_to_do_says_why(options: list[str], why: str, tmp_path: Path) -> None:
+    path = _copied("44e51aa6", tmp_path)  # with a warm-up agent beside it, which no call started
+    done = run("edit", path, *options)
+    assert done.returncode == 0
+    assert f"  nothing to do; {why}" in done.stdout
+
+
+def test_a_preview_lists_an_image_that_goes_once(tmp_path: Path) -> None:
+    path = _copied("13e5ec2e", tmp_path)
+    results = [
+        block["content"]
+        for line in map(json.loads, path.read_bytes().splitlines())
+        if line["type"] == "user" and isinstance(line["message"]["content"], list)
+        for block in line["message"]["content"]
+        if block["type"] == "tool_result" and isinstance(block["content"], list)
+    ]
+    assert [[block["type"] for block in content] for content in results].count(["image"]) == 1
+    found = json.loads(run("edit", path, "--drop-images", "--preview", "--json").stdout)["preview"]
+    assert found["calls"] == []
+    assert [(blocks["what"], blocks["count"]) for blocks in found["blocks"]] == [("images", 1)]
+
+
+def test_compression_says_what_its_numbers_are_and_why_the_file_grows(tmp_path: Path) -> None:
+    path = _copied("13e5ec2e", tmp_path)
+    compress = ("edit", path, "--compress", "--keep-last", "1")
+    digest = json.loads(run(*compress, "--preview", "--json").stdout)["preview"]["digest"]
+    shown = run(*compress).stdout
+    assert f"compress turns  2 turns, for which a digest of {len(digest):,} characters stands\n" in shown
+    assert "the file gets larger by 5" in shown
+    assert "what the digest stands for stays in it" in shown
+    assert "each later turn costs about $0.00" in shown
+    assert "less than a cent" not in shown
+
+
+def test_what_an_edit_says_fits_a_narrow_terminal(session: Path) -> None:
+    shown = run_in_terminal("edit", session, "--compress", "--keep-last", "1", "--no-color", columns=60)
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "--prune takes it out too" in " ".join(shown.split())

@@ -93,7 +93,7 @@ def test_the_demo_is_neither_removed_nor_undone() -> None:
     assert_one_clear_line(run("undo", "--demo"))
 
 
-@pytest.mark.parametrize(("columns", "header"), [(120, "what"), (84, "what"), (50, "size"), (30, "size")])
+@pytest.mark.parametrize(("columns", "header"), [(120, "what"), (84, "what"), (50, "size"), (30, "state")])
 def test_the_list_of_edits_names_them_and_fits_the_terminal(columns: int, header: str, tmp_path: Path) -> None:
     home = tmp_path / "home"
     write_session(home, session_id(0xCCCC0003), linked(*turn("One"), *turn("Two"), *turn("Three")))
@@ -108,3 +108,90 @@ def test_the_list_of_edits_names_them_and_fits_the_terminal(columns: int, header
     for word in ("cccc0003", "done", "kB →"):
         assert word in told
     assert header in first + lines[0]
+
+
+def test_undo_never_says_that_an_undo_is_to_be_undone_first(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    path = write_session(home, session_id(0xCCCC0003), linked(*turn("One"), *turn("Two"), *turn("Three")))
+    run("edit", "cccc", "--home", home, "--drop-turns", "--turns", "1", "--apply")
+    assert run("rename", "cccc", "Another name", "--home", home).returncode == 0
+    before = run("undo", "cccc", "--home", home)
+    run("rm", "cccc", "--home", home, "--apply")
+    assert run("undo", "cccc", "--home", home).returncode == 0
+    renamed = path.read_bytes()
+    # The rename stands in the way as it did before the session was removed and brought back.
+    done = run("undo", "cccc", "--home", home)
+    assert_one_clear_line(done)
+    assert "was changed since edit 1" in done.stderr
+    assert "--entry 1 --to" in done.stderr
+    assert done.stderr == before.stderr
+    assert path.read_bytes() == renamed
+
+
+def test_a_rename_says_that_the_edit_before_it_can_not_be_undone_in_place(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    write_session(home, session_id(0xCCCC0003), linked(*turn("One"), *turn("Two")))
+    assert "can't be undone" not in run("tag", "cccc", "keep", "--home", home).stdout
+    run("edit", "cccc", "--home", home, "--drop-turns", "--turns", "1", "--apply")
+    told = run("rename", "cccc", "Another name", "--home", home).stdout.splitlines()[-1]
+    assert told.startswith("Edit 1 of it can't be undone in place any more")
+    assert told.endswith("undo --entry 1 --to DIR")
+    assert "can't be undone" not in run("rename", "cccc", "Yet another", "--home", home).stdout  # it could not before either
+
+
+def test_a_removal_that_would_be_refused_says_so_before(home: Path) -> None:
+    path = home / "projects" / "-home-user-work" / NAME
+    assert json.loads(run("rm", "aaaa", "--home", home, "--json").stdout)["in_use"] is False
+    with path.open("ab"):
+        dry = run("rm", "aaaa", "--home", home)
+        told = json.loads(run("rm", "aaaa", "--home", home, "--json").stdout)
+        assert run("rm", "aaaa", "--home", home, "--apply").returncode == 2
+    assert dry.returncode == 0
+    assert dry.stdout.splitlines()[-1].startswith("Nothing was changed, and --apply would be refused now: ")
+    assert "in use by a running session" in dry.stdout
+    assert told["in_use"] is True
+
+
+def test_one_edit_of_the_list_can_be_asked_for(home: Path, tmp_path: Path) -> None:
+    run("rm", "aaaa", "--home", home, "--apply")
+    run("undo", "--home", home)
+    assert [line.split()[0] for line in run("undo", "--list", "--entry", "2", "--home", home).stdout.splitlines()] == ["2"]
+    assert run("undo", "--list", "--entry", "7", "--home", home).returncode == 1
+    assert_one_clear_line(run("undo", "--list", "--entry", "1", "--to", tmp_path / "out", "--home", home))
+
+
+@pytest.mark.parametrize("columns", [60, 50, 40, 30])
+def test_no_size_is_broken_in_a_narrow_list_of_edits(columns: int, home: Path) -> None:
+    before = contents(home)
+    run("rm", "aaaa", "--home", home, "--apply")
+    taken = sum(len(data) for name, data in before.items() if SESSION in name and data)
+    shown = run_in_terminal("undo", "--list", "--home", home, "--no-color", columns=columns).splitlines()
+    assert any(f"{taken / 1000:.0f} kB → 0 B" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("edit", "aaaa", "--dry-run"), "without --apply nothing is written"),
+        (("rm", "aaaa", "--dry-run"), "without --apply nothing is changed"),
+        (("clone", "aaaa", "--apply"), "--dry-run only says"),
+        (("undo", "--apply"), "an undo is done at once"),
+        (("messages", "aaaa", "--release", "2.0.76"), "--as-of RELEASE"),
+        (("edit", "aaaa", "--drop-turns", "2"), "--drop-turns --turns 2"),
+        (("edit", "aaaa", "--drop-turns", "1-3,5", "--apply"), "--drop-turns --turns 1-3,5"),
+    ],
+)
+def test_an_option_of_another_command_is_answered_with_what_is_meant(words: tuple[str, ...], hint: str, home: Path) -> None:
+    before = contents(home)
+    done = run(*words, "--home", home)
+    assert_one_clear_line(done)
+    assert hint in done.stderr
+    assert "--reveal" not in done.stderr
+    assert contents(home) == before
+
+
+def test_hints_name_the_program_as_it_was_called(home: Path) -> None:
+    done = run("show", "no-such-session", "--home", home)
+    assert_one_clear_line(done)
+    assert "-m stenograph ls --all` lists them" in done.stderr
+    assert "`steno " not in done.stderr

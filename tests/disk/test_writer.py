@@ -67,11 +67,12 @@ def write_then_fail(limit: int, number: int) -> Callable[[int, bytes], int]:
 # replace
 
 
-def test_replacing_puts_the_new_bytes_in_place_for_the_owner_alone(file: Path) -> None:
-    file.chmod(0o644)
+@pytest.mark.parametrize("who_may_read", [0o600, 0o640, 0o644])
+def test_replacing_puts_the_new_bytes_in_place_for_whoever_could_read_the_old_ones(file: Path, who_may_read: int) -> None:
+    file.chmod(who_may_read)
     state = replace_file(file, b"new\n")
     assert file.read_bytes() == b"new\n"
-    assert mode(file) == 0o600
+    assert mode(file) == who_may_read
     assert state == state_of(file)
     assert names(file.parent) == ["session.jsonl"]
 
@@ -202,6 +203,7 @@ def test_a_line_that_a_client_appends_while_the_new_bytes_are_prepared_is_not_lo
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root may give files away")
 def test_a_file_rewritten_by_root_stays_its_users_own(file: Path) -> None:
+    file.chmod(0o600)
     os.chown(file, NOBODY, NOBODY)
     replace_file(file, b"new\n")
     assert (file.stat().st_uid, file.stat().st_gid, mode(file)) == (NOBODY, NOBODY, 0o600)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.corpora import CORPUS, FIXTURES, ROOT
+from tests.corpora import CORPUS, FIXTURES, ROOT, without_agents
 
 from stenograph.surgery.clone import ClonePlan, read_clone
 
@@ -25,8 +25,7 @@ def session_files(root: Path, *marks: pytest.MarkDecorator) -> list[object]:
     """The sessions below a folder as parameters, agents' and workflows' files left out."""
     return [
         pytest.param(path, id=f"{root.name}/{path.relative_to(root).as_posix()}", marks=marks)
-        for path in sorted(root.rglob("*.jsonl"))
-        if not path.name.startswith("agent-") and "subagents" not in path.parts
+        for path in without_agents(root.rglob("*.jsonl"))
     ]
 
 
@@ -38,6 +37,13 @@ def recorded(*marks: pytest.MarkDecorator) -> list[object]:
 def public() -> list[object]:
     missing = pytest.param(None, id="corpus", marks=pytest.mark.skip(reason="no corpus of public sessions"))
     return session_files(CORPUS / "public") or [missing]
+
+
+def end_of_turn(path: Path, next_prompt: int) -> str:
+    """The uuid of the line that a turn ends with: what the next prompt, by its place in the file, names as its parent."""
+    uuid = json.loads(path.read_bytes().split(b"\n")[next_prompt])["parentUuid"]
+    assert isinstance(uuid, str)
+    return uuid
 
 
 def contents_of(plan: ClonePlan) -> dict[Path, bytes]:

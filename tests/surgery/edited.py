@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.corpora import FIXTURES
+from tests.corpora import FIXTURES, without_agents
 
 from stenograph.surgery import (
     AnyEdit,
@@ -51,5 +51,4 @@ EDITS: dict[str, list[AnyEdit]] = {
 
 def recorded_sessions() -> list[Path]:
     """The sessions of every recorded scenario, sub-agents' files left aside."""
-    files = sorted((FIXTURES / "recorded").rglob("*.jsonl"))
-    return [path for path in files if not path.name.startswith("agent-") and "subagents" not in path.parts]
+    return without_agents((FIXTURES / "recorded").rglob("*.jsonl"))

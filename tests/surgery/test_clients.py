@@ -10,13 +10,17 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Client
-from tests.corpora import CORPUS
+from tests.corpora import CORPUS, without_agents
+from tests.homes import session_id, write_session
 from tests.messages.asking import Question, ask_question, normalised, of_file
 from tests.messages.golden import RELEASES, sends_rendered
 from tests.surgery.edited import EDITS, recorded_sessions
+from tests.surgery.test_behind_a_compaction import COMPACTED
+from tests.surgery.test_new_end import ATTACHMENT_LAST, INTERRUPTED, SECOND_TURN, THIRD_TURN, THREE
+from tests.surgery.test_parallel_calls import PARALLEL, READ, three_at_once
 
 from stenograph.errors import UsageError
-from stenograph.surgery import Plan, make_plan
+from stenograph.surgery import AnyEdit, Plan, make_plan
 from stenograph.testing.oracle import PROMPT, normalise, stored_reminders
 
 pytestmark = pytest.mark.clients
@@ -56,6 +60,25 @@ def test_an_edited_session_is_resumed_as_predicted(name: str, release: str, clie
     assert not _difference(program, release, *chosen)
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_call_beside_a_dropped_one_is_resumed_as_predicted(release: str, client: Client, tmp_path: Path) -> None:
+    program = client(release)
+    for path in (PARALLEL, write_session(tmp_path, session_id(1), three_at_once())):
+        assert not _difference(program, release, path, make_plan(path, [READ]))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    ("path", "edit"),
+    [(COMPACTED, SECOND_TURN), (ATTACHMENT_LAST, SECOND_TURN), (INTERRUPTED, SECOND_TURN), (THREE, THIRD_TURN)],
+    ids=["behind a compaction", "before an attachment", "after an interruption", "last"],
+)
+def test_a_session_without_a_turn_that_ends_or_was_condensed_is_resumed_as_predicted(
+    path: Path, edit: AnyEdit, release: str, client: Client
+) -> None:
+    assert not _difference(client(release), release, path, make_plan(path, [edit]))
+
+
 def _assert_every_edit_is_sent_as_predicted(program: Path, release: str, path: Path) -> None:
     asked = set()
     wrong = []
@@ -77,7 +100,7 @@ def test_every_edit_of_every_recorded_session_is_resumed_as_predicted(path: Path
 
 
 def _public() -> list[Path]:
-    files = [path for path in (CORPUS / "public").rglob("*.jsonl") if not path.name.startswith("agent-")]
+    files = without_agents((CORPUS / "public").rglob("*.jsonl"))
     return sorted((path for path in files if path.stat().st_size < 1_500_000), key=lambda path: path.stat().st_size)[-40:]
 
 

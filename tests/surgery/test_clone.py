@@ -9,11 +9,13 @@ import pytest
 from tests.cli.running import assert_one_clear_line, run
 from tests.corpora import FIXTURES, ROOT
 from tests.disk.conftest import Unprivileged, open_folder, unprivileged  # noqa: F401 - fixtures needed here too
+from tests.homes import session_id, write_session
 from tests.messages.golden import RELEASES, our_messages
 from tests.surgery.cloning import (
     UUID,
     api_ids,
     contents_of,
+    end_of_turn,
     originals_of,
     own_ids,
     public,
@@ -22,6 +24,7 @@ from tests.surgery.cloning import (
     records_of,
     remaining,
 )
+from tests.surgery.conversations import called, linked, turn
 
 from stenograph.archive import Archive
 from stenograph.disk import find_family
@@ -185,6 +188,8 @@ def test_cut_at_a_turn_the_newest_client_sends_what_it_would_of_the_original_the
     session = load_file(path)
     for number in range(1, len(session.turns) + 1):
         plan = plan_clone(path, at=session.turns[number - 1].number, to_project=tmp_path / str(number), new_id=NEW_ID)
+        if number < len(session.turns):
+            assert plan.at == end_of_turn(path, session.turns[number].node)
         sent = _sent(plan, RELEASES[-1])
         told = json.dumps({"type": "last-prompt", "leafUuid": plan.at, "explicit": True, "sessionId": path.stem}).encode()
         lines = path.read_bytes().split(b"\n")[:-1]
@@ -309,6 +314,86 @@ def test_a_folder_without_the_right_to_write_is_refused_and_nothing_is_left(
         with pytest.raises(UnwritableError, match="can't be written"):
             apply_clone(plan, Archive(open_folder / "data" / "archive"))
     assert sorted((open_folder / "home").rglob("*")) == before
+
+
+# At a message that is named
+
+
+LINES = linked(*turn("One", called("Read", {"file_path": "/p"}, "words", identity="toolu_1")), *turn("Two"))
+
+
+@pytest.mark.parametrize("length", [36, 13, 4])
+def test_a_message_is_named_by_its_uuid_or_the_beginning_of_it(length: int, tmp_path: Path) -> None:
+    path = _family(tmp_path)
+    spoken = [record for record in records_of(path.read_bytes()) if record["type"] == "assistant"]
+    # By hand: the first answer's line is no other's beginning.
+    named = spoken[0]["uuid"]
+    assert [record["uuid"] for record in records_of(path.read_bytes()) if record.get("uuid", "").startswith(named[:4])] == [named]
+    for given in (named[:length], named[:length].upper()):
+        plan = plan_clone(path, at=given)
+        assert plan.at == named
+        last = [record for record in records_of(put_back(plan, contents_of(plan)[plan.path])) if "parentUuid" in record][-1]
+        assert last["uuid"] == named
+
+
+def test_a_beginning_that_several_messages_have_is_refused_and_the_whole_uuid_is_not(tmp_path: Path) -> None:
+    path = write_session(tmp_path, session_id(1), LINES)
+    beginning = "00000000-0000-4000-8000-00000000000"
+    with pytest.raises(UsageError, match=f"6 messages of the session have a uuid that begins with '{beginning}'; give more"):
+        plan_clone(path, at=beginning)
+    assert plan_clone(path, at=f"{beginning}3").at == f"{beginning}3"
+
+
+def test_a_sub_agents_message_is_no_place_to_cut_at(tmp_path: Path) -> None:
+    path = _family(tmp_path)
+    agent = next((path.parent / FAMILY / "subagents").glob("*.jsonl"))
+    answer = next(record["uuid"] for record in records_of(agent.read_bytes()) if record["type"] == "assistant")
+    with pytest.raises(UsageError, match="no message of the session"):
+        plan_clone(path, at=answer)
+    # As in 1.0, among the session's own lines.
+    inline = {**LINES[3], "isSidechain": True, "uuid": "11111111-0000-4000-8000-000000000000", "parentUuid": None}
+    old = write_session(tmp_path / "old", session_id(1), [*LINES[:4], inline, *LINES[4:]])
+    with pytest.raises(UsageError, match="that is a sub-agent's message"):
+        plan_clone(old, at="11111111")
+
+
+# What a person should know
+
+
+def test_it_is_said_when_old_clients_would_go_on_from_elsewhere(tmp_path: Path) -> None:
+    """Rule 19: 2.0.76 and 2.1.45 go on from the newest by time, which here is the tool call."""
+    lines = [{**line, "timestamp": "2027-01-01T00:00:00.000Z"} if line is LINES[1] else line for line in LINES]
+    plan = plan_clone(write_session(tmp_path, session_id(1), lines), at=LINES[3]["uuid"])
+    assert "by the times in it, 2.0.76 and 2.1.45 would go on from another message" in plan.notes
+    assert plan.added == ()
+    whole = plan_clone(write_session(tmp_path, session_id(2), LINES), at=LINES[3]["uuid"])
+    assert not [note for note in whole.notes if "times" in note]
+
+
+def test_it_is_said_when_a_line_was_added_for_new_clients(tmp_path: Path) -> None:
+    """Rule 20: the prompt stands last and is the newest by time, so that 2.1.325 would not go on to its answer."""
+    prompt = {**LINES[4], "timestamp": "2027-01-01T00:00:00.000Z"}
+    plan = plan_clone(write_session(tmp_path, session_id(1), [*LINES[:4], LINES[5], prompt]), at=LINES[5]["uuid"], new_id=NEW_ID)
+    assert "a line was added that tells new clients which message it ends with" in plan.notes
+    added = json.loads(contents_of(plan)[plan.path].splitlines()[-1])
+    leaf = put_back(plan, added["leafUuid"].encode()).decode()
+    assert {**added, "leafUuid": leaf} == {
+        "type": "last-prompt",
+        "leafUuid": LINES[5]["uuid"],
+        "explicit": True,
+        "sessionId": NEW_ID,
+    }
+
+
+def test_it_is_said_when_somebody_is_writing_and_when_a_part_can_not_be_read(tmp_path: Path) -> None:
+    path = _family(tmp_path)
+    odd = path.parent / FAMILY / "tool-results" / "odd"
+    odd.symlink_to("nowhere")
+    assert [note for note in plan_clone(path).notes if note.startswith(f"{odd}: ")]
+    with path.open("ab"):
+        told = json.loads(run("clone", FAMILY, "--home", tmp_path, "--dry-run", "--json").stdout)["notes"]
+    writing = f"somebody is writing the original: the clone has its whole lines up to byte {path.stat().st_size}"
+    assert (writing in told) is Path("/proc/self/fd").is_dir()  # who has a file open is known on Linux only
 
 
 # On the command line

@@ -14,7 +14,7 @@ from tests.conftest import Client
 from tests.corpora import FIXTURES
 from tests.messages.asking import Question, ask_question, entry_of, normalised, questions
 from tests.messages.golden import RELEASES, golden
-from tests.surgery.cloning import contents_of, put_back
+from tests.surgery.cloning import contents_of, end_of_turn, put_back
 from tests.turns.recordings import interactive_sessions
 
 from stenograph.sessions.load import load_file
@@ -68,10 +68,13 @@ def test_a_client_sends_the_same_of_every_clone(release: str, original: Question
 def test_a_client_sends_of_a_cut_clone_what_it_would_have_sent_at_that_time(release: str, tmp_path: Path, client: Client) -> None:
     path = interactive_sessions(release, "bg")[-1]
     turns = load_file(path).turns
-    plan = plan_clone(path, at=turns[len(turns) // 2].number, to_project=tmp_path / "projects" / "p")
+    middle = len(turns) // 2
+    plan = plan_clone(path, at=turns[middle].number, to_project=tmp_path / "projects" / "p")
     assert plan.left_out
+    end = end_of_turn(path, turns[middle + 1].node)
+    assert plan.at == end
     lines = path.read_bytes().split(b"\n")[:-1]
-    last = max(place for place, line in enumerate(lines) if b'"uuid":"%b"' % str(plan.at).encode() in line)
+    last = max(place for place, line in enumerate(lines) if b'"uuid":"%b"' % end.encode() in line)
     back_then = Question(None, b"\n".join([*lines[: last + 1], b""]), path.stem)
     sent: list[Any] = []
     for question in (back_then, _question(plan)):

@@ -7,19 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.corpora import CORPUS
+from tests.corpora import CORPUS, without_agents
 from tests.homes import session_id, write_session
 from tests.surgery.conversations import called, linked, turn
 
 from stenograph.errors import UsageError
-from stenograph.surgery import Compress, Plan, Which, make_plan
+from stenograph.surgery import Compress, DropToolCalls, DropTurns, Plan, Which, make_plan
 
 Line = dict[str, Any]
 
 
 def _largest() -> list[Path]:
-    files = [path for path in (CORPUS / "public").rglob("*.jsonl") if not path.name.startswith("agent-")]
-    return sorted(files, key=lambda path: -path.stat().st_size)
+    return sorted(without_agents((CORPUS / "public").rglob("*.jsonl")), key=lambda path: -path.stat().st_size)
 
 
 def _digest(plan: Plan) -> tuple[str, int]:
@@ -78,6 +77,20 @@ def test_what_a_tool_was_given_is_written_as_json(tmp_path: Path) -> None:
     assert _digest_lines(tmp_path, odd) == ['- ran `{"run":false}`: done']
 
 
+def test_a_named_call_tells_four_values_of_eighty_characters_and_no_change_of_a_file(tmp_path: Path) -> None:
+    given = {"a": "x" * 80, "b": "y" * 81, "c": 1, "d": 2, "e": 3}
+    write = called("Write", {"file_path": "/p/new", "content": "words"}, "written")
+    named = f"- Grep(a={'x' * 80}, b={'y' * 80} [… 1 characters more], c=1, d=2)"
+    lines = _digest_lines(tmp_path, called("Grep", given, "found"), write, keep_tool_calls=True)
+    assert lines == [named, "- 1 more call: 1 Write"]
+
+
+def test_of_an_answer_the_last_thing_said_stands_from_its_beginning(tmp_path: Path) -> None:
+    lines = linked(*turn("Look", answer="a" * 1_500 + "z" * 10), *turn("Go on"))
+    plan = make_plan(write_session(tmp_path, session_id(1), lines), [Compress(Which(keep_last=1))])
+    assert f"The answer:\n> {'a' * 1_500} [… 10 characters more]" in _digest(plan)[0]
+
+
 @pytest.mark.parametrize("tool", ["Task", "Agent"])
 def test_a_sub_agent_is_told_by_its_task_and_the_end_of_its_answer(tool: str, tmp_path: Path) -> None:
     given = {"description": "Find the bug", "prompt": "Look everywhere", "subagent_type": "Explore"}
@@ -109,7 +122,7 @@ def test_every_prompt_every_file_changed_and_every_failing_command_is_in_the_dig
             _assert_all_is_in_it(path, plan)
             looked_at += 1
         if looked_at == 10:
-            assert refused in ([], ["general-tool-calls.jsonl"])
+            assert refused == ["general-tool-calls.jsonl"]
             return
     raise AssertionError(f"only {looked_at} public sessions can be compressed")
 
@@ -144,3 +157,68 @@ def _assert_all_is_in_it(path: Path, plan: Plan) -> None:
                 failures += 1
                 assert _flat(block["input"]["command"])[:200] in _flat(digest)
     assert prompts + files + failures
+
+
+def test_what_is_dropped_by_the_same_command_is_not_in_the_digest(tmp_path: Path) -> None:
+    lines = linked(
+        *turn("First thing", answer="First answer."),
+        *turn("Second thing", called("Bash", {"command": "ls"}, "no such place", is_error=True), answer="Second answer."),
+        *turn("Third thing", answer="Third answer."),
+    )
+    path = write_session(tmp_path, session_id(1), lines)
+    first = Which(turns=((1, 1),))
+    plan = make_plan(path, [DropTurns(first), DropToolCalls(), Compress(Which(keep_last=1))])
+    assert (plan.problems, plan.done[2].counts["turns"]) == ([], 1)
+    digest, first_kept = _digest(plan)
+    assert "> Second thing" in digest
+    assert "> Second answer." in digest
+    assert not any(gone in digest for gone in ("First", "ls", "no such place", "Third"))
+    assert lines[first_kept]["message"]["content"] == "Third thing"
+    # As `--drop-turns --compress` with one choice for both: nothing is left to be condensed.
+    for which in (first, Which(keep_last=1)):
+        both = make_plan(path, [DropTurns(which), Compress(which)])
+        assert (both.problems, both.working.new_lines) == ([], [])
+        assert (both.done[1].counts, both.done[1].note) == (
+            {},
+            "the chosen turns are dropped: nothing of them is left to condense",
+        )
+
+
+def test_a_call_that_shares_its_line_with_words_is_dropped_from_the_digest_too(tmp_path: Path) -> None:
+    lines = linked(*turn("Look", called("Bash", {"command": "ls"}, "nothing", is_error=True)), *turn("Go on"))
+    lines[1]["message"]["content"].insert(0, {"type": "text", "text": "I look."})
+    path = write_session(tmp_path, session_id(1), lines)
+    kept, _ = _digest(make_plan(path, [Compress(Which(keep_last=1))]))
+    assert "- said: I look.\n- ran `ls`: failed: nothing" in kept
+    dropped, _ = _digest(make_plan(path, [DropToolCalls(), Compress(Which(keep_last=1))]))
+    assert "- said: I look.\nThe answer:" in dropped
+
+
+def test_the_turn_behind_the_digest_is_the_first_that_stays(tmp_path: Path) -> None:
+    lines = linked(*turn("One"), *turn("Two"), *turn("Three"))
+    path = write_session(tmp_path, session_id(1), lines)
+    plan = make_plan(path, [DropTurns(Which(turns=((2, 2),))), Compress(Which(turns=((1, 1),)))])
+    digest, first_kept = _digest(plan)
+    assert plan.problems == []
+    assert "Two" not in digest
+    assert lines[first_kept]["message"]["content"] == "Three"
+    with pytest.raises(UsageError, match="newest"):
+        make_plan(path, [DropTurns(Which(turns=((2, 3),))), Compress(Which(turns=((1, 1),)))])
+
+
+def test_a_summary_is_in_the_digest_even_where_the_turn_in_which_it_came_is_dropped(tmp_path: Path) -> None:
+    lines = linked(
+        *turn("One"),
+        {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "isSidechain": False},
+        {**turn("What was said before.")[0], "isCompactSummary": True},
+        *turn("Two"),
+        *turn("Three"),
+    )
+    lines[2] |= {"logicalParentUuid": lines[1]["uuid"], "parentUuid": None, "compactMetadata": {"trigger": "manual"}}
+    path = write_session(tmp_path, session_id(1), lines)
+    plan = make_plan(path, [DropTurns(Which(turns=((1, 1),))), Compress(Which(keep_last=1))], prune=True)
+    assert plan.problems == []
+    digest, _ = _digest(plan)
+    assert "What was said before." in digest
+    assert "> Two" in digest
+    assert "> One" not in digest

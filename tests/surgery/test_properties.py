@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.messages.generator import HardSession, hard_sessions, numbered_sessions
 
-from stenograph.errors import StenographError
+from stenograph.errors import UsageError
 from stenograph.surgery import (
     AnyEdit,
     Compress,
@@ -50,7 +50,7 @@ def _plan(path: Path, edits: list[AnyEdit], *, prune: bool) -> Plan | None:
     """None where it is refused, be it with a reason or as a choice that means nothing here."""
     try:
         plan = make_plan(path, edits, prune=prune)
-    except StenographError:
+    except UsageError:
         return None
     return None if plan.problems else plan
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Client, Need
+from tests.corpora import RICH
 from tests.messages.golden import RELEASES
-from tests.surgery.edited import EDITS, recorded_sessions
+from tests.surgery.edited import EDITS
 from tests.testing.test_terminal import need_tmux
 
 from stenograph.disk.projects import project_folder_name
@@ -18,7 +19,6 @@ from stenograph.testing.terminal import Terminal
 
 pytestmark = pytest.mark.clients
 
-RICH = next(path for path in recorded_sessions() if path.name.startswith("44e51aa6"))
 #: Traces of a program that broke, as old clients show them (rule 58).
 BROKEN = re.compile(r"TypeError|ReferenceError|Cannot read prop|undefined is not|    at \w+ \(|Something went wrong")
 

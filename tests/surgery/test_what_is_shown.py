@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.running import run
+from tests.corpora import RICH
 from tests.surgery.edited import EDITS, recorded_sessions
 
 from stenograph.errors import UsageError
@@ -22,7 +23,6 @@ from stenograph.surgery import AnyEdit, DropToolCalls, DropTurns, Which, make_pl
 from stenograph.turns import Branch, Session
 
 SESSIONS = recorded_sessions()
-RICH = next(path for path in SESSIONS if path.name.startswith("44e51aa6"))
 #: Condensed turns are shown still, before their compaction; files of agents are no part of the conversation.
 DROPPING = [name for name in EDITS if "compress" not in name and name not in ("condensed", "drop-agents")]
 

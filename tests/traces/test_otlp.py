@@ -115,6 +115,16 @@ def test_spans_that_were_encoded_alone_join_to_the_same_request(spans: list[Span
     assert join_request(encoded, resource) == peer_request(spans, resource).SerializeToString()
 
 
+# Where a length takes a byte more, and where a text is too long to be kept from one span to the next.
+@pytest.mark.parametrize("length", [63, 64, 65, 127, 128, 16_383, 16_384, 2_097_151, 2_097_152])
+@pytest.mark.parametrize("letter", ["a", "é"])
+def test_a_text_of_any_length_has_the_same_bytes_each_time(length: int, letter: str) -> None:
+    spans = [with_attributes(text=letter * length), with_attributes(text=letter * length, other=letter * length)]
+    expected = peer_request(spans, {}).SerializeToString()
+    assert encode_request(spans, {}) == expected
+    assert encode_request(spans, {}) == expected
+
+
 def test_a_span_of_a_megabyte_and_a_thousand_spans_are_read_back() -> None:
     spans = [with_attributes(text="é" * 500_000)] + [with_attributes(number=index) for index in range(1000)]
     assert encode_request(spans, {}) == peer_request(spans, {}).SerializeToString()

@@ -274,3 +274,11 @@ def test_results_far_from_their_use_are_found_in_their_turn(tmp_path: Path) -> N
     )
     (group,) = read(path)
     assert [tool.result for tool in group.traced[0].turn.tool_calls] == ["first", "second"]
+
+
+def test_an_answer_that_was_written_before_its_prompt_is_told_with_it(tmp_path: Path) -> None:
+    """So 2.1.45 began a file in the terminal: the lines' parents are right, their order is not."""
+    more: list[Line] = [timed(5, user("u2", "Two", "a1")), timed(6, assistant("a2", "m2", [text("2")], "u2"))]
+    groups = read(write(tmp_path, ANSWERED[1], ANSWERED[0], *more))
+    assert seeds(groups) == [(1, "u1"), (2, "u2")]
+    assert [traced.turn.answer for group in groups for traced in group.traced] == ["1", "2"]

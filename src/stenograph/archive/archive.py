@@ -22,7 +22,7 @@ from typing import Any
 from stenograph.archive.change import Change, Head, Recovery
 from stenograph.archive.journal import Entry, FileChange, Ledger, OpenJournal, State, open_journal, read_journal
 from stenograph.archive.live import live, looks_live, refuse_open
-from stenograph.archive.recovery import settle, tidy
+from stenograph.archive.recovery import holds, settle, tidy
 from stenograph.archive.removal import plan_removal
 from stenograph.archive.store import Store, digest_of
 from stenograph.disk import FileState, Finding, make_folder, put_in_place, stage_file, state_of, unfinished_beside
@@ -31,6 +31,7 @@ from stenograph.sessions import ACTIVE_SECONDS
 
 #: Another edit is prepared under the lock: a large session takes seconds.
 LOCK_TIMEOUT = 30.0
+_OTHERS = "`steno undo --list` lists the others"
 
 
 def default_archive_folder(environ: Mapping[str, str]) -> Path:
@@ -70,7 +71,7 @@ class Archive:
 
     def last_edit(self, session_id: str | None = None) -> Entry | None:
         """The newest edit that can be undone: of one that was undone, neither it nor its undo."""
-        edits = [entry for entry in self.entries(session_id) if entry.is_in_force and entry.undoes is None]
+        edits = [entry for entry in self.entries(session_id) if entry.is_standing]
         return edits[-1] if edits else None
 
     def findings(self) -> list[Finding]:
@@ -80,10 +81,6 @@ class Archive:
     def original(self, sha256: str) -> bytes:
         """The bytes of an original. Raises UnreadableError."""
         return b"".join(self._store.stream(sha256))
-
-    def stream_original(self, sha256: str) -> Iterator[bytes]:
-        """The same a block at a time; raises at the end where they are not the original's."""
-        return self._store.stream(sha256)
 
     def why_busy(self, path: Path, *, active_seconds: float = ACTIVE_SECONDS) -> BusyError | None:
         """Why an edit of a session's or agent's file would be refused at this moment: somebody is at work on it."""
@@ -101,15 +98,18 @@ class Archive:
     # Edits
 
     def keep(
-        self, files: Mapping[Path, bytes | None] | Sequence[Path], *, session_id: str, reason: str = "", edit: Any = None
+        self, files: Mapping[Path, bytes | None] | Sequence[Path], *, session_id: str, command: Any = None, reason: str = ""
     ) -> Entry:
-        """Keep originals and change nothing: of files, or bytes that the caller has (None: there is no such file)."""
+        """Keep originals and change nothing: of files, or bytes that the caller has (None: there is no such file).
+
+        Raises BusyError where a file changes meanwhile, DiskError.
+        """
         with self._writing() as (journal, ledger, _):
             changes = [
                 self._keep_given(path, files[path]) if isinstance(files, Mapping) else self._keep_file(path) for path in files
             ]
             moment = datetime.fromtimestamp(self._clock(), UTC)
-            entry = Entry(ledger.next_number, moment, session_id, edit, reason, tuple(changes), state=State.KEPT)
+            entry = Entry(ledger.next_number, moment, session_id, command, reason, tuple(changes), state=State.KEPT)
             journal.note(State.KEPT, entry.number, detail=entry)
             return entry
 
@@ -139,7 +139,7 @@ class Archive:
                 raise
 
     def recover(self) -> list[Recovery]:
-        """Settle what processes before this one were stopped in; every edit does so first. Raises BusyError, UnwritableError."""
+        """Settle what processes before this one were stopped in; every edit does so first. Raises DiskError."""
         if not self._journal.exists():
             return []
         ledger = self._read()
@@ -151,7 +151,8 @@ class Archive:
     def undo(self, number: int, *, active_seconds: float = ACTIVE_SECONDS) -> Entry:
         """Take an edit back: its files get the bytes that they had, those it made go, those it deleted return.
 
-        An entry of its own, so it can be undone too. Raises BusyError where a file was changed since, DiskError, UsageError.
+        Returns an entry of its own, which can be undone too; the edit's where nothing of it was left to take back. Raises
+        BusyError where a file was changed since, DiskError, UsageError.
         """
         entry = self.entry(number)
         command = {"command": "undo", "entry": number}
@@ -264,36 +265,35 @@ def _entry_in(ledger: Ledger, number: int) -> Entry:
 
 def _refuse_undone(entry: Entry) -> None:
     if entry.undone_by is not None:
-        raise UsageError(f"edit {entry.number} was undone already, by {entry.undone_by}")
+        raise UsageError(f"edit {entry.number} was undone already, by {entry.undone_by}; {_OTHERS}")
     if entry.state is State.KEPT:
-        raise UsageError(f"entry {entry.number} only kept originals: there is nothing to undo")
+        elsewhere = f"`steno undo --entry {entry.number} --to DIR` writes them elsewhere"
+        raise UsageError(f"entry {entry.number} only kept originals: there is nothing to undo; {elsewhere}")
     if entry.state is State.ROLLED_BACK:
-        raise UsageError(f"edit {entry.number} was stopped and taken back already")
+        raise UsageError(f"edit {entry.number} was stopped and taken back already; {_OTHERS}")
     if entry.state is not State.DONE:
         raise UsageError(
             f"edit {entry.number} was stopped midway and its files were changed since, so they are left as they are; "
-            f"`steno undo --entry {entry.number} --to FOLDER` writes the originals elsewhere"
+            f"`steno undo --entry {entry.number} --to DIR` writes the originals elsewhere"
         )
 
 
 def _unchanged(file: FileChange, entry: Entry, ledger: Ledger) -> FileState | None:
     """The state of a file that is still as an edit left it; None: it is not there, as it should be. Raises BusyError."""
     state = state_of(file.path) if os.path.lexists(file.path) else None
-    if state is None or file.after is None:
-        same = state is None and file.after is None
-    else:
-        same = state.size == file.after_size and digest_of(file.path)[0] == file.after
-    if same:
+    if holds(file.path, state, file.after, file.after_size):
         return state
+    # Never an undo: what it took back is as if it had not been, so whoever changed the file was somebody else.
     later = [
         other.number
         for other in ledger.entries.values()
-        if other.number > entry.number and other.is_in_force and any(change.path == file.path for change in other.files)
+        if other.number > entry.number and other.is_standing
+        if any(change.path == file.path for change in other.files)
     ]
     if later:
         raise BusyError(f"{file.path} was changed by edit {later[-1]} since; undo that first", path=file.path)
     raise BusyError(
         f"{file.path} was changed since edit {entry.number}, so nothing was undone; "
-        f"`steno undo --entry {entry.number} --to FOLDER` writes the originals elsewhere",
+        f"`steno undo --entry {entry.number} --to DIR` writes the originals elsewhere",
         path=file.path,
     )

@@ -82,6 +82,11 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether its files are as it made them, as far as the journal knows."""
         return self.state is State.DONE and self.undone_by is None
 
+    @property
+    def is_standing(self) -> bool:
+        """Whether it is in force and no undo: what `steno undo` without a number takes back, the newest first."""
+        return self.is_in_force and self.undoes is None
+
 
 class Leavings(msgspec.Struct):
     """What a process that was killed may have left on the way."""
@@ -101,7 +106,7 @@ class Ledger(msgspec.Struct, frozen=True):
     next_number: int
 
     def made_by_us(self, path: Path) -> str | None:
-        """The sha256 that the last edit in force left a file with."""
+        """The sha256 that the last edit or undo that was done left a file with; None where it left none, or there was none."""
         for entry in reversed(self.entries.values()):
             if entry.state is State.DONE:
                 for change in entry.files:

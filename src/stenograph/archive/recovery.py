@@ -1,10 +1,9 @@
 """An edit that was stopped midway -> all of its files old, or all of them new.
 
-In: an entry that was begun and not ended, the store, the files as they are now. Out: the state that they were brought to, which
-the caller notes. Old
-is preferred, because nobody was told that the edit had succeeded; new where all are new already, or where a client went on with
-a new file meanwhile. What somebody changed otherwise is never touched: then the entry is left, with its originals in the store.
-May be stopped itself, and done again.
+In: an entry that was begun and not ended, the store, the open journal, the files as they are now. Out: the state that they were
+brought to, which the caller notes; here only what is about to lie about is noted. Old is preferred, because nobody was told that
+the edit had succeeded; new where all are new already, or where a client went on with a new file meanwhile. What somebody changed
+otherwise is never touched: then the entry is left, with its originals in the store. May be stopped itself, and done again.
 """
 
 from __future__ import annotations
@@ -106,15 +105,16 @@ def _look(change: FileChange) -> _Seen:
     return _Seen(
         change,
         state,
-        is_old=_holds(change.path, state, change.before, change.before_size),
-        is_new=_holds(change.path, state, change.after, change.after_size),
+        is_old=holds(change.path, state, change.before, change.before_size),
+        is_new=holds(change.path, state, change.after, change.after_size),
         old_grown=_begins_with(change.path, state, change.before, change.before_size),
         new_grown=_begins_with(change.path, state, change.after, change.after_size),
         can_become_new=change.after is None or _is_staged(change),
     )
 
 
-def _holds(path: Path, state: FileState | None, sha256: str | None, size: int) -> bool:
+def holds(path: Path, state: FileState | None, sha256: str | None, size: int) -> bool:
+    """Whether a file in some state has these bytes; None for a state or a sha256: no file."""
     if state is None or sha256 is None:
         return state is None and sha256 is None
     return state.size == size and digest_of(path)[0] == sha256

@@ -37,7 +37,8 @@ def plan_removal(path: Path) -> Removal:
     for finding in family.findings:
         if finding.code not in _HARMLESS:
             where = finding.path or path
-            raise UnreadableError(f"{where} can't be kept ({finding.code}), so the session is not removed", path=where)
+            told = f"{where} can't be kept ({finding.code}), so the session is not removed; mend or delete that by hand first"
+            raise UnreadableError(told, path=where)
     files = [path]
     for agent in family.agents:
         files += [agent.path] if agent.meta is None else [agent.path, agent.meta]

@@ -118,4 +118,4 @@ def _pack(blocks: Iterable[bytes], descriptor: int) -> str:
 
 
 def _damaged(path: Path) -> UnreadableError:
-    return UnreadableError(f"{path} is damaged: it no longer holds the original", path=path)
+    return UnreadableError(f"{path} is damaged: it no longer holds the original; only a backup of it helps", path=path)

@@ -13,6 +13,8 @@ import sys
 from typing import NoReturn
 
 NOTHING_MATCHED = 1
+#: Under `--strict`.
+FINDINGS = 1
 FAILED = 2
 COMPLETE_VARIABLE = "_STENO_COMPLETE"
 _STOPPED = 130
@@ -53,7 +55,8 @@ def _run() -> int:
     except click.ClickException as error:
         return _fail(plain(error.format_message()))
     except StenographError as error:
-        return _fail(plain(str(error)))
+        # The library does not know what the program was called by.
+        return _fail(plain(str(error)).replace("`steno ", f"`{steno.program} "))
     except SystemExit as exit_:
         # click's way out of a closed pipe, after which it has wrapped stdout, and of shell completion. Whoever read us has
         # read enough: that is no failure.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
@@ -41,6 +42,15 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
+    #: What the program was called by, once it runs: `steno`, or `python -m stenograph`.
+    program = "steno"
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        self.program = info_name or self.program
+        return super().make_context(info_name, args, parent, **extra)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 

@@ -1,6 +1,7 @@
 """A plan for a person and as JSON: what each edit does, what clients would send, lose and cost, and, where asked for, what goes.
 
-In: a plan, and what became of it. Out: lines on stdout. What was said is only in the preview, masked.
+In: a plan, and what became of it. Out: lines of text, or JSON values; prints nothing. What was said is in the preview only, and
+masked.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stenograph.cli._text import count_of, cut, plain, size, table, terminal_width
+from stenograph.cli._text import count_of, cut, plain, short_path, size, table, terminal_width
+from stenograph.surgery import Compress, TruncateResults
 
 if TYPE_CHECKING:
     from stenograph.archive import Entry
     from stenograph.messages import Counts
     from stenograph.surgery import Done, Plan, Preview
-    from stenograph.surgery.losses import LossChange
 
 _PROMPT_COLUMNS = 100
+#: Of an amount of money.
+_MOST_PLACES = 6
 #: Counts that need a word before or behind.
 _NOUNS = {"thinking": ("block of thinking", "blocks of thinking")}
 
@@ -48,6 +51,7 @@ def plan_json(plan: Plan, entry: Entry | None) -> dict[str, Any]:
             {"release": each.release, "lost": [msgspec.to_builtins(side.total) for side in (each.before, each.after)]}
             for each in plan.losses
         ],
+        "taken_away": [{"path": str(path), "size": state.size} for path, state in plan.taken_away.items()],
         "tokens": [plan.outlook.tokens_before, plan.outlook.tokens_after],
         "tokens_to_cache": plan.outlook.tokens_to_cache,
         "saved_a_turn_usd": float(plan.outlook.saved_a_turn),
@@ -69,23 +73,44 @@ def preview_json(found: Preview, mask: Callable[[str], str]) -> dict[str, Any]:
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """What the plan does, in numbers."""
+    """What the plan does, in numbers, in lines that fit the terminal."""
     for done in plan.done:
-        yield f"{click.style(done.edit.summary, bold=True)}  {_what_is_done(done)}"
+        first, *more = _fitting(f"{done.edit.summary}  {_what_is_done(done)}")
+        yield click.style(done.edit.summary, bold=True) + first.removeprefix(done.edit.summary)
+        yield from more
     if plan.is_empty:
-        yield from _loss_lines(plan.losses)
+        yield from _loss_lines(plan)
         yield "the session stays as it is"
         return
     yield from _comparison(plan)
-    yield from _loss_lines(plan.losses)
+    yield from _loss_lines(plan)
+    for line in _remarks(plan):
+        yield from _fitting(line)
+    if plan.taken_away:
+        yield f"takes away {count_of(len(plan.taken_away), 'file')}, {size(_size_taken(plan))}:"
+        yield from (f"{size(state.size):>8}  {short_path(str(path))}" for path, state in plan.taken_away.items())
+    for note in plan.notes:
+        yield from _fitting(f"note: {plain(note)}")
+
+
+def _fitting(line: str) -> list[str]:
+    """A line in as many as the terminal needs."""
+    from stenograph.views.text import wrap
+
+    return wrap(line, terminal_width())
+
+
+def _remarks(plan: Plan) -> Iterator[str]:
     yield f"{count_of(plan.changed, 'line')} changed, {plan.aside} set aside in the file, {plan.removed} taken out of it"
     yield _bill(plan)
     if plan.aside:
         yield "what is set aside stays in the file, where no client sends it from: --prune takes it out too"
-    if plan.prune and plan.removed:
+    if plan.uncounted:
         yield "tools that count tokens by the file's lines will no longer count those that were taken out"
-    yield from (f"takes away {plain(str(path))}" for path in plan.working.deleted)
-    yield from (f"note: {plain(note)}" for note in plan.notes)
+    if plan.size_after > plan.size_before:
+        is_condensed = plan.aside and any(isinstance(done.edit, Compress) and done.counts for done in plan.done)
+        why = "what the digest stands for stays in it" if is_condensed else "what is put in is longer than what is taken out"
+        yield f"the file gets larger by {size(plan.size_after - plan.size_before)}: {why}"
 
 
 def preview_lines(found: Preview, mask: Callable[[str], str]) -> Iterator[str]:
@@ -123,7 +148,13 @@ def _characters(count: int) -> str:
 
 
 def _what_is_done(done: Done) -> str:
-    counts = ", ".join(_counted(what, count) for what, count in done.counts.items() if count)
+    known = done.counts
+    if isinstance(done.edit, Compress) and known:
+        counts = f"{count_of(known['turns'], 'turn')}, for which a digest of {_characters(known['characters'])} stands"
+    elif isinstance(done.edit, TruncateResults) and known:
+        counts = f"{count_of(known['results'], 'result')} shorter by {_characters(known['characters'])}"
+    else:
+        counts = ", ".join(_counted(what, count) for what, count in done.counts.items() if count)
     return "; ".join([counts or "nothing to do", *([done.note] if done.note else [])])
 
 
@@ -134,28 +165,33 @@ def _counted(what: str, count: int) -> str:
 
 def _comparison(plan: Plan) -> list[str]:
     outlook = plan.outlook
+    taken = _size_taken(plan)
     rows = [
         ["", "before", "after"],
         ["lines", f"{plan.lines_before:,}", f"{plan.lines_after:,}"],
         ["size", size(plan.size_before), size(plan.size_after)],
+        *([["size with the files that go", size(plan.size_before + taken), size(plan.size_after)]] if taken else []),
         ["tokens sent, estimated", f"{outlook.tokens_before:,}", f"{outlook.tokens_after:,}"],
         *([f"messages sent by {each.release}", str(len(each.before)), str(len(each.after))] for each in plan.outcomes),
     ]
     return table(rows, frozenset({1, 2}))
 
 
-def _loss_lines(losses: list[LossChange]) -> Iterator[str]:
+def _loss_lines(plan: Plan) -> Iterator[str]:
     """What each release loses of what was said, and why where that stays so."""
-    rows = [[f"lost by {each.release}", _lost(each.before.total), _lost(each.after.total)] for each in losses]
+    rows = [[f"lost by {each.release}", _lost(each.before.total), _lost(each.after.total)] for each in plan.losses]
     yield from table([["", "before", "after"], *rows]) if rows else ()
-    for each in losses:
+    as_many = {each.release for each in plan.outcomes if each.before != each.after and len(each.before) == len(each.after)}
+    if fuller := [each.release for each in plan.losses if each.release in as_many and each.before.total != each.after.total]:
+        yield from _fitting(f"{' and '.join(fuller)} will send more in as many messages: lines of one response share a message")
+    for each in plan.losses:
         for loss in each.after.losses:
-            yield f"{each.release} loses {_lost(loss.counts)} all the same, by rule {loss.rule}"
+            yield from _fitting(f"{each.release} loses {_lost(loss.counts)} all the same, by rule {loss.rule}")
 
 
 def _lost(counts: Counts) -> str:
     parts = [
-        count_of(counts.messages, "message") if counts.messages else "",
+        count_of(counts.messages, "line") if counts.messages else "",
         count_of(counts.tool_calls, "tool call") if counts.tool_calls else "",
         _counted("thinking", counts.thinking) if counts.thinking else "",
     ]
@@ -163,15 +199,29 @@ def _lost(counts: Counts) -> str:
 
 
 def _bill(plan: Plan) -> str:
+    from stenograph.surgery.verify import of_newest
+
     outlook = plan.outlook
     if all(each.before == each.after for each in plan.outcomes):
         return "what clients send stays the same"
+    newest = of_newest(plan.outcomes)
+    if newest.before == newest.after:
+        return f"what {newest.release} sends stays the same, and so does what it costs"
     if outlook.tokens_after > outlook.tokens_before:
         return "the conversation gets longer: what is put in is more than what is taken out"
     listed = "" if outlook.is_listed else " (the price table does not know the model)"
     once = f"filling the prompt cache anew costs {_money(outlook.cache_cost)} once"
-    return f"each later turn costs {_money(outlook.saved_a_turn)} less; {once}{listed}"
+    less = f"{_money(outlook.saved_a_turn)} less" if outlook.saved_a_turn else "as much as before"
+    return f"each later turn costs {less}; {once}{listed}"
 
 
 def _money(usd: Decimal) -> str:
-    return f"about ${usd:.2f}" if usd >= Decimal("0.01") else "less than a cent"
+    """An amount with two digits that say something: `about $1.25`, `about $0.0031`."""
+    if not usd:
+        return "nothing"
+    places = 2 if usd >= Decimal("0.01") else min(_MOST_PLACES, 1 - usd.adjusted())
+    return f"about ${usd:.{places}f}" if usd >= Decimal(10) ** -places else f"less than ${Decimal(10) ** -places:f}"
+
+
+def _size_taken(plan: Plan) -> int:
+    return sum(state.size for state in plan.taken_away.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,9 @@ def _resumability_data(path: Path, found: Resumability) -> dict[str, Any]:
     }
 
 
-def echo_report(report: Report, resumed: dict[Path, list[Resumability]]) -> None:
-    from stenograph.cli._text import count_of, quoted, size
+def echo_report(report: Report, resumed: dict[Path, list[Resumability]], why: Callable[[Path, str], str]) -> None:
+    """`why` is the command that says what a release loses of a session."""
+    from stenograph.cli._text import count_of, size
     from stenograph.drift import load_registry
 
     recorded = load_registry().recorded
@@ -85,7 +87,7 @@ def echo_report(report: Report, resumed: dict[Path, list[Resumability]]) -> None
         _heading(f"Resume {_short(path)}" if len(resumed) > 1 else "Resume")
         _echo_resumability(answers)
         if first := next((each for each in answers if not each.is_whole), None):
-            click.echo(f"Why: steno messages {quoted(path.stem)} --as-of {first.release} --lost")
+            click.echo(f"Why: {why(path, first.release)}")
 
 
 def _echo_drift(found: list[DriftFinding]) -> None:

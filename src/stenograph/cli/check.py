@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stenograph.cli import FAILED, NOTHING_MATCHED
+from stenograph.cli import FAILED, FINDINGS
 from stenograph.cli._session import SessionReference
-from stenograph.cli._settings import is_folder, shared_options, state_options
+from stenograph.cli._settings import again, is_folder, shared_options, state_options
 from stenograph.errors import DiskError, UsageError
 
 if TYPE_CHECKING:
@@ -80,13 +80,13 @@ def check(
     if as_json:
         echo_json(report_data(report, resumed))
     else:
-        echo_report(report, resumed)
+        echo_report(report, resumed, lambda path, release: again(ctx, "messages", str(path), "--as-of", release, "--lost"))
     for failure in report.failures:
         click.echo(f"steno: {plain(failure.detail)}", err=True)
     if any(failure.path in places for failure in report.failures):
         ctx.exit(FAILED)
     if strict and not report.is_clean:
-        ctx.exit(NOTHING_MATCHED)
+        ctx.exit(FINDINGS)
 
 
 def _places(paths: tuple[str, ...], homes: list[Path]) -> list[Path]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stenograph.cli._hints import HintingCommand
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     from stenograph.archive import Entry
     from stenograph.surgery.clone import ClonePlan
 
+_HINTS = {"--apply": "a clone is written at once; --dry-run only says what would be"}
 
-@click.command(short_help="Copy a session, whole or up to a message, as a new one.")
+
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Copy a session, whole or up to a message, as a new one.")
 @session_argument
 @click.option("--at", metavar="UUID", help="End with this message: its uuid, or the beginning of that.")
 @click.option("--turn", metavar="N", type=click.IntRange(min=1), help="End with this turn.")
@@ -111,6 +114,6 @@ def _echo(plan: ClonePlan, *, written: bool) -> None:
             click.echo(f"{size(part.size):>8}  {part.what:<12}  {short_path(str(part.target))}")
         click.echo(f"Would be written: {amount}")
     for what, count in plan.left_out.items():
-        click.echo(f"Left out: {count} × {what}")
+        click.echo(f"Left out: {what} ({count:,})")
     for note in plan.notes:
         click.echo(f"Note: {plain(note)}")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stenograph.cli import FAILED
+from stenograph.cli._hints import HintingCommand
 from stenograph.cli._look import make_mask, reveal_option, tell_masked
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
-from stenograph.errors import UsageError
+from stenograph.errors import BusyError, UsageError
 
 if TYPE_CHECKING:
     from stenograph.archive import Entry
@@ -21,17 +23,27 @@ if TYPE_CHECKING:
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})?)?")
 _ENDLESS = 10**9
+_TURN_CHOICES = {"turns": "--turns", "keep_last": "--keep-last", "before": "--before", "older_than": "--older-than"}
+_CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent"}
+
+_HINTS = {"--dry-run": "without --apply nothing is written"}
 
 
-@click.command(short_help="Take turns, tool calls, results, images or thinking out of a session, or condense it.")
+@click.command(
+    cls=HintingCommand,
+    hints=_HINTS,
+    short_help="Take turns, tool calls, results, images or thinking out of a session, or condense it.",
+)
 @session_argument
 @click.option("--drop-turns", is_flag=True, help="Take the chosen turns out of the conversation.")
 @click.option("--drop-tool-calls", is_flag=True, help="Take tool calls out, with their results.")
-@click.option("--truncate-results", type=click.IntRange(min=0), metavar="N", help="Cut results of tools to N characters.")
+@click.option(
+    "--truncate-results", type=click.IntRange(min=0), metavar="N", help="Cut results of tools to N characters and a note."
+)
 @click.option("--drop-images", is_flag=True, help="Put a word in the place of images and documents.")
 @click.option("--strip-thinking", type=click.Choice(["all", "refused"]), help="Take thinking out: all, or what the API refuses.")
 @click.option("--compress", is_flag=True, help="Put a digest in the place of the oldest turns.")
-@click.option("--keep-tool-calls", is_flag=True, help="With --compress: name the tool calls too.")
+@click.option("--keep-tool-calls", is_flag=True, help="With --compress: name other tool calls too, but those that change files.")
 @click.option("--drop-branches", is_flag=True, help="Take the lines of other branches out of the file.")
 @click.option("--drop-bookkeeping", is_flag=True, help="Take progress, logs of requests and repeated notes out of the file.")
 @click.option("--drop-agents", is_flag=True, help="Take the files of sub-agents away.")
@@ -77,10 +89,10 @@ def edit(
 
     --json prints {"path", "id", "edits": [{"edit", ..., "counts", "note"}], "lines": [before, after], "size": [before, after],
     "changed", "aside", "removed", "releases": [{"release", "refused", "messages": [before, after]}], "losses": [{"release",
-    "lost": [before, after]}], "tokens": [before, after], "tokens_to_cache", "saved_a_turn_usd", "cache_cost_usd", "model",
-    "problems", "notes", "entry": null | number, "in_use"}; with --preview also "preview": {"turns": [{"turn", "prompt",
-    "condensed"}], "calls": [{"turn", "tool", "characters": [before, null | after]}], "blocks": [{"turn", "what", "count"}],
-    "digest": null | text}.
+    "lost": [before, after]}], "taken_away": [{"path", "size"}], "tokens": [before, after], "tokens_to_cache", "saved_a_turn_usd",
+    "cache_cost_usd", "model", "problems", "notes", "entry": null | number, "in_use"}; with --preview also "preview": {"turns":
+    [{"turn", "prompt", "condensed"}], "calls": [{"turn", "tool", "characters": [before, null | after]}], "blocks": [{"turn",
+    "what", "count"}], "digest": null | text}.
 
     Several edits are done one after the other, each on all that is chosen; choices narrow each other. --tool, --larger-than,
     --errors and --agent choose among tool calls only: --agent those that started the sub-agents, and for --drop-agents the
@@ -101,11 +113,23 @@ def edit(
     file = resolve(session, settings.homes)
     if applying:
         refuse_demo(settings, file.path)
-    plan = make_plan(file.path, _edits(_which(options, datetime.now(UTC)), options), prune=prune)
+    if reveal and not previewing:
+        raise UsageError("--reveal shows secrets in what --preview lists; give --preview too")
+    edits = _edits(_which(options, datetime.now(UTC)), options)
+    _refuse_idle_choices(edits, options)
+    plan = make_plan(file.path, edits, prune=prune)
     archive = Archive(default_archive_folder(os.environ))
     seconds = settings.config.active_seconds
-    entry = apply(plan, archive, active_seconds=seconds) if applying and not plan.problems else None
-    busy = None if applying else archive.why_busy(plan.path, active_seconds=seconds)
+    entry, busy, refused = None, None, False
+    if applying:
+        try:
+            entry = apply(plan, archive, active_seconds=seconds) if not plan.problems else None
+        except BusyError as error:
+            if not as_json:
+                raise
+            busy, refused = error, True
+    else:
+        busy = archive.why_busy(plan.path, active_seconds=seconds)
     mask, masker = make_mask(reveal)
     seen = preview(plan) if previewing else None
     if as_json:
@@ -114,36 +138,38 @@ def edit(
     else:
         for line in (*(preview_lines(seen, mask) if seen else ()), *plan_lines(plan)):
             click.echo(line)
-        _echo_next(ctx, plan, entry, applying=applying)
+        _echo_next(ctx, plan, entry, applying=applying, busy=busy)
     if seen:
         tell_masked(masker)
     if busy:
-        click.echo(f"steno: {plain(str(busy))} (--apply would be refused now)", err=True)
+        click.echo(f"steno: {plain(str(busy))}{'' if refused else ' (--apply would be refused now)'}", err=True)
     for problem in plan.problems:
         click.echo(f"steno: refused: {plain(problem)}", err=True)
-    if plan.problems:
+    if plan.problems or refused:
         ctx.exit(FAILED)
 
 
-def _echo_next(ctx: click.Context, plan: Plan, entry: Entry | None, *, applying: bool) -> None:
+def _echo_next(ctx: click.Context, plan: Plan, entry: Entry | None, *, applying: bool, busy: BusyError | None) -> None:
     """What was done, and what can be done now."""
     if entry:
         click.echo(click.style(f"done: edit {entry.number}", fg="green"))
         click.echo(f"To undo: {again(ctx, 'undo', '--entry', str(entry.number))}")
     elif not (applying or plan.problems or plan.is_empty):
-        how = DEMO_IS_READ_ONLY if is_demo(state_options(ctx), plan.path) else "--apply does it"
+        how = "--apply does it" if busy is None else "the session is in use"
+        how = DEMO_IS_READ_ONLY if is_demo(state_options(ctx), plan.path) else how
         click.echo(f"nothing was written: {how}")
 
 
 def _which(options: dict[str, Any], now: datetime) -> Which:
-    from stenograph.cli._when import moment_of
+    from stenograph.cli._when import age_before, date_of
     from stenograph.records.times import to_client_time
     from stenograph.surgery import Which
 
     if options["before"] and options["older_than"]:
         raise UsageError("give --before or --older-than, not both")
-    when = options["before"] or options["older_than"]
-    before = to_client_time(datetime.fromtimestamp(moment_of(when, now), UTC)) if when else None
+    when = date_of(options["before"]) if options["before"] else None
+    when = age_before(options["older_than"], now) if options["older_than"] else when
+    before = to_client_time(datetime.fromtimestamp(when, UTC)) if when is not None else None
     return Which(
         turns=tuple(_ranges(options["turns"])),
         keep_last=options["keep_last"],
@@ -164,6 +190,27 @@ def _ranges(text: str | None) -> list[tuple[int, int]]:
         first = int(found[1])
         ranges.append((first, int(found[2]) if found[2] else _ENDLESS if "-" in part else first))
     return ranges
+
+
+def _refuse_idle_choices(edits: list[AnyEdit], options: dict[str, Any]) -> None:
+    """A choice that means nothing to an edit is not passed over: somebody would lose more than they chose. Raises UsageError."""
+    from stenograph import surgery
+
+    of_calls = (surgery.DropToolCalls, surgery.TruncateResults, surgery.DropAgents)
+    of_whole_files = (surgery.DropBranches, surgery.DropBookkeeping, surgery.MakePortable)
+    by_turns = [flag for name, flag in _TURN_CHOICES.items() if options[name] is not None]
+    by_calls = [flag for name, flag in _CALL_CHOICES.items() if options[name]]
+    by_calls += ["--larger-than"] if options["larger_than"] is not None else []
+    if by_turns and all(isinstance(edit, of_whole_files) for edit in edits):
+        raise UsageError(f"{by_turns[0]} chooses among turns, which means nothing to: {_named(edits)}")
+    # Beside an edit of tool calls one of the whole file may stand, but none that takes all that is in the same turns.
+    idle = [edit for edit in edits if not isinstance(edit, of_calls)]
+    if by_calls and (len(idle) == len(edits) or any(not isinstance(edit, of_whole_files) for edit in idle)):
+        raise UsageError(f"{by_calls[0]} chooses among tool calls, which means nothing to: {_named(idle)}")
+
+
+def _named(edits: Sequence[AnyEdit]) -> str:
+    return ", ".join(edit.summary for edit in edits)
 
 
 def _edits(which: Which, options: dict[str, Any]) -> list[AnyEdit]:
@@ -189,7 +236,11 @@ def _edits(which: Which, options: dict[str, Any]) -> list[AnyEdit]:
         edits.append(surgery.DropBranches(reason=reason))
     if options["drop_agents"]:
         edits.append(surgery.DropAgents(which, reason))
+    if options["keep_tool_calls"] and not options["compress"]:
+        raise UsageError("--keep-tool-calls says what the digest holds; give --compress too")
     if options["compress"]:
+        if not which.chooses_turns:
+            raise UsageError("--compress needs to know which turns: --keep-last 1 takes all but the newest")
         edits.append(surgery.Compress(which, reason, keep_tool_calls=options["keep_tool_calls"]))
     if options["portable"]:
         edits.append(surgery.MakePortable(reason=reason))

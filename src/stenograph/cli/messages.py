@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stenograph.cli._hints import HintingCommand
 from stenograph.cli._look import make_mask, reveal_option
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import shared_options, state_options
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 
 _WORDS = 2000
 
+_HINTS = {"--release": "--as-of RELEASE says which client"}
 
-@click.command(short_help="Show what a client would send when it resumes a session.")
+
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Show what a client would send when it resumes a session.")
 @session_argument
 @click.option("--as-of", "release", default=NEWEST, metavar="RELEASE", help=f"The client's release. [default: {NEWEST}]")
 @click.option("--explain", "explaining", is_flag=True, help="For each record: sent or not, and by which rule.")

@@ -6,6 +6,7 @@ import click
 
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
+from stenograph.cli._undoing import tell_what_can_not_be_undone
 
 
 @click.command(short_help="Give a session a title.")
@@ -37,6 +38,7 @@ def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
     file = resolve(session, settings.homes)
     refuse_demo(settings, file.path)
     seen = glance(file.path, whole=True)
+    size_before = file.path.stat().st_size
     before = seen.custom_title
     with waiting(short_path(str(file.path))):
         rename_session(file.path, title, active_seconds=settings.config.active_seconds)
@@ -49,3 +51,4 @@ def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
         click.echo("It had no title of its own" + (f"; it was shown as: {plain(shown)}" if shown else ""))
     else:
         click.echo(f"To undo: {again(ctx, 'rename', file.session_id, *(['--'] if before.startswith('-') else []), before)}")
+    tell_what_can_not_be_undone(ctx, file.path, file.session_id, size_before)

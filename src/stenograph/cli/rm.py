@@ -6,11 +6,14 @@ import os
 
 import click
 
+from stenograph.cli._hints import HintingCommand
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
+_HINTS = {"--dry-run": "without --apply nothing is changed"}
 
-@click.command(short_help="Remove a session, to the archive.")
+
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Remove a session, to the archive.")
 @session_argument
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; else it is only said what would be done.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -22,14 +25,14 @@ def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> Non
     Its file goes, with its sub-agents' files, spilled results and file history, and is kept whole in the archive first:
     `steno undo` brings everything back. Without --apply nothing is changed. Refused while the session is in use.
 
-    --json prints {"id", "path", "files": [{"path", "size"}], "bytes", "archive", "applied", "entry"}.
+    --json prints {"id", "path", "files": [{"path", "size"}], "bytes", "archive", "applied", "entry", "in_use"}.
 
     \b
     Example:
       steno rm 3f2a --apply
     """
     from stenograph.archive import Archive, default_archive_folder, plan_removal
-    from stenograph.cli._text import count_of, echo_json, short_path, size
+    from stenograph.cli._text import count_of, echo_json, plain, short_path, size
     from stenograph.sessions import resolve
 
     settings = state_options(ctx)
@@ -38,7 +41,9 @@ def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> Non
         refuse_demo(settings, file.path)
     archive = Archive(default_archive_folder(os.environ))
     plan = plan_removal(file.path)
-    entry = archive.remove(file.path, active_seconds=settings.config.active_seconds) if is_applied else None
+    seconds = settings.config.active_seconds
+    entry = archive.remove(file.path, active_seconds=seconds) if is_applied else None
+    busy = None if is_applied else archive.why_busy(file.path, active_seconds=seconds)
     if as_json:
         echo_json(
             {
@@ -49,6 +54,7 @@ def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> Non
                 "archive": str(archive.folder),
                 "applied": is_applied,
                 "entry": entry.number if entry else None,
+                "in_use": busy is not None,
             }
         )
         return
@@ -62,5 +68,7 @@ def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> Non
     click.echo(f"{plan.session_id} would be removed: {amount}, to be kept in {short_path(str(archive.folder))}")
     if is_demo(settings, file.path):
         click.echo(f"Nothing was changed: {DEMO_IS_READ_ONLY}")
+    elif busy:
+        click.echo(f"Nothing was changed, and --apply would be refused now: {plain(str(busy))}")
     else:
         click.echo(f"To do it: {again(ctx, 'rm', str(file.path), '--apply')}")

@@ -6,6 +6,7 @@ import click
 
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
+from stenograph.cli._undoing import tell_what_can_not_be_undone
 from stenograph.errors import UsageError
 
 
@@ -41,6 +42,7 @@ def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json:
     file = resolve(session, settings.homes)
     refuse_demo(settings, file.path)
     before = after = glance(file.path, whole=True).tag
+    size_before = file.path.stat().st_size
     nothing_to_do = clear and before is None
     if not nothing_to_do:
         with waiting(short_path(str(file.path))):
@@ -55,3 +57,4 @@ def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json:
     click.echo(f"{file.session_id} is now tagged {plain(after)}" if after else f"{file.session_id} has no tag now")
     words = ["--clear"] if before is None else ["--", before] if before.startswith("-") else [before]
     click.echo(f"To undo: {again(ctx, 'tag', file.session_id, *words)}")
+    tell_what_can_not_be_undone(ctx, file.path, file.session_id, size_before)

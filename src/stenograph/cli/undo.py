@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._hints import HintingCommand
 from stenograph.cli._session import SessionReference
 from stenograph.cli._settings import GivenPath, Settings, again, refuse_demo, shared_options, state_options
 from stenograph.errors import SessionNotFoundError, UsageError
@@ -22,8 +23,13 @@ _RIGHT = frozenset({0})
 #: For what was done; with fewer it gets lines of its own.
 _TITLE_COLUMNS = 24
 
+_HINTS = {
+    "--apply": "an undo is done at once; --list lists the edits and undoes nothing",
+    "--dry-run": "--list lists the edits and undoes nothing",
+}
 
-@click.command(short_help="Take back an edit of a session, byte for byte.")
+
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Take back an edit of a session, byte for byte.")
 @click.argument("session", type=SessionReference(), required=False)
 @click.option("--list", "is_list", is_flag=True, help="List the edits, oldest first, and undo nothing.")
 @click.option("--entry", "number", type=click.IntRange(min=1), metavar="N", help="The edit with this number; else the last one.")
@@ -56,6 +62,9 @@ def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | N
     archive = Archive(default_archive_folder(os.environ))
     entries = _wanted(archive, settings, session)
     if is_list:
+        if to is not None:
+            raise UsageError("--list lists edits and --to writes originals; give one of them")
+        entries = [entry for entry in entries if number in (None, entry.number)]
         _list(archive, entries, as_json)
         if not entries:
             ctx.exit(NOTHING_MATCHED)
@@ -74,7 +83,7 @@ def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | N
         return
     recovered = archive.recover()
     if number is None and not recovered:
-        number = next((entry.number for entry in reversed(entries) if entry.is_in_force and entry.undoes is None), None)
+        number = next((entry.number for entry in reversed(entries) if entry.is_standing), None)
         if number is None:
             click.echo("steno: there is no edit to undo", err=True)
             ctx.exit(NOTHING_MATCHED)
@@ -154,8 +163,8 @@ def _list(archive: Archive, entries: list[Entry], as_json: bool) -> None:
 
 
 def _listed(entries: list[Entry]) -> list[str]:
-    """One edit a line, in a terminal under a header. Where that is too narrow, the count of files is left out, and then what was
-    done gets lines of its own."""
+    """One edit a line, in a terminal under a header. Where that is too narrow, the count of files is left out, then what was done
+    gets lines of its own, and then the size goes there too."""
     from stenograph.cli._text import count_of, local_time, plain, size, table, terminal_width, width
 
     rows = [
@@ -183,8 +192,12 @@ def _listed(entries: list[Entry]) -> list[str]:
             break
     else:
         indent = " " * (width(_HEADER[0]) + 2)
+        below = [row[-1] for row in rows]
+        if max(width(start.rstrip()) for start in starts) > columns:  # the size, which must not be broken, goes below too
+            starts = [line[:-1] for line in table([[*row[:4], "|"] for row in rows], right=_RIGHT)]
+            below = [f"{row[4]}  {row[-1]}" for row in rows]
         lines = [_hanging("", start.rstrip(), columns, indent) for start in starts]
-        lines[1:] = [[*line, *_hanging(indent, row[-1], columns)] for line, row in zip(lines[1:], rows[1:], strict=True)]
+        lines = [[*line, *_hanging(indent, text, columns)] for line, text in zip(lines, below, strict=True)]
     return [*(click.style(line, dim=True) for line in lines[0]), *(line for each in lines[1:] for line in each)]
 
 

@@ -475,9 +475,14 @@ def _written_beside(
 
 
 def _keep_owner(descriptor: int, path: Path, owner: os.stat_result | None) -> None:
-    """A file rewritten by root stays its user's own; where that can't be done the user would lose it, so it is refused."""
+    """A file rewritten by root stays its user's own; where that can't be done the user would lose it, so it is refused.
+
+    Who may read it does not change either.
+    """
     if sys.platform == "win32" or owner is None:
         return
+    if stat.S_ISREG(owner.st_mode):
+        os.fchmod(descriptor, stat.S_IMODE(owner.st_mode))
     now = os.fstat(descriptor)
     if (now.st_uid, now.st_gid) == (owner.st_uid, owner.st_gid):
         return
@@ -485,7 +490,7 @@ def _keep_owner(descriptor: int, path: Path, owner: os.stat_result | None) -> No
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
     except OSError as error:
         if now.st_uid == owner.st_uid:
-            return  # only the group differs: with mode 0600 it has no rights anyway
+            return  # only the group differs, and it is no group of ours
         raise UnwritableError(f"{path} belongs to another user; run as that user", path=path) from error
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from stenograph.graph import Graph
-from stenograph.messages.pieces import THINKING
 from stenograph.messages.resume import Resume
 from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord, rebuild
+from stenograph.records.blocks import THINKING
 
 SENT = "sent"
 

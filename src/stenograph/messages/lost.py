@@ -12,10 +12,11 @@ from msgspec import Struct
 from stenograph.disk import NEWEST
 from stenograph.graph import Graph, choose_leaf, habits_of, read_graph, walk_chain
 from stenograph.messages.explain import SENT, explain
-from stenograph.messages.pieces import OWN_RULE, THINKING
+from stenograph.messages.pieces import OWN_RULE
 from stenograph.messages.resume import resume_messages
 from stenograph.messages.selection import siblings_of
 from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord, rebuild
+from stenograph.records.blocks import THINKING
 
 _ELSEWHERE = "19: the release goes on from another line"
 _CUT_OFF = "24: before a record of a kind that the release does not follow"

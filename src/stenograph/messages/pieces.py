@@ -32,7 +32,6 @@ Block = dict[str, Any]
 OWN_WORDS = "own-words"
 #: The rule by which such a reminder is not shown.
 OWN_RULE = "37: in the release's own words, as a reminder"
-THINKING = ("thinking", "redacted_thinking")
 
 # Kinds whose words are the user's where nothing else is said, and kinds that no recorded session holds.
 _THE_USERS = ("session_context", "remote_session_change")

@@ -7,8 +7,9 @@ from typing import Any
 from stenograph.messages.habits import Habits
 from stenograph.messages.merge import Message
 from stenograph.messages.models import bare_model
-from stenograph.messages.pieces import OWN_WORDS, THINKING, Block, Left, Piece, text_block
+from stenograph.messages.pieces import OWN_WORDS, Block, Left, Piece, text_block
 from stenograph.messages.tools import NO_CONTENT
+from stenograph.records.blocks import THINKING
 from stenograph.records.markers import SYNTHETIC
 
 #: The rule by which an answer of blank text is left out.

@@ -11,6 +11,10 @@ from stenograph.records.json_text import REFUSALS, parse, parse_or_unset
 from stenograph.records.readers import TaggedReader, array_of
 from stenograph.records.shape import Json, Later, Opt, Parts, Shape, ShapeReader, later, once, read_later
 
+#: Types of blocks that hold thinking, and that hold what is seen and not read.
+THINKING = frozenset({"thinking", "redacted_thinking"})
+IMAGES = frozenset({"image", "document"})
+
 
 class Block(Shape):
     """One content block. An unknown type of block is an `UnknownBlock`."""

@@ -27,6 +27,7 @@ from stenograph.sessions.titles import title
 from stenograph.sessions.understanding import unreadable
 
 LAST = "last"
+#: Of an id: a session's, an agent's or a message's.
 SHORTEST_PREFIX = 4
 _MATCHES_NAMED = 5
 #: Of an id, in messages.
@@ -52,7 +53,7 @@ def resolve(reference: str, homes: Iterable[str | os.PathLike[str]]) -> SessionF
     if not found:
         unseen = f" ({unread[0].detail}{f', and {len(unread) - 1} more' if len(unread) > 1 else ''})" if unread else ""
         raise SessionNotFoundError(
-            f"no session matches {reference!r}{_why_not(reference, files)}; `ls --all` lists them all{unseen}",
+            f"no session matches {reference!r}{_why_not(reference, files)}; `steno ls --all` lists them all{unseen}",
             reference=reference,
         )
     if len(found) > 1:

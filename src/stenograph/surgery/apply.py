@@ -24,6 +24,6 @@ def apply(plan: Plan, archive: Archive, *, active_seconds: float = ACTIVE_SECOND
     reason = "; ".join(reasons)
     with archive.transaction(plan.session_id, command=command, reason=reason, active_seconds=active_seconds) as change:
         change.write(plan.path, plan.new_file(), expect=plan.state)
-        for path in plan.working.deleted:
-            change.delete(path)
+        for path, state in plan.taken_away.items():
+            change.delete(path, expect=state)
     return change.entry

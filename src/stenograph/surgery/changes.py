@@ -8,17 +8,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from stenograph.errors import UsageError
+from stenograph.graph import NOWHERE
 from stenograph.records import (
     REMOVE,
     UNSET,
     AssistantRecord,
     AttachmentRecord,
+    LastPromptRecord,
     ProgressRecord,
     Record,
     UserRecord,
     message_id_of,
     rebuild,
 )
+from stenograph.records.blocks import IMAGES, THINKING
 from stenograph.records.sidecars import REQUEST_LOGS, AtisLatchRecord
 from stenograph.surgery.choose import agent_runs_of, nodes_of, nodes_with_aside, tool_calls_of, turns_of
 from stenograph.surgery.compress import compress
@@ -38,13 +41,12 @@ from stenograph.surgery.edits import (
     Which,
 )
 from stenograph.surgery.order import linearise
+from stenograph.surgery.reach import came_with_a_compaction
 from stenograph.surgery.working import Block, Working
 from stenograph.turns import AgentRun
 
 Counts = Counter[str]
 
-THINKING = frozenset({"thinking", "redacted_thinking"})
-IMAGES = frozenset({"image", "document"})
 IMAGE_REMOVED = "[image removed]"
 #: What a client notes for itself.
 _BOOKKEEPING = (ProgressRecord, *REQUEST_LOGS, AtisLatchRecord)
@@ -60,7 +62,9 @@ def drop_turns(working: Working, edit: DropTurns) -> Counts:
     turns = [turn for turn in turns_of(working.session, edit.which) if turn.node not in working.gone]
     if turns and len(turns) == len(working.session.turns):
         raise UsageError("at least one turn must stay; `steno rm` removes a session")
-    working.drop(*nodes_with_aside(working.session, turns))
+    kept = set[int]().union(*(came_with_a_compaction(working, turn) for turn in turns))
+    working.drop(*(nodes_with_aside(working.session, turns) - kept))
+    _remove_last_prompts(working)
     return Counter(turns=len(turns)) if turns else Counter()
 
 
@@ -230,12 +234,20 @@ def _drop_thinking_alone(working: Working, nodes: set[int]) -> None:
     """A response of which nothing but thinking is left goes as a whole: the API takes no such answer."""
     touched = {message_id_of(working.graph.records[node]) for node in nodes} - {""}
     by_id: dict[str, list[int]] = {}
-    for node in working.chain:
+    for node in sorted({*working.chain, *working.sent}):  # a call beside the chain keeps the thinking before it (rule 30)
         if (id_ := message_id_of(working.graph.records[node])) in touched and node not in working.gone:
             by_id.setdefault(id_, []).append(node)
     for lines in by_id.values():
         if all(block.get("type") in THINKING for node in lines for block in working.blocks(node) or []):
             working.drop(*lines)
+
+
+def _remove_last_prompts(working: Working) -> None:
+    """Lines that name the prompt of a turn that left as the last one: 2.1.325 calls the session by it (rule 11)."""
+    records = working.graph.records
+    named = [node for node in range(working.last) if isinstance(record := records[node], LastPromptRecord) and record.lastPrompt]
+    staying = max((node for node in named if node not in working.gone), default=NOWHERE)
+    working.remove(*(node for node in named if node > staying and node in working.gone))
 
 
 def _drop_structured(working: Working, node: int) -> None:

@@ -6,11 +6,9 @@ from collections.abc import Collection, Iterator
 
 from stenograph.errors import UsageError
 from stenograph.records.times import moment
+from stenograph.sessions.resolve import SHORTEST_PREFIX
 from stenograph.surgery.edits import Which
 from stenograph.turns import AgentRun, Session, ToolCall, Turn
-
-#: Of an agent's id, as of a session's.
-SHORTEST_PREFIX = 4
 
 
 def turns_of(session: Session, which: Which) -> list[Turn]:
@@ -19,16 +17,9 @@ def turns_of(session: Session, which: Which) -> list[Turn]:
     Raises UsageError for a time that is none, and for turns, tools and agents that are not there.
     """
     turns = list(session.turns)
-    missing = [first for first, _ in which.turns if not any(turn.number >= first for turn in turns) or first < 1]
-    if missing or any(last < first for first, last in which.turns):
-        raise UsageError(f"there are turns 1 to {len(turns)}" if turns else "the session has no turns")
-    unknown = set(which.tools) - {call.name for turn in turns for call in turn.tool_calls}
-    if unknown:
-        used = sorted({call.name for turn in turns for call in turn.tool_calls})
-        raise UsageError(f"no call of {', '.join(sorted(unknown))}; the session has calls of {', '.join(used) or 'no tool'}")
-    if strangers := [name for name in which.agents if not any(_is_named(run, name) for run in session.agents)]:
-        there = sorted({name for run in session.agents for name in (run.agent_type, run.agent_id) if name})
-        raise UsageError(f"no sub-agent {', '.join(strangers)}; the session has {', '.join(there) or 'none'}")
+    _refuse_missing_turns(turns, which)
+    _refuse_missing_tools(turns, which)
+    _refuse_missing_agents(session, which)
     if which.keep_last is not None:
         turns = turns[: max(0, len(turns) - which.keep_last)]
     if which.turns:
@@ -39,6 +30,35 @@ def turns_of(session: Session, which: Which) -> list[Turn]:
             raise UsageError(f"{which.before!r} is no time; give one like 2026-01-31T12:00:00Z")
         turns = [turn for turn in turns if turn.started is not None and turn.started < limit]
     return turns
+
+
+def _refuse_missing_turns(turns: list[Turn], which: Which) -> None:
+    for first, last in which.turns:
+        if not turns:
+            raise UsageError("the session has no turns")
+        if last < first:
+            raise UsageError(f"turns {first}-{last} are backwards: a range goes from the lower number to the higher")
+        if first < 1 or all(turn.number < first for turn in turns):
+            raise UsageError(f"there is no turn {first}; there are turns 1 to {len(turns)}")
+
+
+def _refuse_missing_tools(turns: list[Turn], which: Which) -> None:
+    used = {call.name for turn in turns for call in turn.tool_calls}
+    for name in which.tools:
+        if name not in used:
+            near = next((known for known in sorted(used) if known.casefold() == name.casefold()), None)
+            meant = f"; did you mean {near}?" if near else f"; the session has calls of {', '.join(sorted(used)) or 'no tool'}"
+            raise UsageError(f"no call of {name}{meant}")
+
+
+def _refuse_missing_agents(session: Session, which: Which) -> None:
+    for name in which.agents:
+        if any(_is_named(run, name) for run in session.agents):
+            continue
+        if len(name) < SHORTEST_PREFIX and any(run.agent_id.startswith(name) for run in session.agents):
+            raise UsageError(f"the beginning of a sub-agent's id needs at least {SHORTEST_PREFIX} characters, not {name!r}")
+        there = sorted({name for run in session.agents for name in (run.agent_type, run.agent_id) if name})
+        raise UsageError(f"no sub-agent {name}; the session has {', '.join(there) or 'none'}")
 
 
 def tool_calls_of(session: Session, which: Which) -> Iterator[ToolCall]:
@@ -75,8 +95,7 @@ def _is_named(run: AgentRun, name: str) -> bool:
 
 def nodes_of(session: Session, which: Which) -> set[int]:
     """The nodes of the turns that a selection means, in the session's own file."""
-    last = session.graph.files[0].last if session.graph.files else 0
-    return {node for turn in turns_of(session, which) for node in turn.nodes if node < last}
+    return {node for turn in turns_of(session, which) for node in turn.nodes if node < session.graph.files[0].last}
 
 
 def nodes_with_aside(session: Session, turns: Collection[Turn]) -> set[int]:

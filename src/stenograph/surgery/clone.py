@@ -43,6 +43,7 @@ from stenograph.sessions.load import family_of, load_file
 from stenograph.sessions.status import is_being_written
 from stenograph.surgery.cut import Cut, cut, find_place
 from stenograph.surgery.ids import NOT_JSON, OwnIds, Renewal, is_workflow
+from stenograph.surgery.verify import name_own
 
 _CUSTOM_TITLE = "custom-title.json"
 #: Findings about links, which are read through.
@@ -72,7 +73,7 @@ class ClonePlan(Struct, frozen=True):
     path: Path
     #: The session's own is the last.
     files: tuple[ClonedFile, ...]
-    #: How many different ids the family has, all of which are renewed.
+    #: How many different ids what is cloned has, all of which are renewed.
     ids: int
     #: The uuid of the message it ends with, as the original has it; None for all of it.
     at: str | None
@@ -155,10 +156,10 @@ def plan_clone(
         new_id=new_id,
         path=path,
         files=(*files, ClonedFile("session", source, path, size)),
-        ids=len(own),
+        ids=len(own) if place is None else len(_gather(source, state.size, parts, place.lines)[0]),
         at=place.uuid if place else None,
         title=title,
-        left_out=left_out,
+        left_out=dict(sorted(left_out.items())),
         notes=tuple(_notes(source, state, family, place)),
         state=state,
         renewal=renewal,
@@ -221,8 +222,11 @@ def _parts(family: Family) -> Iterator[_Part]:
         yield from (_Part("file-history", path) for path in sorted(family.file_history.rglob("*")) if path.is_file())
 
 
-def _gather(source: Path, size: int, parts: Sequence[_Part]) -> tuple[OwnIds, int, list[array[int]]]:
-    """The ids of a family, how many last lines are unfinished, and where UUIDs end in each block of the session's own file."""
+def _gather(
+    source: Path, size: int, parts: Sequence[_Part], lines: frozenset[int] | None = None
+) -> tuple[OwnIds, int, list[array[int]]]:
+    """The ids of a family, of the session's own file only those in `lines`; how many last lines are unfinished, and where UUIDs
+    end in each block of the session's own file."""
     own = OwnIds(source.stem if is_session_id(source.stem) else _session_named(source, size) or source.stem)
     unfinished: list[bytes] = []
     places: list[array[int]] = []
@@ -230,7 +234,7 @@ def _gather(source: Path, size: int, parts: Sequence[_Part]) -> tuple[OwnIds, in
     files += [(part.path, None) for part in parts if part.path.suffix == LINES_SUFFIX and part.what in ("agent", "other")]
     for path, stop in files:
         own.begin_file()
-        for block in _blocks(path, stop, unfinished=unfinished):
+        for block in _blocks(path, stop, lines if path is source else None, unfinished=unfinished):
             ends = own.read(block)
             if path is source:
                 places.append(ends)
@@ -316,6 +320,8 @@ def _notes(source: Path, state: FileState, family: Family, place: Cut | None) ->
     yield from (f"{finding.path}: {finding.detail}" for finding in family.findings if finding.code not in _HARMLESS)
     if place is not None and place.strays:
         yield f"by the times in it, {' and '.join(place.strays)} would go on from another message"
+    if place is not None:
+        yield from (name_own(release, count) for release, count in place.adding.items())
     if place is not None and place.needs_last_prompt:
         yield "a line was added that tells new clients which message it ends with"
 

@@ -9,6 +9,8 @@ from collections import Counter
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from msgspec.structs import replace
+
 from stenograph.errors import UsageError
 from stenograph.records import ChainedRecord, UserRecord
 from stenograph.surgery.choose import turns_of
@@ -16,36 +18,57 @@ from stenograph.surgery.digest import digest
 from stenograph.surgery.edits import Compress
 from stenograph.surgery.reach import is_condensed
 from stenograph.surgery.working import ENVELOPE, Working
-from stenograph.turns import Tokens
+from stenograph.turns import Tokens, Turn
 
 
 def compress(working: Working, edit: Compress) -> Counter[str]:
-    """Condense the oldest turns. Raises UsageError where the selection is not the beginning of the conversation, or all of it."""
-    turns = turns_of(working.session, edit.which)
-    numbers = [turn.number for turn in working.session.turns]
+    """Condense the oldest turns. Raises UsageError where the selection is not the beginning of the conversation, or all of it.
+
+    What an edit before this one took out of the conversation is not in the digest.
+    """
+    staying = [turn for turn in working.session.turns if turn.node not in working.gone]
+    turns = [turn for turn in turns_of(working.session, edit.which) if turn.node not in working.gone]
     if not turns or is_condensed(working, turns[-1]):
         return Counter()
-    if [turn.number for turn in turns] != numbers[: len(turns)]:
+    if [turn.node for turn in turns] != [turn.node for turn in staying[: len(turns)]]:
         raise UsageError("only the oldest turns can be compressed: choose all but the last ones, or those before a time")
-    if len(turns) == len(numbers):
-        raise UsageError("the newest turn can't be compressed: keep at least one")
-    first_kept = working.session.turns[len(turns)].node
-    text = digest(working.session, turns, keep_tool_calls=edit.keep_tool_calls)
+    if len(turns) == len(staying):
+        raise UsageError("the newest turn can't be compressed: keep at least one (--keep-last 1)")
+    first_kept = staying[len(turns)].node
+    text = digest(
+        working.session,
+        _as_edited(working, turns),
+        # A summary stays when the turn in which it came is dropped: it stands for what was said before.
+        [each.summary for turn in working.session.turns if turn.node < first_kept for each in turn.compactions],
+        keep_tool_calls=edit.keep_tool_calls,
+    )
     _put_in(working, first_kept, text)
     return Counter(turns=len(turns), characters=len(text))
+
+
+def _as_edited(working: Working, turns: list[Turn]) -> list[Turn]:
+    """Turns without the lines, and without the tool uses of other lines, that left them."""
+    context = working.session.context
+    changed = working.changed_nodes() & context.uses_at.keys()
+    if not (changed or working.gone):
+        return turns
+    left = {node: {block.get("id") for block in working.blocks(node) or ()} for node in changed}
+    uses_at = {node: [use for use in context.uses_at[node] if use.id in left[node]] for node in changed}
+    edited = replace(context, uses_at={**context.uses_at, **uses_at})
+    return [replace(turn, context=edited, nodes=tuple(node for node in turn.nodes if node not in working.gone)) for turn in turns]
 
 
 def _put_in(working: Working, first_kept: int, text: str) -> None:
     record = working.graph.records[first_kept]
     if not isinstance(record, UserRecord) or not isinstance(record.timestamp, str):
-        raise UsageError("the first turn that is kept does not begin with a prompt that has a time")
+        raise UsageError("the first turn that is kept does not begin with a prompt that has a time: keep one more or less")
     before = [node for node in working.chain if node < first_kept]
     last = next((other for node in reversed(before) if isinstance(other := working.graph.records[node], ChainedRecord)), None)
     name = f"stenograph compress {working.session.id} {record.uuid}"
     envelope = {field: value for field in ENVELOPE if isinstance(value := getattr(record, field), str)}
     boundary: dict[str, Any] = {
         "parentUuid": None,
-        "logicalParentUuid": last.uuid if last else None,
+        "logicalParentUuid": (last.uuid or None) if last else None,
         "isSidechain": False,
         **envelope,
         "type": "system",

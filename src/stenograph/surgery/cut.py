@@ -16,6 +16,7 @@ from stenograph.disk import NEWEST
 from stenograph.errors import UsageError
 from stenograph.graph import NOWHERE, Graph, build_graph, choose_leaf
 from stenograph.graph.chains import ZERO_UUID
+from stenograph.messages import resume_messages
 from stenograph.records import (
     AssistantRecord,
     ChainedRecord,
@@ -38,9 +39,10 @@ from stenograph.records.sidecars import (
     SummaryRecord,
     TagRecord,
 )
+from stenograph.sessions.resolve import SHORTEST_PREFIX
+from stenograph.surgery.verify import count_own
 from stenograph.turns import AgentRun, Branch, Session
 
-_SHORTEST_PREFIX = 4
 #: About the session as a whole: they come along wherever they stand.
 _TITLES = (CustomTitleRecord, AiTitleRecord, AgentNameRecord, TagRecord)
 
@@ -58,6 +60,8 @@ class Cut(Struct, frozen=True):
     needs_last_prompt: bool
     #: Clients that would go on from elsewhere, by release.
     strays: tuple[str, ...]
+    #: Of the others those that would put messages of their own behind it: release -> how many.
+    adding: dict[str, int]
 
 
 def find_place(session: Session, at: str | int | None, branch: int | None) -> int:
@@ -102,7 +106,7 @@ def cut(session: Session, leaf: int, releases: tuple[str, ...]) -> Cut:
     uuid = graph.records[leaf].uuid  # type: ignore[attr-defined]
     if _goes_on_from(graph, lines, NEWEST) != uuid:
         without = [node for node in lines if not isinstance(graph.records[node], LastPromptRecord)]
-        left_out["a last prompt that leads elsewhere"] += len(lines) - len(without)
+        left_out["notes of a last prompt that lead elsewhere"] += len(lines) - len(without)
         lines = without
     needs_last_prompt = _goes_on_from(graph, lines, NEWEST) != uuid
     strays = tuple(release for release in releases if release != NEWEST and _goes_on_from(graph, lines, release) != uuid)
@@ -114,6 +118,7 @@ def cut(session: Session, leaf: int, releases: tuple[str, ...]) -> Cut:
         {why: count for why, count in left_out.items() if count},
         needs_last_prompt,
         strays,
+        _adding(graph, lines, uuid, releases),
     )
 
 
@@ -129,8 +134,8 @@ def _branch(session: Session, number: int | None) -> Branch:
 
 
 def _by_uuid(session: Session, prefix: str) -> int:
-    if len(prefix) < _SHORTEST_PREFIX:
-        raise UsageError(f"a message's uuid needs at least {_SHORTEST_PREFIX} characters")
+    if len(prefix) < SHORTEST_PREFIX:
+        raise UsageError(f"a message's uuid needs at least {SHORTEST_PREFIX} characters")
     graph = session.graph
     own = graph.files[0]
     wanted = prefix.casefold()
@@ -250,29 +255,40 @@ def _logs_of(graph: Graph, kept: set[int]) -> set[object]:
 def _why_not(graph: Graph, record: Record, node: int, leaf: int, uuids: set[str], logged: set[object]) -> str:
     """Why a line that is not of the kept conversation is left out; empty when it stays."""
     if isinstance(record, ChainedRecord):
-        return "after the message, on another branch, or of a sub-agent that is left out"
+        return "lines after the end, on another branch, or of a sub-agent that is left out"
     if isinstance(record, _TITLES):
         return ""
     if isinstance(record, FileHistorySnapshotRecord | FileHistoryDeltaRecord):
-        return "" if record.messageId in uuids else "a snapshot for a message that is left out"
+        return "" if record.messageId in uuids else "snapshots for messages that are left out"
     if isinstance(record, SummaryRecord):
         is_about_left_out = record.leafUuid in graph.by_uuid and record.leafUuid not in uuids
-        return "a title for a message that is left out" if is_about_left_out else ""
+        return "titles for messages that are left out" if is_about_left_out else ""
     if isinstance(record, REQUEST_LOGS):
         name = (
             record.id
             if isinstance(record, ApiRequestRecord)
             else getattr(record, "hash", None) or getattr(record, "shapeHash", None)
         )
-        return "" if name in logged else "a logged request of what is left out"
+        return "" if name in logged else "logged requests of what is left out"
     if isinstance(record, LastPromptRecord) and record.leafUuid not in uuids and record.leafUuid and record.leafUuid != ZERO_UUID:
-        return "a last prompt that is left out"
-    return "" if node < leaf else "notes written after the message"
+        return "notes of a last prompt that is left out"
+    return "" if node < leaf else "notes written after the end"
+
+
+def _adding(graph: Graph, nodes: list[int], uuid: object, releases: tuple[str, ...]) -> dict[str, int]:
+    """The releases that take a file of these lines, which ends with the message of that uuid, for unanswered (rule 41)."""
+    new = _only(graph, nodes)
+    going_on = (release for release in releases if _goes_on_from(graph, nodes, release) == uuid)
+    return {release: count for release in going_on if (count := count_own(resume_messages(new, release)))}
+
+
+def _only(graph: Graph, nodes: list[int]) -> Graph:
+    own = graph.files[0]
+    return build_graph([(own.path, "", [graph.nodes[node] for node in nodes])])
 
 
 def _goes_on_from(graph: Graph, nodes: list[int], release: str) -> object:
     """The uuid of the message that a release would go on from, if the file held only these lines."""
-    own = graph.files[0]
-    new = build_graph([(own.path, "", [graph.nodes[node] for node in nodes])])
+    new = _only(graph, nodes)
     leaf = choose_leaf(new, release)
     return getattr(new.records[leaf], "uuid", None) if leaf >= 0 else None

@@ -1,12 +1,14 @@
 """Turns -> a digest: what a model needs to go on without having read them. Deterministic; no model is asked.
 
-In: the turns to be condensed. Out: text. Prompts stand in it word for word, answers by their last words, files that were
-changed with their net differences, commands with how they ended, failures with the end of what they said, sub-agents with what
-they were to do and the end of their answers; other calls are counted by tool.
+In: the turns to be condensed, and the summaries of older compactions. Out: text. Prompts stand in it word for word, of
+each answer the last thing said, from its beginning, files that were changed with their net differences, commands with how they
+ended, failures with the end of what they said, sub-agents with what they were to do and the end of their answers. Other calls are
+counted by tool or, where that is asked for, named with what they were given, but for those that change files.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -21,18 +23,21 @@ COMMAND_LENGTH = 300
 FAILURE_LENGTH = 400
 AGENT_LENGTH = 600
 DIFF_LINES = 60
+#: Of what a tool was given, where its call is named.
+VALUE_LENGTH = 80
+MOST_VALUES = 4
 _SHELLS = frozenset({"Bash", "PowerShell"})
 _CHANGES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 #: The tool that starts sub-agents: `Agent` from 2.1.63 on.
 _AGENTS = frozenset({"Task", "Agent"})
 
 
-def digest(session: Session, turns: Sequence[Turn], *, keep_tool_calls: bool) -> str:
-    """What happened in the turns."""
+def digest(session: Session, turns: Sequence[Turn], summaries: Sequence[str], *, keep_tool_calls: bool) -> str:
+    """What happened in the turns, behind the summaries of older compactions."""
     parts = [
         "This session goes on from an earlier part that was condensed by a program, not by a model: "
         "prompts are word for word, the rest is cut as marked.",
-        *(summary for turn in turns for compaction in turn.compactions if (summary := compaction.summary)),
+        *filter(None, summaries),
         *("\n".join(_turn_lines(turn, keep_tool_calls=keep_tool_calls)) for turn in turns),
     ]
     files = [file for file in changed_files(session, turns) if file.changed]
@@ -89,7 +94,8 @@ def _agent(call: ToolCall) -> str:
 
 
 def _named(call: ToolCall) -> str:
-    given = ", ".join(f"{name}={_cut(_one_line(_in_json(value)), 80)}" for name, value in list(call.input.items())[:4])
+    values = itertools.islice(call.input.items(), MOST_VALUES)
+    given = ", ".join(f"{name}={_cut(_one_line(_in_json(value)), VALUE_LENGTH)}" for name, value in values)
     return f"{call.name}({given})"
 
 

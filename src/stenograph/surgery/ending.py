@@ -20,7 +20,7 @@ def mark_the_end(working: Working) -> None:
     """
     leaf = next((node for node in reversed(working.chain) if node not in working.gone), NOWHERE)
     record = working.record(leaf) if leaf >= 0 else None
-    if not isinstance(record, ChainedRecord):
+    if not isinstance(record, ChainedRecord) or not record.uuid:  # nothing can hang off what has no name
         return
     staying = [working.record(node) for node in range(working.last) if node not in working.removed]
     chained = [other for other in staying if isinstance(other, ChainedRecord)]
@@ -35,7 +35,7 @@ def mark_the_end(working: Working) -> None:
         "content": "The conversation goes on from here: what came after was taken out.",
         "isMeta": False,
         "level": "info",
-        "timestamp": to_client_time(newest + timedelta(milliseconds=1)) if newest else record.timestamp,
+        "timestamp": to_client_time(newest + timedelta(milliseconds=1)) if newest else record.timestamp or None,
         "uuid": str(uuid5(NAMESPACE_URL, f"stenograph end {working.session.id} {record.uuid} {len(working.gone)}")),
     }
     working.add(marker, working.last)

@@ -27,6 +27,7 @@ from typing import Any
 
 import msgspec
 
+from stenograph.errors import UsageError
 from stenograph.graph.chains import ZERO_UUID
 
 _HEX = rb"[0-9a-fA-F]"
@@ -52,6 +53,8 @@ _MARKS = bytes(_MARK[0] if byte in b"0123456789abcdef" else 0x20 for byte in ran
 #: Leaps over fewer digits cost more than they save: every UUID has a run of twelve.
 _LEAPS_FROM = 13
 _FEW = 5
+#: To find an id that no agent has: of 7 digits there are 16 million.
+_ATTEMPTS = 1_000
 _WORD_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 # A number of JSON must not become another: an agent that looks like one is replaced only behind these.
 _LIKE_A_NUMBER = re.compile(rb"[0-9]+(?:e[0-9]+)?")
@@ -250,7 +253,7 @@ class Renewal:
     """New ids for old ones. The same family and the same new session id give the same new ids."""
 
     def __init__(self, own: OwnIds, new_id: str, *, taken: Iterable[str] = ()) -> None:
-        """`taken`: ids of agents that stand where the new ones will, and must not be met again."""
+        """`taken`: ids of agents that stand where the new ones will, and must not be met again. Raises UsageError."""
         self._key = new_id.encode()
         #: Old -> new, as bytes.
         self.new: dict[bytes, bytes] = self._fresh_uuids([old for old in own.uuids if old != ZERO_UUID.encode()])
@@ -272,8 +275,6 @@ class Renewal:
             self._words.append(_whole_words(others))
         self._odd = {_quoted(old): _quoted(self._new_odd(own, old)) for old in own.odd}
         self._odd_pattern = _any_of(sorted(self._odd, key=len, reverse=True)) if self._odd else None
-        #: How many ids stayed because they stand in thinking that a signature vouches for.
-        self.left_in_thinking = 0
 
     def renew(self, block: bytes, ends: Iterable[int] | None = None) -> bytes:
         """Whole lines with their ids renewed; `ends` is what `OwnIds.read` said of the same lines."""
@@ -282,7 +283,6 @@ class Renewal:
             places += self._odd_places(block)
         places.sort()
         if signed := _in_signed_thinking(block, places):
-            self.left_in_thinking += len(signed)
             places = [place for place in places if place[0] not in signed]
         parts: list[bytes] = []
         done = 0
@@ -349,12 +349,14 @@ class Renewal:
     def _fresh_agent(self, old: str, used: set[str]) -> str:
         found = _AGENT_DIGITS.fullmatch(old)
         assert found
-        for attempt in range(1000):
+        for attempt in range(_ATTEMPTS):
             new = old[: found.start(2)] + self._digits(old.encode(), len(found[2]), attempt)
             if new not in used and not _LIKE_A_NUMBER.fullmatch(new.encode()):
-                break
-        used.add(new)
-        return new
+                used.add(new)
+                return new
+        raise UsageError(
+            f"no free id for sub-agent {old} was found in {_ATTEMPTS:,} tries; another id for the clone gives others"
+        )
 
     def _new_odd(self, own: OwnIds, old: str) -> str:
         return self._key.decode() if old == own.session_id else str(uuid.UUID(self._digits(old.encode(), 32), version=4))

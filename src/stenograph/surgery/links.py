@@ -10,8 +10,9 @@ from typing import Any
 
 from stenograph.graph import NOWHERE
 from stenograph.records import AssistantRecord, ChainedRecord, UserRecord, rebuild
+from stenograph.records.blocks import THINKING
 from stenograph.surgery.references import rename_references
-from stenograph.surgery.working import Working
+from stenograph.surgery.working import Working, nearest_outside
 
 
 def settle(working: Working, *, prune: bool) -> None:
@@ -72,20 +73,34 @@ def _usage(working: Working, node: int) -> dict[str, Any] | None:
 
 
 def _thread_siblings(working: Working) -> None:
-    """Lines of a response beside the chain, found by the one that was on it (rule 30), take its place when it goes."""
+    """Lines of a response beside the chain, found by the one that was on it (rule 30), take its place when it goes.
+
+    They and what follows them beside the chain, their results above all, hang one off the other (rule 59), and the chain goes on
+    from the last: hung off their response alone they would be a branch that nobody resumes.
+    """
     on_chain = set(working.chain) - working.gone
-    kept_ids = {working.message_id(node) for node in on_chain}
-    sent = [node for node in working.sent if node not in working.gone]
-    for place, node in enumerate(sent):
-        if node in on_chain or not working.message_id(node) or working.message_id(node) in kept_ids:
+    kept_ids = {working.message_id(node) for node in on_chain if not _is_thinking_alone(working, node)}
+    lost_ids = {working.message_id(node) for node in working.chain if node in working.gone} - kept_ids - {""}
+    above, is_beside = NOWHERE, False
+    for node in working.sent:
+        if node in working.gone:
             continue
-        working.parents[node] = working.name_of(sent[place - 1] if place else NOWHERE)
-        if place + 1 < len(sent):
-            working.parents[sent[place + 1]] = working.uuid(node)
+        if node not in on_chain and not is_beside and working.message_id(node) not in lost_ids:
+            continue
+        if node not in on_chain or is_beside:
+            working.parents[node] = working.name_of(above)
+        above, is_beside = node, node not in on_chain
+
+
+def _is_thinking_alone(working: Working, node: int) -> bool:
+    """Whether a line says nothing: with it alone a client that finds no other lines of the response would send no answer."""
+    blocks = working.blocks(node)
+    return bool(blocks) and all(block.get("type") in THINKING for block in blocks or ())
 
 
 def _relink(working: Working) -> None:
     """Write the parents: what hangs off something that is gone hangs off the nearest thing that stays."""
+    not_removed: dict[int, int] = {}
     for node in range(working.last):
         record = working.record(node)
         if node in working.removed or not isinstance(record, ChainedRecord):
@@ -97,8 +112,7 @@ def _relink(working: Working) -> None:
         if parent < 0:
             continue
         if node in working.gone:
-            while parent >= 0 and parent in working.removed:
-                parent = working.graph.parents[parent]
+            parent = nearest_outside(working.graph.parents, working.removed, parent, not_removed)
             if parent != working.graph.parents[node]:
                 working.put(node, "parentUuid", working.name_of(parent))
         elif parent in working.gone:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from stenograph.pricing import Basis, price_usage
 from stenograph.records import Usage
+from stenograph.records.blocks import IMAGES
 from stenograph.surgery.verify import Messages, Outcome
 
 #: English prose and code, roughly.
@@ -55,7 +56,7 @@ def estimate_tokens(messages: Messages) -> int:
 
 def _estimate(value: Any) -> int:
     if isinstance(value, dict):
-        if value.get("type") in ("image", "document"):
+        if value.get("type") in IMAGES:
             return TOKENS_AN_IMAGE
         return sum(_estimate(each) for key, each in value.items() if key not in ("type", "id", "tool_use_id", "signature"))
     if isinstance(value, list):

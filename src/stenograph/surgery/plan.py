@@ -21,7 +21,8 @@ from stenograph.surgery.links import settle
 from stenograph.surgery.losses import LossChange, compare_losses
 from stenograph.surgery.outlook import Outlook, look_ahead
 from stenograph.surgery.reach import narrow, why_nothing
-from stenograph.surgery.verify import Outcome, verify
+from stenograph.surgery.strange import refuse_strange
+from stenograph.surgery.verify import Outcome, of_newest, verify
 from stenograph.surgery.working import Working
 from stenograph.turns import Session
 
@@ -50,6 +51,8 @@ class Plan(Struct, frozen=True):
     changed: int
     aside: int
     removed: int
+    #: Responses of which no line stays in the file: tools that count tokens will no longer count them.
+    uncounted: int
     outcomes: list[Outcome]
     #: Why it may not be carried out; empty when it may.
     problems: list[str]
@@ -57,6 +60,8 @@ class Plan(Struct, frozen=True):
     outlook: Outlook
     #: For each proved release, where an edit is there to change what it loses; else empty.
     losses: list[LossChange]
+    #: Files that go, as they were when the plan was made; others are refused.
+    taken_away: dict[Path, FileState]
     working: Working
 
     @property
@@ -74,8 +79,10 @@ def make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool = False) -> P
     """What the edits would do to a session, one after the other. Raises UnreadableError, UsageError."""
     try:
         return _make_plan(path, edits, prune=prune)
-    except (TypeError, RecursionError) as error:  # what hostile lines make of ids and depths
-        raise UnreadableError(f"{path} can't be understood ({type(error).__name__})", path=path) from None
+    except RecursionError:  # values nested more deeply than Python follows; the cause might quote them
+        raise UnreadableError(
+            f"{path} is nested too deeply to be edited; `steno check` tells where it is odd", path=path
+        ) from None
 
 
 def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
@@ -83,6 +90,7 @@ def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
         raise UsageError(f"{path} is a sub-agent's file; edit its session instead")
     state = state_of(path)
     session = load_file(path)
+    refuse_strange(session.graph)
     working = Working(session)
     done = [_do(working, edit, prune=prune) for edit in edits]
     settle(working, prune=prune)
@@ -104,19 +112,35 @@ def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
         changed=len(working.changed_nodes() - working.gone),
         aside=len(working.gone - working.removed),
         removed=len(working.removed),
+        uncounted=_uncounted(working),
         outcomes=verified.outcomes,
         problems=verified.problems,
-        notes=verified.notes,
-        outlook=look_ahead(verified.outcomes[-1], _last_model(session)),
+        notes=[*verified.notes, *_about_agents(working)],
+        outlook=look_ahead(of_newest(verified.outcomes), _last_model(session)),
         losses=compare_losses(working, path) if any(isinstance(edit, MakePortable) for edit in edits) else [],
+        taken_away={file: state_of(file) for file in working.deleted},
         working=working,
     )
 
 
 def _do(working: Working, edit: AnyEdit, *, prune: bool) -> Done:
     narrowed, note = narrow(working, edit, prune=prune)
+    deleted = len(working.deleted)
     counts = dict(do(working, narrowed)) if narrowed else {}
+    if taken := len(working.deleted) - deleted:  # their `.meta.json` too
+        counts["files"] = taken
     return Done(edit, counts, note if counts or note else why_nothing(working, edit))
+
+
+def _uncounted(working: Working) -> int:
+    staying = {working.message_id(node) for node in range(working.last) if node not in working.removed}
+    return len({working.message_id(node) for node in working.removed} - staying - {""})
+
+
+def _about_agents(working: Working) -> Iterator[str]:
+    """What a check will find where calls stay whose agents' files go."""
+    if any(run.path in working.deleted and run.tool_use_id for run in working.session.agents):
+        yield "the calls that started the sub-agents stay, so `steno check` will find missing-agent-file there"
 
 
 def _last_model(session: Session) -> str:

@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from stenograph.disk.quiet import quiet
 from stenograph.records import UserRecord, rebuild
+from stenograph.records.blocks import IMAGES
+from stenograph.surgery.changes import IMAGE_REMOVED
 from stenograph.surgery.plan import Plan
 from stenograph.surgery.working import Block, Working
 from stenograph.turns import ToolCall, Turn
@@ -89,7 +91,11 @@ def _change(working: Working, turn: Turn, call: ToolCall) -> CallChange | None:
     )
     if not is_there:
         return CallChange(turn.number, call.name, before, None)
-    after = 0 if node is None else _length(_result(working.blocks(node) or [], call.id))
+    after = 0
+    if node is not None:
+        old, new = (_result(blocks, call.id) for blocks in (working.blocks_before(node), working.blocks(node) or []))
+        # The words that stand for an image are no result; it is told among the blocks that go.
+        after = _length(new) - len(IMAGE_REMOVED) * (_images(old) - _images(new))
     return None if after == before else CallChange(turn.number, call.name, before, after)
 
 
@@ -114,6 +120,10 @@ def _counted(blocks: list[Block]) -> Iterator[str]:
 
 def _result(blocks: list[Block], identity: str) -> Any:
     return next((block.get("content") for block in blocks if block.get("tool_use_id") == identity), None)
+
+
+def _images(content: Any) -> int:
+    return sum(isinstance(block, dict) and block.get("type") in IMAGES for block in content) if isinstance(content, list) else 0
 
 
 def _length(content: Any) -> int:

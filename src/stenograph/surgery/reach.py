@@ -5,69 +5,140 @@ In: a working file and an edit. Out: the edit narrowed to what it can change, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from stenograph.disk import PROVED
-from stenograph.graph import NOWHERE
 from stenograph.messages import habits_of, select
-from stenograph.records import CompactBoundaryRecord, UserRecord
-from stenograph.surgery.choose import tool_calls_of, turns_of
-from stenograph.surgery.edits import AnyEdit, Compress, DropTurns, TruncateResults, Which
+from stenograph.records import AssistantRecord
+from stenograph.records.blocks import THINKING
+from stenograph.surgery.choose import nodes_of, tool_calls_of, turns_of
+from stenograph.surgery.edits import (
+    AnyEdit,
+    Compress,
+    DropAgents,
+    DropBookkeeping,
+    DropBranches,
+    DropImages,
+    DropToolCalls,
+    DropTurns,
+    MakePortable,
+    StripThinking,
+    TruncateResults,
+    Which,
+)
 from stenograph.surgery.working import Working
 from stenograph.turns import Turn
 
+#: What an edit that did nothing did not find.
+_THERE_IS_NONE: dict[type, str] = {
+    DropImages: "there is no image or document",
+    StripThinking: "there is no thinking",
+    DropBranches: "nothing stands beside the conversation that goes on",
+    DropBookkeeping: "there is no progress, no log of requests and no repeated note",
+    MakePortable: "it is one chain with increasing times already",
+}
+
 
 def is_condensed(working: Working, turn: Turn) -> bool:
-    """Whether a compaction already stands behind a turn."""
-    records = working.graph.records
-    last = next((node for node in reversed(working.chain) if isinstance(records[node], CompactBoundaryRecord)), NOWHERE)
-    return turn.node < last
+    """Whether a compaction already stands behind all that was said in a turn. One in its middle does not: the turn goes on."""
+    last = working.last_compaction
+    return turn.node < last and not any(_is_answer(working, node) for node in turn.nodes if last < node < working.last)
+
+
+def came_with_a_compaction(working: Working, turn: Turn) -> set[int]:
+    """The lines of a turn that belong to the last compaction: files and commands that stand behind it, up to the next answer."""
+    last = working.last_compaction
+    behind = sorted(node for node in turn.nodes if last < node < working.last) if turn.node < last else []
+    answer = next((place for place, node in enumerate(behind) if _is_answer(working, node)), len(behind))
+    return set(behind[:answer])
+
+
+def _is_answer(working: Working, node: int) -> bool:
+    record = working.graph.records[node]
+    return isinstance(record, AssistantRecord) and not record.isSidechain
 
 
 def _sent_by_any(working: Working) -> set[int]:
-    """What any proved release makes messages of: preserved messages too (rule 50), but not the summary, which belongs to the turn
-    in which it came."""
+    """What any proved release makes messages of: preserved messages too (rule 50), but not what came with a compaction, which is
+    about all that was said before."""
     sent = {node for release in PROVED for node in select(working.own_graph, release, habits_of(release)).nodes}
-    records = working.graph.records
-    return {node for node in sent if not (isinstance(record := records[node], UserRecord) and record.isCompactSummary)}
+    return sent.difference(*(came_with_a_compaction(working, turn) for turn in working.session.turns))
 
 
 def narrow(working: Working, edit: AnyEdit, *, prune: bool) -> tuple[AnyEdit | None, str]:
     """The edit without what it would change in vain, None where nothing is left of it; and a line about that, empty for none.
 
-    To drop a turn from behind a compaction changes nothing that is sent; only `prune` takes its lines out of the file.
+    What stands behind a compaction is sent by nobody, and is left as it is; `prune` reaches it too.
     """
-    if not isinstance(edit, DropTurns | Compress):
+    if not isinstance(edit, DropTurns | DropToolCalls | TruncateResults | DropImages | StripThinking | Compress):
         return edit, ""
     turns = turns_of(working.session, edit.which)
     behind = [turn for turn in turns if is_condensed(working, turn)]
-    sent = _sent_by_any(working) if behind else set()
-    unsent = {turn.number for turn in behind if sent.isdisjoint(turn.nodes)}
-    if not unsent:
-        return edit, ""
-    are = "turn {} is" if len(unsent) == 1 else "turns {} are"
-    note = are.format(name_turns(sorted(unsent))) + " behind a compaction: no client sends "
-    note += "it" if len(unsent) == 1 else "them"
     if isinstance(edit, Compress):
-        return (edit, "") if len(unsent) < len(turns) else (None, note)
-    if prune or len(turns) == len(working.session.turns):  # the edit itself says that one turn must stay
+        if turns and all(turn.node in working.gone for turn in turns):
+            return None, "the chosen turns are dropped: nothing of them is left to condense"
+        return (edit, "") if not behind or len(behind) < len(turns) else (None, f"{_are(behind)} behind a compaction already")
+    unsent, note = _behind(working, behind)
+    is_every_turn = isinstance(edit, DropTurns) and len(turns) == len(working.session.turns)
+    if prune or not unsent or is_every_turn:  # the edit itself says that one turn must stay
         return edit, note
     rest = tuple((turn.number, turn.number) for turn in turns if turn.number not in unsent)
-    return (msgspec.structs.replace(edit, which=Which(turns=rest)) if rest else None), note
+    which = msgspec.structs.replace(edit.which, turns=rest, keep_last=None, before=None)
+    return (msgspec.structs.replace(edit, which=which) if rest else None), note
+
+
+def _behind(working: Working, turns: Sequence[Turn]) -> tuple[set[int], str]:
+    """Of turns behind a compaction: the numbers of those of which nothing is sent, and a line about all of them."""
+    sent = _sent_by_any(working) if turns else set()
+    unsent = [turn for turn in turns if sent.isdisjoint(turn.nodes)]
+    rest = [turn for turn in turns if not sent.isdisjoint(turn.nodes)]
+    notes = []
+    if unsent:
+        notes.append(f"{_are(unsent)} behind a compaction: no client sends {'it' if len(unsent) == 1 else 'them'}")
+    if rest:
+        notes.append(f"{_are(rest)} behind a compaction: of {'it' if len(rest) == 1 else 'them'} only what that kept is sent")
+    return {turn.number for turn in unsent}, "; ".join(notes)
+
+
+def _are(turns: Sequence[Turn]) -> str:
+    """`turns 1 to 3 are`."""
+    named = name_turns(turn.number for turn in turns)
+    return f"turn {named} is" if len(turns) == 1 else f"turns {named} are"
 
 
 def why_nothing(working: Working, edit: AnyEdit) -> str:
     """Why an edit that did nothing did nothing, where that is not plain to see."""
+    session = working.session
+    if edit.which.chooses_turns and not turns_of(session, edit.which):
+        return _why_no_turn(len(session.turns), edit.which)
+    if isinstance(edit, DropAgents):
+        return "no sub-agent was started by a tool call that is chosen" if session.agents else "the session has no sub-agents"
+    if isinstance(edit, DropToolCalls):
+        return "there is no such call in the conversation that goes on"
+    if isinstance(edit, StripThinking) and edit.refused_only and any(_has_thinking(working, edit.which)):
+        return "all thinking there has a signature"
     if not isinstance(edit, TruncateResults):
-        return ""
+        return _THERE_IS_NONE.get(type(edit), "")
     results = [call.result for call in tool_calls_of(working.session, edit.which) if call.result_node in working.living]
     longer = sum(len(result) > edit.limit for result in results)
     if not longer:
         return f"no result is longer than {edit.limit:,} characters"
     those = "1 result is" if longer == 1 else f"{longer:,} results are"
     return f"{those} longer than {edit.limit:,} characters, but hardly by more than the words that would stand for what is cut"
+
+
+def _why_no_turn(turns: int, which: Which) -> str:
+    """Why a selection means no turn at all."""
+    if which.keep_last is not None and which.keep_last >= turns:
+        return f"the session has {turns:,} {'turn' if turns == 1 else 'turns'}, and the last {which.keep_last:,} are kept"
+    return "no turn began before that time" if which.before is not None and not which.turns else "no turn is chosen"
+
+
+def _has_thinking(working: Working, which: Which) -> Iterator[bool]:
+    for node in nodes_of(working.session, which) & working.living:
+        yield any(block.get("type") in THINKING for block in working.blocks_before(node))
 
 
 def name_turns(numbers: Iterable[int]) -> str:

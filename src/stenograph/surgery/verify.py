@@ -15,7 +15,7 @@ import msgspec
 
 from stenograph.disk import NEWEST, PROVED
 from stenograph.graph import NOWHERE, Graph, build_graph
-from stenograph.messages import Selection, habits_of, messages_of, plain, resume_messages, select
+from stenograph.messages import Resume, Selection, habits_of, messages_of, plain, resume_messages, select
 from stenograph.records import AssistantRecord, Located, UserRecord, decode, rebuild
 from stenograph.surgery.working import Working
 
@@ -39,7 +39,7 @@ class Verified(msgspec.Struct, frozen=True):
     outcomes: list[Outcome]
     #: One line each; nothing may be written while there is one.
     problems: list[str]
-    #: What is not as it should be for a client that lost some of the session before already.
+    #: What is not as it should be for a client that lost some of the session before already, and what a client would add.
     notes: list[str]
 
 
@@ -56,16 +56,44 @@ def verify(working: Working, path: Path) -> Verified:
         selection = select(old, release, habits_of(release))
         before = messages_of(selection, release)
         after = resume_messages(new, release)
-        expected = [plain(messages_of(_edited(each, working), release)) for each in (selection, whole) if not each.refused]
+        readings = [selection, whole, *_read_now(working, new, release, selection, whole)]
+        expected = [plain(messages_of(_edited(each, working), release)) for each in readings if not each.refused]
         outcomes.append(Outcome(release, after.refused or "", plain(before), plain(after)))
         if after.refused and not before.refused:
             problems.append(f"{release} would not resume it (rule {after.refused})")
         elif expected and plain(after) not in expected:
             told = f"{release} would not send what the edits make of it: {_first_difference(expected[0], plain(after))}"
             (problems if selection.nodes == whole.nodes else notes).append(told)
-    problems += _unanswered(outcomes[-1])
+        if (own := count_own(after)) > count_own(before):
+            notes.append(name_own(release, own))
+    problems += _unanswered(of_newest(outcomes))
     # A session that stays as it is can't be made worse.
     return Verified(outcomes, [] if working.is_untouched else problems, notes)
+
+
+def _read_now(working: Working, new: Graph, release: str, selection: Selection, whole: Selection) -> Iterator[Selection]:
+    """What a release that lost some of the session reads of the new file, where it is all that it read before and more of what
+    the newest client reads: a parallel call that it did not find may stand on the chain now (rule 30)."""
+    if selection.nodes == whole.nodes:
+        return
+    came_from = [node for node, _ in working.lines()]
+    read = {came_from[node] for node in select(new, release, habits_of(release)).nodes} - {NOWHERE}
+    if set(selection.nodes) - working.gone <= read <= set(whole.nodes):
+        yield Selection(whole.graph, [node for node in whole.nodes if node in read], whole.before)
+
+
+def count_own(resume: Resume) -> int:
+    """How many messages a release makes up itself, because the session ends in something that asks for an answer (rule 41)."""
+    return sum(all(node < 0 for node in message.nodes) for message in resume.messages or ())
+
+
+def name_own(release: str, count: int) -> str:
+    return f"{release} will add {count} {'message' if count == 1 else 'messages'} of its own: it takes the new end for unanswered"
+
+
+def of_newest(outcomes: list[Outcome]) -> Outcome:
+    """What the newest client sends."""
+    return next(each for each in outcomes if each.release == NEWEST)
 
 
 def new_graph(working: Working, path: Path) -> Graph:

@@ -7,7 +7,7 @@ bytes. What the changes mean for the links between lines is made right afterward
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,8 @@ class Working:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.graph: Graph = session.graph
-        self.last = self.graph.files[0].last if self.graph.files else 0
+        #: How many lines the file has, and so the node behind its last one.
+        self.last = self.graph.files[0].last
         #: On the chain that the newest client resumes, in order.
         self.chain: list[int] = current_chain(self.graph)
         #: What that client makes messages of, in order: the chain, and what belongs to it but stands beside it.
@@ -68,6 +69,9 @@ class Working:
         self.deleted: list[Path] = []
         #: Node -> uuid that its parent becomes, where that is not simply the nearest thing that stays.
         self.parents: dict[int, str | None] = {}
+        # Gone node -> its nearest ancestor that stays, for as many as were gone when it was asked.
+        self._nearest: dict[int, int] = {}
+        self._known_gone = 0
 
     @functools.cached_property
     def own_graph(self) -> Graph:
@@ -94,6 +98,12 @@ class Working:
             if node not in living and any(block.get("tool_use_id") in uses for block in self.blocks_before(node))
         }
         return frozenset(living | results)
+
+    @functools.cached_property
+    def last_compaction(self) -> int:
+        """The last boundary on the chain; NOWHERE for none."""
+        records = self.graph.records
+        return next((node for node in reversed(self.chain) if isinstance(records[node], CompactBoundaryRecord)), NOWHERE)
 
     def record(self, node: int) -> Record:
         return self._changed.get(node) or self.graph.records[node]
@@ -156,12 +166,9 @@ class Working:
 
     def nearest_kept(self, node: int) -> int:
         """The nearest ancestor that stays in the conversation; NOWHERE for none."""
-        seen: set[int] = set()
-        node = self.graph.parents[node]
-        while node >= 0 and node in self.gone and node not in seen:
-            seen.add(node)
-            node = self.graph.parents[node]
-        return node if node not in self.gone else NOWHERE
+        if self._known_gone != len(self.gone):
+            self._nearest, self._known_gone = {}, len(self.gone)
+        return nearest_outside(self.graph.parents, self.gone, self.graph.parents[node], self._nearest)
 
     def message_id(self, node: int) -> str:
         return message_id_of(self.graph.records[node])
@@ -183,3 +190,15 @@ class Working:
     def _holds_a_compaction(self, node: int) -> bool:
         record = self.graph.records[node]
         return isinstance(record, CompactBoundaryRecord) or bool(isinstance(record, UserRecord) and record.isCompactSummary)
+
+
+def nearest_outside(parents: Sequence[int], inside: Collection[int], node: int, known: dict[int, int]) -> int:
+    """A node, or its nearest ancestor outside a set; NOWHERE for none. `known` keeps what was found for all on the way."""
+    way = []
+    while node >= 0 and node in inside and node not in known:
+        way.append(node)
+        node = parents[node]
+    found = known.get(node, node)
+    for passed in way:
+        known[passed] = found
+    return found

@@ -10,6 +10,7 @@ under each of them, and where they would add one up twice only the one place tha
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -272,11 +273,17 @@ def _cost(cost: Cost) -> Attributes:
 
 
 def _said(role: str, text: str) -> str:
-    return _json({"role": role, "content": text})
+    return f'{{"role":"{role}","content":{_quoted(text)}}}'
 
 
 def _messages(role: str, text: str) -> str:
-    return _json([{"role": role, "parts": [{"type": "text", "content": text}]}])
+    return f'[{{"role":"{role}","parts":[{{"type":"text","content":{_quoted(text)}}}]}}]'
+
+
+@lru_cache(maxsize=4)
+def _quoted(text: str) -> str:
+    """A text as JSON. The last few are kept: a root says its prompt and its answer under four names each."""
+    return _json(text)
 
 
 def _plain(value: Any) -> str | int:

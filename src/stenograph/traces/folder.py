@@ -45,7 +45,7 @@ def worker_lock(folder: Path) -> Path:
 def waiting_events(folder: Path) -> list[Path]:
     """What hooks noted and nobody has taken in yet, in the order in which it came."""
     try:
-        return sorted(path for path in spool_folder(folder).iterdir() if path.suffix == ".json")
+        return sorted(path for path in spool_folder(folder).iterdir() if path.suffix == ".json" and path.is_file())
     except OSError:
         return []
 
@@ -59,8 +59,11 @@ def clear_leftovers(folder: Path, now: float) -> None:
 
 
 def take_out(event: Path) -> None:
-    """An event is seen to."""
-    event.unlink(missing_ok=True)
+    """An event is seen to. Raises UnwritableError."""
+    try:
+        event.unlink(missing_ok=True)
+    except OSError as error:
+        raise UnwritableError(f"{event} can't be deleted: {error.strerror}", path=event) from error
 
 
 @contextlib.contextmanager
@@ -93,12 +96,18 @@ def mask_key(folder: Path) -> bytes:
     path = folder / "mask.key"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                os.write(descriptor, secrets.token_bytes(_KEY_BYTES))
-            finally:
-                os.close(descriptor)
+        with contextlib.suppress(FileNotFoundError):
+            if len(key := path.read_bytes()) == _KEY_BYTES:
+                return key
+        # As a whole or not at all: with half a key placeholders could be guessed.
+        unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+        unfinished.unlink(missing_ok=True)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            os.write(descriptor, secrets.token_bytes(_KEY_BYTES))
+        finally:
+            os.close(descriptor)
+        unfinished.replace(path)
         return path.read_bytes()
     except OSError as error:
         raise UnwritableError(f"{path} can't be written: {error.strerror}", path=path) from error

@@ -107,11 +107,12 @@ class _Trace:
         )
         self._common = words.common(self._about)
         self._known_start = _nanoseconds(_first_moment(traced.turn))
+        self._prompt = self._prompt_of(traced.turn)
 
     def spans(self) -> list[Span]:
         turn = self._traced.turn
         turns = (turn, *self._traced.strays)
-        inside = [span for each in turns for span in self._conversation(each, self._root_id, "", self._prompt_of(turn))]
+        inside = [span for each in turns for span in self._conversation(each, self._root_id, "", self._prompt)]
         inside += [span for run in self._traced.unlinked for span in self._agent(run, self._root_id)]
         inside += [self._compaction(compaction) for each in turns for compaction in each.compactions]
         ends = [_nanoseconds(_last_moment(each)) for each in turns]
@@ -121,7 +122,7 @@ class _Trace:
 
     def _root(self, end: int) -> Span:
         turn = self._traced.turn
-        prompt = self._prompt_of(turn)
+        prompt = self._prompt
         answer = self._texts.answer(next((each.answer for each in reversed((turn, *self._traced.strays)) if each.answer), ""))
         told = {
             **self._common,
@@ -163,8 +164,8 @@ class _Trace:
             "entrypoint": self._member("entrypoint"),
             "slug": self._member("slug"),
         }
-        if turn.duration_ms is not None:
-            found["duration_ms"] = turn.duration_ms
+        if (took := turn.duration_ms) is not None:
+            found["duration_ms"] = took
         return {name: value for name, value in found.items() if value != ""}
 
     def _conversation(self, turn: Turn, parent: bytes, whose: str, prompt: str) -> Iterator[Span]:
@@ -172,18 +173,21 @@ class _Trace:
         first = True
         latest = _nanoseconds(_first_moment(turn)) or self._known_start
         for call in turn.calls:
+            if call.part is CallPart.COPY:
+                continue
             asked_by = parent
-            if not call.is_synthetic and not call.is_api_error and call.part is not CallPart.COPY:
-                generation = self._generation(call, parent, whose, prompt if first else "", latest)
+            given = [self._texts.tool_input(tool.input) for tool in call.tool_calls]
+            if not call.is_synthetic and not call.is_api_error:
+                generation = self._generation(call, parent, whose, prompt if first else "", given, latest)
                 yield generation
                 first, latest = False, generation.end_ns
                 if self._config.shape is Shape.NESTED:
                     asked_by = generation.span_id
-            if call.part is not CallPart.COPY:
-                for tool in call.tool_calls:
-                    yield from self._tool(tool, asked_by, latest, turn)
+            for tool, input_text in zip(call.tool_calls, given, strict=True):
+                yield from self._tool(tool, input_text, asked_by, latest, turn)
 
-    def _generation(self, call: ApiCall, parent: bytes, whose: str, prompt: str, latest: int) -> Span:
+    def _generation(self, call: ApiCall, parent: bytes, whose: str, prompt: str, given: list[str], latest: int) -> Span:
+        """`given` are the inputs of the tools that it asked for, as text."""
         counted = call.part is not CallPart.WHOLE or call.message_id in self._counted or not _has_usage(call)
         response = Response(
             model=call.model,
@@ -195,7 +199,7 @@ class _Trace:
             tokens=None if counted else call.tokens,
             cost=None if counted else _cost_of(call),
         )
-        asked = [(tool.id, tool.name, self._texts.tool_input(tool.input)) for tool in call.tool_calls]
+        asked = [(tool.id, tool.name, text) for tool, text in zip(call.tool_calls, given, strict=True)]
         end = _nanoseconds(call.ended) or latest
         key = call.message_id or _uuid_of(call.records[0])
         return Span(
@@ -212,13 +216,13 @@ class _Trace:
             },
         )
 
-    def _tool(self, tool: ToolCall, parent: bytes, latest: int, turn: Turn) -> Iterator[Span]:
+    def _tool(self, tool: ToolCall, given: str, parent: bytes, latest: int, turn: Turn) -> Iterator[Span]:
         start = _nanoseconds(tool.started) or latest
         end = max(_nanoseconds(tool.ended if tool.answered else _last_moment(turn)) or start, start)
         name = self._texts.name(tool.name)
         told = {
             **self._common,
-            **words.tool(name, tool.id, self._texts.tool_input(tool.input), self._texts.tool_output(tool.result)),
+            **words.tool(name, tool.id, given, self._texts.tool_output(tool.result)),
         }
         status, message = SpanStatus.UNSET, ""
         if tool.is_error:

@@ -27,6 +27,9 @@ _FIXED64 = Layout("<Q")
 _DOUBLE = Layout("<d")
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 _UINT64_MAX = (1 << 64) - 1
+_SMALL = tuple(number.to_bytes(1, "little") for number in range(0x80))
+#: Characters of a text that may stand in span after span: a model's name, a kind, a session's id.
+_RECURRING = 64
 
 # A tag is a field's number and its wire type in one byte.
 _VARINT, _FIXED, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -37,8 +40,11 @@ def _tag(number: int, wire_type: int) -> bytes:
 
 
 def _varint(number: int) -> bytes:
+    # Most are lengths of short texts.
     if number < 0x80:
-        return number.to_bytes(1, "little")
+        return _SMALL[number]
+    if number < 0x4000:
+        return bytes((number & 0x7F | 0x80, number >> 7))
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -178,9 +184,25 @@ def _encode_event(event: SpanEvent) -> bytes:
 
 def _add_attributes(parts: list[bytes], tag: bytes, attributes: Attributes) -> None:
     for key, value in attributes.items():
-        encoded = _encode_value(value)
-        head = _encode_key(key) + _PAIR_VALUE + _varint(len(encoded))
-        parts += (tag, _varint(len(head) + len(encoded)), head, encoded)
+        if not isinstance(value, str):
+            encoded = _encode_value(value)
+            head = _encode_key(key) + _PAIR_VALUE + _varint(len(encoded))
+            parts += (tag, _varint(len(head) + len(encoded)), head, encoded)
+        elif len(value) <= _RECURRING:
+            parts += (tag, _encode_text_pair(key, value))
+        else:
+            # Its bytes are joined once, with those of all others: they may be megabytes.
+            content = _utf8(value)
+            text = _VALUE_STRING + _varint(len(content))
+            head = _encode_key(key) + _PAIR_VALUE + _varint(len(text) + len(content)) + text
+            parts += (tag, _varint(len(head) + len(content)), head, content)
+
+
+@lru_cache(maxsize=4096)
+def _encode_text_pair(key: str, value: str) -> bytes:
+    """A short text under its key, with the length of both: three of four attributes are the same in most spans."""
+    pair = _encode_key(key) + _field(_PAIR_VALUE, _field(_VALUE_STRING, _utf8(value)))
+    return _varint(len(pair)) + pair
 
 
 @lru_cache(maxsize=4096)

@@ -111,13 +111,21 @@ def read_group(path: Path, offset: int, turns: int) -> Group | None:
 
 def _groups(path: Path, offset: int) -> Iterator[list[Located]]:
     groups = group_by_prompt(_whole_lines(path, offset), keep_sidechains=True)
-    first = next(groups, [])
-    spoken = [each.record for each in first if isinstance(each.record, UserRecord | AssistantRecord)]
-    if not offset and spoken and all(record.isSidechain for record in spoken):
-        first = first + next(groups, [])  # a sub-agent that warmed up before the first prompt is told with that one
-    if first:
-        yield first
+    first, second = next(groups, []), [] if offset else next(groups, [])
+    if second and _comes_before_its_prompt(first, second):
+        first, second = first + second, []
+    yield from (group for group in (first, second) if group)
     yield from groups
+
+
+def _comes_before_its_prompt(first: list[Located], second: list[Located]) -> bool:
+    """Whether what a file begins with belongs to the prompt behind it: a sub-agent that warmed up, or the answer, which 2.1.45
+    in the terminal may write before its prompt."""
+    spoken = [each.record for each in first if isinstance(each.record, UserRecord | AssistantRecord)]
+    if spoken and all(record.isSidechain for record in spoken):
+        return True
+    prompts = {each.record.uuid for each in second if isinstance(each.record, UserRecord) and each.record.uuid}
+    return any(isinstance(record, AssistantRecord) and record.parentUuid in prompts for record in spoken)
 
 
 def _whole_lines(path: Path, offset: int) -> Iterator[Located]:

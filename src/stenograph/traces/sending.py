@@ -112,7 +112,8 @@ class SessionSender:
                 trace_id = trace_id_of(seed_of(traced.turn))
                 unfinished = {run.agent_id for run in runs_in(traced) if self._is_at_work(run, closing)}
                 said = _ids_in(traced, without=unfinished)
-                known = {**self._state.traces_of_calls(self._name, said), **calls}
+                # Of `calls` only what is asked for: to copy all of them takes longer than a short turn does.
+                known = self._state.traces_of_calls(self._name, said) | {id_: calls[id_] for id_ in said if id_ in calls}
                 told_elsewhere = frozenset(id_ for id_, trace in known.items() if trace != trace_id)
                 # A fork's copy of a turn is without sub-agents, and in 2.1.29 and 2.1.45 without parallel calls: what it lacks
                 # is told by the original, under the same ids.

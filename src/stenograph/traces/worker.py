@@ -14,16 +14,17 @@ import time
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from stenograph.disk.lines import read_slice
 from stenograph.errors import BusyError, DeliveryError, DiskError, StenographError, UnreadableError
 from stenograph.records import AssistantRecord, decode, text_of
 from stenograph.redact import Masker
 from stenograph.traces.config import Destination, TraceConfig, load_trace_config, with_keys
-from stenograph.traces.delivery import FIRST_WAIT, LONGEST_WAIT, Sender
+from stenograph.traces.delivery import FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT, Sender
 from stenograph.traces.folder import alone, clear_leftovers, default_trace_folder, is_held, mask_key, take_out, waiting_events
 from stenograph.traces.reading import Closing
 from stenograph.traces.sending import SessionSender, resource_of
@@ -45,7 +46,7 @@ class Event(Struct, frozen=True):
 
     hook_event_name: str = ""
     transcript_path: str = ""
-    received_ns: int = 0
+    received_ns: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     answer_sha256: str = ""
 
     @property
@@ -116,7 +117,7 @@ class Worker:
 
     def _send_due(self, destination: Destination) -> None:
         due = self._state.due(destination.name)
-        if not due or self._state.health(destination.name).retry_at > self._timing.now():
+        if not due or self._wait_for(destination.name):
             return
         try:
             with Sender(with_keys(destination, os.environ), resource_of(self._config)) as sender:
@@ -131,7 +132,7 @@ class Worker:
             sessions.send(due.path, due.closing)
         except UnreadableError as error:
             # This session can't be read, or never was written (`--no-session-persistence`): the others can.
-            if due.path.exists():
+            if os.path.exists(due.path):  # noqa: PTH110 - `Path.exists` raises for a name that is too long
                 self._state.note_failure(due.destination, str(error), 0.0, self._timing.now())
         self._state.settle(due)
 
@@ -145,13 +146,13 @@ class Worker:
 
     def _next_try(self) -> float | None:
         """Seconds until a destination that failed may be tried again; None where nothing is due."""
-        now = self._timing.now()
-        waits = [
-            max(0.05, self._state.health(each.name).retry_at - now)
-            for each in self._config.destinations
-            if self._state.due(each.name)
-        ]
+        waits = [max(0.05, self._wait_for(each.name)) for each in self._config.destinations if self._state.due(each.name)]
         return min(waits, default=None)
+
+    def _wait_for(self, name: str) -> float:
+        left = self._state.health(name).retry_at - self._timing.now()
+        # Nobody is asked to wait longer than this: the clock was set back meanwhile.
+        return left if 0 < left <= max(PERMANENT_WAIT, LONGEST_RETRY_AFTER) else 0.0
 
 
 def wait_for_answer(transcript: Path, answer_sha256: str, timing: Timing) -> None:

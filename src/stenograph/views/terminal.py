@@ -86,6 +86,7 @@ def render_heading(page: SessionPage, look: Look) -> Iterator[str]:
     facts = [page.id if page.title else "", page.project, page.release]
     yield look.paint(cut(" · ".join(one_line(fact) for fact in facts if fact), look.width), _DIM)
     tokens = f"{thousands(page.input_tokens)} tokens in, {thousands(page.output_tokens)} out"
+    tokens += " on all branches" if page.others else ""
     counts = [
         local_time(page.started) if page.started else "",
         count_of(page.turns, "turn"),

@@ -1,0 +1,412 @@
+"""`steno trace backfill`, `sweep`, `status` and `test`, with a receiver on loopback: what arrives, what is said, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from tests.traces.test_hook import holding
+from tests.traces.tracing import Growing, foreseen, of_kind, said, timed, write
+from tests.turns.recordings import print_session
+from tests.turns.seed_lines import assistant, text, user
+
+from stenograph.cli import _run, _trace_history
+from stenograph.testing.otlp_sink import PUBLIC_KEY, SECRET_KEY, OtlpSink, SinkSpan
+from stenograph.traces.folder import default_trace_folder
+from stenograph.traces.state import TraceState
+
+RELEASE = "2.1.325"
+#: A session of three turns, and its fork: two of its turns copied, and one of its own.
+ORIGINAL, FORK = print_session(RELEASE, "tools"), print_session(RELEASE, "fork")
+ROW = {"name", "sessions", "turns", "spans", "copies", "refused", "bytes", "failures", "error"}
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def row(self) -> Any:
+        (row,) = self.json["destinations"]
+        return row
+
+
+class Steno:
+    """`steno trace …` in this process, with the edge that makes exit codes."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._capsys, self._monkeypatch = capsys, monkeypatch
+        #: All that was ever said.
+        self.said = ""
+
+    def __call__(self, *arguments: str) -> Done:
+        self._monkeypatch.setattr(sys, "argv", ["steno", "trace", *arguments])
+        self._capsys.readouterr()
+        code = _run()
+        done = Done(code, *self._capsys.readouterr())
+        self.said += done.out + done.err
+        return done
+
+
+@pytest.fixture
+def steno(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Steno:
+    return Steno(capsys, monkeypatch)
+
+
+@pytest.fixture
+def projects() -> Path:
+    return Path(os.environ["HOME"]) / ".claude" / "projects"
+
+
+@pytest.fixture
+def sink(monkeypatch: pytest.MonkeyPatch) -> Iterator[OtlpSink]:
+    """The one destination, called `environment`."""
+    with OtlpSink() as sink:
+        monkeypatch.setenv("STENO_TRACE_URL", sink.endpoint)
+        yield sink
+
+
+@pytest.fixture
+def both(projects: Path) -> list[Path]:
+    """The original and its fork, the original written first."""
+    paths = [Growing(path, projects).write_all() for path in (ORIGINAL, FORK)]
+    set_age(paths[0], 86_400 * 3)
+    set_age(paths[1], 86_400)
+    return paths
+
+
+def set_age(path: Path, seconds: float) -> None:
+    moment = time.time() - seconds
+    os.utime(path, (moment, moment))
+
+
+def roots(sink: OtlpSink) -> list[SinkSpan]:
+    return [span for span in sink.spans if not span.parent_id]
+
+
+def assert_both_arrived(sink: OtlpSink) -> None:
+    """Each response of both files once, and so each token; each turn once."""
+    responses = {**foreseen(FORK).responses, **foreseen(ORIGINAL).responses}
+    told = [span.attributes["gen_ai.response.id"] for span in of_kind("generation", sink.spans)]
+    assert sorted(told) == sorted(responses)
+    assert sorted(root.name for root in roots(sink)) == ["Turn 1", "Turn 2", "Turn 3", "Turn 3"]
+
+
+# Backfill
+
+
+def test_all_history_is_sent_and_a_fork_is_counted_once(steno: Steno, sink: OtlpSink, both: list[Path]) -> None:
+    done = steno("backfill", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert done.json.keys() == {"destinations", "candidates", "bytes"}
+    assert done.json["candidates"] == 2
+    assert done.json["bytes"] == sum(path.stat().st_size for path in both)
+    assert done.row.keys() == ROW
+    wanted = {"name": "environment", "sessions": 2, "turns": 4, "copies": 2, "refused": 0, "failures": [], "error": None}
+    assert {name: done.row[name] for name in wanted} == wanted
+    assert done.row["spans"] == len(sink.spans)
+    assert_both_arrived(sink)
+
+
+def test_to_send_again_sends_nothing(steno: Steno, sink: OtlpSink, both: list[Path]) -> None:
+    assert len(both) == 2
+    assert steno("backfill").out.startswith("environment: 4 turns of 2 sessions, ")
+    posts = sink.posts
+    done = steno("backfill", "--json")
+    assert (done.code, done.row["turns"], done.row["spans"], done.row["copies"]) == (0, 0, 0, 0)
+    assert sink.posts == posts
+    assert all(span.times == 1 for span in sink.spans)
+
+
+def test_a_dry_run_only_says_what_it_would_look_at(steno: Steno, sink: OtlpSink, both: list[Path]) -> None:
+    done = steno("backfill", "--dry-run", "--json")
+    size = sum(path.stat().st_size for path in both)
+    assert done.json == {
+        "destinations": [{"name": "environment", "sessions": 2, "bytes": size}],
+        "candidates": 2,
+        "bytes": size,
+    }
+    assert steno("backfill", "--dry-run").out.startswith("environment: would look at 2 sessions, ")
+    assert sink.posts == 0
+    steno("backfill")
+    assert steno("backfill", "--dry-run", "--json").row == {"name": "environment", "sessions": 0, "bytes": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "chosen"),
+    [
+        (["--since", "2d"], [FORK]),
+        (["--until", "2d"], [ORIGINAL]),
+        (["--since", "4d", "--until", "2d"], [ORIGINAL]),
+        (["--since", "1h"], []),
+        (["--project", "rec-2-1"], [ORIGINAL, FORK]),
+        (["--project", "another"], []),
+        (["--session", FORK.stem], [FORK]),
+        (["--session", FORK.stem[:8], "--session", ORIGINAL.stem], [ORIGINAL, FORK]),
+        (["--session", ORIGINAL.stem, "--since", "2d"], []),
+    ],
+)
+def test_filters_choose_the_sessions(
+    arguments: list[str], chosen: list[Path], steno: Steno, sink: OtlpSink, both: list[Path]
+) -> None:
+    assert len(both) == 2
+    done = steno("backfill", "--json", *arguments)
+    assert (done.code, done.json["candidates"]) == (0, len(chosen))
+    responses = {name for path in chosen for name in foreseen(path).responses}
+    assert {span.attributes["gen_ai.response.id"] for span in of_kind("generation", sink.spans)} == responses
+
+
+@pytest.mark.parametrize("posts", range(4))
+def test_what_was_stopped_in_the_middle_goes_on_where_it_was(
+    posts: int, steno: Steno, sink: OtlpSink, both: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(both) == 2
+    monkeypatch.setenv("STENO_TRACE_BATCH_BYTES", "30000")
+    sink.delay(0, times=posts)
+    sink.fail(401, times=1)
+    done = steno("backfill", "--json")
+    assert done.code == 2
+    assert "(HTTP 401)" in done.row["error"]
+    assert "(HTTP 401)" in steno("status").out
+    assert steno("backfill").code == 0
+    assert_both_arrived(sink)
+    assert steno("backfill", "--dry-run", "--json").row["sessions"] == 0
+    assert steno("status", "--json").row["last_error"] is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_file_that_can_not_be_read_is_reported_and_the_others_are_sent(
+    steno: Steno, sink: OtlpSink, both: list[Path], projects: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    secret = write(projects / both[0].parent.name, timed(0, user("u", "SENTINEL")))
+    secret.chmod(0)
+    for folder in {*secret.parents, *tmp_path.parents}:
+        if folder.stat().st_mode & 0o005 != 0o005:
+            folder.chmod(0o755)
+    os.chown(tmp_path, 65534, 65534)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    os.seteuid(65534)
+    try:
+        done = steno("backfill", "--json")
+        shown = steno("backfill")
+    finally:
+        os.seteuid(0)
+    assert (done.code, shown.code) == (2, 2)
+    (failure,) = done.row["failures"]
+    assert failure["path"] == str(secret)
+    assert "Permission denied" in failure["reason"]
+    assert secret.name in shown.err
+    assert "SENTINEL" not in steno.said
+    assert_both_arrived(sink)
+
+
+def test_only_the_named_destination_gets_it(
+    steno: Steno, sink: OtlpSink, both: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert len(both) == 2
+    with OtlpSink() as other:
+        config = tmp_path / "trace.toml"
+        config.write_text(f'[[destinations]]\nname = "other"\nurl = "{other.endpoint}"\n')
+        monkeypatch.setenv("STENO_TRACE_CONFIG", str(config))
+        assert steno("backfill", "--destination", "other").code == 0
+        assert_both_arrived(other)
+        assert sink.posts == 0
+        rows = steno("backfill", "--json").json["destinations"]
+        assert {row["name"]: row["turns"] for row in rows} == {"other": 0, "environment": 4}
+        assert_both_arrived(sink)
+        wrong = steno("backfill", "--destination", "third")
+        assert (wrong.code, wrong.err) == (2, "steno: there is no destination 'third'; there are other, environment\n")
+
+
+# Sweep
+
+
+def waiting_session(projects: Path) -> Path:
+    """An answered prompt, and one that nobody answered."""
+    return write(
+        projects / "-work",
+        timed(0, user("u1", "First?")),
+        timed(1, assistant("a1", "m1", [text("Answered.")], "u1")),
+        timed(60, user("u2", "Second?", "a1")),
+    )
+
+
+def note_first_event(seconds: float) -> None:
+    with TraceState(default_trace_folder(os.environ)) as state:
+        state.set_fact_once("first_event", time.time() - seconds)
+
+
+def test_an_unanswered_prompt_is_told_once_it_is_old(steno: Steno, sink: OtlpSink, projects: Path) -> None:
+    path = waiting_session(projects)
+    note_first_event(86_400)
+    assert steno("sweep", "--json").row["turns"] == 1
+    assert [said(root, "output")["content"] for root in roots(sink)] == ["Answered."]
+    set_age(path, 3500)
+    assert steno("sweep", "--json").row["turns"] == 0
+    set_age(path, 3700)
+    assert steno("sweep", "--json").row["turns"] == 1
+    assert [said(root, "input")["content"] for root in roots(sink)] == ["First?", "Second?"]
+    assert [said(root, "status_message") for root in roots(sink)] == [None, "no answer"]
+    assert steno("sweep", "--json").row["turns"] == 0
+    assert all(span.times == 1 for span in sink.spans)
+
+
+def test_a_sweep_leaves_what_is_older_than_the_first_hook(steno: Steno, sink: OtlpSink, both: list[Path]) -> None:
+    assert len(both) == 2
+    note_first_event(86_400 * 2)
+    done = steno("sweep", "--json")
+    assert (done.code, done.json["candidates"]) == (0, 1)
+    assert {root.attributes["session.id"] for root in roots(sink)} == {FORK.stem}
+    assert steno("sweep", "--since", "10d", "--json").json["candidates"] == 2
+    assert_both_arrived(sink)
+
+
+def test_a_sweep_before_any_hook_says_what_to_do(steno: Steno, sink: OtlpSink) -> None:
+    done = steno("sweep")
+    assert (done.code, sink.posts) == (2, 0)
+    assert done.err.startswith("steno: no hook has told of a session yet; for older sessions: ")
+    assert done.err.endswith("trace backfill\n")
+
+
+# Status and test
+
+
+def test_status_tells_what_was_sent_and_what_is_behind(steno: Steno, sink: OtlpSink, both: list[Path], projects: Path) -> None:
+    assert len(both) == 2
+    fresh = steno("status", "--json")
+    assert fresh.json.keys() == {"worker", "spool", "destinations"}
+    assert (fresh.json["worker"], fresh.json["spool"]) == ("none", 0)
+    assert fresh.row["behind"] == {"sessions": 0, "bytes": 0}  # no hook was there yet, and nothing was asked for
+    steno("backfill")
+    note_first_event(60)
+    path = waiting_session(projects)
+    row = steno("status", "--json").row
+    assert (row["turns"], row["spans"], row["refused"], row["due"]) == (4, len(sink.spans), 0, 0)
+    assert row["behind"] == {"sessions": 1, "bytes": path.stat().st_size}
+    assert (row["last_error"], row["retry_at"], row["type"], row["endpoint"]) == (None, None, "otlp", sink.endpoint)
+    with holding(default_trace_folder(os.environ)):
+        assert steno("status", "--json").json["worker"] == "at work"
+    shown = steno("status").out
+    assert "sent    4 turns" in shown
+    assert "behind  1 session" in shown
+
+
+def test_a_destination_is_tried_with_a_span_of_no_session(steno: Steno, sink: OtlpSink) -> None:
+    done = steno("test", "--json")
+    assert done.code == 0
+    assert done.row.keys() == {"name", "endpoint", "taken", "ms", "error", "notes"}
+    assert (done.row["taken"], done.row["error"]) == (True, None)
+    (span,) = sink.spans
+    assert (span.name, span.parent_id) == ("steno trace test", "")
+    assert "session.id" not in span.attributes
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 500, 400])
+def test_a_destination_that_does_not_take_a_span_is_told(status: int, steno: Steno, sink: OtlpSink) -> None:
+    sink.fail(status, times=3)
+    done = steno("test", "--json")
+    assert (done.code, done.row["taken"]) == (2, False)
+    assert f"HTTP {status}" in done.row["error"]
+    sink.fail(status, times=3)
+    assert f"HTTP {status}" in steno("test").out
+
+
+def test_a_try_that_succeeds_forgets_what_failed(steno: Steno, sink: OtlpSink) -> None:
+    with TraceState(default_trace_folder(os.environ)) as state:
+        state.note_failure("environment", "can't be reached", time.time() + 900, time.time())
+    assert "again   at" in steno("status").out
+    assert steno("test").code == 0
+    row = steno("status", "--json").row
+    assert (row["last_error"], row["retry_at"]) == (None, None)
+    assert len(sink.spans) == 1
+
+
+@pytest.mark.parametrize("command", ["backfill", "status", "test"])
+def test_without_a_destination_or_switched_off_nothing_is_done(
+    command: str, steno: Steno, both: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(both) == 2
+    done = steno(command)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "no destination is configured" in done.err
+    monkeypatch.setenv("STENO_TRACE_OFF", "1")
+    assert "STENO_TRACE_OFF is set" in steno(command).err
+
+
+def test_a_worker_that_does_not_end_is_not_waited_for_for_ever(
+    steno: Steno, sink: OtlpSink, both: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(both) == 2
+    monkeypatch.setattr(_trace_history, "_BUSY_SECONDS", 0.2)
+    with holding(default_trace_folder(os.environ)):
+        done = steno("backfill")
+        assert (done.code, done.err.count("\n"), sink.posts) == (2, 1, 0)
+        assert steno("backfill", "--dry-run").code == 0
+    assert steno("backfill").code == 0
+
+
+# Langfuse, and keys
+
+
+@pytest.mark.parametrize("source", ["variables", "file", "trace variables"])
+def test_langfuse_gets_its_keys_and_nobody_else_sees_them(
+    source: str, steno: Steno, both: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert len(both) == 2
+    with OtlpSink(langfuse=True) as sink:
+        config = tmp_path / "trace.toml"
+        lines = ["[[destinations]]", 'name = "langfuse"', 'type = "langfuse"', f'url = "{sink.url}"']
+        if source == "file":
+            key = tmp_path / "key"
+            key.write_text(f"{SECRET_KEY}\n")
+            key.chmod(0o600)
+            lines += [f'public_key = "{PUBLIC_KEY}"', f'secret_key = {{file = "{key}"}}']
+        elif source == "variables":
+            monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", PUBLIC_KEY)
+            monkeypatch.setenv("LANGFUSE_SECRET_KEY", SECRET_KEY)
+        else:
+            lines = []
+            monkeypatch.setenv("STENO_TRACE_URL", sink.url)
+            monkeypatch.setenv("STENO_TRACE_PUBLIC_KEY", PUBLIC_KEY)
+            monkeypatch.setenv("STENO_TRACE_SECRET_KEY", SECRET_KEY)
+        config.write_text("\n".join(lines) + "\n")
+        monkeypatch.setenv("STENO_TRACE_CONFIG", str(config))
+        assert steno("test").code == 0
+        assert steno("backfill", "--json").row["turns"] == 4
+        assert len(roots(sink)) == 5
+        sink.fail(401, times=9)
+        assert steno("test").code == 2
+        for arguments in ([], ["status"], ["status", "--json"], ["test", "--json"], ["--json"]):
+            steno(*arguments)
+    assert SECRET_KEY not in steno.said
+    assert not any(
+        SECRET_KEY.encode() in path.read_bytes() for path in default_trace_folder(os.environ).rglob("*") if path.is_file()
+    )
+
+
+@pytest.mark.parametrize("missing", ["variable", "file"])
+def test_a_key_that_is_not_there_is_told_by_its_name(
+    missing: str, steno: Steno, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "trace.toml"
+    secret = '{env = "NO_SUCH_KEY"}' if missing == "variable" else f'{{file = "{tmp_path / "none"}"}}'
+    config.write_text(
+        '[[destinations]]\nname = "langfuse"\ntype = "langfuse"\nurl = "http://127.0.0.1:9"\n'
+        f'public_key = "{PUBLIC_KEY}"\nsecret_key = {secret}\n'
+    )
+    monkeypatch.setenv("STENO_TRACE_CONFIG", str(config))
+    done = steno("test")
+    assert done.code == 2
+    assert "secret_key" in done.out + done.err
+    assert "Traceback" not in done.err
