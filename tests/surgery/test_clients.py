@@ -42,8 +42,8 @@ def _difference(program: Path, release: str, path: Path, plan: Plan) -> str:
     question = Question(whole.name, b"".join(plan.new_file()), whole.session_id, whole.extra_files)
     sent = normalised(question, release, ask_question(program, question, TIMEOUT))
     outcome = next(each for each in plan.outcomes if each.release == release)
-    if outcome.refused:
-        return f"predicted to be refused: {outcome.refused}"
+    if outcome.refused:  # it was so before: there is nothing to resume
+        return "" if sent is None else f"predicted to be refused: {outcome.refused}"
     keep = stored_reminders(question.data, rendered=sends_rendered(release))
     predicted = normalise([*outcome.after, {"role": "user", "content": PROMPT}], keep=keep)
     return "" if sent == predicted else f"{len(sent or [])} messages sent, {len(predicted)} predicted"

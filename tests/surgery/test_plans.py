@@ -60,7 +60,9 @@ def test_every_edit_of_every_recorded_session_is_proved_and_keeps_the_token_coun
 @pytest.mark.parametrize("name", [name for name in EDITS if name != "drop-second-turn"])  # there another turn is then the second
 @pytest.mark.parametrize("prune", [True, False])
 def test_the_same_edits_on_the_result_give_an_empty_plan(name: str, prune: bool, tmp_path: Path) -> None:
-    plans = (plan for path in (*SESSIONS[::5], *SESSIONS) if (plan := _plan(path, EDITS[name], prune=prune)) and not plan.is_empty)
+    plans = (
+        plan for path in (*SESSIONS[::5], *SESSIONS) if (plan := _plan(path, EDITS[name], prune=prune)) and not plan.is_empty
+    )
     looked_at = 0
     for plan in itertools.islice(plans, 10):
         copy = tmp_path / plan.path.name
