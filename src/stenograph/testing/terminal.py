@@ -43,6 +43,10 @@ _POLL = 0.1
 _STILL = 0.4
 # … which never happens while it draws a spinner.
 _LONGEST_STILL = 2.0
+#: How often Enter is pressed again, and how much of a text is looked for in the input field, above its lower border.
+_TRIES = 3
+_END_OF_TEXT = 20
+_BORDERS = ("─", "╰", "━")
 _COMMAND_TIMEOUT = 10.0
 _GRACE = 3.0
 
@@ -120,6 +124,18 @@ class Terminal:
     def submit(self, text: str) -> None:
         self.type(text)
         self.press("Enter")
+        # A busy client takes letters and Enter in one read, however long one waits between them: then it is still to be sent.
+        for _ in range(_TRIES):
+            time.sleep(_STILL)
+            if not self._is_in_the_input_field(text):
+                return
+            self.press("Enter")
+
+    def _is_in_the_input_field(self, text: str) -> bool:
+        """Whether the end of a text stands right above the field's lower border."""
+        lines = [line for line in self.screen().splitlines() if line.strip()]
+        places = [place for place, line in enumerate(lines) if text.strip()[-_END_OF_TEXT:] in line]
+        return bool(places) and places[-1] + 1 < len(lines) and lines[places[-1] + 1].lstrip()[:1] in _BORDERS
 
     def paste(self, text: str) -> None:
         """Paste as a terminal does, between brackets."""
