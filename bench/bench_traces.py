@@ -205,8 +205,8 @@ def backfill(paths: Sequence[Path], folder: Path, url: str) -> None:
     config = config_for(url)
     with TraceState(folder) as state:
         report = send_history(candidates, config.destinations[0], config, state, folder)
-    if not report.sent.spans or report.failures:
-        raise SystemExit(f"{report.sent.spans} spans were sent, and {len(report.failures)} files were not read")
+    if not report.sent.spans or report.failures or report.error:
+        raise SystemExit(f"{report.sent.spans} spans were sent, {len(report.failures)} files were not read: {report.error}")
 
 
 def send_new(path: Path, folder: Path, url: str) -> Sent:

@@ -17,6 +17,7 @@ MAY_WRITE = {
     "check/baseline.py": "the file that a user names for accepted findings",
     "traces/hook.py": "events into the spool, in our own state folder, without this package",
     "traces/folder.py": "lock, key and spool in our own state folder",
+    "traces/state.py": "a damaged database in our own state folder is put aside",
     "testing/": "installs clients and keeps scratch folders; never used by the library",
 }
 

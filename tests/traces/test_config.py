@@ -20,7 +20,9 @@ from stenograph.traces.config import (
     Shape,
     TraceConfig,
     load_trace_config,
+    no_destination,
     notes_on,
+    notes_on_all,
     usual_trace_config_file,
     with_keys,
 )
@@ -273,6 +275,50 @@ def test_a_key_that_others_can_read_is_worth_a_note(tmp_path: Path) -> None:
     (note,) = notes_on(destination("url = 'https://h'\ntoken = 'SENTINEL'", tmp_path))
     assert "written out" in note
     assert "SENTINEL" not in note
+
+
+def test_a_key_in_a_variable_is_not_written_out(tmp_path: Path) -> None:
+    environ = {
+        "STENO_TRACE_URL": "https://h",
+        "STENO_TRACE_PUBLIC_KEY": "pk",
+        "STENO_TRACE_SECRET_KEY": "sk",
+        "STENO_TRACE_HEADERS": "a=b",
+    }
+    config = load("", environ, folder=tmp_path)
+    assert len(config.destinations[0].keys) == 3
+    assert notes_on_all(config, environ) == []
+
+
+def test_a_key_that_is_not_there_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)  # is not asked
+    there, empty = tmp_path / "there", tmp_path / "empty"
+    there.write_text("abc\n")
+    empty.touch()
+    for path in (there, empty):
+        path.chmod(0o600)
+    for key, told in {
+        "{env = 'UNSET'}": "a: `token` is not set: there is nothing in $UNSET",
+        "{env = 'BLANK'}": "a: `token` is not set: there is nothing in $BLANK",
+        "{env = 'SET'}": "",
+        f"{{file = '{there}'}}": "",
+        f"{{file = '{empty}'}}": f"a: `token` is not set: there is nothing in {empty}",
+        "{file = '/none/key'}": "a: `token` is not set: /none/key can't be read: No such file or directory",
+        "{keyring = 'service/me'}": "",
+    }.items():
+        config = load(f"[[destinations]]\nname = 'a'\nurl = 'https://h'\ntoken = {key}", folder=tmp_path)
+        assert notes_on_all(config, {"SET": "abc", "BLANK": " "}) == ([told] if told else [])
+
+
+def test_secrets_that_are_sent_are_worth_a_note(tmp_path: Path) -> None:
+    text = "[[destinations]]\nname = 'a'\nurl = 'https://h'\n"
+    assert notes_on_all(load(text, folder=tmp_path), {}) == []
+    (note,) = notes_on_all(load(f"redact = false\n{text}", folder=tmp_path), {})
+    assert "`redact` is off" in note
+
+
+def test_what_to_do_without_a_destination_names_the_file() -> None:
+    assert "name one in /c/stenograph/trace.toml," in no_destination({"XDG_CONFIG_HOME": "/c", "HOME": "/h"})
+    assert "name one in /named.toml," in no_destination({"XDG_CONFIG_HOME": "/c", "STENO_TRACE_CONFIG": "/named.toml"})
 
 
 # What is refused

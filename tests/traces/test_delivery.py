@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import socket
 import subprocess
 import threading
@@ -19,8 +20,8 @@ import pytest
 from stenograph.errors import ConfigError, DeliveryError
 from stenograph.testing.otlp_sink import Keeps, OtlpSink
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService
-from stenograph.traces.config import Destination, DestinationKind
-from stenograph.traces.delivery import Sender, deliver, retrying
+from stenograph.traces.config import _DESTINATION, Destination, DestinationKind
+from stenograph.traces.delivery import Sender, deliver, next_wait, retrying
 from stenograph.traces.spans import Span, span_id_of, trace_id_of
 
 SECRET = "sentinel-of-a-transcript"
@@ -281,16 +282,28 @@ def test_a_receiver_that_says_never_is_not_asked_again(status: int) -> None:
 
 def test_a_wrong_key_and_a_wrong_path_are_said_so() -> None:
     with OtlpSink(langfuse=True) as sink:
-        with pytest.raises(DeliveryError, match="does not know the key"):
+        with pytest.raises(DeliveryError, match=r"d does not know the key \(HTTP 401\): check its key$"):
             deliver(spans(1), Destination("d", DestinationKind.LANGFUSE, sink.endpoint, headers={"authorization": KEY}), {})
-        with pytest.raises(DeliveryError, match="has no such address"):
+        with pytest.raises(DeliveryError, match=r"d has no such address \(HTTP 404\): check its `url`$"):
             deliver(spans(1), Destination("d", DestinationKind.LANGFUSE, sink.url + "/v1/traces"), {})
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405, 413, 415])
+def test_errors_name_no_setting_that_there_is_not(status: int) -> None:
+    with OtlpSink() as sink:
+        sink.fail(status, times=9)
+        with pytest.raises(DeliveryError) as caught:
+            deliver(spans(1), to(sink), {})
+    named = re.findall(r"`(\w+)`", str(caught.value))
+    assert named or "check its key" in str(caught.value)
+    assert set(named) <= set(_DESTINATION)
+    assert "endpoint" not in str(caught.value)
 
 
 def test_a_redirect_is_not_followed() -> None:
     with OtlpSink() as sink, OtlpSink() as elsewhere:
         sink._add(_redirect(elsewhere.endpoint), 1)
-        with pytest.raises(DeliveryError, match="redirects") as caught:
+        with pytest.raises(DeliveryError, match=r"redirects \(HTTP 30\d\): set its `url` to the final address$") as caught:
             deliver(spans(1), to(sink), {})
         assert elsewhere.posts == 0
         assert elsewhere.endpoint not in str(caught.value)
@@ -427,6 +440,18 @@ def test_waits_are_cut_by_chance_anywhere_between_nothing_and_all() -> None:
     assert len(late) > 300
     assert all(0.0 <= wait <= 60.0 for wait in late)
     assert 25.0 < sum(late) / len(late) < 35.0
+
+
+def test_the_next_wait_doubles_up_to_a_minute_and_is_never_shorter_than_what_the_receiver_asks_for() -> None:
+    """After so many failures in a row, of a chance of 1; a key that is not there is waited for as well."""
+    down = DeliveryError("down")
+    assert [next_wait(failures, down, lambda: 1.0) for failures in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert next_wait(1_000_000, down, lambda: 1.0) == 60
+    assert next_wait(3, down, lambda: 0.25) == 2
+    assert next_wait(0, DeliveryError("busy", retry_after=30.0), lambda: 1.0) == 30
+    assert next_wait(7, DeliveryError("busy", retry_after=30.0), lambda: 1.0) == 60
+    assert next_wait(0, DeliveryError("forbidden", is_permanent=True), lambda: 0.0) == 900
+    assert next_wait(2, ConfigError("no key"), lambda: 1.0) == 4
 
 
 def test_what_is_no_delivery_error_is_not_tried_again() -> None:
@@ -721,7 +746,7 @@ def test_a_proxy_of_another_kind_is_a_setting_to_change(proxy: str, monkeypatch:
     ],
 )
 def test_an_endpoint_that_is_none_is_told_without_showing_it(endpoint: str) -> None:
-    with pytest.raises(ConfigError, match="the endpoint of the trace destination d ") as caught:
+    with pytest.raises(ConfigError, match="the `url` of the trace destination d ") as caught:
         Sender(Destination("d", DestinationKind.OTLP, endpoint), {})
     assert KEY not in str(caught.value)
 

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.traces.test_hook import holding
-from tests.traces.tracing import Growing, foreseen, of_kind, said, timed, write
+from tests.traces.test_hook import assert_silent, holding, report
+from tests.traces.tracing import Growing, agents_of, foreseen, of_kind, said, timed, write
 from tests.turns.recordings import print_session
 from tests.turns.seed_lines import assistant, text, user
 
 from stenograph.cli import _run, _trace_history
 from stenograph.testing.otlp_sink import PUBLIC_KEY, SECRET_KEY, OtlpSink, SinkSpan
-from stenograph.traces.folder import default_trace_folder
+from stenograph.traces.folder import default_trace_folder, is_held
+from stenograph.traces.reading import Closing
 from stenograph.traces.state import TraceState
 
 RELEASE = "2.1.325"
 #: A session of three turns, and its fork: two of its turns copied, and one of its own.
 ORIGINAL, FORK = print_session(RELEASE, "tools"), print_session(RELEASE, "fork")
+NOBODY = 65534
+Nobody = Callable[[], contextlib.AbstractContextManager[None]]
 ROW = {"name", "sessions", "turns", "spans", "copies", "refused", "bytes", "failures", "error"}
 
 
@@ -185,23 +189,43 @@ def test_what_was_stopped_in_the_middle_goes_on_where_it_was(
     assert steno("status", "--json").row["last_error"] is None
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.fixture
+def nobody(steno: Steno, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, projects: Path) -> Nobody:
+    """`with nobody():` permissions count. To root they mean nothing, so root becomes somebody else for that while."""
+
+    @contextlib.contextmanager
+    def become() -> Iterator[None]:
+        if os.geteuid() != 0:
+            yield
+            return
+        # Once as root, to another receiver: the interpreter's own files may not be for everybody, and all is imported then.
+        with OtlpSink() as other, monkeypatch.context() as patched:
+            patched.setenv("XDG_STATE_HOME", str(tmp_path / "of root"))
+            patched.setenv("STENO_TRACE_URL", other.endpoint)
+            for command in ("backfill", "status"):
+                steno(command, "--json")
+        for folder in {projects, *projects.parents, *tmp_path.parents}:
+            if folder.stat().st_mode & 0o005 != 0o005:
+                folder.chmod(0o755)
+        os.chown(tmp_path, NOBODY, NOBODY)
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        os.seteuid(NOBODY)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    return become
+
+
 def test_a_file_that_can_not_be_read_is_reported_and_the_others_are_sent(
-    steno: Steno, sink: OtlpSink, both: list[Path], projects: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    steno: Steno, sink: OtlpSink, both: list[Path], projects: Path, nobody: Nobody
 ) -> None:
     secret = write(projects / both[0].parent.name, timed(0, user("u", "SENTINEL")))
     secret.chmod(0)
-    for folder in {*secret.parents, *tmp_path.parents}:
-        if folder.stat().st_mode & 0o005 != 0o005:
-            folder.chmod(0o755)
-    os.chown(tmp_path, 65534, 65534)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    os.seteuid(65534)
-    try:
+    with nobody():
         done = steno("backfill", "--json")
         shown = steno("backfill")
-    finally:
-        os.seteuid(0)
     assert (done.code, shown.code) == (2, 2)
     (failure,) = done.row["failures"]
     assert failure["path"] == str(secret)
@@ -209,6 +233,75 @@ def test_a_file_that_can_not_be_read_is_reported_and_the_others_are_sent(
     assert secret.name in shown.err
     assert "SENTINEL" not in steno.said
     assert_both_arrived(sink)
+
+
+def test_a_sub_agents_file_that_can_not_be_read_is_reported_and_told_once_it_can(
+    steno: Steno, sink: OtlpSink, projects: Path, nobody: Nobody
+) -> None:
+    """Its turn is told without it; it follows under its tool, and nothing else is sent twice."""
+    original = print_session(RELEASE, "subagents-Agent")
+    path = Growing(original, projects).write_all()
+    for file in (path, *agents_of(path)):
+        set_age(file, 86_400)
+    unread, *_ = agents_of(path)
+    unread.chmod(0)
+    with nobody():
+        done, again, status = steno("backfill", "--json"), steno("backfill", "--json"), steno("status", "--json")
+        shown = steno("status").out
+    assert (done.code, again.code, done.row["turns"], again.row["turns"]) == (2, 2, len(roots(sink)), 0)
+    for each in (done, again, status):
+        ((where, why),) = [failure.values() for failure in each.row["failures"]]
+        assert (where, "Permission denied" in why) == (str(unread), True)
+    assert "unread  " in shown
+    responses = foreseen(original).responses
+    assert {span.attributes["gen_ai.response.id"] for span in of_kind("generation", sink.spans)} < responses.keys()
+    unread.chmod(0o644)
+    with nobody():
+        healed, status = steno("backfill", "--json"), steno("status", "--json")
+    assert (healed.code, healed.row["failures"], status.row["failures"]) == (0, [], [])
+    assert {span.attributes["gen_ai.response.id"] for span in of_kind("generation", sink.spans)} == responses.keys()
+    assert all(span.times == 1 for span in sink.spans)
+
+
+@pytest.mark.parametrize("hidden", ["the folder", "a meta file", "a link to nothing"])
+def test_what_else_of_sub_agents_can_not_be_read_is_reported(
+    hidden: str, steno: Steno, sink: OtlpSink, projects: Path, nobody: Nobody
+) -> None:
+    path = Growing(print_session(RELEASE, "subagents-Agent"), projects).write_all()
+    agent, *_ = agents_of(path)
+    odd = {"the folder": agent.parent, "a meta file": agent.with_suffix(".meta.json"), "a link to nothing": agent}[hidden]
+    if hidden == "a link to nothing":
+        agent.unlink()
+        agent.symlink_to(projects / "nothing")
+    else:
+        odd.chmod(0)
+    with nobody():
+        done = steno("backfill", "--json")
+    assert (done.code, [failure["path"] for failure in done.row["failures"]]) == (2, [str(odd)])
+    assert len(roots(sink)) == done.row["turns"] > 0
+
+
+def test_one_destination_without_its_key_does_not_stop_the_others(
+    steno: Steno, sink: OtlpSink, both: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert len(both) == 2
+    config = tmp_path / "trace.toml"
+    config.write_text(
+        '[[destinations]]\nname = "keyless"\ntype = "langfuse"\nurl = "http://127.0.0.1:9"\n'
+        f'public_key = "{PUBLIC_KEY}"\nsecret_key = {{env = "NO_SUCH_KEY"}}\n'
+    )
+    monkeypatch.setenv("STENO_TRACE_CONFIG", str(config))
+    done = steno("backfill", "--json")
+    assert done.code == 2
+    keyless, other = done.json["destinations"]
+    assert (keyless["name"], keyless["turns"], "secret_key" in keyless["error"]) == ("keyless", 0, True)
+    assert (other["name"], other["turns"], other["error"]) == ("environment", 4, None)
+    assert_both_arrived(sink)
+    rows = {row["name"]: row for row in steno("status", "--json").json["destinations"]}
+    assert "secret_key" in rows["keyless"]["last_error"]
+    tried = {row["name"]: row for row in steno("test", "--json").json["destinations"]}
+    assert (tried["keyless"]["taken"], tried["environment"]["taken"]) == (False, True)
+    assert "secret_key" in tried["keyless"]["error"]
 
 
 def test_only_the_named_destination_gets_it(
@@ -244,7 +337,7 @@ def waiting_session(projects: Path) -> Path:
 
 def note_first_event(seconds: float) -> None:
     with TraceState(default_trace_folder(os.environ)) as state:
-        state.set_fact_once("first_event", time.time() - seconds)
+        state.note_first_event(time.time() - seconds)
 
 
 def test_an_unanswered_prompt_is_told_once_it_is_old(steno: Steno, sink: OtlpSink, projects: Path) -> None:
@@ -272,6 +365,43 @@ def test_a_sweep_leaves_what_is_older_than_the_first_hook(steno: Steno, sink: Ot
     assert_both_arrived(sink)
 
 
+@pytest.mark.parametrize("place", ["in the home", "elsewhere"])
+@pytest.mark.parametrize("age", [0, 1800, 86_400 * 2])
+def test_a_sweep_sends_what_a_real_hook_told_of_and_a_dead_receiver_did_not_take(
+    age: float, place: str, steno: Steno, sink: OtlpSink, projects: Path, tmp_path: Path
+) -> None:
+    """However long before the hook the transcript was last written, and whatever home it is in."""
+    folder = projects if place == "in the home" else tmp_path / "another home" / "projects"
+    answer = "Answered."
+    path = write(folder / "-work", timed(0, user("u1", "Asked?")), timed(1, assistant("a1", "m1", [text(answer)], "u1")))
+    set_age(path, age)
+    dead = {"STENO_TRACE_URL": "http://127.0.0.1:9/v1/traces", "STENO_TRACE_PATIENCE_SECONDS": "0"}
+    event = {"hook_event_name": "Stop", "transcript_path": str(path), "last_assistant_message": answer}
+    assert_silent(report(event, environment=dead))
+    deadline = time.monotonic() + 30
+    while not (row := steno("status", "--json").row)["last_error"] or is_held(default_trace_folder(os.environ)):
+        assert time.monotonic() < deadline, "the worker did not come to an end"
+        time.sleep(0.1)
+    assert (row["due"], row["behind"], sink.posts) == (1, {"sessions": 1, "bytes": path.stat().st_size}, 0)
+    done = steno("sweep", "--json")
+    assert (done.code, done.row["turns"]) == (0, 1)
+    assert [said(root, "output")["content"] for root in roots(sink)] == [answer]
+    row = steno("status", "--json").row
+    assert (row["due"], row["behind"], row["last_error"]) == (0, {"sessions": 0, "bytes": 0}, None)
+
+
+def test_a_sweep_goes_on_with_what_was_sent_in_part_however_old_it_is(steno: Steno, sink: OtlpSink, projects: Path) -> None:
+    path = waiting_session(projects)
+    assert steno("backfill", "--json").row["turns"] == 1
+    note_first_event(60)
+    set_age(path, 86_400 * 2)
+    assert steno("status", "--json").row["behind"]["sessions"] == 1
+    done = steno("sweep", "--json")
+    assert (done.json["candidates"], done.row["turns"]) == (1, 1)
+    assert len(roots(sink)) == 2
+    assert steno("status", "--json").row["behind"]["sessions"] == 0
+
+
 def test_a_sweep_before_any_hook_says_what_to_do(steno: Steno, sink: OtlpSink) -> None:
     done = steno("sweep")
     assert (done.code, sink.posts) == (2, 0)
@@ -285,7 +415,7 @@ def test_a_sweep_before_any_hook_says_what_to_do(steno: Steno, sink: OtlpSink) -
 def test_status_tells_what_was_sent_and_what_is_behind(steno: Steno, sink: OtlpSink, both: list[Path], projects: Path) -> None:
     assert len(both) == 2
     fresh = steno("status", "--json")
-    assert fresh.json.keys() == {"worker", "spool", "destinations"}
+    assert fresh.json.keys() == {"worker", "spool", "damaged", "destinations"}
     assert (fresh.json["worker"], fresh.json["spool"]) == ("none", 0)
     assert fresh.row["behind"] == {"sessions": 0, "bytes": 0}  # no hook was there yet, and nothing was asked for
     steno("backfill")
@@ -300,6 +430,31 @@ def test_status_tells_what_was_sent_and_what_is_behind(steno: Steno, sink: OtlpS
     shown = steno("status").out
     assert "sent    4 turns" in shown
     assert "behind  1 session" in shown
+
+
+def test_a_state_that_was_damaged_is_told_and_all_of_it_can_be_sent_again(steno: Steno, sink: OtlpSink, both: list[Path]) -> None:
+    assert len(both) == 2
+    steno("backfill")
+    state = default_trace_folder(os.environ) / "traces.db"
+    state.write_bytes(b"damage" * 1000)
+    assert steno("backfill").code == 0
+    assert_both_arrived(sink)
+    [damaged] = steno("status", "--json").json["damaged"]
+    assert Path(damaged).read_bytes() == b"damage" * 1000
+    assert f"note: {damaged} was damaged" in steno("status").out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
+def test_a_folder_whose_name_is_no_text_is_sent_like_others(steno: Steno, sink: OtlpSink, projects: Path) -> None:
+    folder = projects / os.fsdecode(b"-caf\xe9")
+    path = Growing(ORIGINAL, folder).write_all()
+    path.rename(folder / path.name)
+    set_age(folder / path.name, 86_400)
+    done = steno("backfill", "--json")
+    assert (done.code, done.row["failures"], done.row["turns"]) == (0, [], len(roots(sink)))
+    assert len(of_kind("generation", sink.spans)) == len(foreseen(ORIGINAL).responses)
+    posts = sink.posts
+    assert (steno("backfill").code, steno("status").code, steno("sweep").code, sink.posts) == (0, 0, 0, posts)
 
 
 def test_a_destination_is_tried_with_a_span_of_no_session(steno: Steno, sink: OtlpSink) -> None:
@@ -330,6 +485,21 @@ def test_a_try_that_succeeds_forgets_what_failed(steno: Steno, sink: OtlpSink) -
     row = steno("status", "--json").row
     assert (row["last_error"], row["retry_at"]) == (None, None)
     assert len(sink.spans) == 1
+
+
+def test_a_try_that_succeeds_sends_what_is_due(steno: Steno, sink: OtlpSink, projects: Path) -> None:
+    """As a receiver that was down for long leaves it: not to be tried again for a quarter of an hour."""
+    path = write(projects / "-work", timed(0, user("u1", "Asked?")), timed(1, assistant("a1", "m1", [text("Yes.")], "u1")))
+    with TraceState(default_trace_folder(os.environ)) as state:
+        state.make_due(["environment"], path, Closing.STOPPED, 1)
+        state.note_failure("environment", "can't be reached", time.time() + 900, time.time())
+    sink.fail(500)
+    assert steno("test").code == 2
+    assert (sink.spans, steno("status", "--json").row["due"]) == ([], 1)
+    assert steno("test").code == 0
+    assert {root.name for root in roots(sink)} == {"steno trace test", "Turn 1"}
+    row = steno("status", "--json").row
+    assert (row["due"], row["turns"], row["last_error"]) == (0, 1, None)
 
 
 @pytest.mark.parametrize("command", ["backfill", "status", "test"])

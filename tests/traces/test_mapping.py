@@ -7,6 +7,10 @@ prices are those that were read off the client (`tests/pricing`), typed in again
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from datetime import datetime
 from decimal import Decimal
@@ -14,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.corpora import ROOT
 from tests.traces.tracing import (
     RECORDED,
     agents_of,
@@ -116,6 +121,14 @@ def test_cost_is_that_of_the_lines_at_the_clients_prices(path: Path) -> None:
 
 
 @EVERY_SESSION
+def test_every_text_says_of_what_type_it_is(path: Path) -> None:
+    """Without it Phoenix takes words for JSON."""
+    for span in all_mapped(path):
+        for name in ("input", "output"):
+            assert (f"{name}.value" in span.attributes) == (f"{name}.mime_type" in span.attributes), span.name
+
+
+@EVERY_SESSION
 def test_tokens_and_cost_stand_on_generations_alone(path: Path) -> None:
     """A receiver that adds up all spans counts nothing twice."""
     for span in all_mapped(path):
@@ -126,13 +139,54 @@ def test_tokens_and_cost_stand_on_generations_alone(path: Path) -> None:
 # Ids, parents, times
 
 
-@EVERY_SESSION
-def test_ids_depend_on_the_session_alone(path: Path) -> None:
-    once, again = all_mapped(path), all_mapped(path)
-    assert [(span.trace_id, span.span_id) for span in once] == [(span.trace_id, span.span_id) for span in again]
-    assert {len(span.trace_id) for span in once} <= {16}
-    assert {len(span.span_id) for span in once} <= {8}
-    assert all(any(span.trace_id) and any(span.span_id) for span in once)
+def test_ids_are_those_that_receivers_hold_already(tmp_path: Path) -> None:
+    """Typed in, from `printf '%s' 'stenograph span u1 tool t1' | sha256sum` and so on: to change one sends all history anew."""
+    path = write(
+        tmp_path,
+        user("u1", "Go"),
+        assistant("a1", "m1", [use("t1", "Agent", prompt="Look.")], "u1"),
+        user("r1", [result("t1", "Seen.")], "a1"),
+        {"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": None, "logicalParentUuid": "r1"},
+    )
+    write_agent(path, "aaa", "t1", user("s1", "Look."), assistant("s2", "m2", [text("Seen.")], "s1"), agentType="explorer")
+    spans = all_mapped(path)
+    assert {span.trace_id.hex() for span in spans} == {"e2eda80e3c80794d25118c94bba8f3fa"}
+    assert {
+        span.name if kind_of(span) != "generation" else f"generation {place}": span.span_id.hex()
+        for place, span in enumerate(spans)
+    } == {
+        "Turn 1": "b552523f10cd4556",
+        "generation 1": "f7b309a3faf7d3a8",
+        "Agent": "1b50a2d8189231f1",
+        "explorer": "44acf6b136cc8589",
+        "generation 4": "7463fe76e053d49b",
+        "compaction": "adc8a21b835b0656",
+    }
+
+
+def test_ids_depend_on_the_sessions_alone(tmp_path: Path) -> None:
+    """Copies in another folder, mapped by another process, in which sets and dicts of strings have another order."""
+    sessions = [path.values[0] for path in recorded_sessions("2.0.76", "2.1.325") if not path.marks]
+    shutil.copytree(RECORDED, tmp_path / "copies")
+    copies = [tmp_path / "copies" / path.relative_to(RECORDED) for path in sessions]
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tests.traces.tracing import all_mapped\n"
+        "for path in sys.argv[1:]:\n"
+        "    print(*((span.trace_id + span.span_id).hex() for span in all_mapped(Path(path))))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, copies)],
+        env={**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "src")))},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    own = [[(span.trace_id + span.span_id).hex() for span in all_mapped(path)] for path in sessions]
+    assert [line.split() for line in done.stdout.splitlines()] == own
+    assert {len(id_) for ids in own for id_ in ids} == {2 * (16 + 8)}
 
 
 @pytest.mark.parametrize("shape", Shape)
@@ -300,8 +354,7 @@ def test_a_compaction_is_a_span_with_its_summary_and_sizes() -> None:
     assert said(span, "metadata.trigger") == metadata["trigger"]
     assert said(span, "metadata.tokens_before") == metadata["preTokens"]
     assert said(span, "output") == summary["message"]["content"]
-    if "durationMs" in metadata:
-        assert span.end_ns - span.start_ns == metadata["durationMs"] * 1_000_000
+    assert span.end_ns - span.start_ns == metadata["durationMs"] * 1_000_000
 
 
 def test_a_retry_is_an_event_of_its_turn() -> None:

@@ -6,6 +6,7 @@ In: recorded sessions, and a few lines by hand. Nothing is sent here; what readi
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def test_a_half_written_last_line_is_not_read(tmp_path: Path) -> None:
     assert [call.message_id for call in group.traced[0].turn.calls] == ["m1"]
 
 
-def test_a_file_that_is_not_there_has_nothing(tmp_path: Path) -> None:
+def test_an_empty_file_has_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
     assert read(tmp_path / "empty.jsonl") == []
 
@@ -244,6 +245,39 @@ def test_a_sub_agent_that_warmed_up_before_the_first_prompt_comes_with_the_first
     )
     (group,) = read(path, closing=Closing.STOPPED)
     assert [(traced.number, [run.answer for run in traced.unlinked]) for traced in group.traced] == [(1, ["Ready."])]
+
+
+NO_TIME = {"timestamp": None}
+
+
+@pytest.mark.parametrize("timed_from", [0, 1, 3, 6])
+@pytest.mark.parametrize("agents_have_times", [True, False])
+def test_sub_agents_that_nothing_names_are_told_once_where_times_are_missing(
+    timed_from: int, agents_have_times: bool, tmp_path: Path
+) -> None:
+    """Five turns, of which those from the third on have times, say, and three sub-agents of the second, third and last turn."""
+    lines: list[Line] = []
+    for turn in range(1, 6):
+        pair = [user(f"u{turn}", f"Prompt {turn}"), assistant(f"a{turn}", f"m{turn}", [text("x")], f"u{turn}")]
+        lines += [timed(turn * 10 + n, line) if turn >= timed_from else line | NO_TIME for n, line in enumerate(pair)]
+    path = write(tmp_path, *lines)
+    for name, when in (("b", 22.0), ("c", 32.0), ("e", 52.0)):
+        agent = [user(f"s{name}", f"Ask {name}"), assistant(f"t{name}", f"n{name}", [text("y")], f"s{name}")]
+        agent = [timed(when, line) if agents_have_times else line | NO_TIME for line in agent]
+        write_agent(path, name, "", *agent).with_suffix(".meta.json").unlink()
+    groups = read(path)
+    assert len(groups) == 5
+    told = {group.turns + 1: sorted(run.agent_id for traced in group.traced for run in traced.unlinked) for group in groups}
+    assert sorted(name for names in told.values() for name in names) == ["b", "c", "e"]
+    if timed_from <= 3 and agents_have_times:
+        assert told[5] == ["e"]
+        assert told[3] == ["c"]
+    else:
+        assert told[1] == ["b", "c", "e"]
+    # Read on from any place it is the same.
+    for before, group in itertools.pairwise(groups):
+        again = [each for each in read(path, before.after) if each.offset == group.offset]
+        assert sorted(run.agent_id for each in again for one in each.traced for run in one.unlinked) == told[group.turns + 1]
 
 
 def test_the_turn_of_a_notification_has_no_part_of_the_agent_it_tells_of() -> None:

@@ -29,6 +29,7 @@ from tests.traces.tracing import (
 )
 from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
+from stenograph.errors import DeliveryError
 from stenograph.traces.config import Shape, TraceConfig
 from stenograph.traces.history import find_sessions, send_history
 from stenograph.traces.mapping import UNKNOWN_MODEL
@@ -494,7 +495,7 @@ def test_section_8_the_position_moves_before_the_receiver_has_answered_but_ours_
     path = write(tmp_path, *LINES)
     with Desk(tmp_path) as desk:
         desk.sink.fail(500)
-        with pytest.raises(Exception, match="500"):
+        with pytest.raises(DeliveryError, match="500"):
             desk.send(path)
         assert desk.state.cursor("desk", path) is None
         assert desk.send(path).turns == 1
@@ -622,7 +623,8 @@ def test_section_10_the_previous_session_is_told_though_no_hook_told_of_it(tmp_p
         assert [said(root, "output")["content"] for root in desk.roots] == ["Done."]
         candidates = find_sessions([tmp_path / "home"])
         assert {each.path for each in candidates} == {before, now}
-        send_history(candidates, desk.destination, desk.config, desk.state, tmp_path / "t", clock=desk.now)
+        report = send_history(candidates, desk.destination, desk.config, desk.state, tmp_path / "t", clock=desk.now)
+        assert (report.error, report.failures) == (None, ())
         assert sorted(said(root, "output")["content"] for root in desk.roots) == ["A plan.", "Done."]
         assert {span.times for span in desk.spans} == {1}
 

@@ -330,6 +330,28 @@ def test_a_background_agent_that_never_answers_is_told_at_the_end(tmp_path: Path
         assert {span.times for span in desk.spans} == {1}
 
 
+def test_a_warm_up_that_began_after_its_turn_was_told_is_told_beside_one_that_was_waited_for(tmp_path: Path) -> None:
+    """As a recorded session of 2.0.42 has it: the client warms up again before the next prompt comes."""
+    path = write(tmp_path, *LINES)
+    usage = {"input_tokens": 1, "output_tokens": 1}
+
+    def warm_up(name: str, seconds: float) -> None:
+        lines = (user(f"w{name}", "Warmup"), assistant(f"x{name}", f"m{name}", [text("Ready.")], f"w{name}", usage=usage))
+        agent = write_agent(path, name, "", *(timed(seconds + n, line) for n, line in enumerate(lines)))
+        agent.with_suffix(".meta.json").unlink()
+
+    warm_up("one", 0.5)
+    with Desk(tmp_path, later=0.0) as desk:
+        desk.send(path, Closing.STOPPED)
+        assert _agents_told(desk) == set(), "it has just answered"
+        warm_up("two", 5)
+        write(tmp_path, *LINES, *MORE)
+        desk.later = 60.0
+        desk.send(path, Closing.ENDED)
+        assert _agents_told(desk) == {"one", "two"}
+        assert responses_told(desk.spans) == dict.fromkeys(("m1", "m2", "m3", "mone", "mtwo"), 1)
+
+
 def test_a_background_agent_survives_a_file_that_was_rewritten_meanwhile(tmp_path: Path) -> None:
     path = _with_background_agent(tmp_path)
     with Desk(tmp_path) as desk:

@@ -10,13 +10,16 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from tests.traces.tracing import Desk, timed, write, write_agent
 from tests.turns.seed_lines import assistant, result, text, use, user
 
 from stenograph.errors import DeliveryError, UnwritableError
-from stenograph.traces.reading import Closing, Place
+from stenograph.traces.delivery import BadSpan
+from stenograph.traces.reading import Closing, Failure, Place
 from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
 
 SESSION = Path("/home/user/session.jsonl")
@@ -42,15 +45,15 @@ def test_a_place_is_read_back_by_another_process(tmp_path: Path) -> None:
         assert state.cursor("one", OTHER) is None
 
 
-def test_turns_and_responses_are_known_by_destination(tmp_path: Path) -> None:
+def test_turns_and_what_they_told_are_known_by_destination(tmp_path: Path) -> None:
     with TraceState(tmp_path) as state:
-        state.acknowledge("one", receipt(trace_ids=(b"t" * 16,), calls={"m1": b"t" * 16}))
-        state.acknowledge("one", receipt(trace_ids=(b"u" * 16,), calls={"m1": b"u" * 16, "m2": b"u" * 16}))
+        state.acknowledge("one", receipt(trace_ids=(b"t" * 16,), told={"m1": b"t" * 16}))
+        state.acknowledge("one", receipt(trace_ids=(b"u" * 16,), told={"m1": b"u" * 16, "m2": b"u" * 16}))
         assert state.is_sent("one", b"t" * 16)
         assert not state.is_sent("two", b"t" * 16)
         # The trace that told a response first keeps it.
-        assert state.traces_of_calls("one", ["m1", "m2", "m3"]) == {"m1": b"t" * 16, "m2": b"u" * 16}
-        assert state.traces_of_calls("two", ["m1"]) == {}
+        assert state.traces_that_told("one", ["m1", "m2", "m3"]) == {"m1": b"t" * 16, "m2": b"u" * 16}
+        assert state.traces_that_told("two", ["m1"]) == {}
 
 
 def test_agents_that_are_waited_for_are_kept_until_none_is_left(tmp_path: Path) -> None:
@@ -58,8 +61,7 @@ def test_agents_that_are_waited_for_are_kept_until_none_is_left(tmp_path: Path) 
         state.acknowledge("one", receipt(waiting=(Waiting(10, 1, frozenset({"a", "b"})), Waiting(50, 2, frozenset({"c"})))))
         state.acknowledge("one", receipt(waiting=(Waiting(10, 1, frozenset({"b"})), Waiting(50, 2, frozenset()))))
         assert state.waiting("one", SESSION) == [Waiting(10, 1, frozenset({"b"}))]
-        assert state.paths_waiting("one") == {SESSION}
-        assert state.paths_waiting("two") == set()
+        assert state.waiting("two", SESSION) == []
 
 
 def test_a_file_that_became_another_is_forgotten_but_not_what_was_sent_of_it(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_a_file_that_became_another_is_forgotten_but_not_what_was_sent_of_it(tmp
 def test_health_counts_what_was_sent_and_failures_in_a_row(tmp_path: Path) -> None:
     with TraceState(tmp_path) as state:
         assert state.health("one").turns == 0
-        state.acknowledge("one", receipt(turns=2, refused=((b"t" * 16, b"s" * 8, 400, 10),)))
+        state.acknowledge("one", receipt(turns=2, refused=(BadSpan(b"t" * 16, b"s" * 8, 10, 400),)))
         state.note_failure("one", "503 from the receiver", 70.0, 60.0)
         state.note_failure("one", "503 from the receiver", 80.0, 61.0)
         health = state.health("one")
@@ -112,14 +114,27 @@ def test_what_is_due_grows_until_it_is_settled(tmp_path: Path) -> None:
         state.settle(state.due("one")[0])
         assert state.due("one") == []
         assert len(state.due("two")) == 1
+        assert (state.is_due("one", SESSION), state.is_due("two", SESSION), state.is_due("two", OTHER)) == (False, True, False)
 
 
-def test_a_fact_is_noted_once(tmp_path: Path) -> None:
+def test_only_the_first_of_all_events_counts(tmp_path: Path) -> None:
     with TraceState(tmp_path) as state:
-        assert state.fact("installed") is None
-        state.set_fact_once("installed", 1.5)
-        state.set_fact_once("installed", 2.5)
-        assert state.fact("installed") == 1.5
+        assert state.first_event() is None
+        state.note_first_event(1.5)
+        state.note_first_event(2.5)
+        assert state.first_event() == 1.5
+
+
+def test_files_that_could_not_be_read_are_those_of_the_last_look_at_a_session(tmp_path: Path) -> None:
+    first, second = Failure(Path("/a"), "no"), Failure(Path("/b"), "no")
+    with TraceState(tmp_path) as state:
+        state.note_unread("one", SESSION, [first, second])
+        state.note_unread("one", OTHER, [Failure(OTHER, "gone")])
+        assert state.unread("one") == [first, second, Failure(OTHER, "gone")]
+        state.note_unread("one", SESSION, [second])
+        assert state.unread("one") == [second, Failure(OTHER, "gone")]
+        state.note_unread("one", SESSION, [])
+        assert (state.unread("one"), state.unread("two")) == ([Failure(OTHER, "gone")], [])
 
 
 # All or nothing
@@ -129,13 +144,13 @@ def test_an_acknowledgement_that_fails_half_way_leaves_nothing(tmp_path: Path) -
     """The trace id is no bytes: SQLite refuses it after the place was written."""
     with TraceState(tmp_path) as state:
         state.acknowledge("one", receipt(100))
-        broken = receipt(200, trace_ids=(object(),), calls={"m9": b"t" * 16})
+        broken = receipt(200, trace_ids=(object(),), told={"m9": b"t" * 16})
         with pytest.raises(UnwritableError):
             state.acknowledge("one", broken)
         cursor = state.cursor("one", SESSION)
         assert cursor is not None
         assert cursor.place.offset == 100
-        assert state.traces_of_calls("one", ["m9"]) == {}
+        assert state.traces_that_told("one", ["m9"]) == {}
         state.acknowledge("one", receipt(300))  # and the connection is as good as before
     with TraceState(tmp_path) as state:
         cursor = state.cursor("one", SESSION)
@@ -182,25 +197,93 @@ def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
 # What can't be used
 
 
-def test_a_state_of_a_newer_release_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_state_of_a_newer_release_is_refused_closed_and_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with TraceState(tmp_path) as state:
         state.acknowledge("one", receipt(100))
     connection = sqlite3.connect(tmp_path / "traces.db")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(UnwritableError, match="newer release"):
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def connect_and_keep(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", connect_and_keep)
+    with pytest.raises(UnwritableError, match=r"newer release of stenograph: update this one, or "):
         TraceState(tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")
     connection = sqlite3.connect(tmp_path / "traces.db")
     assert connection.execute("PRAGMA user_version").fetchone() == (99,)
     assert connection.execute("SELECT count(*) FROM cursors").fetchone() == (1,)
     connection.close()
 
 
-def test_a_file_that_is_no_database_is_one_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "traces.db").write_bytes(b"not a database at all, but long enough to be looked at" * 20)
-    with pytest.raises(UnwritableError, match=r"traces\.db can't be used") as raised:
-        TraceState(tmp_path)
-    assert raised.value.path == tmp_path / "traces.db"
+def test_a_file_that_is_no_database_is_set_aside_and_a_new_one_begun(tmp_path: Path) -> None:
+    damage = b"not a database at all, but long enough to be looked at" * 20
+    (tmp_path / "traces.db").write_bytes(damage)
+    with TraceState(tmp_path) as state:
+        state.acknowledge("one", receipt())
+        [aside] = state.damaged()
+    assert aside.read_bytes() == damage
+    assert aside.name.startswith("traces.db.damaged-")
+    with TraceState(tmp_path) as state:
+        assert state.cursor("one", SESSION) is not None, "only once"
+        assert state.damaged() == [aside]
+        aside.unlink()
+        assert state.damaged() == []
+
+
+def test_a_database_that_is_found_to_be_damaged_while_it_is_used_is_set_aside_for_the_next_one(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        state.acknowledge("one", receipt())
+        assert state.damaged() == []
+    file = tmp_path / "traces.db"
+    data = file.read_bytes()
+    # The first page, which says what tables there are, is whole; all others are not.
+    file.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    with TraceState(tmp_path) as state, pytest.raises(UnwritableError, match="can't be read"):
+        state.cursor("one", SESSION)
+    with TraceState(tmp_path) as state:
+        assert state.cursor("one", SESSION) is None
+        assert len(state.damaged()) == 1
+        state.acknowledge("one", receipt())
+        assert state.cursor("one", SESSION) is not None
+
+
+def test_a_path_that_is_no_text_is_kept_as_it_is(tmp_path: Path) -> None:
+    """Names are bytes: this one is Latin-1."""
+    odd = Path(os.fsdecode(b"/home/caf\xe9/5e55.jsonl"))
+    with TraceState(tmp_path) as state:
+        state.acknowledge("one", msgspec.structs.replace(receipt(), path=odd, waiting=(Waiting(3, 1, frozenset({"a\udce9"})),)))
+        state.make_due(["one"], odd, Closing.STOPPED, 1)
+        state.note_unread("one", odd, [Failure(odd, f"{odd} can't be read")])
+    with TraceState(tmp_path) as state:
+        assert list(state.cursors("one")) == [odd]
+        assert state.cursor("one", odd) is not None
+        [due] = state.due("one")
+        assert (due.path, state.is_due("one", odd)) == (odd, True)
+        assert [each.agents for each in state.waiting("one", odd)] == [{"a\udce9"}]
+        assert state.unread("one") == [Failure(odd, f"{odd} can't be read")]
+        state.note_unread("one", odd, [])
+        state.put_off(due)
+        state.settle(due)
+        state.forget_file("one", odd)
+        assert (state.due("one"), state.unread("one"), state.cursor("one", odd)) == ([], [], None)
+
+
+def test_what_a_receiver_failed_at_is_due_after_the_others(tmp_path: Path) -> None:
+    with TraceState(tmp_path) as state:
+        for stamp in (1, 2, 3):
+            state.make_due(["one"], Path(f"/{stamp}.jsonl"), Closing.ENDED, stamp)
+        first, second, third = state.due("one")
+        state.put_off(first)
+        state.put_off(first)
+        state.put_off(second)
+        assert state.due("one") == [third, second, first]
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no such permissions here")

@@ -9,25 +9,30 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pytest
 from tests.cli.running import SOURCE
-from tests.traces.tracing import RECORDED, Growing, counts_told, foreseen, of_kind, summed
+from tests.traces.tracing import RECORDED, Growing, agents_of, counts_told, foreseen, of_kind, summed, timed, write, write_agent
+from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
 from stenograph.errors import UnwritableError
 from stenograph.testing.otlp_sink import OtlpSink, SinkSpan
+from stenograph.traces import mapping, sending
 from stenograph.traces.config import Destination, DestinationKind, TraceConfig
 from stenograph.traces.folder import is_held, mask_key, spool_folder, waiting_events
+from stenograph.traces.history import Candidate, is_behind, send_history
 from stenograph.traces.state import TraceState
 from stenograph.traces.worker import Timing, work
+from stenograph.turns import Turn
 
 _PRINT = RECORDED / "2.1.325" / "print" / "-home-user-rec-2-1-325"
 #: Three turns, nine responses, five tools, two sub-agents; and three turns, 16 responses, 15 tools.
@@ -40,14 +45,20 @@ NOWHERE = "http://127.0.0.1:9/v1/traces"
 
 
 class Clock:
-    """Time that passes when somebody sleeps, and `steps` that the wall clock makes."""
+    """Time that passes when somebody sleeps, a `step` that the wall clock made, and a `chance` that is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, chance: float = 1.0) -> None:
         self.slept = 0.0
         self.step = 0.0
+        self.chance = chance
 
     def timing(self) -> Timing:
-        return Timing(now=lambda: time.time() + self.slept + self.step, steady=lambda: self.slept, sleep=self.sleep)
+        return Timing(
+            now=lambda: time.time() + self.slept + self.step,
+            steady=lambda: self.slept,
+            sleep=self.sleep,
+            chance=lambda: self.chance,
+        )
 
     def sleep(self, seconds: float) -> None:
         self.slept += seconds
@@ -60,14 +71,22 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sessions(tmp_path: Path) -> list[Path]:
-    return [Growing(path, tmp_path / "projects").write_all() for path in SESSIONS]
+    return written(tmp_path / "projects")
+
+
+def written(folder: Path) -> list[Path]:
+    """Both sessions, with sub-agents that went quiet a minute ago."""
+    paths = [Growing(path, folder).write_all() for path in SESSIONS]
+    for agent in (agent for path in paths for agent in agents_of(path)):
+        os.utime(agent, (time.time() - 60,) * 2)
+    return paths
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
     """The ids of all spans, as a run without a fault gives them; counted by hand once more."""
     base = tmp_path_factory.mktemp("expected")
-    paths = [Growing(path, base / "projects").write_all() for path in SESSIONS]
+    paths = written(base / "projects")
     with OtlpSink() as sink:
         report(base / "traces", *paths)
         work(base / "traces", config_for(sink), Clock().timing())
@@ -152,18 +171,33 @@ def test_a_receiver_that_fails_for_a_while_has_everything_once_in_the_end(
         assert clock.slept > 58  # two times 30, less what passed by itself
 
 
-@pytest.mark.parametrize("fails_at", range(1, 8))
-def test_a_failure_in_the_middle_costs_nothing(
-    fails_at: int, folder: Path, sessions: list[Path], expected: set[tuple[str, str]]
-) -> None:
+def test_a_failure_at_any_request_costs_nothing(folder: Path, sessions: list[Path], expected: set[tuple[str, str]]) -> None:
+    """An acknowledgement that is lost, and then a receiver that is not well."""
     with OtlpSink() as sink:
-        sink.delay(0, times=fails_at - 1)
-        sink.cut_after_storing(times=1)
-        sink.fail(500, times=2)
-        report(folder, *sessions)
-        work(folder, config_for(sink), Clock().timing())
-        assert ids_in(sink) == expected
-        assert_settled(folder, config_for(sink))
+        report(folder / "counted", *sessions)
+        work(folder / "counted", config_for(sink), Clock().timing())
+        posts = sink.posts
+    assert posts >= len(SESSIONS)
+    for fails_at in range(1, posts + 1):
+        with OtlpSink() as sink:
+            sink.delay(0, times=fails_at - 1)
+            sink.cut_after_storing(times=1)
+            sink.fail(500, times=2)
+            report(folder / str(fails_at), *sessions)
+            work(folder / str(fails_at), config_for(sink), Clock().timing())
+            assert [request.status for request in sink.requests if request.status != 200] == [0, 500, 500]
+            assert max(span.times for span in sink.spans) == 2, "one was stored, and not acknowledged"
+            assert ids_in(sink) == expected
+            assert_settled(folder / str(fails_at), config_for(sink))
+
+
+def test_waits_for_a_receiver_are_cut_by_chance(folder: Path, sessions: list[Path]) -> None:
+    """So that the workers of many machines don't come back at once. Half of 1, 2, 4, 8, 16, 32, 60 and 60 s."""
+    down = TraceConfig(destinations=(Destination("down", DestinationKind.OTLP, NOWHERE),), patience_seconds=100.0)
+    clock = Clock(chance=0.5)
+    report(folder, *sessions)
+    work(folder, down, clock.timing())
+    assert clock.slept == pytest.approx((1 + 2 + 4 + 8 + 16 + 32 + 60 + 60) / 2, abs=2.0)
 
 
 def test_a_receiver_that_is_down_gets_everything_from_a_later_worker(
@@ -223,6 +257,52 @@ def test_of_two_destinations_one_that_fails_does_not_hold_up_the_other(
         assert_settled(folder, config)
 
 
+class Choosy(OtlpSink):
+    """Fails with 500 at requests that hold a chosen trace."""
+
+    chosen = ""
+
+    def _examine(self, handler: Any, raw: bytes) -> tuple[int, Sequence[SinkSpan]]:
+        status, spans = super()._examine(handler, raw)
+        return (500 if any(span.trace_id == self.chosen for span in spans) else status), spans
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_session_that_a_receiver_always_fails_at_does_not_hold_up_the_others(
+    place: int, folder: Path, sessions: list[Path], expected: set[tuple[str, str]], tmp_path: Path
+) -> None:
+    with OtlpSink() as alone:
+        report(tmp_path / "alone", sessions[place])
+        work(tmp_path / "alone", config_for(alone), Clock().timing())
+        own = ids_in(alone)
+    clock = Clock()
+    with Choosy() as sink:
+        sink.chosen = min(own)[0]
+        report(folder, *sessions)
+        work(folder, config_for(sink, patience=30.0), clock.timing())
+        assert ids_in(sink) >= expected - own
+        with TraceState(folder) as state:
+            assert [due.path for due in state.due("sink 1")] == [sessions[place]]
+            assert "HTTP 500" in state.health("sink 1").last_error
+        sink.chosen = ""
+        clock.slept += 600
+        work(folder, config_for(sink), clock.timing())
+        assert ids_in(sink) == expected
+        assert_settled(folder, config_for(sink))
+
+
+def test_a_receiver_that_fails_at_everything_is_not_asked_for_each_session(folder: Path, sessions: list[Path]) -> None:
+    """It is asked five times, and has the rest of its round to itself."""
+    copies = [Path(shutil.copy(sessions[0], sessions[0].with_stem(f"5e551000-0000-4000-8000-{n:012d}"))) for n in range(20)]
+    with OtlpSink() as sink:
+        sink.fail(500, times=1000)
+        report(folder, *copies)
+        work(folder, config_for(sink, patience=0.0), Clock().timing())
+        assert sink.posts == 5
+        with TraceState(folder) as state:
+            assert len(state.due("sink 1")) == 20
+
+
 # --- clocks
 
 
@@ -231,7 +311,7 @@ def test_a_clock_that_steps_back_does_not_keep_a_receiver_waiting(
 ) -> None:
     clock = Clock()
     with OtlpSink() as sink:
-        sink.fail(500)
+        sink.fail(500, times=len(sessions))
         report(folder, *sessions)
         work(folder, config_for(sink, patience=0.0), clock.timing())
         assert not sink.spans
@@ -280,8 +360,8 @@ def test_events_of_which_nothing_can_be_made_stop_nothing(
         "half a letter": '{"hook_event_name": "SessionEnd", "transcript_path": "/\\ud800.jsonl"}',
         "huge stamp": json.dumps({"hook_event_name": "Stop", "transcript_path": str(tmp_path / "n"), "received_ns": 2**80}),
     }
-    for place, text in enumerate(bad.values()):
-        (spool / f"{place:03}.json").write_text(text)
+    for place, told in enumerate(bad.values()):
+        (spool / f"{place:03}.json").write_text(told)
     (spool / "zz-folder.json").mkdir()
     (spool / ".unfinished.tmp").write_text("{")
     report(folder, *sessions)
@@ -289,6 +369,207 @@ def test_events_of_which_nothing_can_be_made_stop_nothing(
         work(folder, config_for(sink), Clock().timing())
         assert ids_in(sink) == expected
         assert_settled(folder, config_for(sink))
+
+
+def test_the_first_event_is_an_hour_before_the_first_of_all_hooks_and_there_is_none_without_one(
+    folder: Path, sessions: list[Path]
+) -> None:
+    """A transcript is written before its hook runs, and a hook before the worker that it starts."""
+    with OtlpSink() as sink:
+        work(folder, config_for(sink), Clock().timing())
+        with TraceState(folder) as state:
+            assert state.first_event() is None
+        report(folder, *sessions)
+        (first, *_) = waiting_events(folder)
+        received = json.loads(first.read_text())["received_ns"] / 1e9
+        clock = Clock()
+        clock.slept = 7200.0
+        work(folder, config_for(sink), clock.timing())
+        report(folder, *sessions)
+        work(folder, config_for(sink), clock.timing())
+        with TraceState(folder) as state:
+            assert state.first_event() == pytest.approx(received - 3600.0)
+
+
+def test_a_backlog_of_events_is_not_waited_for_one_by_one(folder: Path, sessions: list[Path]) -> None:
+    """None of the announced answers ever comes. A session is waited for once, five seconds; not at all after half a minute."""
+    now = time.time_ns()
+    spool_folder(folder).mkdir(parents=True)
+    for place in range(40):
+        told = {
+            "hook_event_name": "Stop",
+            "transcript_path": str(sessions[place % 2]),
+            "received_ns": now + place - (60 * 10**9 if place % 2 else 0),
+            "answer_sha256": "00" * 32,
+        }
+        (spool_folder(folder) / f"{place:020d}.json").write_text(json.dumps(told))
+    clock = Clock()
+    with OtlpSink() as sink:
+        work(folder, config_for(sink), clock.timing())
+        assert clock.slept == pytest.approx(5.0, abs=0.2)
+        assert_complete(sink)
+        assert_settled(folder, config_for(sink))
+
+
+# --- sub-agents
+
+
+def background_session(folder: Path, *, failed: bool) -> tuple[Path, Path, list[Line]]:
+    """A session whose sub-agent is in the middle of its work, the agent's file, and the lines that will come."""
+    launched = {"isAsync": True, "agentId": "aaa", "status": "async_launched", "description": "d", "prompt": "Look."}
+    ending = {"isApiErrorMessage": True, "error": "rate_limit"} if failed else {}
+    path = write(
+        folder,
+        timed(0, user("u1", "Go")),
+        timed(1, assistant("a1", "m1", [use("t1", "Task", prompt="Look.", run_in_background=True)], "u1")),
+        timed(2, user("r1", [result("t1", "launched")], "a1", toolUseResult=launched)),
+        timed(3, assistant("a2", "m2", [text("Wait.")], "r1") | ending),
+    )
+    lines = [
+        timed(3, user("s1", "Look.")),
+        timed(4, assistant("s2", "ms2", [use("ts")], "s1")),
+        timed(5, user("s3", [result("ts")], "s2")),
+        timed(6, assistant("s4", "ms4", [text("Seen.")], "s3")),
+    ]
+    return path, write_agent(path, "aaa", "t1", *lines[:2]), lines
+
+
+@pytest.mark.parametrize("event", ["Stop", "StopFailure", "SessionEnd"])
+@pytest.mark.parametrize("later", ["SubagentStop", "SessionEnd", "Stop"])
+def test_a_sub_agent_that_works_on_after_its_turn_ended_is_told_whole(
+    event: str, later: str, folder: Path, tmp_path: Path
+) -> None:
+    path, agent, lines = background_session(tmp_path / "projects", failed=event == "StopFailure")
+    with OtlpSink() as sink:
+        report(folder, path, event=event)
+        work(folder, config_for(sink), Clock().timing())
+        assert {span.name for span in sink.spans if span.attributes.get("gen_ai.response.id") in ("ms2", "ms4")} == set()
+        assert len([span for span in sink.spans if not span.parent_id]) == 1
+        write_agent(path, "aaa", "t1", *lines)
+        assert time.time() - agent.stat().st_mtime < 2, "just now: the worker has to look again"
+        report(folder, path, event=later)
+        work(folder, config_for(sink), Clock().timing())
+        told = sorted(str(span.attributes["gen_ai.response.id"]) for span in of_kind("generation", sink.spans))
+        assert told == sorted({"m1", "ms2", "ms4", *([] if event == "StopFailure" else ["m2"])})
+        assert len(of_kind("tool", sink.spans)) == 2
+        assert {span.times for span in sink.spans} == {1}
+
+
+def test_a_sub_agent_that_was_cut_off_is_told_when_its_own_file_is_old(folder: Path, tmp_path: Path) -> None:
+    path, agent, _ = background_session(tmp_path / "projects", failed=False)
+    os.utime(path, (1, 1))
+    with OtlpSink() as sink:
+        config = config_for(sink)
+        for age, told in ((0, 0), (3500, 0), (3700, 1)):
+            os.utime(agent, (time.time() - age,) * 2)
+            with TraceState(folder) as state:
+                [candidate] = [Candidate(path, path.stem, path.stat().st_size, 1.0)]
+                assert is_behind(candidate, "sink 1", state)
+                send_history([candidate], config.destinations[0], config, state, folder)
+                assert is_behind(candidate, "sink 1", state) is not bool(told)
+            found = [span for span in sink.spans if span.attributes.get("gen_ai.response.id") == "ms2"]
+            assert len(found) == told
+
+
+def test_sub_agents_that_started_each_other_are_told_once_and_stop_nothing(folder: Path, tmp_path: Path) -> None:
+    """One that says that it started itself, and two in a ring."""
+    path = write(
+        tmp_path / "projects",
+        timed(0, user("u1", "Go")),
+        timed(1, assistant("a1", "m1", [use("t1", "Task"), use("t2", "Task")], "u1")),
+        timed(2, user("r1", [result("t1")], "a1")),
+        timed(3, user("r2", [result("t2")], "r1")),
+        timed(4, assistant("a2", "m2", [text("Done.")], "r2")),
+    )
+    write_agent(path, "self", "t1", timed(1, user("s1", "x")), timed(2, assistant("s2", "ms", [use("t1", "Task")], "s1")))
+    write_agent(path, "one", "t2", timed(1, user("o1", "x")), timed(2, assistant("o2", "mo", [use("t3", "Task")], "o1")))
+    write_agent(path, "two", "t3", timed(1, user("w1", "x")), timed(2, assistant("w2", "mw", [use("t2", "Task")], "w1")))
+    with OtlpSink() as sink:
+        report(folder, path)
+        work(folder, config_for(sink), Clock().timing())
+        told = sorted(str(span.attributes["gen_ai.response.id"]) for span in of_kind("generation", sink.spans))
+        assert told == ["m1", "m2", "mo", "ms", "mw"]
+        assert len(of_kind("agent", sink.spans)) == 4
+        assert sorted(str(span.attributes["gen_ai.tool.call.id"]) for span in of_kind("tool", sink.spans)) == [
+            *("t1", "t1"),  # what it says it started itself with is a tool of its own
+            *("t2", "t2", "t3"),
+        ]
+        assert {span.times for span in sink.spans} == {1}
+        with TraceState(folder) as state:
+            assert state.unread("sink 1") == []
+
+
+def test_sub_agents_that_are_too_deep_are_left_out_and_the_deepest_says_so(folder: Path, tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "projects",
+        timed(0, user("u1", "Go")),
+        timed(1, assistant("a1", "m1", [use("t0", "Task")], "u1")),
+        timed(2, user("r1", [result("t0")], "a1")),
+        timed(3, assistant("a2", "m2", [text("Done.")], "r1")),
+    )
+    for n in range(250):
+        asked = timed(1, user(f"s{n}", "x"))
+        write_agent(path, f"a{n}", f"t{n}", asked, timed(2, assistant(f"x{n}", f"mx{n}", [use(f"t{n + 1}", "Task")], f"s{n}")))
+    with OtlpSink() as sink:
+        report(folder, path)
+        work(folder, config_for(sink), Clock().timing())
+        agents = of_kind("agent", sink.spans)
+        assert len(agents) == 1 + 200
+        assert [
+            span.attributes["langfuse.observation.metadata.agent_id"]
+            for span in agents
+            if "langfuse.observation.metadata.left_out" in span.attributes
+        ] == ["a199"]
+
+
+@pytest.mark.parametrize("event", ["Stop", "SessionEnd"])
+def test_a_session_that_can_not_be_understood_is_noted_and_not_forgotten_when_another_is_sent(
+    event: str,
+    folder: Path,
+    sessions: list[Path],
+    expected: set[tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """What it is that a file makes Python raise is not foreseen: here it is raised where the trace's id is made."""
+    bad = write(tmp_path / "projects", timed(0, user("bad", "Go")), timed(1, assistant("a1", "m1", [text("x")], "bad")))
+
+    def seed_of(turn: Turn) -> str:
+        found = mapping.seed_of(turn)
+        if found == "bad":
+            raise RecursionError
+        return found
+
+    monkeypatch.setattr(sending, "seed_of", seed_of)
+    with OtlpSink() as sink:
+        report(folder, bad, *sessions, event=event)
+        work(folder, config_for(sink), Clock().timing())
+        assert ids_in(sink) == expected
+        with TraceState(folder) as state:
+            [failure] = state.unread("sink 1")
+            assert (failure.path, failure.reason) == (bad, f"{bad} can't be understood (RecursionError)")
+            assert state.health("sink 1").last_error == ""
+
+
+@pytest.mark.parametrize("event", ["Stop", "SessionEnd"])
+def test_a_file_that_can_not_be_read_is_noted_and_says_nothing_of_the_receiver(
+    event: str, folder: Path, sessions: list[Path], tmp_path: Path
+) -> None:
+    """A folder in the place of a transcript; then it is gone."""
+    odd = tmp_path / "odd.jsonl"
+    odd.mkdir()
+    with OtlpSink() as sink:
+        report(folder, odd, *sessions, event=event)
+        work(folder, config_for(sink), Clock().timing())
+        with TraceState(folder) as state:
+            assert [failure.path for failure in state.unread("sink 1")] == [odd]
+            assert (state.health("sink 1").failures, state.health("sink 1").last_error) == (0, "")
+            assert state.due("sink 1") == []
+        odd.rmdir()
+        report(folder, odd, event=event)
+        work(folder, config_for(sink), Clock().timing())
+        with TraceState(folder) as state:
+            assert state.unread("sink 1") == []
 
 
 # --- disks
@@ -308,7 +589,7 @@ def start_worker(home: Path, endpoint: str, before: Callable[[], None] | None = 
     return subprocess.run(command, env=environment, preexec_fn=before, capture_output=True, check=False, timeout=60)
 
 
-@pytest.mark.parametrize("room", [0, 4096, 40_000, 50_000, 70_000, 90_000])
+@pytest.mark.parametrize("room", [0, 4096, 40_000, 60_000, 70_000, 90_000])
 def test_a_full_disk_loses_nothing(room: int, sessions: list[Path], expected: set[tuple[str, str]], tmp_path: Path) -> None:
     """No file may grow beyond so many bytes: writing fails as it does on a full disk."""
     folder = tmp_path / "state" / "stenograph" / "traces"
@@ -405,7 +686,7 @@ def watch(owner, name):
     setattr(owner, name, call)
 
 for owner, names in {
-    state.TraceState: ["__init__", "acknowledge", "settle", "make_due", "set_fact_once", "note_failure", "close"],
+    state.TraceState: ["__init__", "acknowledge", "settle", "make_due", "note_first_event", "note_failure", "close"],
     delivery.Sender: ["send"],
     delivery._Channel: ["post"],
     worker: ["take_out", "mask_key", "alone"],

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from stenograph.cli import FAILED
 from stenograph.cli._settings import again, shared_options, state_options
-from stenograph.errors import DeliveryError, UsageError
+from stenograph.errors import ConfigError, DeliveryError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stenograph.traces.config import Destination, TraceConfig
-    from stenograph.traces.history import Candidate, Filters, Report
+    from stenograph.traces.history import Candidate
     from stenograph.traces.state import TraceState
 
 #: So long another worker is waited for.
@@ -62,7 +65,7 @@ def backfill(
     """
     from stenograph.cli._when import moment_of
     from stenograph.sessions import resolve
-    from stenograph.traces.history import Filters
+    from stenograph.traces.history import Filters, find_sessions
 
     now = datetime.now(UTC)
     homes = state_options(ctx).homes
@@ -72,11 +75,12 @@ def backfill(
         project=project,
         session_ids=frozenset(resolve(each, homes).session_id for each in sessions),
     )
-    _send(ctx, filters, names, as_json=as_json, dry_run=dry_run)
+    found = find_sessions(homes, filters)
+    _send(lambda _, __: found, names, as_json=as_json, dry_run=dry_run)
 
 
 @click.command(short_help="Send what no hook told of.")
-@click.option("--since", metavar="TIME", help="Sessions written since then; else since the first hook.")
+@click.option("--since", metavar="TIME", help="Sessions written since then, and no others.")
 @_destination
 @_json
 @shared_options
@@ -84,8 +88,9 @@ def backfill(
 def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json: bool) -> None:
     """Send what no hook told of.
 
-    Looks at sessions that were written since hooks were installed, and sends turns that were interrupted, cut off by a crash, or
-    not taken by a receiver that failed. For a timer: it takes a moment where there is nothing to do.
+    Looks at sessions that were written since an hour before the first hook told of one, that a hook told of and a receiver did
+    not take, or that were sent in part before; sends turns that were interrupted, cut off by a crash, or not taken by a receiver
+    that failed. For a timer: it takes a moment where there is nothing to do.
 
     --json prints what `steno trace backfill --json` prints.
 
@@ -94,19 +99,22 @@ def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json
       steno trace sweep
     """
     from stenograph.cli._when import moment_of
-    from stenograph.traces.folder import default_trace_folder
-    from stenograph.traces.history import Filters
-    from stenograph.traces.state import TraceState
+    from stenograph.traces.history import Filters, find_sessions, followed_sessions
 
+    settings = state_options(ctx)
     if since:
-        start = moment_of(since, datetime.now(UTC))
-    else:
-        with TraceState(default_trace_folder(os.environ)) as state:
-            first = state.fact("first_event")
-        if first is None:
+        newer = find_sessions(settings.homes, Filters(since=moment_of(since, datetime.now(UTC))))
+        _send(lambda _, __: newer, names, as_json=as_json)
+        return
+    found = find_sessions(settings.homes)
+
+    def followed(name: str, state: TraceState) -> list[Candidate]:
+        chosen = followed_sessions(found, name, state, elsewhere=not settings.explicit)
+        if not chosen and state.first_event() is None:
             raise UsageError(f"no hook has told of a session yet; for older sessions: {again(ctx, 'trace', 'backfill')}")
-        start = first
-    _send(ctx, Filters(since=start), names, as_json=as_json, dry_run=False)
+        return chosen
+
+    _send(followed, names, as_json=as_json)
 
 
 @click.command(short_help="Show what was sent, what is behind, and what failed last.")
@@ -116,11 +124,13 @@ def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json
 def status(ctx: click.Context, as_json: bool) -> None:
     """Show what was sent, what is behind, and what failed last.
 
-    Behind are sessions written since hooks were installed, or traced before, of which a destination has not acknowledged all; a
-    turn that is not over counts as behind.
+    Behind are sessions that were written since an hour before the first hook told of one, that a hook told of and a receiver did
+    not take, or that were sent in part before, of which a destination has not acknowledged all; a turn that is not over counts as
+    behind.
 
-    --json prints {"worker": "at work" | "none", "spool", "destinations": [{"name", "type", "endpoint", "turns", "spans", "posts",
-    "refused", "last_success", "last_failure", "last_error", "retry_at", "due", "behind": {"sessions", "bytes"}}]}.
+    --json prints {"worker": "at work" | "none", "spool", "damaged": [path], "destinations": [{"name", "type", "endpoint",
+    "turns", "spans", "posts", "refused", "last_success", "last_failure", "last_error", "retry_at", "due", "behind": {"sessions",
+    "bytes"}, "failures": [{"path", "reason"}]}]}.
 
     \b
     Example:
@@ -133,11 +143,17 @@ def status(ctx: click.Context, as_json: bool) -> None:
 
     config = _config()
     folder = default_trace_folder(os.environ)
-    found = find_sessions(state_options(ctx).homes)
+    settings = state_options(ctx)
+    found = find_sessions(settings.homes)
     with TraceState(folder) as state:
-        first = state.fact("first_event")
-        told = [_standing(each, found, state, first) for each in config.destinations]
-    report = {"worker": "at work" if is_held(folder) else "none", "spool": len(waiting_events(folder)), "destinations": told}
+        told = [_standing(each, found, state, elsewhere=not settings.explicit) for each in config.destinations]
+        damaged = [str(path) for path in state.damaged()]
+    report = {
+        "worker": "at work" if is_held(folder) else "none",
+        "spool": len(waiting_events(folder)),
+        "damaged": damaged,
+        "destinations": told,
+    }
     if as_json:
         echo_json(report)
     else:
@@ -152,7 +168,7 @@ def status(ctx: click.Context, as_json: bool) -> None:
 def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """Send one span to each destination, to see that it arrives.
 
-    The span says nothing of any session. Where it is taken, what failed before is forgotten and sent at once.
+    The span says nothing of any session. Where it is taken, what failed before is forgotten and what is due is sent at once.
 
     --json prints {"destinations": [{"name", "endpoint", "taken", "ms", "error": null | text, "notes"}]}.
 
@@ -164,10 +180,12 @@ def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     from stenograph.traces.config import notes_on
     from stenograph.traces.folder import default_trace_folder
     from stenograph.traces.state import TraceState
+    from stenograph.traces.worker import work
 
     config = _config()
+    folder = default_trace_folder(os.environ)
     rows: list[dict[str, Any]] = []
-    with TraceState(default_trace_folder(os.environ)) as state:
+    with TraceState(folder) as state:
         for destination in _chosen(config, names):
             started = time.monotonic()
             error = _try(destination, config)
@@ -192,18 +210,22 @@ def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
             click.echo(plain(f"{row['name']}: {told}"))
             for note in row["notes"]:
                 click.echo(plain(f"note: {note}"))
+    if any(row["taken"] for row in rows):
+        # All destinations, for events become due for all of them at once; each is tried once. A worker that is at work already
+        # finds out by itself.
+        work(folder, msgspec.structs.replace(config, patience_seconds=0.0))
     if not all(row["taken"] for row in rows):
         ctx.exit(FAILED)
 
 
 def _config() -> TraceConfig:
-    from stenograph.traces.config import load_trace_config
+    from stenograph.traces.config import load_trace_config, no_destination
 
     config = load_trace_config(os.environ)
     if config.is_off:
         raise UsageError("everything is off: STENO_TRACE_OFF is set")
     if not config.destinations:
-        raise UsageError("no destination is configured: see docs/tracing.md, or set STENO_TRACE_URL")
+        raise UsageError(no_destination(os.environ))
     return config
 
 
@@ -214,32 +236,35 @@ def _chosen(config: TraceConfig, names: tuple[str, ...]) -> list[Destination]:
     return [known[name] for name in names] if names else list(known.values())
 
 
-def _send(ctx: click.Context, filters: Filters, names: tuple[str, ...], *, as_json: bool, dry_run: bool) -> None:
+def _send(
+    candidates_for: Callable[[str, TraceState], list[Candidate]], names: tuple[str, ...], *, as_json: bool, dry_run: bool = False
+) -> None:
+    """Send what is behind of the candidates of each destination, by its name."""
     from stenograph.cli._progress import waiting
     from stenograph.cli._text import count_of, echo_json, size
     from stenograph.traces.folder import alone, default_trace_folder
-    from stenograph.traces.history import find_sessions, is_behind
+    from stenograph.traces.history import is_behind
     from stenograph.traces.state import TraceState
 
     config = _config()
     chosen = _chosen(config, names)
     folder = default_trace_folder(os.environ)
-    found = find_sessions(state_options(ctx).homes, filters)
     rows: list[dict[str, Any]] = []
     with contextlib.ExitStack() as stack:
         if not dry_run:
             with waiting("another worker that sends traces"):
                 stack.enter_context(alone(folder, timeout=_BUSY_SECONDS))
         state = stack.enter_context(TraceState(folder))
-        behind = {each.name: [one for one in found if is_behind(one, each.name, state)] for each in chosen}
+        candidates = {each.name: candidates_for(each.name, state) for each in chosen}
         for destination in chosen:
+            behind = [one for one in candidates[destination.name] if is_behind(one, destination.name, state)]
             if dry_run:
-                todo = behind[destination.name]
-                rows.append({"name": destination.name, "sessions": len(todo), "bytes": sum(one.size for one in todo)})
+                rows.append({"name": destination.name, "sessions": len(behind), "bytes": sum(one.size for one in behind)})
             else:
-                rows.append(_send_to(destination, behind[destination.name], config, state, folder))
+                rows.append(_send_to(destination, behind, config, state, folder))
     if as_json:
-        echo_json({"destinations": rows, "candidates": len(found), "bytes": sum(one.size for one in found)})
+        sizes = {one.path: one.size for each in candidates.values() for one in each}
+        echo_json({"destinations": rows, "candidates": len(sizes), "bytes": sum(sizes.values())})
     elif dry_run:
         for row in rows:
             click.echo(f"{row['name']}: would look at {count_of(row['sessions'], 'session')}, {size(row['bytes'])}")
@@ -247,7 +272,7 @@ def _send(ctx: click.Context, filters: Filters, names: tuple[str, ...], *, as_js
         for row in rows:
             _echo_row(row)
     if any(row.get("error") or row.get("failures") for row in rows):
-        ctx.exit(FAILED)
+        click.get_current_context().exit(FAILED)
 
 
 def _send_to(
@@ -255,34 +280,29 @@ def _send_to(
 ) -> dict[str, Any]:
     from stenograph.cli._progress import progress
     from stenograph.traces.history import send_history
-    from stenograph.traces.sending import Sent
 
     total = sum(one.size for one in candidates)
-    sent, done, sessions = Sent(), 0, 0
-    report: Report | None = None
-    error = None
+    done = 0
     with progress(f"sending to {destination.name}") as show:
 
-        def note(candidate: Candidate, now: Sent) -> None:
-            nonlocal done, sent, sessions
-            done, sent, sessions = done + candidate.size, sent + now, sessions + bool(now.turns)
+        def note(candidate: Candidate) -> None:
+            nonlocal done
+            done += candidate.size
             if show:
                 show(done, total)
 
-        try:
-            report = send_history(candidates, destination, config, state, folder, progress=note)
-        except DeliveryError as failure:
-            error = str(failure)
+        report = send_history(candidates, destination, config, state, folder, progress=note)
+    sent = report.sent
     return {
         "name": destination.name,
-        "sessions": sessions,
+        "sessions": report.sessions,
         "turns": sent.turns,
         "spans": sent.spans,
         "copies": sent.copies,
         "refused": sent.refused,
         "bytes": sent.read,
-        "failures": [{"path": str(each.path), "reason": each.reason} for each in report.failures] if report else [],
-        "error": error,
+        "failures": [{"path": str(each.path), "reason": each.reason} for each in report.failures],
+        "error": report.error,
     }
 
 
@@ -302,20 +322,18 @@ def _echo_row(row: dict[str, Any]) -> None:
         click.echo(plain(f"steno: {row['error']}; what was acknowledged stays so, the rest is sent next time"), err=True)
 
 
-def _standing(destination: Destination, found: list[Candidate], state: TraceState, first_event: float | None) -> dict[str, Any]:
+def _standing(destination: Destination, found: list[Candidate], state: TraceState, *, elsewhere: bool) -> dict[str, Any]:
     from stenograph.cli._text import iso
+    from stenograph.traces.history import bytes_behind, followed_sessions, is_behind
 
     def when(at: float | None) -> str | None:
         return iso(datetime.fromtimestamp(at, UTC)) if at else None
 
     health = state.health(destination.name)
-    cursors = state.cursors(destination.name)
+    followed = followed_sessions(found, destination.name, state, elsewhere=elsewhere)
     behind = [
-        one.size - (cursors[one.path].place.offset if one.path in cursors else 0)
-        for one in found
-        if one.path in cursors or (first_event is not None and one.modified >= first_event)
+        bytes_behind(one, state.cursor(destination.name, one.path)) for one in followed if is_behind(one, destination.name, state)
     ]
-    behind = [left for left in behind if left > 0]
     return {
         "name": destination.name,
         "type": destination.kind.value,
@@ -330,7 +348,21 @@ def _standing(destination: Destination, found: list[Candidate], state: TraceStat
         "retry_at": when(health.retry_at),
         "due": len(state.due(destination.name)),
         "behind": {"sessions": len(behind), "bytes": sum(behind)},
+        "failures": [
+            {"path": str(each.path), "reason": each.reason} for each in state.unread(destination.name) if not _is_gone(each.path)
+        ],
     }
+
+
+def _is_gone(path: Path) -> bool:
+    """Nobody is told any more that a file can't be read once it was deleted; one in a folder that can't be read is not gone."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _echo_status(ctx: click.Context, report: dict[str, Any], config: TraceConfig) -> None:
@@ -349,7 +381,12 @@ def _echo_status(ctx: click.Context, report: dict[str, Any], config: TraceConfig
             click.echo(click.style(plain(f"  failed  {row['last_error']} ({row['last_failure']})"), fg="red"))
             if row["retry_at"]:
                 click.echo(f"  again   at {row['retry_at']}, or at once: {again(ctx, 'trace', 'test')}")
+        for failure in row["failures"]:
+            click.echo(click.style(plain(f"  unread  {failure['reason']}"), fg="red"))
     click.echo(f"worker {report['worker']}, {count_of(report['spool'], 'event')} waiting")
+    for path in report["damaged"]:
+        told = "was damaged, and a new state was begun: what is sent again has the same ids; delete it once you have seen this"
+        click.echo(plain(f"note: {path} {told}"))
     for destination in config.destinations:
         for note in notes_on(destination):
             click.echo(plain(f"note: {note}"))
@@ -374,6 +411,6 @@ def _try(destination: Destination, config: TraceConfig) -> str | None:
     )
     try:
         deliver([span], with_keys(destination, os.environ), resource_of(config))
-    except DeliveryError as error:
+    except (ConfigError, DeliveryError) as error:
         return str(error)
     return None

@@ -11,7 +11,10 @@ import click
 import msgspec
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._settings import Settings, is_folder, settings_and_problem, shared_options, what_is_wrong_with
+from stenograph.cli._settings import Settings, is_file, is_folder, settings_and_problem, shared_options, what_is_wrong_with
+from stenograph.errors import ConfigError
+from stenograph.traces.config import TraceConfig, load_trace_config, trace_config_file
+from stenograph.traces.install import is_installed, settings_files
 
 if TYPE_CHECKING:
     from stenograph.cli._settings import ConfigProblem
@@ -63,6 +66,7 @@ def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
             "state": facts["state_folder"] or _NOWHERE,
             "cache": facts["cache_folder"] or _NOWHERE,
             "clients": ", ".join(facts["clients"]) or "none on PATH",
+            "tracing": _tracing_line(facts["tracing"]),
             "terminal": f"{facts['terminal']}, {facts['encoding']}, {facts['columns']} columns",
         }
         for home in facts["homes"]:
@@ -112,6 +116,7 @@ def diagnose(settings: Settings, wrong: ConfigProblem | None = None) -> Diagnosi
         "terminal": os.environ.get("TERM", "no $TERM") if sys.stdout.isatty() else "none",
         "columns": shutil.get_terminal_size().columns,
         "encoding": encoding,
+        "tracing": _tracing(settings, problems),
         "homes": [_home(home, settings, problems) for home in settings.homes],
     }
     return Diagnosis(facts, problems)
@@ -140,6 +145,33 @@ def _home(home: Path, settings: Settings, problems: list[Problem]) -> dict[str, 
         "loose_agents": sum(len(listing.loose_agents) for listing in listings),
         "bytes": sum(file.size for file in files),
     }
+
+
+def _tracing(settings: Settings, problems: list[Problem]) -> dict[str, Any]:
+    file = trace_config_file(os.environ)
+    try:
+        config = load_trace_config(os.environ)
+    except ConfigError as error:
+        config = TraceConfig()
+        # One that can't even be seen is in a folder that is closed, which is told of the config file already.
+        if not isinstance(error.__cause__, PermissionError) or file is None or os.path.lexists(file):
+            problems.append(Problem("trace-config", str(error), "Mend it, as docs/tracing.md says; until then no trace is sent"))
+    try:
+        folder = Path.cwd()
+    except OSError:  # it is gone; then there are no settings in it either
+        folder = Path(os.devnull)
+    return {
+        "config_file": _text(file) if file is not None and is_file(file) else None,
+        "installed": [str(place) for place in settings_files(settings.homes, folder) if is_installed(place)],
+        "destinations": [destination.name for destination in config.destinations],
+        "is_off": config.is_off,
+    }
+
+
+def _tracing_line(facts: dict[str, Any]) -> str:
+    hooks = f"hooks in {', '.join(facts['installed'])}" if facts["installed"] else "no hooks"
+    to = f"to {', '.join(facts['destinations'])}" if facts["destinations"] else "no destination"
+    return f"{hooks}, {'off (STENO_TRACE_OFF)' if facts['is_off'] else to}"
 
 
 # Somebody put the link there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,25 +12,47 @@ import click
 import msgspec
 
 from stenograph.cli import _trace_history
-from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
-from stenograph.errors import UsageError
+from stenograph.cli._settings import again, is_file, refuse_demo, settings_and_problem, shared_options, state_options
+from stenograph.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from stenograph.archive import Entry
+    from stenograph.traces.config import TraceConfig
     from stenograph.traces.install import SettingsChange
 
 
-@click.group(short_help="Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver.", invoke_without_command=True)
+class TraceGroup(click.Group):
+    """Tells who gives the config of traces with --config, which names another, so: its own error knows nothing of traces."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:  # some commands get no further than to miss a destination
+            from stenograph.traces.config import is_trace_config
+
+            settings, problem = settings_and_problem(ctx)
+            if problem is None or settings.config_file is None or not is_trace_config(settings.config_file):
+                raise
+            told = f"{settings.config_file} is a config of traces, not that of steno itself; name it with STENO_TRACE_CONFIG"
+            raise ConfigError(told) from error
+
+
+@click.group(
+    cls=TraceGroup,
+    short_help="Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver.",
+    invoke_without_command=True,
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; before a subcommand it is the subcommand's.")
 @shared_options
 @click.pass_context
 def trace(ctx: click.Context, as_json: bool) -> None:
     """Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver.
 
-    Without a subcommand: which settings hold the hooks, and where traces go. docs/tracing.md tells how to set it up.
+    Without a subcommand: which settings hold the hooks, where traces go, and what they say. docs/tracing.md tells how to set it
+    up.
 
     --json prints {"config": path | null, "folder", "is_off", "installed": [paths], "destinations": [{"name", "type",
-    "endpoint"}], "notes"}.
+    "endpoint"}], "settings": null | {"project", "environment", "user", "tags", "redact", "shape", "content": {...}}, "notes"}.
 
     \b
     Example:
@@ -41,26 +64,26 @@ def trace(ctx: click.Context, as_json: bool) -> None:
             ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
         return
     from stenograph.cli._text import echo_json, plain, short_path
-    from stenograph.traces.config import load_trace_config, named_trace_config_file, notes_on, usual_trace_config_file
+    from stenograph.traces.config import load_trace_config, no_destination, notes_on_all, trace_config_file
     from stenograph.traces.folder import default_trace_folder
-    from stenograph.traces.install import is_installed
+    from stenograph.traces.install import is_installed, settings_files
 
-    settings = state_options(ctx)
-    places = [*(home / "settings.json" for home in settings.homes), *_of_project(Path.cwd())]
+    places = settings_files(state_options(ctx).homes, Path.cwd())
     installed = [str(place) for place in places if is_installed(place)]
     config = load_trace_config(os.environ)
-    file = named_trace_config_file(os.environ) or usual_trace_config_file(os.environ)
-    notes = [note for destination in config.destinations for note in notes_on(destination)]
+    file = trace_config_file(os.environ)
+    notes = notes_on_all(config, os.environ)
     if as_json:
         echo_json(
             {
-                "config": str(file) if file is not None and file.exists() else None,
+                "config": str(file) if file is not None and is_file(file) else None,
                 "folder": str(default_trace_folder(os.environ)),
                 "is_off": config.is_off,
                 "installed": installed,
                 "destinations": [
                     {"name": each.name, "type": each.kind.value, "endpoint": each.endpoint} for each in config.destinations
                 ],
+                "settings": None if config.is_off else {name: msgspec.to_builtins(getattr(config, name)) for name in _SHOWN},
                 "notes": notes,
             }
         )
@@ -74,7 +97,9 @@ def trace(ctx: click.Context, as_json: bool) -> None:
     if config.is_off:
         click.echo("everything is off: STENO_TRACE_OFF is set")
     elif not config.destinations:
-        click.echo(f"no destination is configured in {short_path(str(file))} or STENO_TRACE_URL")
+        click.echo(plain(no_destination(os.environ)))
+    else:
+        click.echo(plain(_what_is_said(config)))
     for note in notes:
         click.echo(plain(f"note: {note}"))
 
@@ -94,28 +119,47 @@ def install(ctx: click.Context, project: bool, local: bool, all_events: bool, ye
     back. Hooks of an older install are replaced. The next session of the client reports its turns; a worker sends them.
 
     Clients before 2.1.78 ignore a settings file that names an event they do not know. So StopFailure and PostCompact are written
-    only where the client on the path and the newest session are of a release that knows them; install again after an update.
+    only where the client on the path and the newest session are of a release that knows them, and not where the release of the
+    client on the path can't be told; install again after an update.
 
-    --json prints {"path", "changed", "applied", "diff": [lines], "warnings", "entry": null | number}.
+    --json prints {"path", "changed", "applied", "diff": [lines], "warnings", "entry": null | number, "next": [lines]}.
 
     \b
     Example:
       steno trace install
       steno trace install --local --yes
     """
-    from stenograph.traces.install import hook_command, hooks_for, plan_install, shared_hook_command
-    from stenograph.traces.known_events import EVENTS, events_known_to, oldest_release
+    from stenograph.traces.install import commands_in, hook_command, hooks_for, plan_install, shared_hook_command
+    from stenograph.traces.known_events import EVENTS, events_known_to, oldest_release, program_of_unknown_release
 
     path = _settings_file(ctx, project, local)
     # Whoever shares a project's settings may have an older client.
     release = None if project else oldest_release(_home(ctx), os.environ)
     events = EVENTS if all_events else events_known_to(release)
-    change = plan_install(path, hooks_for(shared_hook_command() if project else hook_command(), events), os.environ)
+    command = shared_hook_command() if project else hook_command()
+    change = plan_install(path, hooks_for(command, events), os.environ)
+    warnings = [*change.warnings]
     if missing := [event for event in EVENTS if event not in events]:
         who = f"the client {release}" if release else "an older client"
-        warning = f"without {' and '.join(missing)}: {who} would ignore the whole file for it; --all-events writes them"
-        change = msgspec.structs.replace(change, warnings=(*change.warnings, warning))
-    _carry_out(ctx, change, yes=yes, as_json=as_json, nothing="the hooks are there already", done="the hooks are in")
+        if not project and (program := program_of_unknown_release(os.environ)):
+            who = f"the release of {program} can't be told, and an older client"
+        warnings.append(f"without {' and '.join(missing)}: {who} would ignore the whole file for it; --all-events writes them")
+    for other in _others(ctx, path):
+        # Clients run what stands in two files alike once (seen with 2.0.76, 2.1.45 and 2.1.325).
+        if commands_in(other) != {command}:
+            warnings.append(f"the hooks are in {other} too: each event would be noted twice; one of the two is enough")
+    if project and shutil.which("steno") is None:
+        warnings.append("there is no `steno` on the path here: the hooks of a project do nothing without it")
+    change = msgspec.structs.replace(change, warnings=tuple(warnings))
+    _carry_out(
+        ctx,
+        change,
+        yes=yes,
+        as_json=as_json,
+        nothing="the hooks are there already",
+        done="the hooks are in",
+        steps=_next_steps(ctx),
+    )
 
 
 @trace.command(short_help="Take the hooks out of the client's settings.")
@@ -131,7 +175,7 @@ def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json
     The file becomes what it was before the install, byte for byte, where it was not changed since; else only our hooks go. Shows
     the change first and asks.
 
-    --json prints {"path", "changed", "applied", "diff": [lines], "warnings", "entry": null | number}.
+    --json prints {"path", "changed", "applied", "diff": [lines], "warnings", "entry": null | number, "next": [lines]}.
 
     \b
     Example:
@@ -142,7 +186,15 @@ def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json
 
     path = _settings_file(ctx, project, local)
     change = plan_uninstall(path, Archive(default_archive_folder(os.environ)))
-    _carry_out(ctx, change, yes=yes, as_json=as_json, nothing="there are no hooks of ours", done="the hooks are out of")
+    _carry_out(
+        ctx,
+        change,
+        yes=yes,
+        as_json=as_json,
+        nothing="there are no hooks of ours",
+        done="the hooks are out of",
+        steps=[f"There are hooks in {other}: {_uninstall(ctx, other)}" for other in _others(ctx, path)],
+    )
 
 
 @trace.command(
@@ -168,6 +220,58 @@ for command in (_trace_history.backfill, _trace_history.sweep, _trace_history.st
     trace.add_command(command)
 
 
+#: Of the config, what says what is sent.
+_SHOWN = ("project", "environment", "user", "tags", "redact", "shape", "content")
+
+
+def _what_is_said(config: TraceConfig) -> str:
+    from stenograph.traces.config import Content
+
+    told = [f"project {config.project}", "secrets are masked" if config.redact else "secrets are not masked"]
+    usual = Content()
+    for name in Content.__struct_fields__:
+        length = getattr(config.content, name)
+        if length != getattr(usual, name):
+            told.append(f"{length:,} characters of {name}" if length else f"no {name}")
+    return ", ".join(told)
+
+
+def _next_steps(ctx: click.Context) -> list[str]:
+    """What is left to do after an install. A config that can't be read is no reason not to install: hooks do no harm."""
+    from stenograph.traces.config import EXAMPLE, load_trace_config, trace_config_file
+
+    test = again(ctx, "trace", "test")
+    file = trace_config_file(os.environ)
+    try:
+        config = load_trace_config(os.environ)
+    except ConfigError as error:
+        told = f"Nothing is sent yet: {error}"
+        if file is None or os.path.lexists(file):
+            return [told, f"Mend it, then: {test}"]
+    else:
+        if config.is_off:
+            return ["Nothing is sent while STENO_TRACE_OFF is set"]
+        if config.destinations:
+            return [f"Next: {test}"]
+        told = "Nothing is sent yet: no destination is configured"
+    where = f"Write into {file}" if file is not None else "Name a file with STENO_TRACE_CONFIG, and write into it"
+    return [told, f"{where}, for example:", *(f"  {line}" for line in EXAMPLE.splitlines()), f"Then: {test}"]
+
+
+def _others(ctx: click.Context, path: Path) -> list[Path]:
+    """Which other settings hold our hooks, of those that a client reads which works here."""
+    from stenograph.traces.install import is_installed, settings_files
+
+    places = settings_files([_home(ctx)], Path.cwd())
+    return [place for place in places if os.path.realpath(place) != os.path.realpath(path) and is_installed(place)]
+
+
+def _uninstall(ctx: click.Context, path: Path) -> str:
+    """The command that takes the hooks out of settings."""
+    option = dict(zip(_of_project(Path.cwd()), ("--project", "--local"), strict=True)).get(path)
+    return again(ctx, "trace", "uninstall", *([option] if option else []))
+
+
 def _of_project(folder: Path) -> tuple[Path, Path]:
     return folder / ".claude" / "settings.json", folder / ".claude" / "settings.local.json"
 
@@ -190,7 +294,9 @@ def _home(ctx: click.Context) -> Path:
     return home.parent if home.name == "projects" else home
 
 
-def _carry_out(ctx: click.Context, change: SettingsChange, *, yes: bool, as_json: bool, nothing: str, done: str) -> None:
+def _carry_out(
+    ctx: click.Context, change: SettingsChange, *, yes: bool, as_json: bool, nothing: str, done: str, steps: list[str]
+) -> None:
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.cli._text import echo_json, plain, short_path
     from stenograph.redact import Masker
@@ -206,13 +312,14 @@ def _carry_out(ctx: click.Context, change: SettingsChange, *, yes: bool, as_json
             click.echo(_coloured(plain_line(line)))
     if change.is_empty:
         if as_json:
-            echo_json(_json(change, diff, None, applied=False))
+            echo_json(_json(change, diff, None, applied=False, steps=steps))
         else:
             click.echo(f"Nothing to do: {nothing} in {where}")
+            _echo_steps(steps)
         return
     if not yes:
         if as_json:
-            echo_json(_json(change, diff, None, applied=False))
+            echo_json(_json(change, diff, None, applied=False, steps=steps))
             return
         if not sys.stdin or not sys.stdin.isatty():
             raise UsageError("nothing was written: there is nobody to ask; --yes does it")
@@ -221,11 +328,17 @@ def _carry_out(ctx: click.Context, change: SettingsChange, *, yes: bool, as_json
             return
     entry = make_change(change, Archive(default_archive_folder(os.environ)))
     if as_json:
-        echo_json(_json(change, diff, entry, applied=True))
+        echo_json(_json(change, diff, entry, applied=True, steps=steps))
         return
     click.echo(f"Done: {done} {where}")
     if entry is not None:
         click.echo(f"To undo: {again(ctx, 'undo', '--entry', str(entry.number))}")
+    _echo_steps(steps)
+
+
+def _echo_steps(steps: list[str]) -> None:
+    for step in steps:
+        click.echo(plain_line(step))
 
 
 def plain_line(line: str) -> str:
@@ -242,7 +355,7 @@ def _coloured(line: str) -> str:
     return click.style(line, fg=colour) if colour else line
 
 
-def _json(change: SettingsChange, diff: list[str], entry: Entry | None, *, applied: bool) -> dict[str, Any]:
+def _json(change: SettingsChange, diff: list[str], entry: Entry | None, *, applied: bool, steps: list[str]) -> dict[str, Any]:
     return {
         "path": str(change.path),
         "changed": not change.is_empty,
@@ -250,4 +363,5 @@ def _json(change: SettingsChange, diff: list[str], entry: Entry | None, *, appli
         "diff": diff,
         "warnings": list(change.warnings),
         "entry": entry.number if entry else None,
+        "next": steps,
     }

@@ -4,7 +4,7 @@ In: the match of a sign (`=`, `:`, `=>`, `:=`) with a value behind it. Out: whet
 look like; knows no key formats.
 
 A value is one where it could not well be anything else: it holds digits among letters, more than words with a number do, and few
-characters more than once. Without digits it can't be told from a name in code. `docs/redaction.md` has the counts.
+characters more than once. Without digits it can't be told from a name in code.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ LEAST_ENTROPY = 2.25
 
 
 @cache
-def _compiled(expression: str) -> re.Pattern[str]:
-    """Only when a name says secret: most texts hold none."""
+def compiled(expression: str) -> re.Pattern[str]:
+    """Not before a text holds a literal or a name of a secret: most hold none, and a list of sessions is to be there at once."""
     return re.compile(expression)
 
 
@@ -80,18 +80,18 @@ def says_secret(match: re.Match[str]) -> bool:
     value, quote = match["secret"], match["quote"].strip(" \t")
     if match["next"] in _WHAT_CODE_GOES_ON_WITH:
         return False
-    if match["next"] == "]" and _compiled(_OUR_PLACEHOLDER).search(text, max(0, sign - _LONGEST_NAME), sign):
+    if match["next"] == "]" and compiled(_OUR_PLACEHOLDER).search(text, max(0, sign - _LONGEST_NAME), sign):
         return False
-    if _compiled(_UUID).match(value):
+    if compiled(_UUID).match(value):
         return not (is_auth or plain.endswith("token"))
-    mixed = "".join(part for part in _compiled(_PART).findall(value) if not part.isalpha() and not part.isdigit())
+    mixed = "".join(part for part in compiled(_PART).findall(value) if not part.isalpha() and not part.isdigit())
     # Unquoted, it may be a name in code; in a file of settings there is no blank before it.
     is_written_out = bool(quote) or not match["quote"]
-    if len(mixed) < LEAST or len(_compiled(_SWITCH).findall(mixed)) < (1 if is_written_out else 2):
+    if len(mixed) < LEAST or len(compiled(_SWITCH).findall(mixed)) < (1 if is_written_out else 2):
         return False
-    if not is_written_out and _compiled(_SAYS_ITSELF).search(value):
+    if not is_written_out and compiled(_SAYS_ITSELF).search(value):
         return False
-    if _compiled(_NO_LITERAL).match(value) or _compiled(_PLACEHOLDER).search(value):
+    if compiled(_NO_LITERAL).match(value) or compiled(_PLACEHOLDER).search(value):
         return False
     return entropy(value) >= LEAST_ENTROPY
 
@@ -99,5 +99,5 @@ def says_secret(match: re.Match[str]) -> bool:
 def _name_before(text: str, sign: int) -> str:
     """The end of what stands before the sign, in small letters, without quotes, type and number."""
     before = text[max(0, sign - _LONGEST_NAME) : sign].rstrip("\"'`\\ \t").lower()
-    after = _compiled(_AFTER_NAME).search(before, max(0, len(before) - _LONGEST_AFTER))
+    after = compiled(_AFTER_NAME).search(before, max(0, len(before) - _LONGEST_AFTER))
     return before[: after.start()] if after else before

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
-from stenograph.redact.assignments import VALUE_FOLLOWS, VALUE_OF, says_secret
+from stenograph.redact.assignments import VALUE_FOLLOWS, VALUE_OF, compiled, says_secret
 
 
 class Rule(NamedTuple):
@@ -34,17 +33,11 @@ class Rule(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        return _compiled(self.expression)
+        return compiled(self.expression)
 
     @property
     def begun_pattern(self) -> re.Pattern[str] | None:
-        return _compiled(f"(?:{self.begun}){_CUT_OFF}") if self.begun else None
-
-
-@cache
-def _compiled(expression: str) -> re.Pattern[str]:
-    """Only when a text holds a literal: most hold none, and a list of sessions is to be there at once."""
-    return re.compile(expression)
+        return compiled(f"(?:{self.begun}){_CUT_OFF}") if self.begun else None
 
 
 def _rule(name: str, literals: str, expression: str, source: str, begun: str = "", follows: str = "") -> Rule:

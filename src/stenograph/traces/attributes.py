@@ -171,7 +171,8 @@ def compaction(trigger: str, tokens_before: int | None, tokens_after: int | None
         if value:
             attributes[f"langfuse.observation.metadata.{name}"] = value
     if summary:
-        attributes["langfuse.observation.output"] = attributes["output.value"] = summary
+        attributes["langfuse.observation.output"] = summary
+        attributes["output.value"], attributes["output.mime_type"] = summary, _TEXT
     return attributes
 
 

@@ -25,12 +25,18 @@ from msgspec.structs import replace
 from stenograph import __version__
 from stenograph.errors import ConfigError
 from stenograph.traces.hook import is_off
-from stenograph.traces.keys import KeySource, readable_by_others, resolve_key
+from stenograph.traces.keys import KeySource, readable_by_others, resolve_key, what_is_missing
 
 #: Characters of one text in a span, where nothing else is asked for.
 DEFAULT_LENGTH = 50_000
 #: The destination that `$STENO_TRACE_URL` makes.
 FROM_ENVIRONMENT = "environment"
+#: The least that a config has to say.
+EXAMPLE = """\
+[[destinations]]
+name = "local"
+url = "http://localhost:4318"
+"""
 
 _PREFIX = "STENO_TRACE_"
 _TRACES = "/v1/traces"
@@ -124,6 +130,27 @@ def named_trace_config_file(environ: Mapping[str, str]) -> Path | None:
     return Path(os.path.expanduser(named)) if named else None  # noqa: PTH111 - Path.expanduser raises for a user that is not there
 
 
+def trace_config_file(environ: Mapping[str, str]) -> Path | None:
+    """Where the config is, or should be; None where there is no such place."""
+    return named_trace_config_file(environ) or usual_trace_config_file(environ)
+
+
+def no_destination(environ: Mapping[str, str]) -> str:
+    """What to say where there is nowhere to send to."""
+    path = trace_config_file(environ)
+    where = f"name one in {path}, as docs/tracing.md shows, or set" if path is not None else "set"
+    return f"no destination is configured: {where} {_PREFIX}URL"
+
+
+def is_trace_config(path: Path) -> bool:
+    """Whether a file is a config of traces, whatever else may be wrong with it: to tell who takes it for another one."""
+    try:
+        values = _read(path, must_exist=True)
+    except ConfigError:
+        return False
+    return any(name in values for name in (*_SETTINGS, "content", "destinations"))
+
+
 def load_trace_config(environ: Mapping[str, str], file: Path | None = None) -> TraceConfig:
     """The config of a file, and over it that of the variables; no key is fetched yet.
 
@@ -174,8 +201,21 @@ def notes_on(destination: Destination) -> list[str]:
         name = what.removeprefix("header:")
         if source.file and readable_by_others(source.file):
             notes.append(f"{destination.name}: the file of `{name}` can be read by other users; chmod 600 {source.file}")
-        if source.literal:
+        if source.literal and not source.env:
             notes.append(f"{destination.name}: `{name}` is written out; name a variable, a file or the keyring in its place")
+    return notes
+
+
+def notes_on_all(config: TraceConfig, environ: Mapping[str, str]) -> list[str]:
+    """The same of every destination, which keys are not there, and whether secrets are sent as they are; no key is fetched."""
+    notes = []
+    for destination in config.destinations:
+        for what, source in destination.keys.items():
+            if missing := what_is_missing(source, environ):
+                notes.append(f"{destination.name}: `{what.removeprefix('header:')}` is not set: {missing}")
+        notes += notes_on(destination)
+    if config.destinations and not config.redact:
+        notes.append("`redact` is off: secrets in a session are sent as they are")
     return notes
 
 
@@ -440,6 +480,9 @@ class _Named(_Given):
 
     def refuse(self, name: str, problem: str) -> NoReturn:
         self._variables.refuse(name.partition(".")[0].upper(), problem)
+
+    def key(self, name: str, value: Any) -> KeySource:
+        return replace(super().key(name, value), env=_PREFIX + name.partition(".")[0].upper())
 
 
 def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:

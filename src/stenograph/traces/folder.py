@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stenograph.disk import lock
 from stenograph.errors import BusyError, UnwritableError, UsageError
-from stenograph.traces.hook import trace_folder
+from stenograph.traces.hook import SPOOL, WORKER_LOCK, trace_folder
 
 _KEY_BYTES = 32
 #: A hook takes a second at most.
@@ -34,12 +34,12 @@ def default_trace_folder(environ: Mapping[str, str]) -> Path:
 
 def spool_folder(folder: Path) -> Path:
     """Events that no worker has taken out yet, a JSON file each; sorted by name they are in the order in which they came."""
-    return folder / "spool"
+    return folder / SPOOL
 
 
 def worker_lock(folder: Path) -> Path:
     """Whoever works holds a lock on this file."""
-    return folder / "worker.lock"
+    return folder / WORKER_LOCK
 
 
 def waiting_events(folder: Path) -> list[Path]:

@@ -1,7 +1,8 @@
 """Sessions that no hook told of: all history on request (backfill), and what was left behind (sweep).
 
 In: homes and filters. Out: the files that are behind for a destination, and what was sent of them. A turn that is not over is
-left to its hook, unless its file was not written for so long that nothing will come.
+left to its hook, unless its file was not written for so long that nothing will come, or the hook has told that it ended. What
+stops the sending to one destination is a part of its report, so that the others get theirs.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.disk import list_project, projects_folder
-from stenograph.errors import DeliveryError, DiskError
+from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError
 from stenograph.redact import Masker
 from stenograph.traces.config import Destination, TraceConfig, with_keys
 from stenograph.traces.delivery import Sender
 from stenograph.traces.folder import mask_key
-from stenograph.traces.reading import Closing
+from stenograph.traces.lineage import originals_first
+from stenograph.traces.reading import Closing, Failure
 from stenograph.traces.sending import Sent, SessionSender, resource_of
-from stenograph.traces.state import TraceState
+from stenograph.traces.state import Cursor, TraceState
+
+#: A turn that was answered, and of which nothing was written for so long, is over: the longest tool input is streamed by then.
+ANSWERED_SECONDS = 120.0
 
 
 class Candidate(Struct, frozen=True):
@@ -44,19 +49,20 @@ class Filters(Struct, frozen=True):
     session_ids: frozenset[str] = frozenset()
 
 
-class Failure(Struct, frozen=True):
-    path: Path
-    reason: str
-
-
 class Report(Struct, frozen=True):
     sent: Sent
+    #: Of which a turn was sent.
     sessions: int
-    failures: tuple[Failure, ...]
+    #: What kept the rest from being sent: the receiver, or a key that is not there.
+    error: str | None = None
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return self.sent.failures
 
 
 def find_sessions(homes: Iterable[Path], filters: Filters | None = None) -> list[Candidate]:
-    """The session files of some homes, the one that was written first first: originals come before their forks."""
+    """The session files of some homes, the one that was last written first first."""
     chosen = filters or Filters()
     found = []
     for home in homes:
@@ -68,12 +74,40 @@ def find_sessions(homes: Iterable[Path], filters: Filters | None = None) -> list
             except DiskError:
                 continue
             found += [Candidate(file.path, file.session_id, file.size, file.mtime_ns / 1e9) for file in listing.sessions]
-    return sorted((each for each in found if _is_meant(each, chosen)), key=lambda each: (each.modified, str(each.path)))
+    return sorted((each for each in found if _is_meant(each, chosen)), key=_by_age)
+
+
+def followed_sessions(
+    found: Iterable[Candidate], destination: str, state: TraceState, *, elsewhere: bool = True
+) -> list[Candidate]:
+    """The sessions that a destination is to have: written since the first hook, due, or sent in part before.
+
+    Of those that are due or sent in part, also what is not among `found`, unless `elsewhere` is False.
+    """
+    known = {*state.cursors(destination), *(due.path for due in state.due(destination))}
+    first = state.first_event()
+    chosen = []
+    for each in found:
+        if each.path in known or (first is not None and each.modified >= first):
+            chosen.append(each)
+        known.discard(each.path)
+    if elsewhere:
+        chosen += [candidate for path in known if (candidate := _candidate(path))]
+    return sorted(chosen, key=_by_age)
+
+
+def bytes_behind(candidate: Candidate, cursor: Cursor | None) -> int:
+    """How much of a file a destination has not acknowledged; what belongs to no turn is acknowledged too."""
+    return max(0, candidate.size - (cursor.place.offset if cursor else 0))
 
 
 def is_behind(candidate: Candidate, destination: str, state: TraceState) -> bool:
-    cursor = state.cursor(destination, candidate.path)
-    return cursor is None or cursor.place.offset < candidate.size or bool(state.waiting(destination, candidate.path))
+    """Whether a destination lacks bytes of a session, a sub-agent that was at work, or what a hook told of."""
+    return (
+        bytes_behind(candidate, state.cursor(destination, candidate.path)) > 0
+        or bool(state.waiting(destination, candidate.path))
+        or state.is_due(destination, candidate.path)
+    )
 
 
 def send_history(
@@ -84,32 +118,57 @@ def send_history(
     folder: Path,
     *,
     patience_seconds: float = 60.0,
-    progress: Callable[[Candidate, Sent], None] = lambda _, __: None,
+    progress: Callable[[Candidate], None] = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> Report:
     """Send what is behind of some sessions, a receiver that fails for a moment tried again.
 
-    A file that can't be read is reported and does not stop the others. Raises DeliveryError, UnwritableError.
+    A file that can't be read is reported and does not stop the others; a receiver that goes on failing, or a key that is not
+    there, ends it. Raises UnwritableError.
     """
     masker = Masker(key=mask_key(folder)) if config.redact else None
-    total, sessions = Sent(), 0
-    failures: list[Failure] = []
-    with Sender(with_keys(destination, os.environ), resource_of(config), patience_seconds=patience_seconds) as sender:
-        sending = SessionSender(destination, config, state, sender, masker, clock)
-        for candidate in candidates:
-            is_quiet = clock() - candidate.modified >= config.quiet_seconds
-            try:
-                sent = sending.send(candidate.path, Closing.ENDED if is_quiet else Closing.UNKNOWN)
-            except DeliveryError as error:
-                state.note_failure(destination.name, str(error), 0.0, clock())
-                raise
-            except DiskError as error:
-                failures.append(Failure(candidate.path, str(error)))
-                sent = Sent()
-            sessions += bool(sent.turns)
-            total += sent
-            progress(candidate, sent)
-    return Report(total, sessions, tuple(failures))
+    total, sessions, error = Sent(), 0, None
+    all_due = {due.path: due for due in state.due(destination.name)}
+    try:
+        with Sender(with_keys(destination, os.environ), resource_of(config), patience_seconds=patience_seconds) as sender:
+            sending = SessionSender(destination, config, state, sender, masker, clock)
+            for candidate in originals_first(candidates, lambda each: each.path):
+                due = all_due.get(candidate.path)
+                closing = _closing(clock() - candidate.modified, due.closing if due else Closing.UNKNOWN, config)
+                try:
+                    sent = sending.send(candidate.path, closing)
+                    if due:
+                        state.settle(due)
+                except UnreadableError as unreadable:
+                    sent = Sent(failures=(Failure(candidate.path, str(unreadable)),))
+                    state.note_unread(destination.name, candidate.path, sent.failures)
+                sessions += bool(sent.turns)
+                total += sent
+                progress(candidate)
+    except (ConfigError, DeliveryError) as failure:
+        error = str(failure)
+        state.note_failure(destination.name, error, 0.0, clock())
+    return Report(total, sessions, error)
+
+
+def _closing(quiet: float, told: Closing, config: TraceConfig) -> Closing:
+    """What is known of a last turn from how long its file was quiet, beside what a hook told."""
+    if quiet >= config.quiet_seconds:
+        return Closing.ENDED
+    return Closing.STOPPED if told is Closing.UNKNOWN and quiet >= ANSWERED_SECONDS else told
+
+
+def _by_age(candidate: Candidate) -> tuple[float, str]:
+    return candidate.modified, str(candidate.path)
+
+
+def _candidate(path: Path) -> Candidate | None:
+    """A session file by its path; None where it is no longer there."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return None
+    return Candidate(path, path.stem, status.st_size, status.st_mtime)
 
 
 def _folders(projects: Path) -> list[Path]:

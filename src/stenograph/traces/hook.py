@@ -2,13 +2,13 @@
 
 In: the event, as JSON on standard input. Out: a small file in the spool, and a worker on its own. Says nothing and ends with 0,
 whatever happens: an exit code of 2 would keep the client from stopping, and any other shows an error to its user. Holds no word
-of the conversation: of the last answer only its length and its sha256 are noted. Never opens a transcript, so that it takes as
-long for a large one as for a small one.
+of the conversation: of the last answer only its sha256 is noted. Never opens a transcript, so that it takes as long for a large
+one as for a small one.
 
 A plain script of the standard library alone, for `python -I -S hook.py`: it imports nothing of this package, and no module
 that takes long to import (measured: `subprocess` 13 ms and `signal` 5 ms are not used; `json` takes 8 ms).
 
-A worker holds a lock on `worker.lock` as long as it works. It has to look into the spool once more after it let go of the lock:
+A worker holds a lock on `WORKER_LOCK` as long as it works. It has to look into the spool once more after it let go of the lock:
 an event that came in between found the lock held, and started nobody.
 """
 
@@ -29,24 +29,15 @@ if TYPE_CHECKING:
 #: Bytes of an event that are read; clients send a few kB, the last answer included.
 LARGEST_EVENT = 10_000_000
 #: Seconds to wait for an input that does not end.
-LONGEST_WAIT = 1.0
+LONGEST_INPUT_SECONDS = 1.0
 #: Files in the spool beyond which events are no longer noted: nobody is taking them out.
 LARGEST_SPOOL = 10_000
+#: In the trace folder: the folder of events that no worker has taken out yet, and the file that a worker holds a lock on.
+SPOOL = "spool"
+WORKER_LOCK = "worker.lock"
 
-# What is kept of an event, with the longest value.
-_KEPT = {
-    "hook_event_name": 100,
-    "session_id": 200,
-    "transcript_path": 32_768,
-    "cwd": 32_768,
-    "agent_id": 200,
-    "agent_transcript_path": 32_768,
-    "source": 100,
-    "reason": 100,
-    "permission_mode": 100,
-    "prompt_id": 200,
-}
-_KEPT_FLAGS = ("stop_hook_active",)
+# What is kept of an event as it came, with the longest value. `worker.Event` reads these, when it came and the answer's digest.
+_KEPT = {"hook_event_name": 100, "transcript_path": 32_768}
 _NO = ("", "0", "false", "no", "off")
 # Behind everything else on the path, where the package is not installed for the interpreter but run from its folder.
 _WORK = (
@@ -113,18 +104,10 @@ def event_of(data: bytes) -> dict[str, Any] | None:
         value = given.get(name)
         if isinstance(value, str) and len(value) <= longest:
             event[name] = value
-    for name in _KEPT_FLAGS:
-        if isinstance(given.get(name), bool):
-            event[name] = given[name]
-    error = given.get("error")
-    # Of other events this would be what a tool said.
-    if event.get("hook_event_name") == "StopFailure" and isinstance(error, str) and len(error) <= 100:
-        event["error"] = error
     answer = given.get("last_assistant_message")
     if isinstance(answer, str):
         import hashlib
 
-        event["answer_length"] = len(answer)
         event["answer_sha256"] = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
     return event
 
@@ -133,7 +116,7 @@ def note_event(folder: str, event: dict[str, Any]) -> None:
     """Write an event into the spool, as a whole or not at all; not where the spool is full. Raises OSError."""
     import json
 
-    spool = os.path.join(folder, "spool")
+    spool = os.path.join(folder, SPOOL)
     _make_private(spool)
     if len(os.listdir(spool)) >= LARGEST_SPOOL:
         return
@@ -156,7 +139,7 @@ def note_event(folder: str, event: dict[str, Any]) -> None:
 
 def is_worker_running(folder: str) -> bool:
     """Whether somebody holds the worker's lock. Raises OSError."""
-    descriptor = os.open(os.path.join(folder, "worker.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(os.path.join(folder, WORKER_LOCK), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _try_lock(descriptor)
     except (BlockingIOError, PermissionError):
@@ -184,7 +167,7 @@ if sys.platform == "win32":
 
         reading = threading.Thread(target=read, daemon=True)
         reading.start()
-        reading.join(LONGEST_WAIT)
+        reading.join(LONGEST_INPUT_SECONDS)
         return b"".join(parts)
 
     def _start_worker() -> None:
@@ -210,7 +193,7 @@ else:
         """All of standard input, as far as it comes in time and is not too long. Raises OSError."""
         import select
 
-        deadline = time.monotonic() + LONGEST_WAIT
+        deadline = time.monotonic() + LONGEST_INPUT_SECONDS
         data = bytearray()
         while len(data) < LARGEST_EVENT:
             left = deadline - time.monotonic()

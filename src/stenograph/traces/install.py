@@ -14,7 +14,7 @@ import re
 import shlex
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import msgspec
 from stenograph.archive import Archive, Entry, FileChange
 from stenograph.disk import FileState, state_of
 from stenograph.disk.quiet import quiet
-from stenograph.errors import BusyError, FieldError, UnreadableError, UsageError
+from stenograph.errors import BusyError, DiskError, FieldError, UnreadableError, UsageError
 from stenograph.traces import hook as hook_script
 from stenograph.traces.settings_text import Hook, add_hooks, hooks_in, parse_settings, remove_hooks
 
@@ -97,18 +97,21 @@ def plan_uninstall(path: Path, archive: Archive) -> SettingsChange:
         return SettingsChange(path, None, None, None, _UNINSTALL)
     text = _text(path, before)
     try:
-        if not any(is_ours(hook) for _, hook in hooks_in(parse_settings(text))):
+        if not _holds_ours(text):
             return SettingsChange(path, before, before, state, _UNINSTALL)
-        after: bytes | None = remove_hooks(text, is_ours).encode()
-        is_bare = not parse_settings(after.decode()) if after is not None else True
+        without = remove_hooks(text, is_ours)
+        if _holds_ours(without):
+            raise FieldError("our hooks can't be taken out of it")
+        is_bare = not parse_settings(without)
     except FieldError as error:
         raise UsageError(f"{path} is left as it is: {error}") from error
     installs = _installs(path, archive)
+    after: bytes | None = without.encode()
     folders: tuple[Path, ...] = ()
-    if installs and installs[-1][1].before is None and is_bare:
-        after, folders = None, installs[-1][0].folders_made
-    elif (original := _original(installs, before, archive)) is not None:
+    if (original := _original(installs, before, archive)) is not None:
         after = original
+    elif installs and installs[-1].before is None and is_bare:
+        after, folders = None, _folders_that_go(path, archive)
     return SettingsChange(path, before, after, state, _UNINSTALL, folders=folders)
 
 
@@ -140,11 +143,27 @@ def is_ours(hook: Hook) -> bool:
 
 def is_installed(path: Path) -> bool:
     """Whether a settings file holds our hooks; False for one that can't be read."""
+    return bool(commands_in(path))
+
+
+def commands_in(path: Path) -> set[str]:
+    """What our hooks in a settings file run; nothing for one that can't be read."""
     try:
         before, _ = _read(path)
-        return any(is_ours(hook) for _, hook in hooks_in(parse_settings(_text(path, before))))
-    except (UnreadableError, UsageError, FieldError):
-        return False
+        return {hook["command"] for _, hook in hooks_in(parse_settings(_text(path, before))) if is_ours(hook)}
+    except (DiskError, UsageError, FieldError):
+        return set()
+
+
+def settings_files(homes: Iterable[Path], folder: Path) -> list[Path]:
+    """The settings that a client reads which works in a folder, each file once."""
+    found = [(home.parent if home.name == "projects" else home) / "settings.json" for home in homes]
+    found += [folder / ".claude" / "settings.json", folder / ".claude" / "settings.local.json"]
+    return list({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
+
+
+def _holds_ours(text: str) -> bool:
+    return any(is_ours(hook) for _, hook in hooks_in(parse_settings(text)))
 
 
 def _warnings(settings: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
@@ -177,27 +196,56 @@ def _is_on(value: object) -> bool:
     return str(value if value is not None else "").strip().lower() in ("1", "true", "yes", "on")
 
 
-def _installs(path: Path, archive: Archive) -> list[tuple[Entry, FileChange]]:
-    """Our installs into a file since it was last without them, the newest first."""
+def _installs(path: Path, archive: Archive) -> list[FileChange]:
+    """Our installs into a file since we last took them out, the newest first; others may have changed it in between."""
     target = Path(os.path.realpath(path))
-    found: list[tuple[Entry, FileChange]] = []
+    found: list[FileChange] = []
     for entry in reversed(archive.entries()):
         change = next((change for change in entry.files if Path(os.path.realpath(change.path)) == target), None)
-        if change is None or not entry.is_in_force or entry.undoes is not None:
+        if change is None or not entry.is_standing:
             continue
-        if entry.command != _INSTALL or (found and found[-1][1].before != change.after):
+        if entry.command != _INSTALL:
             break
-        found.append((entry, change))
+        found.append(change)
     return found
 
 
-def _original(installs: list[tuple[Entry, FileChange]], before: bytes, archive: Archive) -> bytes | None:
-    """What a file was before our installs, where it is still as they left it; None where it is not, or was none."""
-    if not installs or installs[0][1].after != hashlib.sha256(before).hexdigest():
-        return None
-    sha256 = installs[-1][1].before
+def _folders_that_go(path: Path, archive: Archive) -> tuple[Path, ...]:
+    """The folders around a file that an install made, of this file or of one beside it, and that hold nothing else."""
+    made: set[Path] = set()
+    for entry in archive.entries():
+        if entry.is_standing and entry.command in (_INSTALL, _UNINSTALL):
+            made = (made | {Path(os.path.realpath(folder)) for folder in entry.folders_made}) - set(entry.folders_removed)
+    inner, found = Path(os.path.realpath(path)), []
+    while inner.parent in made and _holds_only(inner.parent, inner.name):
+        inner = inner.parent
+        found.append(inner)
+    return tuple(found)
+
+
+def _holds_only(folder: Path, name: str) -> bool:
     try:
-        return archive.original(sha256) if sha256 is not None else None
+        return [path.name for path in folder.iterdir()] == [name]
+    except OSError:  # a folder that can't be listed stays
+        return False
+
+
+def _original(installs: list[FileChange], before: bytes, archive: Archive) -> bytes | None:
+    """What a file was before our installs, where it is still as they left it; None where it is not, or was none.
+
+    Where it was changed between two installs, what was before the second mostly holds the hooks of the first: None as well.
+    """
+    now: str | None = hashlib.sha256(before).hexdigest()
+    first: str | None = None
+    for change in installs:
+        if change.after != now:
+            break
+        now = first = change.before
+    if first is None:
+        return None
+    try:
+        original = archive.original(first)
+        return None if _holds_ours(original.decode()) else original
     except UnreadableError:  # the archive was cleaned up: then only our hooks go
         return None
 

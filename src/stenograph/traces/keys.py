@@ -22,7 +22,7 @@ _LONGEST = 16_384
 
 @quiet
 class KeySource(Struct, frozen=True):
-    """One of these is set."""
+    """One of these is set; with `literal` also `env`, where the key was found in that variable."""
 
     literal: str = ""
     #: The name of a variable.
@@ -46,6 +46,20 @@ def resolve_key(source: KeySource, environ: Mapping[str, str], what: str) -> str
     if not found:
         raise ConfigError(f"{what} is not set: there is nothing in {where}")
     return found
+
+
+def what_is_missing(source: KeySource, environ: Mapping[str, str]) -> str:
+    """Where there should be a key and is none; empty where there may be one. It is not read, and no keyring is asked."""
+    if source.literal or source.keyring:
+        return ""
+    if source.env:
+        return "" if environ.get(source.env, "").strip() else f"there is nothing in ${source.env}"
+    try:
+        found = os.stat(_path(source.file))  # noqa: PTH116
+    except (OSError, ValueError) as error:
+        return f"{source.file} can't be read: {getattr(error, 'strerror', None) or 'not a name for a file'}"
+    # Pipes and devices have no size.
+    return f"there is nothing in {source.file}" if stat.S_ISREG(found.st_mode) and not found.st_size else ""
 
 
 def readable_by_others(file: str) -> bool:

@@ -49,16 +49,31 @@ def events_known_to(release: str | None) -> dict[str, int]:
 
 
 def oldest_release(home: Path, environ: Mapping[str, str]) -> str | None:
-    """The older of the client on the path and the one that wrote the newest session of a home; None where neither is known."""
-    found = [release for release in (_of_program(environ.get("PATH")), _of_newest_session(home)) if release]
+    """The older of the client on the path and the one that wrote the newest session of a home.
+
+    None where neither is known, and where the release of the one on the path can't be told: a session was perhaps written by
+    another.
+    """
+    if program_of_unknown_release(environ) is not None:
+        return None
+    program = _program(environ)
+    found = [release for release in (program and _release_of(program), _of_newest_session(home)) if release]
     return min(found, key=release_numbers, default=None)
 
 
-def _of_program(path: str | None) -> str | None:
+def program_of_unknown_release(environ: Mapping[str, str]) -> Path | None:
+    """The client on the path where its release can't be told, such as a script that starts it; None where it can, or is none."""
+    program = _program(environ)
+    return program if program is not None and _release_of(program) is None else None
+
+
+def _program(environ: Mapping[str, str]) -> Path | None:
+    found = shutil.which("claude", path=environ.get("PATH"))
+    return Path(found) if found is not None else None
+
+
+def _release_of(found: Path) -> str | None:
     """Installed by npm it has its package beside it; by the client's own installer its release is the name of a file."""
-    found = shutil.which("claude", path=path)
-    if found is None:
-        return None
     program = Path(os.path.realpath(found))
     for folder in list(program.parents)[:3]:
         try:

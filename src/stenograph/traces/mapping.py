@@ -32,9 +32,13 @@ from stenograph.turns.values import CallPart
 
 #: The name of a generation whose lines don't say who answered.
 UNKNOWN_MODEL = "unknown"
+#: Sub-agents deeper than this are left out: clients nest a few, and Python ends at some hundred.
+DEEPEST_AGENT = 200
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+#: What a signed number of 64 bits holds, to the microsecond.
+_LATEST = (2**63 - 1) // 1000 * 1000
 # Of events, what may be told beside their kind: never a person's words.
 _TELLABLE = frozenset({"retry", "hook", "model", "permission-mode", "turn-duration"})
 #: How a turn that did not end well is marked: Langfuse's level, and why.
@@ -106,6 +110,11 @@ class _Trace:
             release=self._member("version"),
         )
         self._common = words.common(self._about)
+        #: Sub-agents that were told, and how deep inside of each other those are that are being told.
+        self._agents: set[str] = set()
+        self._depth = 0
+        #: The tools whose sub-agents are being told.
+        self._inside: list[str] = []
         self._known_start = _nanoseconds(_first_moment(traced.turn))
         self._prompt = self._prompt_of(traced.turn)
 
@@ -158,8 +167,8 @@ class _Trace:
             "opened_by": turn.kind.value,
             "status": turn.status.value,
             "release": self._member("version"),
-            "cwd": self._texts.name(self._member("cwd")),
-            "git_branch": self._texts.name(self._member("gitBranch")),
+            "cwd": self._member("cwd"),
+            "git_branch": self._member("gitBranch"),
             "permission_mode": self._member("permissionMode"),
             "entrypoint": self._member("entrypoint"),
             "slug": self._member("slug"),
@@ -190,23 +199,24 @@ class _Trace:
         """`given` are the inputs of the tools that it asked for, as text."""
         counted = call.part is not CallPart.WHOLE or call.message_id in self._counted or not _has_usage(call)
         response = Response(
-            model=call.model,
-            asked_model=next((record.requestedModel for record in call.records if record.requestedModel), ""),
-            message_id=call.message_id,
-            request_id=call.request_id,
-            stop_reason=call.stop_reason or "",
+            model=self._texts.name(call.model),
+            asked_model=self._texts.name(next((record.requestedModel for record in call.records if record.requestedModel), "")),
+            message_id=self._texts.name(call.message_id),
+            request_id=self._texts.name(call.request_id),
+            stop_reason=self._texts.name(call.stop_reason or ""),
             tool_count=len(call.tool_calls),
             tokens=None if counted else call.tokens,
             cost=None if counted else _cost_of(call),
         )
-        asked = [(tool.id, tool.name, text) for tool, text in zip(call.tool_calls, given, strict=True)]
+        name = self._texts.name
+        asked = [(name(tool.id), name(tool.name), text) for tool, text in zip(call.tool_calls, given, strict=True)]
         end = _nanoseconds(call.ended) or latest
         key = call.message_id or _uuid_of(call.records[0])
         return Span(
             trace_id=self._trace_id,
             span_id=self._id("generation", whose, key),
             parent_id=parent,
-            name=call.model or UNKNOWN_MODEL,
+            name=response.model or UNKNOWN_MODEL,
             kind=SpanKind.CLIENT,
             start_ns=min(_nanoseconds(call.started) or latest, end),
             end_ns=end,
@@ -222,7 +232,7 @@ class _Trace:
         name = self._texts.name(tool.name)
         told = {
             **self._common,
-            **words.tool(name, tool.id, given, self._texts.tool_output(tool.result)),
+            **words.tool(name, self._texts.name(tool.id), given, self._texts.tool_output(tool.result)),
         }
         status, message = SpanStatus.UNSET, ""
         if tool.is_error:
@@ -230,15 +240,22 @@ class _Trace:
             told |= {**words.level("ERROR", message), "error.type": "tool_error"}
         elif not tool.answered:
             told |= words.level("WARNING", "no result")
-        span_id = self._id("tool", tool.id or _uuid_of(turn.context.graph.records[tool.use_node]))
+        line = _uuid_of(turn.context.graph.records[tool.use_node])
+        # No span is inside of itself, whatever a file says.
+        span_id = self._id("tool", tool.id, line) if tool.id in self._inside else self._id("tool", tool.id or line)
         yield Span(self._trace_id, span_id, parent, name, start, end, told, status=status, status_message=message)
         if tool.agent is not None:
+            self._inside.append(tool.id)
             yield from self._agent(tool.agent, span_id)
+            self._inside.pop()
 
     def _agent(self, run: AgentRun, parent: bytes) -> Iterator[Span]:
         """One span for each time that the sub-agent was asked something: it may be asked again later."""
-        if run.agent_id in self._at_work:
+        # A file may say that an agent started itself, or the one that started it.
+        if run.agent_id in self._at_work or run.agent_id in self._agents or self._depth >= DEEPEST_AGENT:
             return
+        self._agents.add(run.agent_id)
+        self._depth += 1
         name = self._texts.name(run.agent_type) or "agent"
         agent_id = _lasting_id(run)
         for place, turn in enumerate(run.turns):
@@ -253,9 +270,12 @@ class _Trace:
                 told["langfuse.observation.metadata.background"] = True
             if turn.status in _ENDINGS:
                 told |= words.level(*_ENDINGS[turn.status])
+            if self._depth == DEEPEST_AGENT and turn.agent_runs:
+                told["langfuse.observation.metadata.left_out"] = "sub-agents of this one: they are too deep"
             end = max(_nanoseconds(_last_moment(turn)), start)
             yield Span(self._trace_id, span_id, parent, name, start, end, told)
             yield from self._conversation(turn, span_id, agent_id, prompt)
+        self._depth -= 1
 
     def _compaction(self, compaction: Compaction) -> Span:
         end = _nanoseconds(compaction.at) or self._known_start
@@ -263,7 +283,10 @@ class _Trace:
         took = (metadata.durationMs or 0) if metadata else 0
         start = max(0, end - int(took * 1_000_000)) if 0 < took < 1e9 else end
         told = words.compaction(
-            compaction.trigger, compaction.tokens_before, compaction.tokens_after, self._texts.answer(compaction.summary)
+            self._texts.name(compaction.trigger),
+            compaction.tokens_before,
+            compaction.tokens_after,
+            self._texts.answer(compaction.summary),
         )
         return Span(
             self._trace_id,
@@ -290,7 +313,7 @@ class _Trace:
 
     def _member(self, name: str) -> str:
         value = getattr(self._opening, name, None) if isinstance(self._opening, ChainedRecord) else None
-        return value if isinstance(value, str) else ""
+        return self._texts.name(value) if isinstance(value, str) else ""
 
     def _id(self, *parts: str) -> bytes:
         return span_id_of(" ".join((self._seed, *parts)))
@@ -352,8 +375,8 @@ def _moment_of(record: object) -> int:
 
 
 def _nanoseconds(at: datetime | None) -> int:
-    """Since 1970; 0 for no time, and for what no receiver could hold."""
-    return max(0, (at - _EPOCH) // _MICROSECOND * 1000) if at is not None else 0
+    """Since 1970; 0 for no time. Times beyond 2262 are the last that receivers can hold: MLflow fails at others for good."""
+    return min(max(0, (at - _EPOCH) // _MICROSECOND * 1000), _LATEST) if at is not None else 0
 
 
 def _uuid_of(record: object) -> str:

@@ -12,7 +12,7 @@ Field numbers are those of opentelemetry-proto 1.x, `trace.proto`, `common.proto
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from struct import Struct as Layout
 
@@ -99,11 +99,6 @@ class Rejected(msgspec.Struct, frozen=True):
     count: int
 
 
-def encode_request(spans: Sequence[Span], resource: Attributes) -> bytes:
-    """One request with these spans."""
-    return join_request([encode_span(span) for span in spans], resource)
-
-
 def join_request(encoded_spans: Iterable[bytes], resource: Attributes) -> bytes:
     """One request of spans that `encode_span` gave."""
     # An empty string is left out, as every field that has its default value; a message that is empty is not.
@@ -160,7 +155,7 @@ def _rejected_in_json(body: bytes) -> int:
     try:
         answer = msgspec.json.decode(body, type=_JsonResponse)
         return max(0, int(answer.partialSuccess.rejectedSpans)) if answer.partialSuccess else 0
-    except (msgspec.DecodeError, ValueError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return 0
 
 

@@ -1,13 +1,15 @@
-"""A place in a session file -> the turns that stand behind it and are over, each with its sub-agents.
+"""A place in a session file -> the turns that stand after it and are over, each with its sub-agents.
 
 In: a path, a place that earlier readings reached, and what is known of whether the last turn is over. Out: groups of lines, each
 from one prompt to the next, with the turns in them. Each group is understood by itself, so that reading on from a place gives
-what reading all of the file would give; memory and time go with what is new. Only whole lines are read.
+what reading all of the file would give; memory and time go with what is new. Only whole lines are read. A sub-agent's file that
+can't be read costs nothing but what it says: the group comes without it, and with a `Failure` that names it.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
@@ -37,6 +39,8 @@ from stenograph.turns.stream import group_by_prompt
 
 # What opens a turn only where the model answers it.
 LOCAL = frozenset({InputKind.COMMAND, InputKind.BASH})
+# Findings of a family that hide a file.
+_NOT_LOOKED_AT = frozenset({"unreadable-folder", "unreadable-file", "broken-link"})
 
 
 class Place(Struct, frozen=True):
@@ -60,6 +64,16 @@ class Closing(Enum):
     ENDED = 2
 
 
+class Failure(Struct, frozen=True):
+    """A file that something is missing of, because it can't be read."""
+
+    path: Path
+    #: What the file system said; never what a file says.
+    reason: str
+    #: The sub-agent whose lines it would hold; empty where that is not known, and for a session's own file.
+    agent_id: str = ""
+
+
 class Group(Struct, frozen=True):
     """The lines from one prompt to the next, and the turns in them; mostly one."""
 
@@ -71,10 +85,12 @@ class Group(Struct, frozen=True):
     after: Place
     #: It was told before, and goes on.
     is_again: bool = False
+    #: Files of its sub-agents that could not be read.
+    failures: tuple[Failure, ...] = ()
 
 
 def read_closed(path: Path, place: Place, closing: Closing) -> Iterator[Group]:
-    """The groups behind a place that are over, in order; those without a turn too. Raises UnreadableError."""
+    """The groups after a place that are over, in order; those without a turn too. Raises UnreadableError."""
     reader = _Reader(path)
     is_again = bool(place.offset) and _goes_on(next(_groups(path, place.offset), []))
     if is_again or reader.may_have_more(place):
@@ -84,7 +100,7 @@ def read_closed(path: Path, place: Place, closing: Closing) -> Iterator[Group]:
     waiting: list[Located] = []
     for lines in _groups(path, place.offset):
         if waiting:
-            group = reader.group(waiting, number, lines[0].offset, until=_begin_of(lines), is_again=is_again)
+            group = reader.group(waiting, number, lines[0].offset, until=reader.time_from(lines), is_again=is_again)
             number, is_again = number + len(group.traced), False
             yield group
         waiting = lines
@@ -94,7 +110,7 @@ def read_closed(path: Path, place: Place, closing: Closing) -> Iterator[Group]:
         until = max(_times_in(waiting), default="")  # of what began later the next prompt will say where it belongs
     if waiting:
         group = reader.group(waiting, number, waiting[-1].offset + waiting[-1].length + 1, until=until, is_again=is_again)
-        # Lines behind a turn may be the beginning of something: they are read again until it is known what.
+        # Lines after a turn may be the beginning of something: they are read again until it is known what.
         if closing is Closing.ENDED or (group.traced and _is_over(group.traced[-1], closing)):
             yield group
 
@@ -105,8 +121,9 @@ def read_group(path: Path, offset: int, turns: int) -> Group | None:
     lines = next(groups, [])
     if not lines:
         return None
-    until = _begin_of(next(groups, []))
-    return _Reader(path).group(lines, turns, lines[-1].offset + lines[-1].length + 1, until=until)
+    reader = _Reader(path)
+    until = reader.time_from(next(groups, []))
+    return reader.group(lines, turns, lines[-1].offset + lines[-1].length + 1, until=until)
 
 
 def _groups(path: Path, offset: int) -> Iterator[list[Located]]:
@@ -119,7 +136,7 @@ def _groups(path: Path, offset: int) -> Iterator[list[Located]]:
 
 
 def _comes_before_its_prompt(first: list[Located], second: list[Located]) -> bool:
-    """Whether what a file begins with belongs to the prompt behind it: a sub-agent that warmed up, or the answer, which 2.1.45
+    """Whether what a file begins with belongs to the prompt after it: a sub-agent that warmed up, or the answer, which 2.1.45
     in the terminal may write before its prompt."""
     spoken = [each.record for each in first if isinstance(each.record, UserRecord | AssistantRecord)]
     if spoken and all(record.isSidechain for record in spoken):
@@ -178,7 +195,7 @@ def _is_over(traced: Traced, closing: Closing) -> bool:
 def is_unfinished(turn: Turn) -> bool:
     """Whether the last turn of a file, or of a sub-agent's, may go on.
 
-    Its status alone does not say so: where a sub-agent's lines come behind those of its turn, that one seems to be left behind.
+    Its status alone does not say so: where a sub-agent's lines come after those of its turn, that one seems to be left behind.
     """
     if turn.status is TurnStatus.INTERRUPTED:
         return not any(event.kind == "interrupt" for event in turn.events)
@@ -191,7 +208,9 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._family: Family = family_of(path)
-        self._metas = {agent.agent_id: _read_meta(agent) for agent in self._family.agents if agent.meta}
+        #: What could not be read since the last group, by path.
+        self._failures = {failure.path: failure for failure in _not_listed(self._family)}
+        self._metas = {agent.agent_id: self._read_meta(agent) for agent in self._family.agents if agent.meta}
         self._named_by_meta: dict[str, list[AgentFile]] = {}
         self._without_meta: dict[str, AgentFile] = {}
         for agent in self._family.agents:
@@ -201,17 +220,20 @@ class _Reader:
             else:
                 self._without_meta[agent.agent_id] = agent
         self._beginnings: dict[Path, str] = {}
+        #: From where on a time was looked for, where it was found, and which; see `time_from`.
+        self._next_time = (0, -1, "")
 
     def group(self, lines: list[Located], turns: int, end: int, *, until: str = "", is_again: bool = False) -> Group:
         """The turns of a group; `until` is when the next one begins."""
         begin = lines[0].offset
-        agents = self._agents_of(lines, _begin_of(lines) if turns else "", until)
+        agents = self._agents_of(lines, _since(lines, turns), until)
         graph = build_graph([(self._path, "", lines), *agents])
         metas = {agent_id: self._metas[agent_id] for _, agent_id, _ in agents if agent_id in self._metas}
         session = build_session(graph, self._path.stem, self._family, metas)
         traced = self._traced(session, turns)
         last = (begin, turns) if traced else (0, 0)
-        return Group(traced, begin, turns, Place(end, turns + len(traced), *last), is_again)
+        failures, self._failures = tuple(self._failures.values()), {}
+        return Group(traced, begin, turns, Place(end, turns + len(traced), *last), is_again, failures)
 
     def _traced(self, session: Session, turns: int) -> tuple[Traced, ...]:
         own: list[list[Turn]] = []
@@ -244,22 +266,47 @@ class _Reader:
         if not place.offset or not self._without_meta:
             return False
         groups = _groups(self._path, place.last_offset)
-        lines, until = next(groups, []), _begin_of(next(groups, []))
-        since = _begin_of(lines) if place.last_turns else ""  # else before the first prompt, too
+        lines, until = next(groups, []), self.time_from(next(groups, []))
+        since = _since(lines, place.last_turns)
         _, named = _mentioned(lines)
         return any(self._is_stray(agent, since, until) for id_, agent in self._without_meta.items() if id_ not in named)
 
-    def _is_stray(self, agent: AgentFile, since: str, until: str) -> bool:
-        """Whether nothing but its time says where an agent belongs, and that is between two prompts (`until` may be open)."""
-        began = self._began(agent)
-        return since <= began and (not until or began < until) and bool(began) and agent.agent_id not in self._all_named
+    def time_from(self, lines: list[Located]) -> str:
+        """The first time in some lines or after them; empty where there is none. Only agents that nothing names ask for it."""
+        if (found := _begin_of(lines)) or not lines or not self._without_meta:
+            return found
+        begin = lines[0].offset
+        looked_from, found_at, time = self._next_time
+        if not looked_from <= begin <= found_at:
+            found_at, time = sys.maxsize, ""
+            for located in read_records(self._path, begin):
+                if time := _begin_of([located]):
+                    found_at = located.offset
+                    break
+            self._next_time = (begin, found_at, time)
+        return time
 
-    def _began(self, agent: AgentFile) -> str:
+    def _is_stray(self, agent: AgentFile, since: str | None, until: str) -> bool:
+        """Whether nothing but its time says where an agent belongs, and that is between two prompts (`until` may be open).
+
+        One without a time belongs to what a file begins with, as does one whose session has no times, so that it is told once.
+        """
+        began = self._began(agent)
+        if began is None or since is None or agent.agent_id in self._all_named:
+            return False
+        return since <= began and (not until or began < until)
+
+    def _began(self, agent: AgentFile) -> str | None:
         if agent.path not in self._beginnings:
-            self._beginnings[agent.path] = _first_time(agent)
+            try:
+                self._beginnings[agent.path] = _begin_of(read_records(agent.path))
+            except DiskError as error:
+                # Which turn it belongs to is not known, so none waits for it.
+                self._failures[error.path] = Failure(error.path, str(error))
+                return None
         return self._beginnings[agent.path]
 
-    def _agents_of(self, lines: list[Located], since: str, until: str) -> list[tuple[Path, str, list[Located]]]:
+    def _agents_of(self, lines: list[Located], since: str | None, until: str) -> list[tuple[Path, str, list[Located]]]:
         """The files of the sub-agents that some lines started, and of those that these started."""
         found: dict[Path, tuple[Path, str, list[Located]]] = {}
         waiting: list[Iterable[Located]] = [lines]
@@ -269,13 +316,30 @@ class _Reader:
             agents += [self._without_meta[agent_id] for agent_id in named if agent_id in self._without_meta]
             for agent in agents:
                 if agent.path not in found:
-                    records = _read_agent(agent)
+                    records = self._read_agent(agent)
                     found[agent.path] = (agent.path, agent.agent_id, records)
                     waiting.append(records)
         for agent in self._without_meta.values():
             if agent.path not in found and self._is_stray(agent, since, until):
-                found[agent.path] = (agent.path, agent.agent_id, _read_agent(agent))
+                found[agent.path] = (agent.path, agent.agent_id, self._read_agent(agent))
         return list(found.values())
+
+    def _read_agent(self, agent: AgentFile) -> list[Located]:
+        try:
+            return list(read_all_records(agent.path))
+        except DiskError as error:
+            self._failures[error.path] = Failure(error.path, str(error), agent.agent_id)
+            return []
+
+    def _read_meta(self, agent: AgentFile) -> dict[str, Any]:
+        try:
+            found = parse(read_whole(agent.meta)) if agent.meta else {}
+        except DiskError as error:
+            self._failures[error.path] = Failure(error.path, str(error))
+            return {}
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     @functools.cached_property
     def _all_named(self) -> set[str]:
@@ -301,6 +365,11 @@ def _mentioned(lines: Iterable[Located]) -> tuple[set[str], set[str]]:
     return uses, agents
 
 
+def _since(lines: list[Located], turns: int) -> str | None:
+    """From when on agents belong to a group: to the first one also those before its prompt, to one without times none."""
+    return (_begin_of(lines) or None) if turns else ""
+
+
 def _begin_of(lines: Iterable[Located]) -> str:
     return next(_times_in(lines), "")
 
@@ -312,31 +381,21 @@ def _times_in(lines: Iterable[Located]) -> Iterator[str]:
             yield at
 
 
-def _first_time(agent: AgentFile) -> str:
-    try:
-        return _begin_of(read_records(agent.path))
-    except DiskError:
-        return ""
-
-
-def _read_agent(agent: AgentFile) -> list[Located]:
-    try:
-        return list(read_all_records(agent.path))
-    except DiskError:
-        return []  # one file that can't be read must not cost the session
-
-
-def _read_meta(agent: AgentFile) -> dict[str, Any]:
-    try:
-        found = parse(read_whole(agent.meta)) if agent.meta else {}
-    except (DiskError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+def _not_listed(family: Family) -> Iterator[Failure]:
+    """What of the folder of sub-agents could not be looked at: whose it is, nobody knows."""
+    for finding in family.findings:
+        if finding.path and finding.code in _NOT_LOOKED_AT and "subagents" in finding.path.parts:
+            yield Failure(finding.path, finding.detail)
 
 
 def runs_in(traced: Traced) -> Iterator[AgentRun]:
     """All sub-agents of a turn, at any depth."""
-    waiting = [*traced.turn.agent_runs, *(run for stray in traced.strays for run in stray.agent_runs), *traced.unlinked]
+    return runs_below([*traced.turn.agent_runs, *(run for stray in traced.strays for run in stray.agent_runs), *traced.unlinked])
+
+
+def runs_below(runs: Iterable[AgentRun]) -> Iterator[AgentRun]:
+    """Some sub-agents and those that they started, at any depth; each once, though a file may say that one started itself."""
+    waiting = list(runs)
     seen = set()
     while waiting:
         run = waiting.pop()

@@ -22,7 +22,7 @@ from stenograph.sessions.understanding import understanding
 from stenograph.traces.config import Destination, TraceConfig
 from stenograph.traces.delivery import Delivery, Sender
 from stenograph.traces.mapping import Mapper, Traced, seed_of
-from stenograph.traces.reading import Closing, Group, Place, is_unfinished, read_closed, read_group, runs_in
+from stenograph.traces.reading import Closing, Failure, Group, Place, is_unfinished, read_closed, read_group, runs_below, runs_in
 from stenograph.traces.spans import Attributes, Span, trace_id_of
 from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
 from stenograph.traces.texts import Texts
@@ -33,7 +33,7 @@ _REMEMBERED = 64
 #: So much is read before it is posted: memory, and what a crash makes us post again.
 _BITE_BYTES = 4_000_000
 #: A sub-agent in the background whose file was not written for so long, and whose last word is an answer, is done.
-_AGENT_QUIET_SECONDS = 2.0
+AGENT_QUIET_SECONDS = 2.0
 
 
 class Sent(Struct, frozen=True):
@@ -45,6 +45,10 @@ class Sent(Struct, frozen=True):
     refused: int = 0
     #: Bytes of the session's own file that were read.
     read: int = 0
+    #: Files that could not be read: what they would have told is missing.
+    failures: tuple[Failure, ...] = ()
+    #: Sub-agents that have answered, but so lately that they may go on: they are told when that is known.
+    unsettled: int = 0
 
     def __add__(self, other: Sent) -> Sent:
         return Sent(*(a + b for a, b in zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)))
@@ -56,6 +60,19 @@ def resource_of(config: TraceConfig) -> Attributes:
     if config.environment:
         found["deployment.environment.name"] = config.environment
     return found
+
+
+class _Chosen(Struct):
+    """What is to be sent, and what its acknowledgement will mean."""
+
+    spans: list[Span] = []
+    #: The traces of turns that were not told before.
+    traces: list[bytes] = []
+    #: Key -> the trace that tells it.
+    told: dict[str, bytes] = {}
+    waiting: list[Waiting] = []
+    copies: int = 0
+    unsettled: int = 0
 
 
 class SessionSender:
@@ -78,8 +95,15 @@ class SessionSender:
         self._clock = clock
 
     def send(self, path: Path, closing: Closing) -> Sent:
-        """Send what is new of a session. Raises DeliveryError, UnreadableError, UnwritableError."""
-        return sum((*self._send_waiting(path, closing), *self._send_new(path, closing)), Sent())
+        """Send what is new of a session. Raises DeliveryError, UnreadableError, UnwritableError.
+
+        A sub-agent's file that can't be read is a failure in what was sent; it is tried again with whatever is sent next.
+        """
+        parts = [*self._send_waiting(path, closing), *self._send_new(path, closing)]
+        sent = sum(parts, Sent())
+        if parts:
+            self._state.note_unread(self._name, path, sent.failures)
+        return sent
 
     def _send_new(self, path: Path, closing: Closing) -> Iterator[Sent]:
         bite: list[Group] = []
@@ -95,90 +119,109 @@ class SessionSender:
         cursor = self._state.cursor(self._name, path)
         if cursor is None:
             return Place()
-        if _behind(path, cursor.place.offset) != cursor.behind:
+        if _digest_before(path, cursor.place.offset) != cursor.digest_before:
             self._state.forget_file(self._name, path)
             return Place()
         return cursor.place
 
     def _send_groups(self, path: Path, groups: list[Group], closing: Closing) -> Sent:
-        spans: list[Span] = []
-        traces: list[bytes] = []
-        calls: dict[str, bytes] = {}
-        waiting: list[Waiting] = []
-        copies = 0
+        chosen = self._choose(path, groups, closing)
+        after = _last_told(groups, self._place_before(path, groups[0]))
+        delivery = self._deliver(path, chosen, Cursor(after, _digest_before(path, after.offset)))
+        return Sent(
+            turns=len(chosen.traces),
+            spans=delivery.sent,
+            copies=chosen.copies,
+            refused=len(delivery.bad),
+            read=groups[-1].after.offset - groups[0].offset,
+            failures=tuple(failure for group in groups for failure in group.failures),
+            unsettled=chosen.unsettled,
+        )
+
+    def _choose(self, path: Path, groups: list[Group], closing: Closing) -> _Chosen:
+        """What of some groups the destination has not been told yet."""
+        chosen = _Chosen()
         for group in groups:
+            # What could not be read is waited for like what is not written yet.
+            unread = {failure.agent_id for failure in group.failures if failure.agent_id}
             at_work: set[str] = set()
             for traced in group.traced:
-                trace_id = trace_id_of(seed_of(traced.turn))
-                unfinished = {run.agent_id for run in runs_in(traced) if self._is_at_work(run, closing)}
-                said = _ids_in(traced, without=unfinished)
-                # Of `calls` only what is asked for: to copy all of them takes longer than a short turn does.
-                known = self._state.traces_of_calls(self._name, said) | {id_: calls[id_] for id_ in said if id_ in calls}
-                told_elsewhere = frozenset(id_ for id_, trace in known.items() if trace != trace_id)
+                with understanding(path):
+                    trace_id = trace_id_of(seed_of(traced.turn))
+                    working = [run for run in runs_in(traced) if self._is_at_work(run, closing)]
+                    unfinished = unread | {run.agent_id for run in working}
+                    keys = _keys_of(traced, without=unfinished)
+                # Of those just chosen only what is asked for: to copy all of them takes longer than a short turn does.
+                known = self._state.traces_that_told(self._name, keys)
+                known |= {key: chosen.told[key] for key in keys if key in chosen.told}
+                told_elsewhere = frozenset(key for key, trace in known.items() if trace != trace_id)
                 # A fork's copy of a turn is without sub-agents, and in 2.1.29 and 2.1.45 without parallel calls: what it lacks
                 # is told by the original, under the same ids.
-                is_told = self._is_told(trace_id, traces) and all(id_ in known for id_ in said)
-                if not group.is_again and (is_told or _is_copy(traced, told_elsewhere)):
-                    copies += 1
+                is_told = self._is_told(trace_id, chosen.traces) and all(key in known for key in keys)
+                with understanding(path):
+                    is_copy = _is_copy(traced, told_elsewhere)
+                if not group.is_again and (is_told or is_copy):
+                    chosen.copies += 1
                     continue
                 at_work |= unfinished
+                chosen.unsettled += sum(not is_unfinished(run.turns[-1]) for run in working)
                 with understanding(path):
-                    spans += Mapper(self._config, self._texts, told_elsewhere).spans(traced, frozenset(unfinished))
-                traces.append(trace_id)
-                calls |= dict.fromkeys((id_ for id_ in said if id_ not in told_elsewhere), trace_id)
+                    chosen.spans += Mapper(self._config, self._texts, told_elsewhere).spans(traced, frozenset(unfinished))
+                chosen.traces.append(trace_id)
+                chosen.told |= dict.fromkeys((key for key in keys if key not in told_elsewhere), trace_id)
             if at_work or group.is_again:
-                waiting.append(Waiting(group.offset, group.turns, frozenset(at_work)))
-        delivery = self._sender.send(spans) if spans else None
-        after = _last_told(groups, self._place_before(path, groups[0]))
+                chosen.waiting.append(Waiting(group.offset, group.turns, frozenset(at_work)))
+        return chosen
+
+    def _deliver(self, path: Path, chosen: _Chosen, cursor: Cursor) -> Delivery:
+        """Post what was chosen, and note it once it is acknowledged."""
+        delivery = self._sender.send(chosen.spans)
         self._state.acknowledge(
             self._name,
             Receipt(
                 path=path,
-                cursor=Cursor(after, _behind(path, after.offset)),
-                turns=len(traces),
-                spans=delivery.sent if delivery else 0,
-                posts=delivery.posts if delivery else 0,
-                trace_ids=tuple(traces),
-                calls=calls,
-                waiting=tuple(waiting),
-                refused=_refused(delivery),
+                cursor=cursor,
+                turns=len(chosen.traces),
+                spans=delivery.sent,
+                posts=delivery.posts,
+                trace_ids=tuple(chosen.traces),
+                told=chosen.told,
+                waiting=tuple(chosen.waiting),
+                refused=delivery.bad,
                 at=self._clock(),
             ),
         )
-        refused = len(delivery.bad) if delivery else 0
-        return Sent(len(traces), len(spans) - refused, copies, refused, groups[-1].after.offset - groups[0].offset)
+        return delivery
 
     def _send_waiting(self, path: Path, closing: Closing) -> Iterator[Sent]:
-        """The sub-agents that were at work when their turn was told, and are done now."""
+        """The sub-agents that were at work when their turn was told, or could not be read, and are done now."""
         cursor = self._state.cursor(self._name, path)
-        if cursor is None or _behind(path, cursor.place.offset) != cursor.behind:
+        if cursor is None or _digest_before(path, cursor.place.offset) != cursor.digest_before:
             return
         for each in self._state.waiting(self._name, path):
             with understanding(path):
                 group = read_group(path, each.start, each.turns)
                 told = group.traced if group else ()
+                failures = group.failures if group else ()
+                unread = {failure.agent_id for failure in failures}
                 runs = {run.agent_id: run for traced in told for run in runs_in(traced)}
-                at_work = frozenset(id_ for id_ in each.agents if id_ in runs and self._is_at_work(runs[id_], closing))
-                if at_work == each.agents:
-                    continue
-                spans = [span for traced in told for span in self._late_spans(traced, each.agents, at_work)]
-            delivery = self._sender.send(spans) if spans else None
-            left = Waiting(each.start, each.turns, at_work)
-            self._state.acknowledge(
-                self._name,
-                Receipt(
-                    path=path,
-                    cursor=cursor,
-                    turns=0,
-                    spans=delivery.sent if delivery else 0,
-                    posts=delivery.posts if delivery else 0,
-                    calls={id_: trace_id_of(seed_of(traced.turn)) for traced in told for id_ in _ids_in(traced, at_work)},
-                    waiting=(left,),
-                    refused=_refused(delivery),
-                    at=self._clock(),
-                ),
-            )
-            yield Sent(spans=delivery.sent if delivery else 0, refused=len(delivery.bad) if delivery else 0)
+                working = [run for id_, run in runs.items() if id_ in each.agents and self._is_at_work(run, closing)]
+                at_work = frozenset(each.agents & (unread | {run.agent_id for run in working}))
+                unsettled = sum(not is_unfinished(run.turns[-1]) for run in working)
+            if at_work == each.agents:
+                yield Sent(failures=failures, unsettled=unsettled)
+                continue
+            with understanding(path):
+                late = {run.agent_id for run in runs_below(runs[id_] for id_ in each.agents - at_work if id_ in runs)}
+                # Those that began after their turn was told are not told by this: the turn is read again for them.
+                rest = runs.keys() - late
+                chosen = _Chosen(
+                    spans=[span for traced in told for span in self._late_spans(traced, each.agents, at_work)],
+                    told={key: trace_id_of(seed_of(traced.turn)) for traced in told for key in _keys_of(traced, rest)},
+                    waiting=[Waiting(each.start, each.turns, at_work)],
+                )
+            delivery = self._deliver(path, chosen, cursor)
+            yield Sent(spans=delivery.sent, refused=len(delivery.bad), failures=failures, unsettled=unsettled)
 
     def _late_spans(self, traced: Traced, before: frozenset[str], now: frozenset[str]) -> list[Span]:
         mapper = Mapper(self._config, self._texts)
@@ -193,19 +236,23 @@ class SessionSender:
         return trace_id in now or self._state.is_sent(self._name, trace_id)
 
     def _is_at_work(self, run: AgentRun, closing: Closing) -> bool:
-        """Whether a sub-agent may still have something to say; those in the background, and warm-ups, outlive their turn."""
-        if closing is Closing.ENDED or not run.turns or (run.tool_use_id and not run.background):
+        """Whether a sub-agent may still have something to say; those in the background, and warm-ups, outlive their turn.
+
+        They outlive a turn that failed too, and `/clear`: after the end their own files say whether something is to come.
+        """
+        if not run.turns or (run.tool_use_id and not run.background):
             return False
-        if is_unfinished(run.turns[-1]):
-            return True
+        may_go_on = is_unfinished(run.turns[-1])
+        if run.path is None:  # its lines are the session's own (1.0)
+            return may_go_on and closing is not Closing.ENDED
         try:
-            return run.path is not None and self._clock() - run.path.stat().st_mtime < _AGENT_QUIET_SECONDS
+            # A file of the future is not young for ever: the clock was set back.
+            quiet = abs(self._clock() - run.path.stat().st_mtime)
         except OSError:
             return False
-
-
-def _refused(delivery: Delivery | None) -> tuple[tuple[bytes, bytes, int, int], ...]:
-    return tuple((bad.trace_id, bad.span_id, bad.status, bad.size) for bad in delivery.bad) if delivery else ()
+        if may_go_on:
+            return closing is not Closing.ENDED or quiet < self._config.quiet_seconds
+        return quiet < AGENT_QUIET_SECONDS
 
 
 def _understood(path: Path, groups: Iterator[Group]) -> Iterator[Group]:
@@ -214,8 +261,8 @@ def _understood(path: Path, groups: Iterator[Group]) -> Iterator[Group]:
         yield from groups
 
 
-def _ids_in(traced: Traced, without: Collection[str] = ()) -> list[str]:
-    """What is in a turn, by ids that copies keep: of responses, tool uses and compactions; sub-agents `without` left aside."""
+def _keys_of(traced: Traced, without: Collection[str] = ()) -> list[str]:
+    """What a turn tells, by keys that its copies keep (see `state`); sub-agents `without` left aside."""
     runs = [run for run in runs_in(traced) if run.agent_id not in without]
     turns = (traced.turn, *traced.strays, *(turn for run in runs for turn in run.turns))
     found = [call.message_id for turn in turns for call in turn.calls if call.message_id]
@@ -236,7 +283,7 @@ def _opening(traced: Traced) -> str:
 
 def _is_copy(traced: Traced, told_elsewhere: frozenset[str]) -> bool:
     """Whether all that a model said in a turn was told in other traces: a clone has other uuids, but the API's ids stay."""
-    return all(id_ in told_elsewhere for id_ in _responses(traced) or [_opening(traced)])
+    return all(key in told_elsewhere for key in _responses(traced) or [_opening(traced)])
 
 
 def _last_told(groups: list[Group], before: Place) -> Place:
@@ -248,8 +295,8 @@ def _last_told(groups: list[Group], before: Place) -> Place:
     return place
 
 
-def _behind(path: Path, offset: int) -> bytes:
-    """A digest of the bytes before an offset; of fewer where the file is shorter, so that a cut file differs."""
+def _digest_before(path: Path, offset: int) -> bytes:
+    """Of the bytes before an offset; of fewer where the file is shorter, so that a cut file differs."""
     try:
         data = read_slice(path, max(0, offset - _REMEMBERED), offset)
     except DiskError:

@@ -28,7 +28,6 @@ class SpanStatus(IntEnum):
     """By the numbers of OTLP."""
 
     UNSET = 0
-    OK = 1
     ERROR = 2
 
 
@@ -57,10 +56,10 @@ class Span(Struct, frozen=True):
 
 
 def trace_id_of(seed: str) -> bytes:
-    """16 bytes, never all zero: the same for the same seed on every machine."""
-    return sha256(f"stenograph trace {seed}".encode()).digest()[:16]
+    """16 bytes: the same for the same seed on every machine."""
+    return sha256(f"stenograph trace {seed}".encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def span_id_of(seed: str) -> bytes:
-    """8 bytes, never all zero: the same for the same seed on every machine."""
-    return sha256(f"stenograph span {seed}".encode()).digest()[:8]
+    """8 bytes: the same for the same seed on every machine."""
+    return sha256(f"stenograph span {seed}".encode("utf-8", "surrogatepass")).digest()[:8]

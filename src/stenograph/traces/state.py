@@ -3,12 +3,17 @@
 In: facts from senders and hooks. Out: places to read on from. All that one acknowledgement means is written in one transaction,
 so that a crash leaves either none of it (the same spans are posted again, with the same ids) or all of it. Holds ids, places and
 counts; never what a transcript says.
+
+What a destination was told is known by keys that copies of a turn keep: a message's id, `tool <id>`, `compaction <uuid>`, and
+`opening …` for a prompt that nobody answered. `sending` makes them; here they are kept as digests, each with the trace that told
+it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +22,8 @@ from typing import Any
 from msgspec import Struct
 
 from stenograph.errors import UnwritableError
-from stenograph.traces.reading import Closing, Place
+from stenograph.traces.delivery import BadSpan
+from stenograph.traces.reading import Closing, Failure, Place
 
 _VERSION = 1
 #: Seconds to wait for another process that writes.
@@ -27,27 +33,31 @@ _REMEMBERED_REFUSALS = 1_000
 
 _SCHEMA = """
 CREATE TABLE cursors (
-    destination TEXT, path TEXT, start INTEGER, turns INTEGER, last_start INTEGER, last_turns INTEGER, behind BLOB, at REAL,
+    destination TEXT, path TEXT, start INTEGER, turns INTEGER, last_start INTEGER, last_turns INTEGER,
+    digest_before BLOB, at REAL,
     PRIMARY KEY (destination, path)) WITHOUT ROWID;
 CREATE TABLE sent_turns (destination TEXT, trace_id BLOB, PRIMARY KEY (destination, trace_id)) WITHOUT ROWID;
-CREATE TABLE sent_calls (destination TEXT, message BLOB, trace_id BLOB, PRIMARY KEY (destination, message)) WITHOUT ROWID;
+CREATE TABLE told (destination TEXT, key BLOB, trace_id BLOB, PRIMARY KEY (destination, key)) WITHOUT ROWID;
 CREATE TABLE waiting (
     destination TEXT, path TEXT, start INTEGER, turns INTEGER, agents TEXT, PRIMARY KEY (destination, path, start)) WITHOUT ROWID;
 CREATE TABLE due (
-    destination TEXT, path TEXT, closing INTEGER, stamp INTEGER, PRIMARY KEY (destination, path)) WITHOUT ROWID;
+    destination TEXT, path TEXT, closing INTEGER, stamp INTEGER, failures INTEGER DEFAULT 0,
+    PRIMARY KEY (destination, path)) WITHOUT ROWID;
 CREATE TABLE health (
     destination TEXT PRIMARY KEY, turns INTEGER DEFAULT 0, spans INTEGER DEFAULT 0, posts INTEGER DEFAULT 0,
     refused INTEGER DEFAULT 0, last_success REAL, last_failure REAL, last_error TEXT DEFAULT '', failures INTEGER DEFAULT 0,
     retry_at REAL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE refused (destination TEXT, trace_id BLOB, span_id BLOB, status INTEGER, size INTEGER, at REAL);
+CREATE TABLE unread (
+    destination TEXT, session TEXT, path TEXT, reason TEXT, PRIMARY KEY (destination, session, path)) WITHOUT ROWID;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
 
 
 class Cursor(Struct, frozen=True):
     place: Place
-    #: A digest of the bytes before the place: the file may have been rewritten since.
-    behind: bytes
+    #: Of the bytes before the place: the file may have been rewritten since.
+    digest_before: bytes
 
 
 class Waiting(Struct, frozen=True):
@@ -89,33 +99,73 @@ class Receipt(Struct, frozen=True):
     spans: int
     posts: int
     trace_ids: tuple[bytes, ...] = ()
-    #: Message id -> the trace that told its tokens.
-    calls: dict[str, bytes] = {}
+    #: Key -> the trace that told it.
+    told: dict[str, bytes] = {}
     waiting: tuple[Waiting, ...] = ()
-    refused: tuple[tuple[bytes, bytes, int, int], ...] = ()
+    refused: tuple[BadSpan, ...] = ()
     at: float = 0.0
 
 
 class TraceState:
-    """The state in a folder; made when it is first written to."""
+    """The state in a folder. A context manager; folder and file are made where they are not there.
+
+    A file that is damaged is set aside and a new one begun: what was sent before may be posted again, under the same ids.
+    Raises UnwritableError, as all its methods do.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "traces.db"
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            with self._transaction():
-                found = self._connection.execute("PRAGMA user_version").fetchone()[0]
-                if not found:
-                    for statement in _SCHEMA.split(";"):
-                        self._connection.execute(statement)
-                    self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+            try:
+                self._connect()
+            except (sqlite3.Error, UnwritableError) as error:
+                if not _is_damage(error):
+                    raise
+                self._set_aside()
+                self._connect()
         except (OSError, sqlite3.Error) as error:
-            raise UnwritableError(f"{self._path} can't be used: {error}", path=self._path) from error
-        if found > _VERSION:
-            raise UnwritableError(f"{self._path} was written by a newer release of stenograph", path=self._path)
+            raise self._unusable(error) from error
+
+    def _connect(self) -> None:
+        self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
+        try:
+            self._inode = self._path.stat().st_ino
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _set_aside(self) -> None:
+        """Rename the damaged file and what SQLite keeps beside it, unless that was done meanwhile. Raises OSError."""
+        if not self._path.exists() or self._path.stat().st_ino != self._inode:
+            return
+        aside = self._path.with_name(f"{self._path.name}.damaged-{time.time_ns()}")
+        self._path.rename(aside)
+        for suffix in ("-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                Path(f"{self._path}{suffix}").rename(f"{aside}{suffix}")
+
+    def damaged(self) -> list[Path]:
+        """Earlier states that were set aside because they were damaged, until somebody deletes them."""
+        found = self._path.parent.glob(f"{self._path.name}.damaged-*")
+        return sorted(path for path in found if path.suffix.removeprefix(".damaged-").isdigit())
+
+    def _open(self) -> None:
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        with self._transaction():
+            found = self._connection.execute("PRAGMA user_version").fetchone()[0]
+            if found > _VERSION:
+                told = "was written by a newer release of stenograph: update this one, or delete it and all is sent once more"
+                raise UnwritableError(f"{self._path} {told}", path=self._path)
+            if not found:
+                for statement in _SCHEMA.split(";"):
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _unusable(self, error: OSError | sqlite3.Error) -> UnwritableError:
+        return UnwritableError(f"{self._path} can't be used: {error}", path=self._path)
 
     def __enter__(self) -> TraceState:
         return self
@@ -128,66 +178,66 @@ class TraceState:
 
     def cursor(self, destination: str, path: Path) -> Cursor | None:
         row = self._one(
-            "SELECT start, turns, last_start, last_turns, behind FROM cursors WHERE destination = ? AND path = ?",
+            "SELECT start, turns, last_start, last_turns, digest_before FROM cursors WHERE destination = ? AND path = ?",
             destination,
-            str(path),
+            _stored(path),
         )
         return Cursor(Place(*row[:4]), row[4]) if row else None
 
     def cursors(self, destination: str) -> dict[Path, Cursor]:
         rows = self._all(
-            "SELECT path, start, turns, last_start, last_turns, behind FROM cursors WHERE destination = ?", destination
+            "SELECT path, start, turns, last_start, last_turns, digest_before FROM cursors WHERE destination = ?", destination
         )
-        return {Path(path): Cursor(Place(*place), behind) for path, *place, behind in rows}
+        return {_path(path): Cursor(Place(*place), digest) for path, *place, digest in rows}
 
     def is_sent(self, destination: str, trace_id: bytes) -> bool:
         return bool(self._one("SELECT 1 FROM sent_turns WHERE destination = ? AND trace_id = ?", destination, trace_id))
 
-    def traces_of_calls(self, destination: str, message_ids: Iterable[str]) -> dict[str, bytes]:
-        """The traces that told of some responses."""
+    def traces_that_told(self, destination: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """Of some keys those that a trace told, each with that trace; the first one keeps it."""
         found = {}
-        for message_id in message_ids:
-            row = self._one(
-                "SELECT trace_id FROM sent_calls WHERE destination = ? AND message = ?", destination, _short(message_id)
-            )
+        for key in keys:
+            row = self._one("SELECT trace_id FROM told WHERE destination = ? AND key = ?", destination, _short(key))
             if row:
-                found[message_id] = row[0]
+                found[key] = row[0]
         return found
 
     def waiting(self, destination: str, path: Path) -> list[Waiting]:
         rows = self._all(
-            "SELECT start, turns, agents FROM waiting WHERE destination = ? AND path = ? ORDER BY start", destination, str(path)
+            "SELECT start, turns, agents FROM waiting WHERE destination = ? AND path = ? ORDER BY start",
+            destination,
+            _stored(path),
         )
-        return [Waiting(start, turns, frozenset(agents.split())) for start, turns, agents in rows]
-
-    def paths_waiting(self, destination: str) -> set[Path]:
-        return {Path(path) for (path,) in self._all("SELECT DISTINCT path FROM waiting WHERE destination = ?", destination)}
+        return [Waiting(start, turns, frozenset(_name(agents).split())) for start, turns, agents in rows]
 
     def acknowledge(self, destination: str, receipt: Receipt) -> None:
         """Note that a receiver has something. All of it or nothing is written."""
-        place, path = receipt.cursor.place, str(receipt.path)
+        place, path = receipt.cursor.place, _stored(receipt.path)
         with self._transaction():
             run = self._connection.execute
             run(
                 "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(destination, path, place.offset, place.turns, place.last_offset, place.last_turns),
-                    *(receipt.cursor.behind, receipt.at),
+                    *(receipt.cursor.digest_before, receipt.at),
                 ),
             )
             many = self._connection.executemany
             many("INSERT OR IGNORE INTO sent_turns VALUES (?, ?)", [(destination, trace) for trace in receipt.trace_ids])
             many(
-                "INSERT OR IGNORE INTO sent_calls VALUES (?, ?, ?)",
-                [(destination, _short(message_id), trace) for message_id, trace in receipt.calls.items()],
+                "INSERT OR IGNORE INTO told VALUES (?, ?, ?)",
+                [(destination, _short(key), trace) for key, trace in receipt.told.items()],
             )
             for each in receipt.waiting:
                 if each.agents:
-                    told = (destination, path, each.start, each.turns, " ".join(sorted(each.agents)))
-                    run("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?, ?, ?)", told)
+                    row = (destination, path, each.start, each.turns, _stored(" ".join(sorted(each.agents))))
+                    run("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?, ?, ?)", row)
                 else:
                     run("DELETE FROM waiting WHERE destination = ? AND path = ? AND start = ?", (destination, path, each.start))
-            many("INSERT INTO refused VALUES (?, ?, ?, ?, ?, ?)", [(destination, *each, receipt.at) for each in receipt.refused])
+            many(
+                "INSERT INTO refused VALUES (?, ?, ?, ?, ?, ?)",
+                [(destination, bad.trace_id, bad.span_id, bad.status, bad.size, receipt.at) for bad in receipt.refused],
+            )
             run(
                 "DELETE FROM refused WHERE rowid <= (SELECT max(rowid) FROM refused) - ?",
                 (_REMEMBERED_REFUSALS,),
@@ -204,14 +254,14 @@ class TraceState:
         """The file holds something else now: it is read from its beginning. What was sent of it stays known."""
         with self._transaction():
             for table in ("cursors", "waiting"):
-                self._connection.execute(f"DELETE FROM {table} WHERE destination = ? AND path = ?", (destination, str(path)))
+                self._connection.execute(f"DELETE FROM {table} WHERE destination = ? AND path = ?", (destination, _stored(path)))
 
     def note_failure(self, destination: str, error: str, retry_at: float, at: float) -> None:
         with self._transaction():
             self._connection.execute("INSERT OR IGNORE INTO health (destination) VALUES (?)", (destination,))
             self._connection.execute(
                 "UPDATE health SET last_failure = ?, last_error = ?, failures = failures + 1, retry_at = ? WHERE destination = ?",
-                (at, error, retry_at, destination),
+                (at, error.encode("utf-8", "replace").decode(), retry_at, destination),
             )
 
     def note_recovery(self, destination: str) -> None:
@@ -231,29 +281,59 @@ class TraceState:
         with self._transaction():
             for destination in destinations:
                 self._connection.execute(
-                    "INSERT INTO due VALUES (?, ?, ?, ?) ON CONFLICT (destination, path)"
+                    "INSERT INTO due (destination, path, closing, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (destination, path)"
                     " DO UPDATE SET closing = max(closing, excluded.closing), stamp = excluded.stamp",
-                    (destination, str(path), closing.value, stamp),
+                    (destination, _stored(path), closing.value, stamp),
                 )
 
     def due(self, destination: str) -> list[Due]:
-        rows = self._all("SELECT path, closing, stamp FROM due WHERE destination = ? ORDER BY stamp", destination)
-        return [Due(destination, Path(path), Closing(closing), stamp) for path, closing, stamp in rows]
+        """In the order in which they are to be tried: those that a receiver failed at after the others."""
+        rows = self._all("SELECT path, closing, stamp FROM due WHERE destination = ? ORDER BY failures, stamp", destination)
+        return [Due(destination, _path(path), Closing(closing), stamp) for path, closing, stamp in rows]
+
+    def put_off(self, due: Due) -> None:
+        """A receiver failed at it: the others first."""
+        with self._transaction():
+            self._connection.execute(
+                "UPDATE due SET failures = failures + 1 WHERE destination = ? AND path = ?", (due.destination, _stored(due.path))
+            )
+
+    def is_due(self, destination: str, path: Path) -> bool:
+        return bool(self._one("SELECT 1 FROM due WHERE destination = ? AND path = ?", destination, _stored(path)))
 
     def settle(self, due: Due) -> None:
         """It was seen to, unless something else happened meanwhile."""
         with self._transaction():
             self._connection.execute(
-                "DELETE FROM due WHERE destination = ? AND path = ? AND stamp = ?", (due.destination, str(due.path), due.stamp)
+                "DELETE FROM due WHERE destination = ? AND path = ? AND stamp = ?",
+                (due.destination, _stored(due.path), due.stamp),
             )
 
-    def fact(self, name: str) -> float | None:
-        row = self._one("SELECT value FROM facts WHERE name = ?", name)
+    def note_unread(self, destination: str, session: Path, failures: Iterable[Failure]) -> None:
+        """The files of a session that could not be read when it was last looked at; none where all could."""
+        now = {(_stored(each.path), _stored(each.reason)) for each in failures}
+        whose = _stored(session)
+        rows = self._all("SELECT path, reason FROM unread WHERE destination = ? AND session = ?", destination, whose)
+        if now != set(rows):
+            with self._transaction():
+                self._connection.execute("DELETE FROM unread WHERE destination = ? AND session = ?", (destination, whose))
+                self._connection.executemany(
+                    "INSERT OR REPLACE INTO unread VALUES (?, ?, ?, ?)", [(destination, whose, *each) for each in now]
+                )
+
+    def unread(self, destination: str) -> list[Failure]:
+        rows = self._all("SELECT path, reason FROM unread WHERE destination = ? ORDER BY path", destination)
+        return [Failure(_path(path), _name(reason)) for path, reason in rows]
+
+    def first_event(self) -> float | None:
+        """When the first hook told of a session, less a margin, in seconds since 1970; None before that."""
+        row = self._one("SELECT value FROM facts WHERE name = 'first_event'")
         return row[0] if row else None
 
-    def set_fact_once(self, name: str, value: float) -> None:
+    def note_first_event(self, at: float) -> None:
+        """Only the first one counts."""
         with self._transaction():
-            self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, value))
+            self._connection.execute("INSERT OR IGNORE INTO facts VALUES ('first_event', ?)", (at,))
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -262,11 +342,20 @@ class TraceState:
             try:
                 yield
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # else SQLite has taken it back itself
+                    self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
+            self._give_up(error)
             raise UnwritableError(f"{self._path} can't be written: {error}", path=self._path) from error
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        """Damage that is found late: whoever opens the state next begins anew."""
+        if _is_damage(error):
+            with contextlib.suppress(OSError):
+                self.close()
+                self._set_aside()
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         return next(iter(self._all(statement, *values)), None)
@@ -275,9 +364,37 @@ class TraceState:
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
+            self._give_up(error)
             raise UnwritableError(f"{self._path} can't be read: {error}", path=self._path) from error
 
 
-def _short(message_id: str) -> bytes:
-    """Ids may be of any length; twelve bytes tell them apart."""
-    return sha256(message_id.encode("utf-8", "surrogatepass")).digest()[:12]
+def _is_damage(error: sqlite3.Error | UnwritableError) -> bool:
+    """Whether the file itself is broken, and not the disk, its permissions or our statement."""
+    code = getattr(error.__cause__ if isinstance(error, UnwritableError) else error, "sqlite_errorcode", 0)
+    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _stored(name: Path | str) -> str | bytes:
+    """A path, or what names one, as it is kept: as bytes where it is no text, for file systems take any bytes as a name."""
+    text = str(name)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def _name(stored: str | bytes) -> str:
+    return stored if isinstance(stored, str) else stored.decode("utf-8", "surrogatepass")
+
+
+def _path(stored: str | bytes) -> Path:
+    return Path(_name(stored))
+
+
+def _short(key: str) -> bytes:
+    """A digest, which keeps words out of the database: the key of a prompt holds its text, and ids are what a file says they are.
+
+    Twelve bytes tell keys of any length apart.
+    """
+    return sha256(key.encode("utf-8", "surrogatepass")).digest()[:12]

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import time
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -24,18 +26,25 @@ from stenograph.errors import BusyError, DeliveryError, DiskError, StenographErr
 from stenograph.records import AssistantRecord, decode, text_of
 from stenograph.redact import Masker
 from stenograph.traces.config import Destination, TraceConfig, load_trace_config, with_keys
-from stenograph.traces.delivery import FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT, Sender
+from stenograph.traces.delivery import LONGEST_RETRY_AFTER, PERMANENT_WAIT, Sender, next_wait
 from stenograph.traces.folder import alone, clear_leftovers, default_trace_folder, is_held, mask_key, take_out, waiting_events
-from stenograph.traces.reading import Closing
-from stenograph.traces.sending import SessionSender, resource_of
+from stenograph.traces.reading import Closing, Failure
+from stenograph.traces.sending import AGENT_QUIET_SECONDS, SessionSender, resource_of
 from stenograph.traces.state import Due, TraceState
 
 #: So long a transcript is waited for that does not hold the announced answer yet, and so long it has to be still.
 LONGEST_WAIT_FOR_ANSWER = 5.0
 STILL_SECONDS = 0.4
 _LOOK_EVERY = 0.1
-#: A receiver that refuses us for good (a wrong key) is left alone for so long.
-PERMANENT_WAIT = 900.0
+#: What an older event announced was written long ago, or never will be.
+_FRESH_SECONDS = 30.0
+#: So many sessions in a row that a receiver fails at (5xx) are its own fault, not theirs.
+_FAILURES_IN_A_ROW = 5
+#: So often a sub-agent that has just answered is waited for.
+_LOOKS_AT_AGENTS = 3
+#: So long before the first event a session may have been written last that counts as written since hooks were installed: events
+#: come after what they tell of, and the first ones may have been lost.
+FIRST_EVENT_MARGIN = 3600.0
 #: The answer is looked for in so many last bytes.
 _TAIL_BYTES = 300_000
 _CLOSINGS = {"Stop": Closing.STOPPED, "StopFailure": Closing.ENDED, "SessionEnd": Closing.ENDED}
@@ -55,11 +64,13 @@ class Event(Struct, frozen=True):
 
 
 class Timing(Struct, frozen=True):
-    """The clocks of a run, so that tests need not wait."""
+    """The clocks and the chance of a run, so that tests need not wait."""
 
     now: Callable[[], float] = time.time
     steady: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    #: Numbers from 0 to 1.
+    chance: Callable[[], float] = random.random
 
 
 def main() -> None:
@@ -86,6 +97,9 @@ class Worker:
         self._state = state
         self._timing = timing
         self._masker = Masker(key=mask_key(folder)) if config.redact else None
+        #: Sessions with a sub-agent that has just answered, and how often each was looked at again because of that.
+        self._unsettled: dict[Path, Due] = {}
+        self._looks: Counter[Path] = Counter()
 
     def run(self) -> None:
         started = self._timing.steady()
@@ -94,7 +108,7 @@ class Worker:
             self._take_in()
             for destination in self._config.destinations:
                 self._send_due(destination)
-            if waiting_events(self._folder):
+            if waiting_events(self._folder) or self._look_again():
                 continue
             wait = self._next_try()
             if wait is None or self._timing.steady() - started + wait > self._config.patience_seconds:
@@ -105,12 +119,16 @@ class Worker:
     def _take_in(self) -> None:
         """Events -> what is due. An event is deleted only when that is written down."""
         names = [destination.name for destination in self._config.destinations]
-        self._state.set_fact_once("first_event", self._timing.now())
-        for path in waiting_events(self._folder):
-            event = _read_event(path)
+        events = [(path, _read_event(path)) for path in waiting_events(self._folder)]
+        if received := [event.received_ns for _, event in events if event and event.received_ns]:
+            self._state.note_first_event(min(received) / 1e9 - FIRST_EVENT_MARGIN)
+        # Of a session that stopped several times the last answer comes last.
+        last = {event.transcript_path: event for _, event in events if event and event.closing is Closing.STOPPED}
+        for path, event in events:
             transcript = Path(event.transcript_path) if event else None
             if event and transcript and names and transcript.is_absolute():
-                if event.closing is Closing.STOPPED:
+                is_fresh = self._timing.now() - event.received_ns / 1e9 < _FRESH_SECONDS
+                if is_fresh and last.get(event.transcript_path) is event:
                     wait_for_answer(transcript, event.answer_sha256, self._timing)
                 self._state.make_due(names, transcript, event.closing, event.received_ns)
             take_out(path)
@@ -122,25 +140,52 @@ class Worker:
         try:
             with Sender(with_keys(destination, os.environ), resource_of(self._config)) as sender:
                 sessions = SessionSender(destination, self._config, self._state, sender, self._masker, self._timing.now)
-                for each in due:
-                    self._send(sessions, each)
+                self._send_each(sessions, due)
         except StenographError as error:
             self._note(destination.name, error)
 
+    def _send_each(self, sessions: SessionSender, due: list[Due]) -> None:
+        """Send sessions. One that a receiver fails at does not hold up the others; it is tried after them from now on."""
+        failed: DeliveryError | None = None
+        in_a_row = 0
+        for each in due:
+            try:
+                self._send(sessions, each)
+                in_a_row = 0
+            except DeliveryError as error:
+                if error.status < 500:
+                    raise
+                self._state.put_off(each)
+                failed, in_a_row = error, in_a_row + 1
+                if error.retry_after or in_a_row >= _FAILURES_IN_A_ROW:
+                    break
+        if failed:
+            raise failed
+
+    def _look_again(self) -> bool:
+        """Whether sessions are due once more, after a moment in which their sub-agents may have gone on."""
+        again = {path: due for path, due in self._unsettled.items() if self._looks[path] < _LOOKS_AT_AGENTS}
+        self._unsettled = {}
+        if not again:
+            return False
+        self._timing.sleep(AGENT_QUIET_SECONDS)
+        self._looks.update(again.keys())
+        for path, due in again.items():
+            self._state.make_due([each.name for each in self._config.destinations], path, due.closing, due.stamp)
+        return True
+
     def _send(self, sessions: SessionSender, due: Due) -> None:
         try:
-            sessions.send(due.path, due.closing)
+            if sessions.send(due.path, due.closing).unsettled:
+                self._unsettled[due.path] = due
         except UnreadableError as error:
             # This session can't be read, or never was written (`--no-session-persistence`): the others can.
-            if os.path.exists(due.path):  # noqa: PTH110 - `Path.exists` raises for a name that is too long
-                self._state.note_failure(due.destination, str(error), 0.0, self._timing.now())
+            is_there = os.path.exists(due.path)  # noqa: PTH110 - `Path.exists` raises for a name that is too long
+            self._state.note_unread(due.destination, due.path, [Failure(due.path, str(error))] if is_there else [])
         self._state.settle(due)
 
     def _note(self, name: str, error: StenographError) -> None:
-        failures = self._state.health(name).failures
-        wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(failures, 10))
-        if isinstance(error, DeliveryError):
-            wait = max(wait, error.retry_after, PERMANENT_WAIT if error.is_permanent else 0.0)
+        wait = next_wait(self._state.health(name).failures, error, self._timing.chance)
         now = self._timing.now()
         self._state.note_failure(name, str(error), now + wait, now)
 
