@@ -18,7 +18,13 @@ from stenograph.turns.draft import Draft
 def part_what_was_set_aside(context: Context, drafts: dict[int, Draft], leaf: int) -> None:
     """Give what stands beside the way to a leaf turns of its own, and what hangs off it to those."""
     way = _way_to(context, leaf)
-    spoken = {message_id_of(context.graph.records[node]) for node in way} - {""}
+    records = context.graph.records
+    # Before anything else: nearly every session has no answer beside its way, and loading is to stay quick.
+    if not any(
+        isinstance(records[node], AssistantRecord) for draft in drafts.values() for node in draft.nodes if node not in way
+    ):
+        return
+    spoken = {message_id_of(records[node]) for node in way} - {""}
     beside: list[Draft] = []
     moved: dict[int, int] = {}
     for draft in drafts.values():
