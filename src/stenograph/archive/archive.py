@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -26,6 +25,7 @@ from stenograph.archive.recovery import holds, settle, tidy
 from stenograph.archive.removal import plan_removal
 from stenograph.archive.store import Store, digest_of
 from stenograph.disk import FileState, Finding, make_folder, put_in_place, stage_file, state_of, unfinished_beside
+from stenograph.disk.places import file_itself, own_folder, whole_path
 from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
 from stenograph.sessions import ACTIVE_SECONDS
 
@@ -39,15 +39,10 @@ def default_archive_folder(environ: Mapping[str, str]) -> Path:
 
     Raises UsageError where there is no user's folder.
     """
-    base = environ.get("XDG_DATA_HOME", "")
-    if not base and sys.platform == "win32":
-        base = environ.get("LOCALAPPDATA", "")
-    if not base:
-        user = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - Path.home raises
-        if user == "~":
-            raise UsageError("there is no user's folder to keep originals in: set HOME or XDG_DATA_HOME")
-        base = os.path.join(user, ".local", "share")  # noqa: PTH118 - text in, text out
-    return Path(base) / "stenograph" / "archive"
+    folder = own_folder(environ, "XDG_DATA_HOME", "LOCALAPPDATA", ".local/share")
+    if folder is None:
+        raise UsageError("there is no user's folder to keep originals in: set HOME or XDG_DATA_HOME")
+    return folder / "archive"
 
 
 class Archive:
@@ -84,7 +79,7 @@ class Archive:
 
     def why_busy(self, path: Path, *, active_seconds: float = ACTIVE_SECONDS) -> BusyError | None:
         """Why an edit of a session's or agent's file would be refused at this moment: somebody is at work on it."""
-        path = Path(os.path.realpath(path)) if path.is_symlink() else Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
+        path = file_itself(path)
         if looks_live(path, now=self._clock(), active_seconds=active_seconds):
             made_by_us = self._read().made_by_us(path)
             if made_by_us is None or made_by_us != digest_of(path)[0]:
@@ -181,7 +176,7 @@ class Archive:
         if not kept:
             raise UsageError(f"edit {number} has no originals: it only made new files")
         above = Path(os.path.commonpath([file.path.parent for file in kept]))
-        to = Path(os.path.abspath(to))  # noqa: PTH100 - links are kept
+        to = whole_path(to)
         places = [to / file.path.relative_to(above) for file in kept]
         for place in places:
             if os.path.lexists(place):
@@ -242,14 +237,14 @@ class Archive:
         return recovered
 
     def _keep_file(self, path: Path) -> FileChange:
-        path = Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
+        path = whole_path(path)
         state = state_of(path)
         sha256, size = digest_of(path)
         self._store.keep_file(path, sha256)
         return FileChange(path, sha256, sha256, size, size, state.mtime_ns)
 
     def _keep_given(self, path: Path, data: bytes | None) -> FileChange:
-        path = Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
+        path = whole_path(path)
         if data is None:
             return FileChange(path, None, None)
         sha256 = self._store.keep_bytes(data)

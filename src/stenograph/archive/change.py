@@ -33,6 +33,7 @@ from stenograph.disk import (
     state_of,
     unfinished_beside,
 )
+from stenograph.disk.places import file_itself, whole_path
 from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
 
 
@@ -139,13 +140,13 @@ class Change:
 
     def make_folder(self, folder: Path) -> None:
         """Make a folder, also one that stays empty. Raises UnwritableError."""
-        folder = Path(os.path.abspath(folder))  # noqa: PTH100 - links are kept
+        folder = whole_path(folder)
         self._leave([], missing_folders(folder))
         make_folder(folder)
 
     def remove_folder(self, folder: Path) -> None:
         """Remove a folder after all else, if nothing is left in it then."""
-        self._folders_removed.append(Path(os.path.abspath(folder)))  # noqa: PTH100 - links are kept
+        self._folders_removed.append(whole_path(folder))
 
     def commit(self) -> None:
         """Do it. Raises DiskError; then nothing was changed, or what was has been taken back."""
@@ -198,7 +199,7 @@ class Change:
 
     def _own(self, path: Path) -> Path:
         """The file itself, by its whole path; once in an edit."""
-        path = Path(os.path.realpath(path)) if path.is_symlink() else Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
+        path = file_itself(path)
         if path in self._prepared:
             raise UsageError(f"{path} is changed twice in one edit")
         for stopped in self.recovered:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from stenograph.disk import state_of
+from stenograph.disk.places import whole_path
 from stenograph.errors import UnreadableError
 from stenograph.sessions.load import family_of
 
@@ -32,7 +33,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 def plan_removal(path: Path) -> Removal:
     """What goes when the session of a file is removed. Raises UnreadableError where a part of it could not be kept."""
-    path = Path(os.path.abspath(path))  # noqa: PTH100 - links are kept
+    path = whole_path(path)
     family = family_of(path)
     for finding in family.findings:
         if finding.code not in _HARMLESS:

@@ -7,7 +7,6 @@ command's name: `steno --demo ls` and `steno ls --demo` are the same.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -203,19 +202,12 @@ def refuse_demo(settings: Settings, path: Path | None = None) -> None:
         raise UsageError(DEMO_IS_READ_ONLY)
 
 
-def user_folder() -> Path | None:
-    """The user's folder; None where neither the environment nor the system knows one."""
-    found = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises
-    return None if found == "~" else Path(found)
-
-
 def usual_config_file() -> Path | None:
     """`$XDG_CONFIG_HOME`, else `%APPDATA%` on Windows and `~/.config` elsewhere, macOS too; None where there is no such place."""
-    base = os.environ.get("XDG_CONFIG_HOME", "")
-    if not base and sys.platform == "win32":
-        base = os.environ.get("APPDATA", "")
-    folder = Path(base) if base else (user := user_folder()) and user / ".config"
-    return folder and folder / "stenograph" / "config.toml"
+    from stenograph.disk.places import own_folder  # not for `steno --help`
+
+    folder = own_folder(os.environ, "XDG_CONFIG_HOME", "APPDATA", ".config")
+    return folder and folder / "config.toml"
 
 
 def read_config(path: Path) -> Config:

@@ -12,6 +12,7 @@ import msgspec
 
 from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._settings import Settings, is_file, is_folder, settings_and_problem, shared_options, what_is_wrong_with
+from stenograph.disk.places import own_folder
 from stenograph.errors import ConfigError
 from stenograph.traces.config import TraceConfig, load_trace_config, trace_config_file
 from stenograph.traces.install import is_installed, settings_files
@@ -110,8 +111,8 @@ def diagnose(settings: Settings, wrong: ConfigProblem | None = None) -> Diagnosi
         "platform": platform.platform(),
         "config_file": _text(settings.config_file),
         "usual_config_file": _text(usual_config_file()),
-        "state_folder": _text(_folder("XDG_STATE_HOME", ".local/state")),
-        "cache_folder": _text(_folder("XDG_CACHE_HOME", ".cache")),
+        "state_folder": _text(own_folder(os.environ, "XDG_STATE_HOME", "LOCALAPPDATA", ".local/state")),
+        "cache_folder": _text(own_folder(os.environ, "XDG_CACHE_HOME", "LOCALAPPDATA", ".cache")),
         "clients": [found] if (found := shutil.which("claude")) else [],
         "terminal": os.environ.get("TERM", "no $TERM") if sys.stdout.isatty() else "none",
         "columns": shutil.get_terminal_size().columns,
@@ -185,14 +186,6 @@ _MEND = {
     "broken-link": "Remove the link, or put back what it points to",
     "left-unfinished": "Delete it",
 }
-
-
-def _folder(variable: str, below_home: str) -> Path | None:
-    from stenograph.cli._settings import user_folder
-
-    base = os.environ.get(variable)
-    folder = Path(base) if base else (user := user_folder()) and user / below_home
-    return folder and folder / "stenograph"
 
 
 def _text(path: Path | None) -> str | None:

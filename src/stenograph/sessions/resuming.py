@@ -23,6 +23,7 @@ from stenograph.disk import (
     projects_folder,
     read_lines,
 )
+from stenograph.disk.places import whole_path
 from stenograph.records import ChainedRecord, decode
 
 
@@ -48,7 +49,7 @@ def plan_resume(
 ) -> ResumePlan:
     """How to go on with the session of a file. Raises UnreadableError."""
     environ = os.environ if environ is None else environ
-    path = Path(os.path.abspath(path))  # noqa: PTH100 - a link in it is part of the name
+    path = whole_path(path)
     folders = _working_folders(path)
     home = path.parent.parent.parent if path.parent.parent.name == projects_folder(Path()).name else None
     fitting = [cwd for cwd in folders if _leads_to(cwd, path.parent.name, environ)]

@@ -37,6 +37,7 @@ from stenograph.disk import (
     read_whole,
     state_of,
 )
+from stenograph.disk.places import whole_path
 from stenograph.errors import BusyError, UsageError
 from stenograph.sessions.labels import title_line
 from stenograph.sessions.load import family_of, load_file
@@ -126,8 +127,8 @@ def plan_clone(
     `at` cuts it behind a message (its uuid, or the beginning of that) or a turn (its number, on `branch` or the current one);
     `branch` alone takes that branch to its end. Raises UsageError, UnreadableError.
     """
-    source = Path(os.path.abspath(session.path if isinstance(session, SessionFile) else session))  # noqa: PTH100 - links are kept
-    project = source.parent if to_project is None else Path(os.path.abspath(to_project))  # noqa: PTH100 - links are kept
+    source = whole_path(session.path if isinstance(session, SessionFile) else session)
+    project = source.parent if to_project is None else whole_path(to_project)
     if is_agent_file(source):
         raise UsageError(f"{source} is a sub-agent's file; clone its session, and it comes along")
     new_id = new_id or str(uuid.uuid4())

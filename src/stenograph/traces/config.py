@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import sys
 import tomllib
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -23,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stenograph import __version__
+from stenograph.disk.places import own_folder
 from stenograph.errors import ConfigError
 from stenograph.traces.hook import is_off
 from stenograph.traces.keys import KeySource, readable_by_others, resolve_key, what_is_missing
@@ -41,7 +41,7 @@ url = "http://localhost:4318"
 _PREFIX = "STENO_TRACE_"
 _TRACES = "/v1/traces"
 _LANGFUSE = "/api/public/otel"
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _PLACE_IN_TOML = re.compile(r"\(at (?:line \d+, column \d+|end of document)\)")
 _KEYS = ("public_key", "secret_key", "api_key", "token")
 _YES_OR_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -113,15 +113,8 @@ def usual_trace_config_file(environ: Mapping[str, str]) -> Path | None:
 
     None where there is no such place.
     """
-    base = environ.get("XDG_CONFIG_HOME", "")
-    if not base and sys.platform == "win32":
-        base = environ.get("APPDATA", "")
-    if not base:
-        user = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - Path.home raises
-        if user == "~":
-            return None
-        base = os.path.join(user, ".config")  # noqa: PTH118 - text in, text out
-    return Path(base) / "stenograph" / "trace.toml"
+    folder = own_folder(environ, "XDG_CONFIG_HOME", "APPDATA", ".config")
+    return folder and folder / "trace.toml"
 
 
 def named_trace_config_file(environ: Mapping[str, str]) -> Path | None:
@@ -195,7 +188,7 @@ def notes_on(destination: Destination) -> list[str]:
     """What a user should know of a destination that works all the same; no key is fetched."""
     notes = []
     address = urlsplit(destination.endpoint)
-    if address.scheme == "http" and destination.keys and not _is_loopback(address.hostname or ""):
+    if address.scheme == "http" and destination.keys and not is_loopback(address.hostname or ""):
         notes.append(f"{destination.name}: keys are sent over plain http to {address.hostname}; anyone on the way can read them")
     for what, source in destination.keys.items():
         name = what.removeprefix("header:")
@@ -219,7 +212,7 @@ def notes_on_all(config: TraceConfig, environ: Mapping[str, str]) -> list[str]:
     return notes
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     return host in ("localhost", "::1") or host.endswith(".localhost") or re.fullmatch(r"127(\.\d+){3}", host) is not None
 
 
@@ -307,7 +300,7 @@ class _Given:
         if not isinstance(others, dict):
             self.refuse(f"{prefix}headers", "has to be a table of headers")
         for header, value in others.items():
-            if not _HEADER.fullmatch(header):
+            if not HEADER_NAME.fullmatch(header):
                 self.refuse(f"{prefix}headers", "holds what is no name of a header")
             keys[f"header:{header.lower()}"] = self.key(f"{prefix}headers.{header}", value)
         batch_bytes = self.number(f"{prefix}batch_bytes", values.get("batch_bytes", 3_000_000))

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from stenograph import __version__
 from stenograph.errors import ConfigError, DeliveryError, StenographError
-from stenograph.traces.config import Destination
+from stenograph.traces.config import HEADER_NAME, Destination, is_loopback
 from stenograph.traces.otlp import decode_response, encode_span, join_request
 from stenograph.traces.spans import Attributes, Span
 
@@ -66,10 +66,8 @@ _REMEDIES = {
     404: ("has no such address", "check its `url`"),
 }
 
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 _TARGET = re.compile(r"[!-~]*")
-_LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1", re.IGNORECASE)
 
 _Connection = http.client.HTTPConnection
 
@@ -420,7 +418,7 @@ def _headers(destination: Destination) -> dict[str, str]:
     """In small letters, as ours are. Checked here: the errors of `http.client` show what a header holds."""
     reserved = {"content-length", "transfer-encoding"}
     for name, value in destination.headers.items():
-        if not _HEADER_NAME.fullmatch(name):
+        if not HEADER_NAME.fullmatch(name):
             raise ConfigError(f"a header of the trace destination {destination.name} has a name that HTTP does not allow")
         if not _HEADER_VALUE.fullmatch(value):
             raise ConfigError(f"the header {name} of the trace destination {destination.name} holds what HTTP does not allow")
@@ -432,7 +430,7 @@ def _proxy(address: SplitResult, name: str) -> SplitResult | None:
     import urllib.request
 
     host = address.hostname or ""
-    if _LOOPBACK.fullmatch(host) or urllib.request.proxy_bypass(address.netloc):
+    if is_loopback(host) or urllib.request.proxy_bypass(address.netloc):
         return None
     proxies = urllib.request.getproxies()
     named = proxies.get(address.scheme) or proxies.get("all")
