@@ -2632,3 +2632,145 @@ def ends_in_an_open_call_then_a_local_command() -> Sequence[Line]:
 @case(26)
 def system_lines_behind_a_sidechain_at_the_end() -> Sequence[Line]:
     return [*basic(), user(5, 4, "side", isSidechain=True), system(6, 5, "informational")]
+
+
+@case(36)
+def plan_with_permissions() -> Sequence[Line]:
+    given = {"allowedPrompts": [{"tool": "Bash", "prompt": "run tests"}], "plan": "# Plan\n\n1. x"}
+    plan = answer(2, 1, [call("toolu_a", "ExitPlanMode", input=given)])
+    return [user(1, 0, "q"), plan, result(3, 2, returned("toolu_a")), answer(4, 3, "done")]
+
+
+def _calls(count: int, after: Sequence[Line] = ()) -> list[Line]:
+    """Calls one after the other, their results with blanks around them, behind other lines of one chain."""
+    lines = list(after) or [user(1, 0, "q")]
+    for _ in range(count):
+        place = len(lines) + 1
+        use = answer(place, place - 1, [call(f"toolu_{place}")])
+        lines += [use, result(place + 1, place, returned(f"toolu_{place}", "\n res \n"))]
+    return lines
+
+
+def _unanswered(lines: list[Line]) -> list[Line]:
+    """Ended by a system line, behind which 2.0.76 says nothing of its own: the new prompt joins what the user sent last."""
+    return [*lines, system(len(lines) + 1, len(lines), "informational")]
+
+
+def _failed(lines: list[Line]) -> list[Line]:
+    """Ended by an API error, behind which no release says anything of its own."""
+    place = len(lines) + 1
+    return [*lines, answer(place, place - 1, "API Error: 529", model="<synthetic>", isApiErrorMessage=True)]
+
+
+def _todos_written(*more: Json) -> list[Line]:
+    lines = _calls(8)
+    place = len(lines) + 1
+    use = answer(place, place - 1, [call("toolu_todos", "TodoWrite", input={"todos": []}), *more])
+    return [*lines, use, result(place + 1, place, returned("toolu_todos"))]
+
+
+def _todos_reminded(count: int) -> list[Line]:
+    lines = _calls(count)
+    reminder = {"type": "todo_reminder", "content": [], "itemCount": 0}
+    return [*lines, attachment(len(lines) + 1, len(lines), reminder)]
+
+
+@case(37)
+def ends_after_six_answers_without_todos() -> Sequence[Line]:
+    return _unanswered(_calls(6))
+
+
+@case(37)
+def ends_after_seven_answers_without_todos() -> Sequence[Line]:
+    return _unanswered(_calls(7))
+
+
+@case(37)
+def ends_after_seven_answers_without_todos_and_a_prompt() -> Sequence[Line]:
+    return _unanswered([*_calls(7), user(16, 15, "q2")])
+
+
+@case(37)
+def ends_after_eight_answers_and_an_error_without_todos() -> Sequence[Line]:
+    return _failed(_calls(8))
+
+
+@case(37)
+def ends_after_nine_answers_and_an_error_without_todos() -> Sequence[Line]:
+    return _failed(_calls(9))
+
+
+@case(37)
+def ends_five_answers_after_todos_were_written() -> Sequence[Line]:
+    return _unanswered(_calls(5, _todos_written()))
+
+
+@case(37)
+def ends_six_answers_after_todos_were_written() -> Sequence[Line]:
+    return _unanswered(_calls(6, _todos_written()))
+
+
+@case(37)
+def ends_five_answers_after_todos_were_written_before_words() -> Sequence[Line]:
+    return _unanswered(_calls(5, _todos_written(text("w"))))
+
+
+@case(37)
+def ends_two_answers_after_a_reminder_of_todos() -> Sequence[Line]:
+    return _unanswered(_calls(2, _todos_reminded(7)))
+
+
+@case(37)
+def ends_three_answers_after_a_reminder_of_todos() -> Sequence[Line]:
+    return _unanswered(_calls(3, _todos_reminded(7)))
+
+
+@case(37)
+def ends_after_six_answers_and_thinking_without_todos() -> Sequence[Line]:
+    lines = _calls(3)
+    thought = answer(8, 7, [thinking("t")], of="msg_t")
+    return _unanswered(_calls(3, [*lines, thought, user(9, 8, "q2")]))
+
+
+@case(37)
+def ends_after_answers_of_several_blocks_without_todos() -> Sequence[Line]:
+    words = answer(2, 1, [thinking("t"), *(text(f"w{number}") for number in range(6))])
+    return _unanswered(_calls(1, [user(1, 0, "q"), words, user(3, 2, "q2")]))
+
+
+@case(37, 48)
+def ends_after_a_compaction_with_answers_before_it_and_without_todos() -> Sequence[Line]:
+    lines = _calls(5)
+    return _unanswered(_calls(2, [*lines, boundary(12, 11), user(13, 12, "summary")]))
+
+
+@case(37, 43)
+def ends_after_a_compaction_with_an_open_call_before_it_and_without_todos() -> Sequence[Line]:
+    lines = [*_calls(4), answer(10, 9, [call("toolu_open")]), user(11, 10, "q2")]
+    return _unanswered(_calls(2, [*lines, boundary(12, 11), user(13, 12, "summary")]))
+
+
+@case(37)
+def ends_eight_answers_and_an_error_after_todos_were_written() -> Sequence[Line]:
+    return _failed(_calls(8, _todos_written()))
+
+
+@case(37)
+def ends_nine_answers_and_an_error_after_todos_were_written() -> Sequence[Line]:
+    return _failed(_calls(9, _todos_written()))
+
+
+@case(37)
+def ends_eight_answers_and_an_error_after_a_reminder_of_todos() -> Sequence[Line]:
+    return _failed(_calls(8, _todos_reminded(3)))
+
+
+@case(37)
+def ends_nine_answers_and_an_error_after_a_reminder_of_todos() -> Sequence[Line]:
+    return _failed(_calls(9, _todos_reminded(3)))
+
+
+@case(37)
+def ends_in_an_error_after_answers_of_several_blocks_without_todos() -> Sequence[Line]:
+    words = answer(2, 1, [text(f"w{number}") for number in range(12)])
+    return _failed(_calls(1, [user(1, 0, "q"), words, user(3, 2, "q2")]))

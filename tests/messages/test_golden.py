@@ -1,6 +1,6 @@
 """Our messages against those that real clients sent, for every session of which there is an answer.
 
-What differs stands in `EXCEPTIONS` under its rule and with its reason: a difference that is not there fails, and so does an
+What differs stands in `exceptions.py` under its rule and with its reason: a difference that is not there fails, and so does an
 entry that differs no more.
 """
 
@@ -13,20 +13,12 @@ from pathlib import Path
 import pytest
 from tests.corpora import CORPUS, FIXTURES, ROOT
 from tests.messages.boundaries import CASES, MODEL_CASES
+from tests.messages.exceptions import EXCEPTIONS
 from tests.messages.golden import BOUNDARIES, GOLDEN, RELEASES, compare, golden, key_of, our_messages
 from tests.messages.hard_cases import hard_cases
 
 from stenograph.disk import release_numbers
 from stenograph.messages.habits import CHANGES
-
-_PLAN = "36: the plan of an ExitPlanMode call without one is put back into its input; from where was not asked yet"
-_CLEARED = "38: old tool results are cleared when the conversation has grown too long; how long is not known"
-
-#: Set and release -> name of the session (of a public one the beginning of its hash) -> rule and reason.
-EXCEPTIONS: dict[tuple[str, str], dict[str, str]] = {
-    ("public", "2.0.76"): {"106c5d5931cf": _PLAN, "7415979a6c33": _CLEARED},
-    ("public", "2.1.45"): {"106c5d5931cf": _PLAN, "7415979a6c33": _CLEARED},
-}
 
 #: Case -> release -> rule and reason.
 BOUNDARY_EXCEPTIONS: dict[str, dict[str, str]] = {}

@@ -13,7 +13,8 @@ from tests.conftest import Client
 from tests.corpora import CORPUS, without_agents
 from tests.homes import session_id, write_session
 from tests.messages.asking import Question, ask_question, normalised, of_file
-from tests.messages.golden import RELEASES, sends_rendered
+from tests.messages.exceptions import CLEARED, EXCEPTIONS
+from tests.messages.golden import RELEASES, Json, key_of, sends_rendered
 from tests.surgery.edited import EDITS, recorded_sessions
 from tests.surgery.test_behind_a_compaction import COMPACTED
 from tests.surgery.test_new_end import ATTACHMENT_LAST, INTERRUPTED, SECOND_TURN, THIRD_TURN, THREE
@@ -26,6 +27,8 @@ from stenograph.testing.oracle import PROMPT, normalise, stored_reminders
 pytestmark = pytest.mark.clients
 
 TIMEOUT = 120.0
+#: What 2.0.76 and 2.1.45 put in the place of old results in a long conversation (rule 38).
+CLEARED_RESULTS = ("[Old tool result content cleared]", "<persisted-output>Tool result saved to: ")
 
 
 def _changing(name: str, path: Path) -> Plan | None:
@@ -46,7 +49,24 @@ def _difference(program: Path, release: str, path: Path, plan: Plan) -> str:
         return "" if sent is None else f"predicted to be refused: {outcome.refused}"
     keep = stored_reminders(question.data, rendered=sends_rendered(release))
     predicted = normalise([*outcome.after, {"role": "user", "content": PROMPT}], keep=keep)
-    return "" if sent == predicted else f"{len(sent or [])} messages sent, {len(predicted)} predicted"
+    if sent == predicted:
+        return ""
+    if sent and _without_cleared(sent, predicted) == predicted:
+        return CLEARED
+    return f"{len(sent or [])} messages sent, {len(predicted)} predicted"
+
+
+def _without_cleared(sent: list[Json], predicted: list[Json]) -> list[Json]:
+    """What was sent, with the predicted results in the place of those that the client cleared."""
+    results = {
+        block["tool_use_id"]: block for message in predicted for block in message["content"] if block.get("type") == "tool_result"
+    }
+    return [{**message, "content": [results.get(_cleared(block), block) for block in message["content"]]} for message in sent]
+
+
+def _cleared(block: Json) -> str:
+    """Of a result that the client cleared: which use it belongs to; empty of all other blocks."""
+    return str(block["tool_use_id"]) if str(block.get("content")).startswith(CLEARED_RESULTS) else ""
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -79,24 +99,25 @@ def test_a_session_without_a_turn_that_ends_or_was_condensed_is_resumed_as_predi
     assert not _difference(client(release), release, path, make_plan(path, [edit]))
 
 
-def _assert_every_edit_is_sent_as_predicted(program: Path, release: str, path: Path) -> None:
+def _wrong_edits(program: Path, release: str, path: Path) -> dict[str, str]:
+    """The edits of a session of which a client sends something else than predicted, and what differs."""
     asked = set()
-    wrong = []
+    wrong = {}
     for name in EDITS:
         plan = _changing(name, path)
         data = b"".join(plan.new_file()) if plan else b""
         if plan and data not in asked:  # several edits may make the same file
             asked.add(data)
             if said := _difference(program, release, path, plan):
-                wrong.append(f"{name}: {said}")
-    assert not wrong, f"{path.name}: {wrong}"
+                wrong[name] = said
+    return wrong
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("path", recorded_sessions(), ids=lambda path: path.name[:8])
 def test_every_edit_of_every_recorded_session_is_resumed_as_predicted(path: Path, release: str, client: Client) -> None:
-    _assert_every_edit_is_sent_as_predicted(client(release), release, path)
+    assert not _wrong_edits(client(release), release, path), path.name
 
 
 def _public() -> list[Path]:
@@ -110,4 +131,10 @@ def _public() -> list[Path]:
 def test_every_edit_of_public_sessions_is_resumed_as_predicted(place: int, release: str, client: Client) -> None:
     if not _public():
         pytest.skip("no corpus of public sessions")
-    _assert_every_edit_is_sent_as_predicted(client(release), release, _public()[place])
+    path = _public()[place]
+    wrong = _wrong_edits(client(release), release, path)
+    if EXCEPTIONS.get(("public", release), {}).get(key_of(path.read_bytes())[:12]) == CLEARED:
+        # It differs before any edit too. Nothing but results that were cleared may differ, and some edit still shows it.
+        assert set(wrong.values()) == {CLEARED}, path.name
+    else:
+        assert not wrong, path.name

@@ -109,10 +109,10 @@ def closing(ending: Ending, habits: Habits, *, has_results: bool) -> list[Piece]
     return [answer]
 
 
-def new_prompt(habits: Habits, *, as_system: bool) -> list[Piece]:
+def new_prompt(*, is_reminded: bool, as_system: bool) -> list[Piece]:
     """A stand-in for the new prompt and the reminders that come with it: what precedes it depends on it (rules 29 and 37)."""
     prompt = Piece(NO_LINE, "user", [{"type": OWN_WORDS, OWN_WORDS: _NEW_PROMPT}])
-    if not habits.parts_texts:
+    if not is_reminded:
         return [prompt]
     return [prompt, Piece(NO_LINE, "user", [{"type": OWN_WORDS}], place=Place.BESIDE if as_system else Place.ASIDE)]
 

@@ -33,6 +33,17 @@ class Orphan(Enum):
     STRIPPED = "it is left out"
 
 
+class TodoReminder(NamedTuple):
+    """How many answers after the last call of TodoWrite, and after the last reminder of it, a reminder comes (rule 37)."""
+
+    since_call: int = 7
+    since_reminder: int = 3
+    # Every block of a line is an answer of its own, else the line.
+    counts_blocks: bool = True
+    # The call itself is the first of the answers.
+    counts_the_call: bool = True
+
+
 # Kinds of attachments for which a release has words of its own, each asked with a body that a client wrote.
 _WORDED_BY_2_0_76 = frozenset(
     {
@@ -109,13 +120,14 @@ class Habits(NamedTuple):
     # Rule 36.
     strips_tool_use: bool = True
     drops_plan: bool = True
-    keeps_plan_permissions: bool = False
     renames_task: bool = False
     trims_send_message: bool = False
     # Rule 37: an attachment's stored words are sent again.
     sends_rendered: bool = False
     # Rule 37: kinds of attachments without stored words that become a reminder in the release's own.
     worded: frozenset[str] = _WORDED_BY_2_0_76
+    # Rule 37: a reminder of the todo list comes with the new prompt. Where `parts_texts`, reminders come with every prompt.
+    todo_reminder: TodoReminder = TodoReminder()
     # Rule 40.
     replaces_images: bool = False
     # Rule 41: "Continue from where you left off." after a tool result or an attachment at the end.
@@ -235,8 +247,9 @@ CHANGES = (
     Change("2.1.38", "image_in_a_prompt", {"replaces_images": True}),
     Change("2.1.42", "ends_in_a_result", {"says_continue": True}),
     Change("2.1.45", "ends_in_a_system_line_after_a_prompt", {"looks_past_system": True}),
-    Change("2.1.45", "", {"results_first": False, "skips_empty_prompts": False, "keeps_plan_permissions": True}),
+    Change("2.1.45", "", {"results_first": False, "skips_empty_prompts": False}),
     Change("2.1.45", "", {"worded": _WORDED_BY_2_1_45}),
+    Change("2.1.45", "", {"todo_reminder": TodoReminder(10, 10, counts_blocks=False, counts_the_call=False)}),
     Change("2.1.63", "local_command_system_lines", {"sends_local_commands": True}),
     Change("2.1.63", "tool_named_task", {"renames_task": True}),
     Change("2.1.69", "image_in_a_prompt", {"replaces_images": False}),

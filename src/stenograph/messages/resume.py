@@ -6,6 +6,7 @@ out. Reminders that a release words itself are left out; those stored in the fil
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -13,13 +14,14 @@ from msgspec import Struct
 from stenograph.disk import NEWEST
 from stenograph.graph import Graph
 from stenograph.messages.ending import NO_LINE, before_new_prompt, closing, find_ending, new_prompt
-from stenograph.messages.habits import habits_of
+from stenograph.messages.habits import Habits, habits_of
 from stenograph.messages.javascript import write_as_sent
 from stenograph.messages.merge import Message, merge
 from stenograph.messages.models import called_model, takes_system, wraps_system
 from stenograph.messages.pieces import OWN_RULE, OWN_WORDS, Left, Piece, piece_of, text_block, wrapped
 from stenograph.messages.selection import Selection, answered_in, select
 from stenograph.messages.tidy import BLANK, drop_empty_answers, settle_references, tidy
+from stenograph.messages.todos import reminds_of_todos
 from stenograph.messages.tools import drop_unanswered, interrupted_results, pair
 from stenograph.records import SystemRecord
 
@@ -79,6 +81,7 @@ def messages_of(selection: Selection, release: str) -> Resume:
         order = iter(sent)
         sent_nodes = set(sent)
         nodes = [next(order) if node in sent_nodes else node for node in nodes]
+    is_reminded = habits.parts_texts or reminds_of_todos(_newest_first(pieces, selection, habits), graph, habits)
     ending = find_ending([graph.records[node] for node in nodes], habits)
     if any(one.rule == BLANK for one in dropped):
         ending = ending.joined()
@@ -92,9 +95,18 @@ def messages_of(selection: Selection, release: str) -> Resume:
     while place and not interrupted and pieces[place - 1].node in behind:
         place -= 1
     pieces[place:place] = [*interrupted, *closing(ending, habits, has_results=bool(interrupted))]
-    messages = before_new_prompt(pair(merge([*pieces, *new_prompt(habits, as_system=as_system)], habits), habits))
+    pieces_and_prompt = [*pieces, *new_prompt(is_reminded=is_reminded, as_system=as_system)]
+    messages = before_new_prompt(pair(merge(pieces_and_prompt, habits), habits))
     left += [*dropped, *(Left(piece.node, "34: an API error is not sent") for piece in pieces if piece.is_unsent)]
     return Resume(release, tidy(messages, habits, model), left)
+
+
+def _newest_first(pieces: list[Piece], selection: Selection, habits: Habits) -> Iterator[Piece]:
+    """The pieces from the last to the first, then those before the last compaction, as far as they would be sent."""
+    yield from reversed(pieces)
+    made = (piece_of(node, selection.graph.records[node], habits, as_system=False) for node in selection.before)
+    earlier = drop_empty_answers([piece for piece in made if isinstance(piece, Piece)], habits, [])
+    yield from reversed(drop_unanswered(earlier, habits, [], lambda: answered_in(selection.graph, selection.nodes)))
 
 
 def plain(resume: Resume) -> list[dict[str, Any]]:

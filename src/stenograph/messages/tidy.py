@@ -94,8 +94,7 @@ def _tool_use(block: Block, habits: Habits) -> Block:
     if habits.strips_tool_use:
         block = {key: block[key] for key in _TOOL_USE if key in block}
     if habits.drops_plan and block.get("name") == "ExitPlanMode" and isinstance(block.get("input"), dict):
-        kept = block["input"] if habits.keeps_plan_permissions else {}
-        block["input"] = {key: value for key, value in kept.items() if key != "plan"}
+        block["input"] = {key: value for key, value in block["input"].items() if key != "plan"}
     given = block.get("input")
     if habits.trims_send_message and block.get("name") == "SendMessage" and isinstance(given, dict) and "to" in given:
         block["input"] = {key: value for key, value in given.items() if key not in _OLD_SEND_MESSAGE}
