@@ -17,11 +17,11 @@ run: .venv/.core     ## your own sessions at a glance, or the demo's where there
 	else echo 'No sessions of your own were found; these are the demo'"'"'s.'; $(BIN)/steno --demo; fi
 
 test: .venv/.dev     ## the tests, in minutes
-	@scripts/provide npm tmux
+	@scripts/provide npm tmux rg=ripgrep
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 test-all: .venv/.dev ## the full matrices
-	@scripts/provide npm tmux
+	@scripts/provide npm tmux rg=ripgrep
 	$(BIN)/python -m pytest -n 2 --dist worksteal --full $(TESTS)
 
 check: .venv/.dev    ## format, lint, types, imports, generated docs
@@ -46,12 +46,12 @@ registry: .venv/.dev ## make the registry of what releases write from the record
 	$(BIN)/python scripts/generate_docs.py
 
 record: .venv/.dev   ## record releases and make the registry anew: make record RELEASES="2.1.324 2.1.325"
-	@scripts/provide npm tmux
+	@scripts/provide npm tmux rg=ripgrep
 	$(BIN)/python scripts/record.py -j 2 $(RELEASES)
 	@$(MAKE) --no-print-directory registry
 
 drift: .venv/.dev    ## record the newest release there is and say what is new in it
-	@scripts/provide npm tmux
+	@scripts/provide npm tmux rg=ripgrep
 	@$(BIN)/python scripts/report_drift.py
 
 clean:               ## take away everything that was built or installed here
@@ -60,7 +60,7 @@ clean:               ## take away everything that was built or installed here
 .venv/.core: pyproject.toml constraints.txt scripts/make_venv
 	@scripts/make_venv $(PYTHON)
 	@$(BIN)/python -m pip install -q -c constraints.txt pip
-	@$(BIN)/python -m pip install -q -c constraints.txt -e .
+	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[agent]'
 	@touch $@
 
 .venv/.dev: .venv/.core

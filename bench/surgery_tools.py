@@ -68,9 +68,9 @@ def ccs_cloner() -> Tool:
             raise ToolFailed("not installed: there is no npm")
         # npm walks up to the nearest package.json unless the folder holds one.
         (folder / "package.json").write_text("{}\n", encoding="utf-8")
-        _install([npm, "install", "--silent", "--no-audit", "--no-fund", f"ccs-cloner@{CCS_CLONER}"], folder)
+        run_install([npm, "install", "--silent", "--no-audit", "--no-fund", f"ccs-cloner@{CCS_CLONER}"], folder)
 
-    program = _installed(f"ccs-cloner-{CCS_CLONER}", install) / "node_modules" / ".bin" / "ccs-cloner"
+    program = installed(f"ccs-cloner-{CCS_CLONER}", install) / "node_modules" / ".bin" / "ccs-cloner"
     return Tool(
         f"ccs-cloner {CCS_CLONER}",
         lambda session, home: (str(program), "clone", session.stem, "--claude-dir", str(home / ".claude"), "--json"),
@@ -89,15 +89,18 @@ def cozempic() -> Tool:
     )
 
 
-def pypi_environment(package: str, release: str) -> Path:
-    """The interpreter of an environment that holds one package, installed where it is not there yet. Raises ToolFailed."""
+def pypi_environment(package: str, release: str, *also: str) -> Path:
+    """The interpreter of an environment that holds one package, installed where it is not there yet. Raises ToolFailed.
+
+    `also` are packages that it needs and does not ask for.
+    """
 
     def install(folder: Path) -> None:
-        _install([sys.executable, "-m", "venv", "--without-pip", str(folder)], folder)
+        run_install([sys.executable, "-m", "venv", "--without-pip", str(folder)], folder)
         pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
-        _install([*pip, "install", "--quiet", f"{package}=={release}"], folder)
+        run_install([*pip, "install", "--quiet", f"{package}=={release}", *also], folder)
 
-    return _installed(f"{package}-{release}", install) / "bin" / "python"
+    return installed(f"{package}-{release}", install) / "bin" / "python"
 
 
 def run_tool(tool: Tool, session: Path, home: Path) -> tuple[Path, ProcessCost]:
@@ -138,8 +141,8 @@ def _run(command: Sequence[str], home: Path) -> ProcessCost:
     return ProcessCost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def _installed(name: str, install: Callable[[Path], None]) -> Path:
-    """The folder of an installed tool. An install that was stopped never looks whole: it happens in a folder beside."""
+def installed(name: str, install: Callable[[Path], None]) -> Path:
+    """The folder of a tool in the cache. An install that was stopped never looks whole: it happens in a folder beside."""
     cache = default_clients_folder(os.environ).parent
     folder = cache / name
     if folder.is_dir():
@@ -155,7 +158,8 @@ def _installed(name: str, install: Callable[[Path], None]) -> Path:
     return folder
 
 
-def _install(command: Sequence[str], folder: Path) -> None:
+def run_install(command: Sequence[str], folder: Path) -> None:
+    """Run an installer in a folder. Raises ToolFailed."""
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=LONGEST_INSTALL)
     except subprocess.TimeoutExpired:

@@ -10,6 +10,9 @@
     │   ├── UnwritableError            a file or folder can't be written
     │   └── BusyError                  somebody else holds the lock on a file
     ├── DeliveryError                  a receiver of traces did not take them
+    ├── ModelError                     the model's endpoint gave no answer, or none that can be used
+    │   ├── UnreachableError           there is no connection, or it ended too early
+    │   └── RefusedError               the endpoint answered with an error
     └── RecordError                    a line that can't be taken as it is
         ├── DamagedLineError           the line holds no JSON object; in strict mode
         ├── UnknownKindError           a kind of record that is not described here; in strict mode
@@ -84,6 +87,30 @@ class DeliveryError(StenographError):
         self.status = status
         #: Seconds that the receiver asked for.
         self.retry_after = retry_after
+
+
+class ModelError(StenographError):
+    """The model's endpoint gave no answer, or none that can be used."""
+
+    def __init__(
+        self, message: str, *, status: int = 0, kind: str = "", request_id: str = "", retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        #: Of HTTP; 0 where there was no answer.
+        self.status = status
+        #: The endpoint's own word for the error (`overloaded_error`); empty where it gave none.
+        self.kind = kind
+        self.request_id = request_id
+        #: Seconds that the endpoint asked for; None where it did not.
+        self.retry_after = retry_after
+
+
+class UnreachableError(ModelError):
+    """There is no connection to the endpoint, or it ended before the answer did."""
+
+
+class RefusedError(ModelError):
+    """The endpoint answered with an error: its status and kind say which."""
 
 
 class RecordError(StenographError):

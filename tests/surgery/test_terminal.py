@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from tests.conftest import Client, Need
 from tests.corpora import RICH
 from tests.messages.golden import RELEASES
 from tests.surgery.edited import EDITS
-from tests.testing.test_terminal import need_tmux
+from tests.terminals import BROKEN, need_tmux
 
 from stenograph.disk.projects import project_folder_name
 from stenograph.surgery import make_plan
@@ -18,9 +17,6 @@ from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 from stenograph.testing.terminal import Terminal
 
 pytestmark = pytest.mark.clients
-
-#: Traces of a program that broke, as old clients show them (rule 58).
-BROKEN = re.compile(r"TypeError|ReferenceError|Cannot read prop|undefined is not|    at \w+ \(|Something went wrong")
 
 
 @pytest.mark.parametrize("release", RELEASES)

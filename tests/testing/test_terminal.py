@@ -4,13 +4,13 @@ import os
 import re
 import shutil
 import stat
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.conftest import Client, Need
+from tests.terminals import need_tmux
 
 from stenograph.testing.clients import ClientMissing
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
@@ -20,11 +20,6 @@ Start = Callable[[str], Terminal]
 
 # Stands in for a client: shows a prompt and says again, between brackets, every line that it reads.
 ECHO = 'while printf "> "; IFS= read -r line; do echo "[$line]"; done'
-
-
-def need_tmux(need: Need) -> None:
-    if sys.platform == "win32" or shutil.which("tmux") is None:
-        need("clients", "there is no tmux to run a client in")
 
 
 @pytest.fixture

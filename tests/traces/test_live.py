@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Client, Need
-from tests.testing.test_terminal import need_tmux
+from tests.terminals import need_tmux
 from tests.traces.live import Live, outline, texts
 from tests.traces.tracing import of_kind, said, told
 

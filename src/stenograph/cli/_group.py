@@ -35,6 +35,7 @@ COMMANDS = {
     ),
     "rm": ("stenograph.cli.rm:rm", "Remove a session, to the archive."),
     "undo": ("stenograph.cli.undo:undo", "Take back an edit of a session, byte for byte."),
+    "agent": ("stenograph.cli.agent:agent", "Let a model work in this folder, and write the session as the client does."),
     "trace": ("stenograph.cli.trace:trace", "Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver."),
     "doctor": ("stenograph.cli.doctor:doctor", "Show what is installed, where things are, and what is wrong."),
     "completion": ("stenograph.cli.completion:completion", "Print the script that makes a shell complete commands and sessions."),

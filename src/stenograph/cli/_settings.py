@@ -21,12 +21,6 @@ DEMO_IS_READ_ONLY = "the demo is read-only; copy it and name the copy with --hom
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _active_seconds() -> float:
-    from stenograph.sessions import ACTIVE_SECONDS  # not for `steno --help`, which makes no Config
-
-    return ACTIVE_SECONDS
-
-
 class ListSettings(msgspec.Struct, frozen=True):
     """Table `[ls]` of the config file."""
 
@@ -38,10 +32,18 @@ class Config(msgspec.Struct, frozen=True):
     """The config file, all keys with their defaults."""
 
     homes: tuple[str, ...] = ()
-    active_seconds: float = msgspec.field(default_factory=_active_seconds)
+    active: float | None = msgspec.field(default=None, name="active_seconds")
     #: `auto`, `always` or `never`.
     color: str = "auto"
     ls: ListSettings = ListSettings()
+
+    @property
+    def active_seconds(self) -> float:
+        if self.active is not None:
+            return self.active
+        from stenograph.sessions import ACTIVE_SECONDS  # not for those who don't ask: it costs more than all else here
+
+        return ACTIVE_SECONDS
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -235,7 +237,7 @@ def read_config(path: Path) -> Config:
         raise ConfigError(f"{path}: {error}") from error
     if config.color not in ("auto", "always", "never"):
         raise ConfigError(f"{path}: `color` is auto, always or never")
-    if not 0 <= config.active_seconds < float("inf"):  # no number fails this too
+    if config.active is not None and not 0 <= config.active < float("inf"):  # no number fails this too
         raise ConfigError(f"{path}: `active_seconds` has to be a number of seconds, 0 or more")
     if config.ls.limit < 0:
         raise ConfigError(f"{path}: `ls.limit` has to be 0 or more; 0 means all")
@@ -247,7 +249,7 @@ def read_config(path: Path) -> Config:
 
 
 def _refuse_unknown(values: dict[str, Any], shape: type[msgspec.Struct], path: Path, prefix: str) -> None:
-    known = shape.__struct_fields__
+    known = shape.__struct_encode_fields__
     for key in values:
         if key not in known:
             raise ConfigError(f"{path}: unknown key {prefix + key!r}; known are {', '.join(prefix + name for name in known)}")

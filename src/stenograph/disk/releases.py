@@ -10,6 +10,8 @@ from stenograph.errors import UsageError
 NEWEST = "2.1.325"
 #: The clients that sessions are proved for: those that go by time, those that came between, and the newest.
 PROVED = ("2.0.76", "2.1.45", NEWEST)
+#: The one member of a line that is our own: the version of this package that wrote it, beside the release whose shapes it has.
+OWN_FIELD = "stenograph"
 
 
 def release_numbers(release: str) -> tuple[int, ...]:

@@ -77,9 +77,13 @@ class LockedFile:
         """See the function `append_lines`. `sync` waits for the disk."""
         data = _join(lines)
         try:
-            size = os.fstat(self._descriptor).st_size
+            status = os.fstat(self._descriptor)
+            size = status.st_size
             if not data:
                 return size
+            if not status.st_nlink:
+                # Written to, it would be gone with the last who has it open, and nobody would know.
+                raise UnwritableError(f"{self.path} was removed while it was written to", path=self.path)
             mend = b"\n" if size and _last_byte(self._descriptor) != b"\n" else b""
             _append_or_undo(self._descriptor, size, mend + data)
             if sync:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from stenograph.disk.releases import release_numbers
+from stenograph.disk.releases import OWN_FIELD, release_numbers
 from stenograph.drift.freedom import ANY_KEY, ELEMENT, FREE_TYPED_FIELD, field_path
 from stenograph.drift.registry import NEVER, NOT_MET, Registry
 from stenograph.drift.shapes import TYPE_NAMES, Form
@@ -75,8 +75,8 @@ def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[D
         for name, types in form.fields.items():
             path = field_path(form.path, name)
             if not registry.knows_field(form.shape, path, release):
-                # The first element ever seen in a list that was always empty is no news.
-                if name not in (ELEMENT, ANY_KEY):
+                # The first element ever seen in a list that was always empty is no news, nor is what we write ourselves.
+                if name not in (ELEMENT, ANY_KEY) and not _is_ours(form, path):
                     yield _drift(registry, NEW_FIELD, form, release, path)
                 continue
             known = registry.types_of(form.shape, path, release)
@@ -89,6 +89,11 @@ def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[D
             for name in required.get(form.path, ()):
                 if name not in form.fields:
                     yield _drift(registry, MISSING_FIELD, form, release, field_path(form.path, name))
+
+
+def _is_ours(form: Form, path: str) -> bool:
+    """Whether a member is one that we write and clients don't: our own, and what keeps old clients alive."""
+    return path == OWN_FIELD or (OWN_FIELD in form.fields and (form.shape, path) == ("record:system/turn_duration", "content"))
 
 
 def merge(found: Iterable[Drift]) -> list[Drift]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from stenograph.graph import Graph
+from stenograph.messages.pieces import is_thinking
 from stenograph.messages.resume import Resume
-from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord, rebuild
-from stenograph.records.blocks import THINKING
+from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord
+from stenograph.records.conversation import plain_message
 
 SENT = "sent"
 
@@ -47,15 +48,15 @@ def explain(resume: Resume, graph: Graph) -> list[Explained]:
 
 def _rule_of_blocks(record: Record, sent: list[dict[str, object]]) -> str:
     """By which rule all blocks of a record were left out of the message that it belongs to; `sent` when some are in it."""
-    content = rebuild(record.content) if isinstance(record, UserRecord | AssistantRecord) else None
+    content = plain_message(record).content if isinstance(record, UserRecord | AssistantRecord) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     if not blocks:
         return SENT
     if all(block.get("type") == "tool_result" for block in blocks):
-        ids = {block.get("tool_use_id") for block in sent}
+        ids = [block.get("tool_use_id") for block in sent]
         return SENT if any(block.get("tool_use_id") in ids for block in blocks) else "44: a result without its tool use"
-    if all(block.get("type") in THINKING for block in blocks):
-        return SENT if any(block.get("type") in THINKING for block in sent) else "32: thinking of another model"
+    if all(map(is_thinking, blocks)):
+        return SENT if any(map(is_thinking, sent)) else "32: thinking of another model"
     return SENT
 
 

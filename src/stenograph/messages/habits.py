@@ -139,6 +139,8 @@ class Habits(NamedTuple):
     # Rule 42, for a use at the end; rule 43, for one of a line in which another was answered.
     unanswered_at_end: Unanswered = Unanswered.BLOCK_GOES
     unanswered_sibling: Unanswered = Unanswered.BLOCK_GOES
+    # Rule 42: an id may be anything; before, a result answers nothing where it is no string.
+    pairs_any_id: bool = False
     # Rule 44. A message that is left empty without its orphans says so; so does the first.
     orphan: Orphan = Orphan.SENT
     says_no_content: bool = False
@@ -164,6 +166,8 @@ class Habits(NamedTuple):
     fills_empty_results: bool = False
     # Rule 47: an assistant's content may be a string.
     takes_strings: bool = False
+    # Rule 47: a block whose type is no string, or a text that is none, is as if it were not there.
+    drops_malformed: bool = False
 
 
 _TOOLS_OF_2_1_45 = frozenset(
@@ -249,6 +253,7 @@ CHANGES = (
     Change("2.1.45", "ends_in_a_system_line_after_a_prompt", {"looks_past_system": True}),
     Change("2.1.45", "", {"results_first": False, "skips_empty_prompts": False}),
     Change("2.1.45", "", {"worded": _WORDED_BY_2_1_45}),
+    Change("2.1.45", "", {"pairs_any_id": True}),
     Change("2.1.45", "", {"todo_reminder": TodoReminder(10, 10, counts_blocks=False, counts_the_call=False)}),
     Change("2.1.63", "local_command_system_lines", {"sends_local_commands": True}),
     Change("2.1.63", "tool_named_task", {"renames_task": True}),
@@ -282,6 +287,7 @@ CHANGES = (
     Change("2.1.304", "extra_keys_on_calls_and_results", {"strips_tool_use": False}),
     Change("2.1.304", "results_of_every_form", {"known_tools": _TOOLS_OF_2_1_325, "loads_tools": True}),
     Change("2.1.325", "", {"looks_past_local_commands": True, "merges_over_answers": True}),
+    Change("2.1.325", "", {"drops_malformed": True}),
     Change("2.1.325", "", {"reads_from_boundary": True, "trims_send_message": True, "worded": _WORDED_BY_2_1_325}),
 )
 

@@ -16,15 +16,19 @@ def write_as_sent(holder: Any, habits: Habits) -> None:
     """Change what is in a block or a list, however deep, to what a client makes of it; in place: hardly anything changes."""
     if holder.__class__ is list:
         for value in holder:
-            if value.__class__ is not dict or not all(map(_is_ascii, value.values())):
+            if value.__class__ is not dict or not all(map(_is_ascii, value.values())) or not all(map(str.isascii, value)):
                 break
         else:
             return
+    if holder.__class__ is dict and habits.replaces_surrogates and not all(map(str.isascii, holder)):
+        members = [(without_halves(key), value) for key, value in holder.items()]
+        holder.clear()
+        holder.update(members)
     for key, value in holder.items() if holder.__class__ is dict else enumerate(holder):
         kind = value.__class__
         if kind is str:
             if habits.replaces_surrogates and not value.isascii():
-                holder[key] = _without_halves(value)
+                holder[key] = without_halves(value)
         elif kind is dict or kind is list:
             write_as_sent(value, habits)
         elif kind is float or (kind is int and not -_EXACT <= value <= _EXACT):
@@ -35,12 +39,22 @@ def _is_ascii(value: Any) -> bool:
     return value.__class__ is str and value.isascii()
 
 
-def _without_halves(text: str) -> str:
+def without_halves(text: str) -> str:
+    """Text that can be encoded: each half of a surrogate pair without its other half is U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def encodable(value: Any) -> Any:
+    """A copy of some JSON in which all text can be encoded."""
+    if isinstance(value, str):
+        return without_halves(value)
+    if isinstance(value, dict):
+        return {encodable(key): encodable(inner) for key, inner in value.items()}
+    return [encodable(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _double(number: float) -> float | int | None:

@@ -12,11 +12,11 @@ from msgspec import Struct
 from stenograph.disk import NEWEST
 from stenograph.graph import Graph, choose_leaf, habits_of, read_graph, walk_chain
 from stenograph.messages.explain import SENT, explain
-from stenograph.messages.pieces import OWN_RULE
+from stenograph.messages.pieces import OWN_RULE, is_thinking
 from stenograph.messages.resume import resume_messages
 from stenograph.messages.selection import siblings_of
-from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord, rebuild
-from stenograph.records.blocks import THINKING
+from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord
+from stenograph.records.conversation import plain_message
 
 _ELSEWHERE = "19: the release goes on from another line"
 _CUT_OFF = "24: before a record of a kind that the release does not follow"
@@ -53,7 +53,7 @@ class Lost(Struct, frozen=True):
 def lost(graph: Graph, release: str = NEWEST) -> Lost:
     resume = resume_messages(graph, release)
     rules = {one.node: one.rule for one in explain(resume, graph)}
-    kept_thinking = sum(block.get("type") in THINKING for message in resume.messages or [] for block in message.content)
+    kept_thinking = sum(is_thinking(block) for message in resume.messages or [] for block in message.content)
     said = Counts()
     by_rule: dict[str, Counts] = {}
     thinking_of_sent = 0
@@ -133,6 +133,6 @@ def _is_said(graph: Graph, node: int) -> bool:
 
 def _counts(graph: Graph, node: int) -> Counts:
     record = graph.records[node]
-    content = rebuild(record.content) if isinstance(record, UserRecord | AssistantRecord) else None
-    kinds = [block.get("type") for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    return Counts(1, kinds.count("tool_use"), sum(kind in THINKING for kind in kinds))
+    content = plain_message(record).content if isinstance(record, UserRecord | AssistantRecord) else None
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return Counts(1, sum(block.get("type") == "tool_use" for block in blocks), sum(map(is_thinking, blocks)))

@@ -11,7 +11,7 @@ from msgspec import Struct
 from stenograph.messages.habits import Habits
 from stenograph.messages.pieces import OWN_WORDS, Block, Piece, Place, text_block, wrapped
 
-_TEXTS = ("text", OWN_WORDS)
+_TEXTS = ("text", OWN_WORDS)  # no set: a type may be anything
 
 
 class Message(Struct):
@@ -118,8 +118,9 @@ def _is_text(block: Block) -> bool:
 
 
 def _end_in_newline(blocks: list[Block]) -> None:
-    if blocks[-1].get("type") == "text":
-        blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"] + "\n"}
+    last = blocks[-1]
+    if last.get("type") == "text" and isinstance(last.get("text"), str):
+        blocks[-1] = {**last, "text": last["text"] + "\n"}
 
 
 def _add_aside(content: list[Block], blocks: list[Block], habits: Habits) -> None:
@@ -138,7 +139,7 @@ def _glued(result: Block, words: str, habits: Habits) -> Block:
     if not isinstance(inner, list):
         return {**result, "content": words.strip()} if habits.sends_rendered else result
     parts = list(inner)
-    if habits.parts_texts and parts and parts[-1].get("type") == "text":
+    if habits.parts_texts and parts and isinstance(parts[-1], dict):
         _end_in_newline(parts)
     return {**result, "content": [*parts, text_block(words)] if words else parts}
 

@@ -48,6 +48,7 @@ _KNOWN_BESIDES = (
     "hook_blocking_error",
 )
 _PROMPT_HOOKS = ("SessionStart", "UserPromptSubmit")
+_MALFORMED = "47: no block that this release can read"
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
 
@@ -106,6 +107,11 @@ def text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 
 
+def is_thinking(block: Block) -> bool:
+    kind = block.get("type")  # anything at all, also what no set can be asked for
+    return kind == "thinking" or kind == "redacted_thinking"
+
+
 def piece_of(node: int, record: Record, habits: Habits, *, as_system: bool) -> Piece | Left:
     """What a record adds to the conversation; `as_system` says whether the model called takes messages of the role `system`."""
     if isinstance(record, UserRecord):
@@ -130,7 +136,9 @@ def _user(node: int, record: UserRecord, habits: Habits) -> Piece | Left:
     if isinstance(content, str):
         return Piece(node, "user", [text_block(content)], is_string=True)
     if isinstance(content, list):
-        blocks = [block for block in content if isinstance(block, dict)]
+        blocks = _blocks(content, habits)
+        if content and not blocks and habits.drops_malformed:
+            return Left(node, _MALFORMED, is_skipped=True)
         if habits.results_first:
             blocks.sort(key=lambda block: block.get("type") != "tool_result")
         if habits.replaces_images:
@@ -148,8 +156,21 @@ def _assistant(node: int, record: AssistantRecord, habits: Habits) -> Piece | Le
         return Left(node, "47: without content that this release can read", refuses=not habits.takes_strings)
     model = message.model if isinstance(message.model, str) else ""
     message_id = message.id if isinstance(message.id, str) else ""
-    blocks = [block for block in content if isinstance(block, dict)]
+    blocks = _blocks(content, habits)
+    if content and not blocks and habits.drops_malformed:
+        return Left(node, _MALFORMED, is_skipped=True)
     return Piece(node, "assistant", blocks, message_id, model, is_unsent=bool(record.isApiErrorMessage) and model == SYNTHETIC)
+
+
+def _blocks(content: list[Any], habits: Habits) -> list[Block]:
+    if habits.drops_malformed:
+        return [block for block in content if block.__class__ is dict and _is_sound(block)]
+    return [block for block in content if isinstance(block, dict)]
+
+
+def _is_sound(block: Block) -> bool:
+    kind = block.get("type")
+    return kind.__class__ is str and (kind != "text" or block.get("text").__class__ is str)
 
 
 def _attachment(node: int, record: AttachmentRecord, habits: Habits, *, as_system: bool) -> Piece | Left:

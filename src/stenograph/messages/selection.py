@@ -220,7 +220,8 @@ def _is_unsaid(record: Record) -> bool:
 def _answered_ids(graph: Graph, node: int) -> list[str]:
     record = graph.records[node]
     content = record.content if isinstance(record, UserRecord) else None
-    return [id_ for block in content if (id_ := getattr(block, "tool_use_id", None))] if isinstance(content, tuple) else []
+    ids = (getattr(block, "tool_use_id", None) for block in content) if isinstance(content, tuple) else ()
+    return [id_ for id_ in ids if isinstance(id_, str) and id_]
 
 
 def answered_in(graph: Graph, nodes: list[int]) -> set[str]:

@@ -7,9 +7,8 @@ from typing import Any
 from stenograph.messages.habits import Habits
 from stenograph.messages.merge import Message
 from stenograph.messages.models import bare_model
-from stenograph.messages.pieces import OWN_WORDS, Block, Left, Piece, text_block
+from stenograph.messages.pieces import OWN_WORDS, Block, Left, Piece, is_thinking, text_block
 from stenograph.messages.tools import NO_CONTENT
-from stenograph.records.blocks import THINKING
 from stenograph.records.markers import SYNTHETIC
 
 #: The rule by which an answer of blank text is left out.
@@ -49,13 +48,12 @@ def _says_nothing(piece: Piece, habits: Habits, silent: set[str]) -> str:
     if habits.drops_blank_answers and all(_is_blank(block) for block in piece.blocks):
         return BLANK
     # Thinking does not save an answer that ends in blank text.
-    blank_or_thought = all(_is_blank(block) or block.get("type") in THINKING for block in piece.blocks)
+    blank_or_thought = all(_is_blank(block) or is_thinking(block) for block in piece.blocks)
     return BLANK if habits.drops_blank_text and blank_or_thought else ""
 
 
 def _is_thinking(piece: Piece) -> bool:
-    blocks = piece.blocks
-    return bool(blocks) and blocks[0].get("type") in THINKING and all(block.get("type") in THINKING for block in blocks)
+    return bool(piece.blocks) and all(map(is_thinking, piece.blocks))
 
 
 def _is_blank(block: Block) -> bool:
@@ -132,7 +130,7 @@ def settle_references(pieces: list[Piece], habits: Habits) -> None:
     for piece in pieces:
         if piece.role != "user" or piece.is_string or not any(_has_reference(block) for block in piece.blocks):
             continue
-        if any(_names(block) - known for block in piece.blocks):
+        if any(_names_others(block, known) for block in piece.blocks):
             piece.blocks = _without_all(piece.blocks, known, _GONE, habits)
         if habits.loads_tools and any(_has_reference(block) for block in piece.blocks):
             piece.blocks = [*piece.blocks, text_block(_LOADED)]
@@ -143,12 +141,22 @@ def _parts(block: Block) -> list[Any] | None:
     return content if isinstance(content, list) else None
 
 
+def _kind(part: Any) -> Any:
+    """Of a part of a result, which may be no block at all: such a part is sent as it stands. (2.1.325)"""
+    return part.get("type") if isinstance(part, dict) else None
+
+
 def _has_reference(block: Block) -> bool:
-    return any(part.get("type") == "tool_reference" for part in _parts(block) or [])
+    return any(_kind(part) == "tool_reference" for part in _parts(block) or [])
 
 
-def _names(block: Block) -> set[object]:
-    return {part.get("tool_name") for part in _parts(block) or [] if part.get("type") == "tool_reference"}
+def _names_others(block: Block, known: frozenset[str]) -> bool:
+    return any(_kind(part) == "tool_reference" and not _is_known(part, known) for part in _parts(block) or [])
+
+
+def _is_known(reference: Block, known: frozenset[str]) -> bool:
+    name = reference.get("tool_name")
+    return isinstance(name, str) and name in known
 
 
 def _without_all(blocks: list[Block], known: frozenset[str], words: str, habits: Habits) -> list[Block]:
@@ -160,13 +168,14 @@ def _without(block: Block, known: frozenset[str], words: str) -> Block:
     parts = _parts(block)
     if parts is None:
         return block
-    kept = [part for part in parts if part.get("type") != "tool_reference" or part.get("tool_name") in known]
+    kept = [part for part in parts if _kind(part) != "tool_reference" or _is_known(part, known)]
     return {**block, "content": kept or [text_block(words)]}
 
 
 def _error_in_text(block: Block) -> Block:
     parts = _parts(block)
-    if not parts or not block.get("is_error") or all(part.get("type") == "text" for part in parts):
+    if not parts or not block.get("is_error") or all(_kind(part) == "text" for part in parts):
         return block
-    texts = [part["text"] for part in parts if part.get("type") == "text"]
+    # A text that is none leaves its place empty. (2.1.325)
+    texts = [text if isinstance(text := part.get("text"), str) else "" for part in parts if _kind(part) == "text"]
     return {**block, "content": [text_block("\n\n".join(texts))] if texts else []}

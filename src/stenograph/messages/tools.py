@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from stenograph.messages.habits import Habits, Orphan, Unanswered
 from stenograph.messages.merge import Message
@@ -21,30 +22,32 @@ _NO_LINE = -1
 
 
 def drop_unanswered(
-    pieces: list[Piece], habits: Habits, left: list[Left], answered_before: Callable[[], set[str]]
+    pieces: list[Piece], habits: Habits, left: list[Left], answered_before: Callable[[], set[Any]]
 ) -> list[Piece]:
     """Rules 42 and 43, line by line. A use that was answered before the last compaction counts as answered here.
 
     The same list comes back where nothing is dropped or moved.
     """
-    answered = _answered(pieces)
+    answered = _answered(pieces, habits)
     cut_off = _cut_off(pieces) if habits.unanswered_at_end is Unanswered.ERROR_RESULT else set()
-    earlier: set[str] | None = None
+    earlier: set[Any] | None = None
     is_whole = True
     kept: list[Piece] = []
     for piece in pieces:
         uses = [block for block in piece.blocks if block.get("type") == "tool_use"] if piece.role == "assistant" else None
-        open_uses = [block for block in uses if block.get("id") not in answered] if uses else None
+        open_uses = [block for block in uses if identity(block.get("id")) not in answered] if uses else None
         if open_uses:
             earlier = earlier if earlier is not None else answered_before()
-            open_uses = [block for block in open_uses if block.get("id") not in earlier]
+            open_uses = [block for block in open_uses if identity(block.get("id")) not in earlier]
         if not uses or not open_uses:
             kept.append(piece)
             continue
         is_whole = False
         if len(open_uses) < len(uses):
             what = habits.unanswered_sibling
-        elif habits.unanswered_at_end is Unanswered.ERROR_RESULT and cut_off.isdisjoint(block.get("id") for block in uses):
+        elif habits.unanswered_at_end is Unanswered.ERROR_RESULT and cut_off.isdisjoint(
+            identity(block.get("id")) for block in uses
+        ):
             what = Unanswered.LINE_GOES
         else:
             what = habits.unanswered_at_end
@@ -70,17 +73,23 @@ def interrupted_results(pieces: list[Piece], habits: Habits) -> list[Piece]:
         for block in piece.blocks
         if block.get("type") == "tool_use"
     ]
-    answered = _answered(pieces) if uses else set()
-    return [Piece(_NO_LINE, "user", [_error(use, INTERRUPTED)]) for use in uses if use not in answered]
+    answered = _answered(pieces, habits) if uses else set()
+    return [Piece(_NO_LINE, "user", [_error(use, INTERRUPTED)]) for use in uses if identity(use) not in answered]
 
 
-def _answered(pieces: list[Piece]) -> set[object]:
+def identity(id_: Any) -> Any:
+    """What ids are told apart by, which may be anything: to a client an object or an array is the same as itself alone."""
+    return id_ if id_.__class__ is str or not isinstance(id_, dict | list) else (id(id_),)
+
+
+def _answered(pieces: list[Piece], habits: Habits) -> set[Any]:
     """The uses that the user's lines hold a result for."""
-    ids = (block.get("tool_use_id") for piece in pieces if piece.role == "user" for block in piece.blocks)
-    return {id_ for id_ in ids if id_.__class__ is str}
+    blocks = (block for piece in pieces if piece.role == "user" for block in piece.blocks if "tool_use_id" in block)
+    ids = (block["tool_use_id"] for block in blocks)
+    return {identity(id_) for id_ in ids if id_.__class__ is str or habits.pairs_any_id}
 
 
-def _cut_off(pieces: list[Piece]) -> set[object]:
+def _cut_off(pieces: list[Piece]) -> set[Any]:
     """The uses that were cut off and are not left out, by their ids.
 
     Those of the response that the conversation ends in; where results follow it, all since the person last said something.
@@ -90,7 +99,7 @@ def _cut_off(pieces: list[Piece]) -> set[object]:
         return set()
     ids = _cut_off_responses(pieces, last_response[0])
     answers = [piece for piece in pieces if piece.role == "assistant" and piece.message_id in ids]
-    return {block.get("id") for piece in answers for block in piece.blocks if block.get("type") == "tool_use"}
+    return {identity(block.get("id")) for piece in answers for block in piece.blocks if block.get("type") == "tool_use"}
 
 
 def _cut_off_responses(pieces: list[Piece], last_response: str) -> set[str]:
@@ -124,19 +133,19 @@ def _has_words(piece: Piece) -> bool:
 def _early_results_last(pieces: list[Piece]) -> list[Piece]:
     """A result that stands right before its use goes behind it."""
     ordered = pieces
-    used: set[str] = set()
-    early: list[str] = []
+    used: set[Any] = set()
+    early: list[Any] = []
     for place, piece in enumerate(pieces):
-        if early and piece.role == "assistant" and not set(early).isdisjoint(_ids(piece.blocks, "tool_use", "id")):
+        if early and piece.role == "assistant" and not set(early).isdisjoint(map(identity, _ids(piece.blocks, "tool_use", "id"))):
             ordered = list(pieces) if ordered is pieces else ordered
             ordered[place - 1], ordered[place] = piece, pieces[place - 1]
         early = []
         for block in () if piece.is_string else piece.blocks:
             kind = block.get("type")
             if kind == "tool_use":
-                used.add(block.get("id", ""))
+                used.add(identity(block.get("id", "")))
             elif kind == "tool_result":
-                early.append(block.get("tool_use_id", ""))
+                early.append(identity(block.get("tool_use_id", "")))
         if early:
             early = [use for use in early if use not in used]
     return ordered
@@ -147,16 +156,17 @@ def pair(messages: list[Message], habits: Habits) -> list[Message]:
     if habits.orphan is Orphan.SENT:
         return messages
     paired: list[Message] = []
-    seen: set[str] = set()
-    uses: list[str] = []
+    seen: set[Any] = set()
+    uses: list[Any] = []
     has_answer = False
     for place, message in enumerate(messages):
         if message.role == "assistant":
             has_answer = True
             uses = _ids(message.content, "tool_use", "id")
             if uses and habits.first_use_only:
-                if seen.isdisjoint(uses) and len(set(uses)) == len(uses):  # as it is with hardly an exception
-                    seen.update(uses)
+                known = set(map(identity, uses))
+                if seen.isdisjoint(known) and len(known) == len(uses):  # as it is with hardly an exception
+                    seen |= known
                 else:
                     _drop_repeated(message, seen)
                     uses = _ids(message.content, "tool_use", "id")
@@ -176,11 +186,11 @@ def pair(messages: list[Message], habits: Habits) -> list[Message]:
     return paired
 
 
-def _answer_missing(paired: list[Message], uses: list[str], following: Message | None) -> None:
+def _answer_missing(paired: list[Message], uses: list[Any], following: Message | None) -> None:
     """Rule 43."""
     is_user = following is not None and following.role == "user"
-    has = _ids(following.content, "tool_result", "tool_use_id") if following is not None and is_user else []
-    results = [_error(use, MISSING) for use in uses if use not in has]
+    has = set(map(identity, _ids(following.content, "tool_result", "tool_use_id") if following is not None and is_user else []))
+    results = [_error(use, MISSING) for use in uses if identity(use) not in has]
     if results and following is not None and is_user:
         following.content[:0] = results
         following.is_string = False
@@ -189,35 +199,37 @@ def _answer_missing(paired: list[Message], uses: list[str], following: Message |
         uses.clear()
 
 
-def _drop_repeated(message: Message, seen: set[str]) -> None:
+def _drop_repeated(message: Message, seen: set[Any]) -> None:
     """Rule 45: of two uses with one id the first counts."""
     kept: list[Block] = []
     for block in message.content:
         if block.get("type") == "tool_use":
-            if block.get("id", "") in seen:
+            use = identity(block.get("id", ""))
+            if use in seen:
                 continue
-            seen.add(block.get("id", ""))
+            seen.add(use)
         kept.append(block)
     if message.content and not kept:
         kept = [{**text_block(REPEATED), "citations": []}]
     message.content = kept
 
 
-def _error(use: str, words: str) -> Block:
+def _error(use: Any, words: str) -> Block:
     return {"type": "tool_result", "tool_use_id": use, "content": words, "is_error": True}
 
 
-def _ids(blocks: list[Block], kind: str, key: str) -> list[str]:
+def _ids(blocks: list[Block], kind: str, key: str) -> list[Any]:
     return [block.get(key, "") for block in blocks if block.get("type") == kind]
 
 
-def _results(blocks: list[Block], uses: list[str], habits: Habits, *, is_first: bool) -> list[Block]:
+def _results(blocks: list[Block], uses: list[Any], habits: Habits, *, is_first: bool) -> list[Block]:
     kept: list[Block] = []
-    seen: set[str] = set()
+    seen: set[Any] = set()
+    known = set(map(identity, uses))
     for block in blocks:
         if block.get("type") == "tool_result":
-            use = block.get("tool_use_id", "")
-            if use not in uses and (habits.orphan is Orphan.STRIPPED or not is_first):
+            use = identity(block.get("tool_use_id", ""))
+            if use not in known and (habits.orphan is Orphan.STRIPPED or not is_first):
                 continue
             if use in seen and habits.first_result_only:
                 continue

@@ -55,6 +55,8 @@ class ChainedRecord(SessionRecord):
     teamName: Opt[str] = UNSET
     # Put in by the client, not typed by a person.
     isMeta: Opt[bool] = UNSET
+    # The version of this package that wrote the line: `disk.releases.OWN_FIELD`.
+    stenograph: Opt[str] = UNSET
 
 
 class UnknownRecord(ChainedRecord):

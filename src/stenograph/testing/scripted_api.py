@@ -189,6 +189,8 @@ class LoopbackServer(ThreadingHTTPServer):
 
 class MessagesHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Head and body go out in two writes: the second would wait for the other side's delayed acknowledgement of the first.
+    disable_nagle_algorithm = True
 
     def answer(self, request: Request, size: int) -> Json:
         raise NotImplementedError

@@ -14,7 +14,7 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from stenograph.testing.observatory.scenes import Fail, Say, Scene, Step, cued_scene, say, text
@@ -35,7 +35,8 @@ class Stage(LoopbackService):
         #: Every text that was said, so that what comes from us can be told from what comes from the vendor.
         self.spoken: set[str] = set()
         self._scenes: dict[str, Scene] = {}
-        self._failures: Counter[tuple[str, int]] = Counter()
+        self._answers: list[tuple[Callable[[Json], bool], Say | Fail]] = []
+        self._failures: Counter[Hashable] = Counter()
         self._played: Counter[str] = Counter()
         self._serial = itertools.count(1)
         self._lock = threading.Lock()
@@ -53,9 +54,16 @@ class Stage(LoopbackService):
     def add(self, name: str, scene: Scene) -> None:
         self._scenes[name] = scene
 
+    def answer_when(self, predicate: Callable[[Json], bool], answer: Say | Fail) -> None:
+        """Give this answer to every request of which the predicate holds, whatever its scene; of several the one added first."""
+        self._answers.append((predicate, answer))
+
     def _choose(self, body: Json) -> Say | Fail:
         with self._lock:
             self.requests.append(body)
+            for number, (predicate, answer) in enumerate(self._answers):
+                if predicate(body):
+                    return self._fail_or_then(number, answer) if isinstance(answer, Fail) else answer
             own = _own_account(body)
             if own is not None:
                 return own
@@ -69,9 +77,12 @@ class Stage(LoopbackService):
             step = steps[played] if played < len(steps) else _OVER
             self._played[name] = max(self._played[name], played + 1)
             if isinstance(step, Fail):
-                self._failures[name, played] += 1
-                return step if self._failures[name, played] <= step.times else step.then
+                return self._fail_or_then((name, played), step)
         return step(body) if callable(step) else step
+
+    def _fail_or_then(self, place: Hashable, step: Fail) -> Say | Fail:
+        self._failures[place] += 1
+        return step if self._failures[place] <= step.times else step.then
 
     def asked_for(self, scene: str) -> bool:
         """Whether a request belonged to a scene."""

@@ -1,0 +1,1 @@
+"""The console client: loop, tools, permissions, recorder, faces."""

@@ -1,0 +1,229 @@
+"""What happens in a conversation, as one typed event after the other. Every face consumes only this.
+
+The order that a face may rely on:
+
+    SessionBegin                              once, before anything else
+    (TurnBegin                                a prompt was recorded
+      (Retry* ResponseBegin
+         (BlockBegin, (TextPart | ThinkingPart | InputPart)*, BlockEnd)*
+       ResponseEnd                            its lines are in the file
+       (ToolBegin ToolProgress* ToolEnd)*     of one call in this order; of calls that run in parallel interleaved;
+      )*                                      each ToolEnd after its result is in the file
+      (CompactionBegin (CompactionEnd | CompactionFailed))*      never inside a response, never between ToolBegin and ToolEnd
+     TurnEnd)*                                says how the turn ended; the session on disk is whole and valid
+    SessionEnd                                once, the last
+
+A `Retry` takes back what came of the response that it repeats; it may come in the middle of it. A turn that is interrupted or
+fails may end in the middle of a response: what is kept of it is told by a ResponseEnd, without the block that was cut off; calls
+that never ran are told to begin and to end. A `Notice` may come anywhere.
+
+Events of a sub-agent come with its `agent_id`, between the ToolBegin and ToolEnd of the call that started it; those without
+belong to the main conversation. Of an agent in the background, which outlives its call, they come at any time before SessionEnd.
+
+What fails is a TurnEnd, not an exception: only a file that can't be written any more (DiskError) ends the stream, because no
+turn can be ended without it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+Json: TypeAlias = dict[str, Any]
+
+
+class Outcome(StrEnum):
+    """How a turn ended."""
+
+    DONE = "done"  # the model had said all (end_turn, stop_sequence)
+    OUT_OF_TOKENS = "out_of_tokens"  # the answer reached max_tokens
+    OUT_OF_WINDOW = "out_of_window"  # the conversation does not fit the model's window, and could not be compacted
+    REFUSED = "refused"  # the model declined
+    OUT_OF_TURNS = "out_of_turns"  # --max-turns
+    INTERRUPTED = "interrupted"  # by the user
+    FAILED = "failed"  # the endpoint, after all retries; or a compaction that was asked for
+
+
+class AgentEvent(Struct, frozen=True, kw_only=True, tag=True):
+    """The base of all events."""
+
+    #: Of the sub-agent it belongs to; None in the main conversation.
+    agent_id: str | None = None
+
+
+class SessionBegin(AgentEvent, frozen=True, kw_only=True):
+    session_id: str
+    path: str
+    cwd: str
+    model: str
+    tools: list[str]
+    permission_mode: str
+
+
+class TurnBegin(AgentEvent, frozen=True, kw_only=True):
+    prompt: str | list[Json]
+    #: Of the prompt's record; a rewind names it. Empty for a command, which has none.
+    uuid: str
+
+
+class Retry(AgentEvent, frozen=True, kw_only=True):
+    attempt: int
+    max_retries: int
+    #: Seconds.
+    wait: float
+    #: One line.
+    reason: str
+    status: int
+
+
+class ResponseBegin(AgentEvent, frozen=True, kw_only=True):
+    message_id: str
+    model: str
+    #: As far as it is known at the beginning.
+    usage: Json
+
+
+class BlockBegin(AgentEvent, frozen=True, kw_only=True):
+    index: int
+    #: text, thinking, tool_use, or another.
+    kind: str
+    #: Of a tool_use.
+    tool: str = ""
+    tool_use_id: str = ""
+
+
+class TextPart(AgentEvent, frozen=True, kw_only=True):
+    index: int
+    text: str
+
+
+class ThinkingPart(AgentEvent, frozen=True, kw_only=True):
+    index: int
+    text: str
+
+
+class InputPart(AgentEvent, frozen=True, kw_only=True):
+    index: int
+    partial_json: str
+
+
+class BlockEnd(AgentEvent, frozen=True, kw_only=True):
+    index: int
+    block: Json
+
+
+class ResponseEnd(AgentEvent, frozen=True, kw_only=True):
+    #: The message as the API gives it without streaming: id, type, role, model, content, stop_reason, stop_sequence, usage.
+    message: Json
+    #: Of the record of each block; of the note in its place where there is none.
+    uuids: list[str]
+    stop_reason: str
+    usage: Json
+
+
+class ToolBegin(AgentEvent, frozen=True, kw_only=True):
+    tool_use_id: str
+    tool: str
+    given: Json
+
+
+class ToolProgress(AgentEvent, frozen=True, kw_only=True):
+    tool_use_id: str
+    #: The `data` of a progress record: its `type` says which.
+    data: Json
+
+
+class ToolEnd(AgentEvent, frozen=True, kw_only=True):
+    tool_use_id: str
+    tool: str
+    #: The tool_result block as it was recorded and will be sent.
+    result: Json
+    #: The record's toolUseResult.
+    structured: Any
+    uuid: str
+    is_error: bool
+    #: It was not allowed.
+    is_denied: bool = False
+    #: The record's `toolDenialKind`: of calls that were not allowed, and of those that were stopped.
+    denied_by: str = ""
+    duration_ms: int = 0
+
+
+class CompactionBegin(AgentEvent, frozen=True, kw_only=True):
+    #: manual or auto.
+    trigger: str
+    tokens: int
+
+
+class CompactionEnd(AgentEvent, frozen=True, kw_only=True):
+    trigger: str
+    tokens_before: int
+    tokens_after: int
+
+
+class CompactionFailed(AgentEvent, frozen=True, kw_only=True):
+    """The conversation stays as it was."""
+
+    trigger: str
+    reason: str
+
+
+class Notice(AgentEvent, frozen=True, kw_only=True):
+    """Something a person should know: one line."""
+
+    text: str
+
+
+class TurnEnd(AgentEvent, frozen=True, kw_only=True):
+    outcome: Outcome
+    #: The text of the last response; empty where there was none.
+    text: str
+    #: Why the turn failed, in one line, in the endpoint's words where it was that; empty where it did not fail.
+    error: str = ""
+    #: Of HTTP; 0 where there was no answer.
+    status: int = 0
+    stop_reason: str = ""
+    #: Responses of this turn.
+    responses: int = 0
+    duration_ms: int = 0
+    api_duration_ms: int = 0
+    #: Of the session so far, sub-agents and all else included: as in SessionEnd.
+    session_usage: dict[str, dict[str, int]] = {}
+
+
+class SessionEnd(AgentEvent, frozen=True, kw_only=True):
+    session_id: str
+    turns: int
+    #: Responses.
+    responses: int
+    duration_ms: int
+    api_duration_ms: int
+    #: Model -> {input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens}, sub-agents included.
+    usage: dict[str, dict[str, int]]
+    #: Calls that were not allowed: {tool_name, tool_use_id, tool_input}.
+    denials: list[Json]
+
+
+Event: TypeAlias = (
+    SessionBegin
+    | TurnBegin
+    | Retry
+    | ResponseBegin
+    | BlockBegin
+    | TextPart
+    | ThinkingPart
+    | InputPart
+    | BlockEnd
+    | ResponseEnd
+    | ToolBegin
+    | ToolProgress
+    | ToolEnd
+    | CompactionBegin
+    | CompactionEnd
+    | CompactionFailed
+    | Notice
+    | TurnEnd
+    | SessionEnd
+)

@@ -1,0 +1,183 @@
+"""What is asked, in print mode: a prompt as an argument, text on stdin, or messages on stdin as lines of JSON.
+
+In: the argument, and a file descriptor. Out: prompts, as they come. Knows nothing of what becomes of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import threading
+from collections.abc import AsyncIterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from stenograph.errors import UsageError
+
+Json: TypeAlias = dict[str, Any]
+Prompt: TypeAlias = str | list[Json]
+
+#: Seconds that a prompt waits for more on stdin: scripts leave it open and write nothing.
+PATIENCE = 3.0
+_CHUNK = 65536
+_COMMAND = re.compile(r"(/[A-Za-z][A-Za-z-]*)(?:\s+(.*))?", re.DOTALL)
+_COMPACT = "/compact"
+
+
+class _Message(msgspec.Struct):
+    content: str | list[Json]
+    role: str = "user"
+
+
+class _Line(msgspec.Struct):
+    type: str
+    message: _Message | None = None
+
+
+def whole_prompt(argument: str | None, descriptor: int | None, patience: float = PATIENCE) -> str:
+    """The argument and what stands on stdin, a newline between, as the client joins them. Raises UsageError without either.
+
+    `descriptor` is None where stdin is a terminal: nobody is asked to type.
+    """
+    piped = ""
+    if descriptor is not None and (not argument or _has_something(descriptor, patience)):
+        piped = _read_all(descriptor).decode("utf-8", errors="replace")
+    prompt = "\n".join(part for part in (argument or "", piped) if part.strip())
+    if not prompt:
+        raise UsageError("there is no prompt: give one as an argument or on stdin")
+    return command_in(prompt) or prompt
+
+
+def command_in(prompt: str) -> str:
+    """A prompt that is a command, in the spelling that sessions know; empty for any other. Raises UsageError for an unknown one.
+
+    Client 2.1.325 sends what it does not know to the model, which can't do it and is paid for it.
+    """
+    found = _COMMAND.fullmatch(prompt.strip())
+    if found is None or (found[1] != _COMPACT and os.path.lexists(found[1])):  # "/tmp is full, what now?"
+        return ""
+    if found[1] != _COMPACT:
+        raise UsageError(f"unknown command {found[1]}; there is {_COMPACT}")
+    return f"{_COMPACT} {found[2] or ''}".strip()
+
+
+async def one_prompt(prompt: Prompt) -> AsyncIterator[Prompt]:
+    yield prompt
+
+
+class LinePrompts:
+    """Prompts from lines of JSON: {"type": "user", "message": {"role": "user", "content": …}}. Other types are passed over.
+
+    A line that can't be understood ends the prompts, and `problem` says so in one line without what stood in it: what was asked
+    before is answered, and the session stays whole.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.problem = ""
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._count = 0
+
+    def stop(self) -> None:
+        """No more prompts, whatever else comes."""
+        while not self._lines.empty():
+            self._lines.get_nowait()
+        self._lines.put_nowait(None)
+
+    def __aiter__(self) -> AsyncIterator[Prompt]:
+        return self._prompts()
+
+    async def _prompts(self) -> AsyncIterator[Prompt]:
+        # A read can't be taken back, so a thread does it that nobody waits for: prompts come while a turn is under way.
+        threading.Thread(target=self._pump, args=(asyncio.get_running_loop(),), daemon=True).start()
+        while (line := await self._lines.get()) is not None:
+            self._count += 1
+            prompt = self._read(line)
+            if self.problem:
+                return
+            if prompt is not None:
+                yield prompt
+
+    def _read(self, line: bytes) -> Prompt | None:
+        if not line.strip():
+            return None
+        try:
+            read = msgspec.json.decode(line, type=_Line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            self.problem = f"line {self._count} on stdin is no message: each has to be a JSON object with `type` and `message`"
+            return None
+        if read.type != "user":
+            return None
+        if read.message is None or not _is_content(read.message.content):
+            blocks = "a list of text, image and document blocks"
+            self.problem = f"line {self._count} on stdin has no content: `message.content` is a text, or {blocks}"
+            return None
+        if read.message.role != "user":
+            self.problem = f"line {self._count} on stdin is no prompt: the `role` of its message has to be user"
+            return None
+        try:
+            return _as_prompt(read.message.content)
+        except UsageError as error:
+            self.problem = f"line {self._count} on stdin can't be asked: {error}"
+            return None
+
+    def _pump(self, loop: asyncio.AbstractEventLoop) -> None:
+        begun: list[bytes] = []  # of a line that is not whole yet
+        try:
+            while data := os.read(self._descriptor, _CHUNK):
+                *whole, rest = data.split(b"\n")
+                for line in whole:
+                    loop.call_soon_threadsafe(self._lines.put_nowait, b"".join([*begun, line]))
+                    begun = []
+                begun.append(rest)
+            loop.call_soon_threadsafe(self._lines.put_nowait, b"".join(begun))
+            loop.call_soon_threadsafe(self._lines.put_nowait, None)
+        except OSError:  # stdin is closed: there are no more prompts
+            loop.call_soon_threadsafe(self._lines.put_nowait, None)
+        except RuntimeError:  # the session is over and its loop closed: nobody listens any more
+            return
+
+
+def _as_prompt(content: Prompt) -> Prompt:
+    """As it is, but for a command. That may stand in a block of its own too. Raises UsageError for an unknown one."""
+    if isinstance(content, str):
+        return command_in(content) or content
+    text = content[0].get("text") if len(content) == 1 else None
+    return (isinstance(text, str) and command_in(text)) or content
+
+
+def _is_content(content: str | list[Json]) -> bool:
+    if isinstance(content, str):
+        return bool(content.strip())
+    return bool(content) and all(map(_is_said, content))
+
+
+def _is_said(block: Json) -> bool:
+    """Whether a person may say such a block; results of tools, for one, are not for them to give."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return bool(text.strip())
+        case {"type": "image" | "document", "source": dict()}:
+            return True
+    return False
+
+
+def _has_something(descriptor: int, patience: float) -> bool:
+    import select
+
+    try:
+        return bool(select.select([descriptor], [], [], patience)[0])
+    except (OSError, ValueError):  # Windows asks sockets only; a closed one has nothing
+        return os.name == "nt"
+
+
+def _read_all(descriptor: int) -> bytes:
+    parts = []
+    try:
+        while data := os.read(descriptor, _CHUNK):
+            parts.append(data)
+    except OSError as error:
+        raise UsageError(f"stdin can't be read: {error.strerror}") from error
+    return b"".join(parts)

@@ -1,0 +1,122 @@
+"""Print mode: a conversation for scripts. What is asked goes in, the answer comes out, and the exit code says how it went.
+
+In: the events of a session, and where to write. Out: text, one JSON value, or a line of JSON for each message, as the client's
+print mode writes them; an exit code. Knows nothing of files, endpoints or signals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from enum import StrEnum
+from typing import TextIO
+
+import msgspec
+
+from stenograph.agent import events
+from stenograph.agent.events import Event, Outcome
+from stenograph.agent.faces.stream_json import Json, StreamMessages
+from stenograph.agent.faces.turn_words import TurnWords
+
+DONE = 0
+#: The last turn failed, or reached a limit.
+FAILED = 1
+INTERRUPTED = 130
+
+
+class OutputFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    STREAM_JSON = "stream-json"
+
+
+async def run_print(
+    stream: AsyncIterator[Event],
+    output: TextIO,
+    output_format: OutputFormat = OutputFormat.TEXT,
+    *,
+    messages: StreamMessages,
+    verbose: bool = False,
+    notes: TextIO | None = None,
+) -> int:
+    """Write what there is to say of a session, and give the exit code.
+
+    `verbose` makes the one JSON value a list of all messages. `notes` gets, with text and JSON, the lines that a person should
+    know while nothing else is printed. The last turn decides on the exit code. Raises OSError where `output` takes no more.
+    """
+    last: events.TurnEnd | None = None
+    told: list[Json] = []
+    words = TurnWords()
+    async for event in stream:
+        if isinstance(event, events.TurnEnd) and event.agent_id is None:
+            last = event
+        if output_format is not OutputFormat.STREAM_JSON and (note := _note(event)):
+            _write_note(notes, note)
+        if output_format is OutputFormat.TEXT:
+            words.take(event)
+            continue
+        for message in messages.of(event):
+            if output_format is OutputFormat.STREAM_JSON:
+                _write_json(output, message)
+            elif verbose:
+                told.append(message)
+    if output_format is OutputFormat.TEXT and last is not None:
+        is_interrupted = last.outcome is Outcome.INTERRUPTED
+        if (text := _text(last, words)) or not is_interrupted:
+            output.write(text + "\n")
+            output.flush()
+        if is_interrupted:
+            _write_note(notes, "interrupted")
+    elif output_format is OutputFormat.JSON and (verbose or messages.last_result is not None):
+        _write_json(output, told if verbose else messages.last_result)
+    return exit_code(last)
+
+
+def exit_code(last: events.TurnEnd | None) -> int:
+    if last is None or last.outcome is Outcome.DONE:
+        return DONE
+    return INTERRUPTED if last.outcome is Outcome.INTERRUPTED else FAILED
+
+
+def _text(end: events.TurnEnd, words: TurnWords) -> str:
+    if end.outcome is Outcome.OUT_OF_TURNS:
+        return f"Error: Reached max turns ({end.responses})"
+    return words.of(end)
+
+
+def _note(event: Event) -> str:
+    """What a person should know before the answer is there; empty for most events."""
+    match event:
+        case events.Notice():
+            return event.text
+        case events.Retry():
+            # Ten of them take minutes: whoever waits should know what for.
+            wait = f"{event.wait:.0f}" if event.wait >= 10 else f"{event.wait:.1f}".removesuffix(".0")
+            return f"{event.reason}; trying again in {wait} s ({event.attempt} of {event.max_retries})"
+    return ""
+
+
+def _write_note(notes: TextIO | None, note: str) -> None:
+    if notes is not None:
+        with contextlib.suppress(OSError):  # nobody reads them any more: the answer is not lost by that
+            notes.write(f"steno: {_one_line(note)}\n")
+            notes.flush()
+
+
+def _write_json(output: TextIO, value: object) -> None:
+    # Whole lines at once: whoever reads them reads while we write.
+    text = msgspec.json.encode(value).decode()
+    if not is_utf8(output):
+        import json  # only here: escapes what the terminal's encoding has no character for
+
+        text = json.dumps(json.loads(text))
+    output.write(text + "\n")
+    output.flush()
+
+
+def is_utf8(output: TextIO) -> bool:
+    return (getattr(output, "encoding", None) or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,329 @@
+"""Events -> messages in the shapes that the client's print mode writes, for programs that read those.
+
+In: events in their order. Out: messages (`system`, `assistant`, `user`, `stream_event`, `result`) as the newest release writes
+them; members that speak of what we don't have are left out. A response is told when it is whole, one message a block: what a
+`Retry` takes back was never told but as `stream_event`. Prints nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+from stenograph.agent import events
+from stenograph.agent.events import Event, Outcome
+from stenograph.agent.faces.bill import Bill, sum_usages
+from stenograph.agent.faces.turn_words import TurnWords
+
+Json: TypeAlias = dict[str, Any]
+
+_TERMINAL = {
+    Outcome.DONE: "completed",
+    Outcome.OUT_OF_TURNS: "max_turns",
+    Outcome.INTERRUPTED: "aborted",
+}
+#: `toolUseResult` of a call that was stopped, not denied.
+_STOPPED = "User rejected tool use"
+_EMPTY = {
+    "text": {"text": ""},
+    "thinking": {"thinking": "", "signature": ""},
+}
+
+
+class StreamMessages:
+    """One a session."""
+
+    def __init__(
+        self, *, release: str, key_source: str = "none", include_partial: bool = False, replay_prompts: bool = False
+    ) -> None:
+        """`release`: whose shapes the session is written in."""
+        self._release = release
+        self._key_source = key_source
+        self._include_partial = include_partial
+        self._replay_prompts = replay_prompts
+        self._begin: events.SessionBegin | None = None
+        self._bill = Bill()
+        self._words = TurnWords()
+        self._usages: list[Json] = []
+        self._denials: list[Json] = []
+        self._given: dict[str, Json] = {}
+        #: The call that started an agent.
+        self._callers: dict[str, str] = {}
+        #: Calls under way that may have started one, the newest last.
+        self._calls: list[str] = []
+        self._message_id = ""
+        self._results = 0
+        self._api_ms = 0
+        self.last_result: Json | None = None
+
+    def of(self, event: Event) -> Iterator[Json]:
+        """What there is to say of an event; nothing, for some."""
+        self._words.take(event)
+        match event:
+            case events.SessionBegin():
+                self._begin = event
+            case events.TurnBegin():
+                yield from self._turn_begin(event)
+            case events.Retry():
+                yield self._system(
+                    "api_retry",
+                    attempt=event.attempt,
+                    max_retries=event.max_retries,
+                    retry_delay_ms=round(event.wait * 1000),
+                    error_status=event.status or None,
+                    error=event.reason,
+                )
+            case events.ResponseEnd():
+                yield from self._response(event)
+            case events.ToolBegin():
+                self._given[event.tool_use_id] = event.given
+                self._calls.append(event.tool_use_id)
+            case events.ToolProgress():
+                yield from self._progress(event)
+            case events.ToolEnd():
+                yield from self._tool_end(event)
+            case events.CompactionBegin():
+                yield self._system("status", status="compacting")
+            case events.CompactionFailed():
+                yield self._system("status", status=None, compact_result="failed", compact_error=event.reason)
+            case events.CompactionEnd():
+                yield self._system("status", status=None, compact_result="success")
+                metadata = {"trigger": event.trigger, "pre_tokens": event.tokens_before, "post_tokens": event.tokens_after}
+                yield self._system("compact_boundary", compact_metadata=metadata)
+            case events.Notice():
+                yield self._system("informational", content=event.text, level="notice")
+            case events.TurnEnd() if event.agent_id is None:
+                if event.outcome is Outcome.FAILED:
+                    yield self._failure(event)
+                yield self._result(event)
+            case events.SessionEnd():
+                self._settle(event)
+            case _ if self._include_partial:
+                yield from self._partial(event)
+
+    # The session
+
+    def _turn_begin(self, event: events.TurnBegin) -> Iterator[Json]:
+        if event.agent_id is not None:
+            content = event.prompt if isinstance(event.prompt, list) else [{"type": "text", "text": event.prompt}]
+            yield self._user(content, event.agent_id, event.uuid)
+            return
+        yield self._init()
+        if self._replay_prompts:
+            yield {**self._user(event.prompt, None, event.uuid), "isReplay": True}
+
+    def _init(self) -> Json:
+        begin = self._begin
+        if begin is None:
+            return self._system("init")
+        from stenograph import __version__
+
+        return self._system(
+            "init",
+            cwd=begin.cwd,
+            tools=begin.tools,
+            mcp_servers=[],
+            model=begin.model,
+            permissionMode=begin.permission_mode,
+            slash_commands=["compact"],
+            apiKeySource=self._key_source,
+            claude_code_version=self._release,
+            stenograph=__version__,
+            output_style="default",
+            agents=_agents(begin.tools),
+            skills=[],
+            plugins=[],
+        )
+
+    def _result(self, event: events.TurnEnd) -> Json:
+        self._api_ms += event.api_duration_ms
+        self._bill.settle(event.session_usage)
+        is_error = event.outcome is not Outcome.DONE
+        result: Json = {
+            "type": "result",
+            "subtype": "success",
+            "is_error": is_error,
+            "api_error_status": event.status or None,
+            "duration_ms": event.duration_ms,
+            "duration_api_ms": self._api_ms,
+            # As the client counts: the response that was not allowed any more is one.
+            "num_turns": event.responses + (event.outcome is Outcome.OUT_OF_TURNS),
+            "result": self._words.of(event),
+            "stop_reason": event.stop_reason or None,
+            "session_id": self._session_id,
+            "total_cost_usd": self._bill.usd,
+            "usage": sum_usages(self._usages),
+            "modelUsage": self._bill.by_model(),
+            "permission_denials": self._denials,
+            "terminal_reason": _TERMINAL.get(event.outcome, "api_error"),
+            "uuid": str(uuid4()),
+            "result_index": self._results,
+        }
+        if event.outcome in (Outcome.OUT_OF_TURNS, Outcome.INTERRUPTED):
+            del result["result"], result["api_error_status"]
+            is_limit = event.outcome is Outcome.OUT_OF_TURNS
+            result["subtype"] = "error_max_turns" if is_limit else "error_during_execution"
+            limit = f"Reached maximum number of turns ({event.responses})"
+            result["errors"] = [limit if is_limit else "Interrupted by the user"]
+        if self._words.compaction is not None:  # as 2.1.325 has it
+            del result["terminal_reason"], result["api_error_status"]
+            result["local_command"] = "compact"
+        self._results += 1
+        self._usages, self._denials = [], []
+        self.last_result = result
+        return result
+
+    def _failure(self, event: events.TurnEnd) -> Json:
+        """A failure as a message of nobody's, where readers look for an answer."""
+        message = {
+            "id": str(uuid4()),
+            "type": "message",
+            "role": "assistant",
+            "model": "<synthetic>",
+            "content": [{"type": "text", "text": self._words.of(event)}],
+            "stop_reason": "stop_sequence",
+            "stop_sequence": "",
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        }
+        told = {"type": "assistant", "message": message, **self._address(None), "uuid": str(uuid4()), "timestamp": _now()}
+        if self._words.compaction is not None:  # no failure of an answer's: 2.1.325 says so too, without these members
+            return told
+        return {**told, "error": "unknown", "is_api_error_message": True, "api_error_status": event.status or None}
+
+    def _settle(self, event: events.SessionEnd) -> None:
+        """The last result, where it is printed at the end, knows what it all came to."""
+        self._bill.settle(event.usage)
+        if self.last_result is not None:
+            self.last_result |= {"total_cost_usd": self._bill.usd, "modelUsage": self._bill.by_model()}
+
+    # Responses and calls
+
+    def _response(self, event: events.ResponseEnd) -> Iterator[Json]:
+        model = str(event.message.get("model", ""))
+        self._bill.add(model, event.usage)
+        if event.agent_id is None:
+            self._usages.append(event.usage)
+        if self._include_partial:
+            delta = {"stop_reason": event.stop_reason, "stop_sequence": event.message.get("stop_sequence")}
+            yield self._stream_event({"type": "message_delta", "delta": delta, "usage": event.usage}, event.agent_id)
+            yield self._stream_event({"type": "message_stop"}, event.agent_id)
+        blocks = event.message.get("content") or []
+        for index, block in enumerate(blocks):
+            yield {
+                "type": "assistant",
+                "message": {**event.message, "content": [block]},
+                **self._address(event.agent_id),
+                "uuid": event.uuids[index],
+                "timestamp": _now(),
+            }
+
+    def _progress(self, event: events.ToolProgress) -> Iterator[Json]:
+        agent = event.data.get("agentId")
+        if isinstance(agent, str):
+            self._callers.setdefault(agent, event.tool_use_id)
+        elapsed = event.data.get("elapsedTimeSeconds")
+        if elapsed is not None:
+            yield {
+                "type": "tool_progress",
+                "tool_use_id": event.tool_use_id,
+                "tool_name": "Bash",
+                **self._address(event.agent_id),
+                "elapsed_time_seconds": elapsed,
+                "uuid": str(uuid4()),
+            }
+
+    def _tool_end(self, event: events.ToolEnd) -> Iterator[Json]:
+        given = self._given.pop(event.tool_use_id, {})
+        if event.tool_use_id in self._calls:
+            self._calls.remove(event.tool_use_id)
+        message: Json = {**self._user([event.result], event.agent_id, event.uuid), "tool_use_result": event.structured}
+        if event.denied_by and event.structured != _STOPPED:
+            self._denials.append({"tool_name": event.tool, "tool_use_id": event.tool_use_id, "tool_input": given})
+            words = event.result.get("content")
+            yield self._system("permission_denied", tool_name=event.tool, tool_use_id=event.tool_use_id, message=words)
+            message["tool_result_meta"] = [{"id": event.tool_use_id, "non_execution_kind": event.denied_by}]
+        yield message
+
+    def _partial(self, event: Event) -> Iterator[Json]:
+        match event:
+            case events.ResponseBegin():
+                self._message_id = event.message_id
+                message: Json = {
+                    "id": event.message_id,
+                    "type": "message",
+                    "role": "assistant",
+                    "model": event.model,
+                    "content": [],
+                    "stop_reason": None,
+                    "stop_sequence": None,
+                    "usage": event.usage,
+                }
+                yield self._stream_event({"type": "message_start", "message": message}, event.agent_id)
+            case events.BlockBegin():
+                block: Json = {"type": event.kind, **_EMPTY.get(event.kind, {})}
+                if event.tool_use_id:
+                    block |= {"id": event.tool_use_id, "name": event.tool, "input": {}}
+                start = {"type": "content_block_start", "index": event.index, "content_block": block}
+                yield self._stream_event(start, event.agent_id)
+            case events.TextPart():
+                yield self._delta(event.index, {"type": "text_delta", "text": event.text}, event.agent_id)
+            case events.ThinkingPart():
+                yield self._delta(event.index, {"type": "thinking_delta", "thinking": event.text}, event.agent_id)
+            case events.InputPart():
+                delta = {"type": "input_json_delta", "partial_json": event.partial_json}
+                yield self._delta(event.index, delta, event.agent_id)
+            case events.BlockEnd():
+                if signature := event.block.get("signature"):
+                    yield self._delta(event.index, {"type": "signature_delta", "signature": signature}, event.agent_id)
+                yield self._stream_event({"type": "content_block_stop", "index": event.index}, event.agent_id)
+
+    # Pieces of messages
+
+    @property
+    def _session_id(self) -> str:
+        return self._begin.session_id if self._begin else ""
+
+    def _address(self, agent_id: str | None) -> Json:
+        if agent_id is None:
+            return {"parent_tool_use_id": None, "session_id": self._session_id}
+        if agent_id not in self._callers and self._calls:
+            self._callers[agent_id] = self._calls[-1]
+        return {
+            "parent_tool_use_id": self._callers.get(agent_id),
+            "agent_id": agent_id,
+            "session_id": self._session_id,
+        }
+
+    def _system(self, subtype: str, **members: Any) -> Json:
+        return {"type": "system", "subtype": subtype, **members, "session_id": self._session_id, "uuid": str(uuid4())}
+
+    def _user(self, content: str | list[Json], agent_id: str | None, uuid: str) -> Json:
+        message = {"role": "user", "content": content}
+        return {"type": "user", "message": message, **self._address(agent_id), "uuid": uuid, "timestamp": _now()}
+
+    def _delta(self, index: int, delta: Json, agent_id: str | None) -> Json:
+        return self._stream_event({"type": "content_block_delta", "index": index, "delta": delta}, agent_id)
+
+    def _stream_event(self, event: Json, agent_id: str | None) -> Json:
+        return {
+            "type": "stream_event",
+            "event": event,
+            **self._address(agent_id),
+            "uuid": str(uuid4()),
+            "api_message_id": self._message_id,
+        }
+
+
+def _agents(tools: list[str]) -> list[str]:
+    if "Agent" not in tools:
+        return []
+    from stenograph.agent.agent_types import TYPES
+
+    return list(TYPES)
+
+
+def _now() -> str:
+    now = time.time()
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"

@@ -1,0 +1,178 @@
+"""The memory that people keep for agents in CLAUDE.md: the user's, the project's, that of its inner folders, with imports.
+
+In: the client's home, where the conversation works, and which files rules deny. Out: memory files in the order in which they
+are to be read, broadest first, each once. What counts, and in which order, was asked of 2.1.325. Knows nothing of prompts or
+sessions; never writes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.agent.tools.base import Workspace
+
+#: Bytes of one file; more is cut off. Memory is sent with every request.
+LARGEST = 100_000
+#: Bytes of all files together, nested ones aside.
+LARGEST_SUM = 400_000
+DEEPEST_IMPORT = 5
+_NAMES = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
+_LOCAL = "CLAUDE.local.md"
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+_IMPORT = re.compile(r"(?:^|(?<=\s))@(\S+)")
+#: A remark to people, on lines of its own. (2.1.325 leaves it out too)
+_REMARK = re.compile(r"^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+
+
+class MemoryKind(StrEnum):
+    """Whose memory it is; the words are the client's (`type` of a nested_memory attachment)."""
+
+    USER = "User"
+    PROJECT = "Project"
+    LOCAL = "Local"
+
+
+class MemoryFile(Struct, frozen=True):
+    path: Path
+    kind: MemoryKind
+    text: str
+
+
+class Memory:
+    """Of one session. Read once, so that the beginning of all its requests stays the same."""
+
+    def __init__(self, home: Path, workspace: Workspace, may_read: Callable[[Path], bool] | None = None) -> None:
+        """`may_read`: whether no rule denies a file; None where there are no rules."""
+        self._may_read = may_read
+        self._project = Path(os.path.normpath(workspace.project))
+        self._additional = tuple(workspace.additional)
+        #: What is there and can't be taken whole, a line each.
+        self.problems: list[str] = []
+        self._seen: set[str] = set()
+        self._left = LARGEST_SUM
+        self.files = list(self._all(home))
+        self._read_at_first = frozenset(self._seen)
+
+    def nested_for(self, path: Path) -> list[MemoryFile]:
+        """The memory of the folders between the project's and a file, outermost first; each file once a session."""
+        path = Path(os.path.normpath(path))
+        if self._project not in path.parents:
+            return []
+        self._left = LARGEST_SUM
+        between = path.parent.relative_to(self._project).parts
+        folders = [self._project.joinpath(*between[: count + 1]) for count in range(len(between))]
+        return [file for folder in folders for file in self._of_folder(folder)]
+
+    def nested_texts(self, paths: Iterable[Path]) -> list[str]:
+        """The same for several files, as the model is told of it. (2.1.325)"""
+        return [
+            f"<system-reminder>\nContents of {file.path}:\n\n{file.text}\n</system-reminder>"
+            for path in paths
+            for file in self.nested_for(path)
+        ]
+
+    def forget_nested(self) -> None:
+        """The conversation was compacted: what was told of inner folders is told again when they are looked into."""
+        self._seen = set(self._read_at_first)
+
+    def _all(self, home: Path) -> Iterator[MemoryFile]:
+        yield from self._with_imports(home / "CLAUDE.md", MemoryKind.USER, home)
+        for folder in (*reversed(self._project.parents), self._project):
+            yield from self._of_folder(folder)
+
+    def _of_folder(self, folder: Path) -> Iterator[MemoryFile]:
+        for name in _NAMES:
+            kind = MemoryKind.LOCAL if name == _LOCAL else MemoryKind.PROJECT
+            yield from self._with_imports(folder / name, kind, folder)
+
+    def _with_imports(self, path: Path, kind: MemoryKind, folder: Path, depth: int = 0) -> Iterator[MemoryFile]:
+        """A file of a folder's memory, then those that it imports. What is not there, or was read already, is passed over."""
+        place = os.path.realpath(path)
+        if place in self._seen or not self._is_for_us(path, kind, folder) or (text := self._read(path)) is None:
+            return
+        self._seen.add(place)
+        remembered = _REMARK.sub("", text).strip()
+        if remembered:
+            yield MemoryFile(path, kind, remembered)
+        if depth == DEEPEST_IMPORT:
+            return
+        for name in imports_in(text):
+            imported = _resolve(name, path.parent)
+            # A project's file could else have any file of the user's sent away.
+            if kind is MemoryKind.USER or self._is_inside(imported, folder):
+                yield from self._with_imports(imported, kind, folder, depth + 1)
+            elif os.path.isfile(imported):  # noqa: PTH113 - Path.is_file raises for what is no name
+                self.problems.append(f"memory {path} imports {imported}, which is outside: it is not read")
+
+    def _is_for_us(self, path: Path, kind: MemoryKind, folder: Path) -> bool:
+        """Whether a file may be sent: no rule denies to read it, and it is no link to somewhere else, the user's own apart."""
+        if self._may_read is not None and not self._may_read(path):
+            why = "a rule denies to read it"
+        elif kind is not MemoryKind.USER and not self._is_inside(path, folder):
+            why = "it leads outside"
+        else:
+            return True
+        problem = f"memory {path} is not read: {why}"
+        # That of inner folders is looked at again and again.
+        if os.path.isfile(path) and problem not in self.problems:  # noqa: PTH113 - Path.is_file raises for what is no name
+            self.problems.append(problem)
+        return False
+
+    def _is_inside(self, path: Path, folder: Path) -> bool:
+        """Whether a file is below the folder whose memory names it, the project, or an additional folder; links followed."""
+        above = Path(os.path.realpath(path)).parents
+        return any(Path(os.path.realpath(one)) in above for one in (folder, self._project, *self._additional))
+
+    def _read(self, path: Path) -> str | None:
+        try:
+            # A pipe of that name would never end.
+            if not stat.S_ISREG(path.stat().st_mode):
+                return None
+            with path.open("rb") as file:
+                data = file.read(LARGEST + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:  # ValueError: a name that can't be one
+            reason = error.strerror if isinstance(error, OSError) else "no such name"
+            self.problems.append(f"memory {path} can't be read: {reason}")
+            return None
+        if b"\0" in data:
+            self.problems.append(f"memory {path} is not text")
+            return None
+        allowed = min(LARGEST, self._left)
+        if len(data) > allowed:
+            self.problems.append(f"memory {path} is too long: only its first {allowed} bytes are used")
+        self._left -= min(len(data), allowed)
+        # What was cut in the middle of a character goes.
+        return data[:allowed].decode("utf-8-sig", errors="ignore" if len(data) > allowed else "replace").replace("\r\n", "\n")
+
+
+def imports_in(text: str) -> list[str]:
+    """The paths behind `@`, in their order, but those in code."""
+    plain: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if fence:
+            if found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+        elif found:
+            fence = found[1]
+        else:
+            plain.append(line)
+    outside = _CODE_SPAN.sub(" ", _REMARK.sub("", "\n".join(plain)))
+    return [name for name in (found.rstrip(".,;:!?)\"'") for found in _IMPORT.findall(outside)) if name]
+
+
+def _resolve(name: str, folder: Path) -> Path:
+    if name.startswith("~/"):
+        return Path(os.path.expanduser(name))  # noqa: PTH111 - it does not raise where there is no home
+    return Path(os.path.normpath(folder / name))

@@ -1,0 +1,188 @@
+"""Rules that allow or deny tools: `Bash`, `Bash(git:*)`, `Edit(src/**)`, `WebFetch(domain:example.com)`.
+
+In: rules as users write them for the client. Out: whether a rule is about a command, a path, a host. The grammar is the
+client's, asked of 2.1.325; knows nothing of modes, nor of what a tool does.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.errors import UsageError
+
+_RULE = re.compile(r"(?P<tool>[A-Za-z_][\w.-]*)(?:\((?P<spec>.*)\))?", re.DOTALL)
+#: What may be an address, in one of the ways in which systems take them.
+_ADDRESS = re.compile(r"[0-9][0-9a-fx.]*|[0-9a-f.]*:[0-9a-f:.]*")
+#: Spellings of one tool, of older and newer releases.
+_SAME = (
+    {"Agent", "Task"},
+    {"TaskOutput", "AgentOutputTool", "BashOutput", "BashOutputTool"},
+    {"KillShell", "KillBash", "TaskStop"},
+)
+#: Of the client and of ours.
+_KNOWN = frozenset({
+    "Bash", "Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "Skill", "TodoWrite", "WebFetch", "WebSearch", "Write",
+}.union(*_SAME))  # fmt: skip
+
+
+class Rule(Struct, frozen=True):
+    tool: str
+    #: What stands in parentheses; empty for the whole tool.
+    spec: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.tool}({self.spec})" if self.spec else self.tool
+
+
+def split_rules(text: str) -> list[str]:
+    """Several rules in one text, with commas or blanks between; those inside parentheses belong to a rule."""
+    rules: list[str] = []
+    depth = 0
+    rule = ""
+    for char in text:
+        depth = max(0, depth + {"(": 1, ")": -1}.get(char, 0))
+        if depth == 0 and (char == "," or char.isspace()):
+            rules.append(rule)
+            rule = ""
+        else:
+            rule += char
+    return [rule for rule in (*rules, rule) if rule]
+
+
+def parse_rule(text: str) -> Rule:
+    """Raises UsageError for what is no rule: one that is misread would allow, or fail to deny."""
+    found = _RULE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{text!r} is no permission rule; write Tool or Tool(what), like Bash(git:*)")
+    spec = (found["spec"] or "").strip()
+    return Rule(found["tool"], "" if spec in ("*", ":*") else spec)
+
+
+def is_rule_of_a_known_tool(text: str) -> bool:
+    """Whether a word on a command line, behind a rule, can be meant as another."""
+    rules = [_RULE.fullmatch(rule) for rule in split_rules(text)]
+    return bool(rules) and all(rule and (rule["tool"] in _KNOWN or rule["tool"].startswith("mcp__")) for rule in rules)
+
+
+def names_of(rule: Rule) -> frozenset[str]:
+    """Every spelling of the rule's tool."""
+    return frozenset({rule.tool}.union(*(names for names in _SAME if rule.tool in names)))
+
+
+def matches_command(spec: str, command: str) -> bool:
+    """Whether a simple command is meant: `git:*` and `git *` with any arguments or none, `*` for anything, else exactly."""
+    if spec.endswith(":*"):
+        prefix = spec[:-2].rstrip()
+        return command == prefix or (command.startswith(prefix) and command[len(prefix)].isspace())
+    if "*" not in spec:
+        return command == spec
+    return _command_pattern(spec).fullmatch(command) is not None
+
+
+@functools.lru_cache(maxsize=256)
+def _command_pattern(spec: str) -> re.Pattern[str]:
+    tail = ""
+    if spec.endswith(" *"):
+        spec, tail = spec[:-2], r"(?:\s.*)?"
+    return re.compile(".*".join(map(re.escape, spec.split("*"))) + tail, re.DOTALL)
+
+
+def matches_host(spec: str, host: str, *, with_subdomains: bool) -> bool:
+    """Whether `domain:…` means a host. `*.example.com` means all below it; a rule that denies, always those too."""
+    kind, _, domain = spec.partition(":")
+    if kind != "domain" or not host:
+        return False
+    domain, host = _plain_host(domain.strip()), _plain_host(host)
+    if domain.startswith("*."):
+        return host.endswith(domain[1:])
+    return host == domain or (with_subdomains and host.endswith(f".{domain}"))
+
+
+def _plain_host(host: str) -> str:
+    """One spelling for a host: `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1, and so is `0`, which leads there."""
+    host = host.lower().rstrip(".")
+    if not _ADDRESS.fullmatch(host):
+        return host
+    import ipaddress  # few conversations fetch from addresses
+    import socket
+
+    try:
+        if ":" not in host:
+            host = socket.inet_ntoa(socket.inet_aton(host))
+        address = ipaddress.ip_address(host)
+    except (OSError, ValueError):  # a name that looks like an address
+        return host
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(str(address), str(address))
+
+
+class PathRule:
+    """A rule's path, as in .gitignore: `//x` from the root, `~/x` from the user's folder, `/x` from the project, `a/b` and
+    `./x` from the project too, `x` at any depth; what it matches includes all below."""
+
+    def __init__(self, spec: str, project: Path) -> None:
+        self.spec = spec
+        # Folders that the pattern is relative to; a path is looked at below each.
+        folder, pattern = _anchor(spec, project)
+        self._folders = {os.path.normpath(folder), os.path.realpath(folder)}
+        # File systems of these systems don't tell a from A; neither may a rule that denies.
+        flags = re.IGNORECASE if sys.platform in ("darwin", "win32") else 0
+        self._pattern = re.compile(_path_pattern(pattern), flags)
+
+    def matches(self, places: Iterable[str]) -> bool:
+        """Whether any of a file's places is meant: absolute paths, as named and with links followed."""
+        return any(self._pattern.fullmatch(below) for place in places for below in self._below(place))
+
+    def _below(self, place: str) -> list[str]:
+        # Not by relpath: it is asked of every file that a search finds.
+        return [
+            place[len(folder.rstrip(os.sep)) + 1 :].replace(os.sep, "/") or "."
+            for folder in self._folders
+            if place == folder or place.startswith(folder.rstrip(os.sep) + os.sep)
+        ]
+
+
+def _anchor(spec: str, project: Path) -> tuple[Path, str]:
+    if spec.startswith("//"):
+        return Path(project.anchor), "/" + spec[2:]
+    if spec.startswith("~/"):
+        return Path(os.path.expanduser("~")), "/" + spec[2:]  # noqa: PTH111 - it does not raise where there is no home
+    if spec.startswith("./"):
+        return project, "/" + spec[2:]
+    return project, spec
+
+
+def _path_pattern(pattern: str) -> str:
+    """The regular expression for a path below the anchor."""
+    is_anchored = "/" in pattern.rstrip("/")
+    pattern = pattern.strip("/")
+    if pattern in ("", "**", "."):
+        return r"(?s:.*)"
+    parts = ["(?:.*/)?" if not is_anchored else ""]
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at):
+            parts.append("(?:.*/)?")
+            at += 3
+        elif pattern.startswith("**", at):
+            parts.append(".*")
+            at += 2
+        elif pattern[at] == "*":
+            parts.append("[^/]*")
+            at += 1
+        elif pattern[at] == "?":
+            parts.append("[^/]")
+            at += 1
+        else:
+            parts.append(re.escape(pattern[at]))
+            at += 1
+    return "(?s:" + "".join(parts) + "(?:/.*)?)"

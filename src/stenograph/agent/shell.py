@@ -1,0 +1,337 @@
+"""One command in a shell of its own: started, read, ended with everything that it started.
+
+In: a command, a folder, an environment. Out: a `Shell`: its output as it comes, its exit code, the folder it ended in. The
+command's process leads a group of its own, so that ending it ends its children too. Output comes through one pipe for both
+streams, read as it comes: a file would be cut off by a command that writes to `/dev/stderr` by name. A child that goes on by
+itself and holds the pipe open keeps nobody waiting: the shell is done when its own process is. Knows nothing of tools, results
+or limits on what a model reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import functools
+import os
+import re
+import signal
+import time
+from asyncio import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+#: Bytes of output that are kept; what comes behind them is counted only.
+KEPT = 64 * 1024 * 1024
+#: Bytes of output after which a command is ended: it would go on for ever.
+ENDLESS = 1024 * 1024 * 1024
+#: Seconds between being asked to end and being ended.
+GRACE = 0.5
+#: Seconds that children of a command that is over may take to write the rest.
+_LINGER = 0.05
+_CHUNK = 256 * 1024
+#: The lowest number of the descriptor by which a command's shell tells its last folder.
+_FOLDER_DESCRIPTOR = 60
+#: The endpoint's keys are no business of commands.
+_SECRET = re.compile(r"ANTHROPIC_|CLAUDE_CODE_OAUTH_TOKEN$")
+
+
+class NotStarted(Exception):  # noqa: N818 - a result of a call, not an error of the program
+    """A command could not be started; the text says why in one line."""
+
+
+class Output:
+    """What a command has written so far: in memory, or in a file once `to_file` was called."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._kept = bytearray()
+        self._path: Path | None = None
+        self._descriptor = -1
+        self._written = 0
+
+    def take(self, data: bytes) -> None:
+        self.size += len(data)
+        if self._path is None:
+            self._kept += data[: KEPT - len(self._kept)]
+        elif self._descriptor >= 0:
+            self._write(data)
+
+    def to_file(self, path: Path) -> None:
+        """From here on the output, with what came before, is in this file. Raises OSError."""
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+        self._path = path
+        self._write(bytes(self._kept))
+        self._kept.clear()
+
+    def read(self) -> bytes:
+        """What is kept of it."""
+        if self._path is None:
+            return bytes(self._kept)
+        try:
+            return self._path.read_bytes()
+        except OSError:  # somebody took the file away: what it held is gone
+            return b""
+
+    def tail(self, size: int) -> bytes:
+        """The end of what is kept in memory."""
+        return bytes(self._kept[-size:])
+
+    def count_lines(self) -> int:
+        return self._kept.count(b"\n") + (not self._kept.endswith(b"\n") and bool(self._kept))
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _write(self, data: bytes) -> None:
+        data = data[: KEPT - self._written]
+        try:
+            while data:
+                written = os.write(self._descriptor, data)
+                self._written += written
+                data = data[written:]
+        except OSError:  # a full disk: the command goes on, and its output is what fitted
+            self.close()
+
+
+class Shell:
+    """A command under way, or over. Made by `start_shell`."""
+
+    def __init__(self, process: subprocess.Process, pipe: int, folder_pipe: int = -1) -> None:
+        self.output = Output()
+        self.began = time.monotonic()
+        #: It wrote so much that it was ended.
+        self.is_endless = False
+        self._process = process
+        self._folder_pipe = folder_pipe
+        self._at_end = asyncio.Event()
+        self._pipe = pipe
+        self._loop = asyncio.get_running_loop()
+        os.set_blocking(pipe, False)
+        self._loop.add_reader(pipe, self._read)
+        #: Done when the command's own process is.
+        self.over = asyncio.ensure_future(self._wait())
+
+    @property
+    def exit_code(self) -> int | None:
+        """As shells tell it: 128 and the number of the signal that ended it. None while it runs."""
+        code = self._process.returncode
+        return 128 - code if code is not None and code < 0 else code
+
+    @property
+    def is_held_open(self) -> bool:
+        """Whether the command is over and a child of it may still write."""
+        return self.over.done() and self._pipe >= 0
+
+    def final_folder(self) -> Path | None:
+        """The folder in which the command ended; None where it failed, or left its shell before that could be asked."""
+        if self._folder_pipe < 0:
+            return None
+        try:
+            told = os.fsdecode(os.read(self._folder_pipe, _CHUNK)).removesuffix("\n")
+        except BlockingIOError:  # nothing was said, and a child of it holds the pipe open
+            return None
+        finally:
+            self._close_folder_pipe()
+        return Path(told) if told else None
+
+    async def end(self) -> None:
+        """End the command and all of its group: asked first, made after a moment. Its output so far stays."""
+        if self.over.done():
+            return
+        group = self._process.pid
+        _signal(group, signal.SIGTERM)
+        try:
+            began, pause = time.monotonic(), 0.005
+            while time.monotonic() - began < GRACE and (not self.over.done() or _lives(group)):
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 0.05)
+        finally:
+            # Also when we are cancelled while we wait: nothing of the command stays.
+            _signal(group, signal.SIGKILL)
+            # Not awaited itself: whoever cancels us would cancel it too.
+            await asyncio.wait([self.over])
+
+    def close(self) -> None:
+        """Read no more. A child that still writes finds nobody there."""
+        self._stop_reading()
+        self._close_folder_pipe()
+        self.output.close()
+
+    def _close_folder_pipe(self) -> None:
+        if self._folder_pipe >= 0:
+            os.close(self._folder_pipe)
+            self._folder_pipe = -1
+
+    async def _wait(self) -> None:
+        await self._process.wait()
+        # Nearly always the pipe ends with the process. Where it does not, what was written until now is read.
+        self._read()
+        if self._pipe >= 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._at_end.wait(), _LINGER)
+
+    def _read(self) -> None:
+        # A command that writes without end must not keep everything else from running: a few chunks, then others.
+        for _ in range(8):
+            if self._pipe < 0:
+                return
+            try:
+                data = os.read(self._pipe, _CHUNK)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._stop_reading()
+                return
+            self.output.take(data)
+            if self.output.size > ENDLESS and not self.is_endless:
+                self.is_endless = True
+                _signal(self._process.pid, signal.SIGKILL)
+
+    def _stop_reading(self) -> None:
+        if self._pipe >= 0:
+            self._loop.remove_reader(self._pipe)
+            os.close(self._pipe)
+            self._pipe = -1
+            self._at_end.set()
+
+
+async def start_shell(command: str, *, cwd: Path, environment: Mapping[str, str], tells_folder: bool = False) -> Shell:
+    """Start a command; one that `tells_folder` says in which folder it ended. Raises NotStarted."""
+    program = _shell_program()
+    if program is None:
+        raise NotStarted("There is no shell on this system: neither bash nor sh was found")
+    reading, writing = os.pipe()
+    told = telling = -1
+    try:
+        if tells_folder:
+            told, telling = _folder_pipe()
+        # The quoted command is run by `eval`, as a whole: a comment or an open quote at its end can't reach what follows.
+        script = f"eval {_quoted(command)}"
+        if tells_folder:
+            # By its path: plain shells know descriptors of one digit only.
+            script += f'\n__code=$?; [ "$__code" = 0 ] && pwd -P 2>/dev/null >| /dev/fd/{telling}; exit "$__code"'
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
+                program,
+                "-c",
+                script,
+                stdin=subprocess.DEVNULL,
+                stdout=writing,
+                stderr=writing,
+                cwd=cwd,
+                env=environment,
+                start_new_session=True,
+                pass_fds=[telling] if tells_folder else [],
+            )
+        )
+        process = await _started(starting)
+    except BaseException as error:
+        _close(reading, told)
+        if isinstance(error, (OSError, ValueError)):
+            raise NotStarted(_why_not(error, cwd)) from None
+        raise
+    finally:
+        _close(writing, telling)
+    return Shell(process, reading, told)
+
+
+def _folder_pipe() -> tuple[int, int]:
+    """A pipe whose end for the command has a number that no command uses for itself.
+
+    No file: whatever ends us, nothing stays behind.
+    """
+    import fcntl  # not everywhere; nor are shells
+
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(reading, False)
+        return reading, fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, _FOLDER_DESCRIPTOR)
+    except OSError:  # no more descriptors
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+async def _started(starting: asyncio.Future[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
+    """A process, once it runs. Who is cancelled meanwhile leaves none behind: half-started it could not be ended."""
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        process = await starting
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        raise
+
+
+def command_environment(environ: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a command: ours and what was asked for, without the endpoint's keys."""
+    both = {**environ, **more}
+    kept = {name: value for name, value in both.items() if not _SECRET.match(name)}
+    # An editor would wait for ever; the clients set this too (2.0.76, 2.1.325).
+    return {**kept, "GIT_EDITOR": "true", "AI_AGENT": "stenograph"}
+
+
+@functools.cache
+def _shell_program() -> str | None:
+    if os.name != "posix":
+        return None
+    import shutil  # with its archive formats it would cost milliseconds at every start
+
+    return next((found for name in ("/bin/bash", "bash", "/bin/sh", "sh") if (found := shutil.which(name))), None)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def _why_not(error: OSError | ValueError, cwd: Path) -> str:
+    if isinstance(error, ValueError):
+        return "The command holds a character that no command can hold (a zero byte, or half a surrogate pair)"
+    if not cwd.is_dir():
+        return f"The working folder {cwd} does not exist"
+    if error.errno == errno.E2BIG:
+        return "The command is too long to be run. Write it to a file, and run that"
+    return f"The command could not be started: {error.strerror}"
+
+
+def _signal(group: int, number: int) -> bool:
+    """Whether there was anybody in the group."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _lives(group: int) -> bool:
+    """Whether a process of the group runs. One that is dead and has not been fetched by its parent does not count: in a
+    container whose first process fetches nobody it would stay for ever."""
+    if not _signal(group, 0):
+        return False
+    try:
+        processes = [entry for entry in os.scandir("/proc") if entry.name.isdecimal()]
+    except OSError:  # no Linux
+        return True
+    for entry in processes:
+        try:
+            # `pid (name) state parent group …`; the name may hold anything.
+            state = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:  # gone since
+            continue
+        if int(state[2]) == group and state[0] not in (b"Z", b"X"):
+            return True
+    return False

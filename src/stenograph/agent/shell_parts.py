@@ -1,0 +1,245 @@
+"""A shell command -> the simple commands in it, for rules that allow or deny them.
+
+In: the text of a command. Out: its parts. Two readings, because a mistake costs something else in each: `split_command` is
+strict and gives up at whatever could run something it does not see (substitutions, subshells, redirections to files);
+`commands_within` is generous and finds all that might be run, also inside substitutions, wrappers and `sh -c`. Knows nothing
+of rules, and runs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_VARIABLE = rf"\$(?:{_NAME}|\{{{_NAME}\}})"
+_END = r"(?=[\s;&|]|$)"
+#: Redirections that write no file: to nowhere, and one stream into another.
+_NOWHERE = rf"(?:[012]?>>?|&>|[012]?<)[ \t]*/dev/null{_END}|[12]?>&[12]{_END}"
+# Whatever none of these matches (a substitution, a parenthesis, a redirection, an open quote) ends the strict reading.
+_TOKEN = re.compile(
+    rf"""(?P<continued>\\\n)
+    |(?P<blank>[ \t]+)
+    |(?P<nowhere>{_NOWHERE})
+    |(?P<split>&&|\|\||\|&|[;|&\n])
+    |(?P<single>'[^']*')
+    |(?P<double>"(?:[^"\\`$]|\\[\s\S]|{_VARIABLE})*")
+    |(?P<escape>\\[^\n])
+    |(?P<variable>{_VARIABLE})
+    |(?P<wild>[*?\[\]~{{}}\#])
+    |(?P<plain>[^\s'"\\$`<>()|&;*?\[\]~{{}}\#]+)""",
+    re.VERBOSE,
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_KEYWORDS = frozenset({
+    "!", "{", "}", "[[", "]]", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in",
+    "select", "function", "time", "coproc",
+})  # fmt: skip
+#: What runs the command that stands behind it.
+_WRAPPERS = frozenset({
+    "sudo", "doas", "env", "command", "builtin", "exec", "nohup", "timeout", "nice", "ionice", "stdbuf", "setsid", "xargs",
+    "watch", "chroot", "unshare", "parallel",
+})  # fmt: skip
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "su"})
+_EXEC_OF_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_ASSIGNMENT = re.compile(rf"{_NAME}(?:\[[^]]*\])?\+?=")
+#: Characters of commands inside commands, and words behind wrappers: each is read from its own beginning.
+_MOST_WORK = 300_000
+#: What may turn out to be nothing: `r${x}m` is `rm` then. And `{rm,-r}` is two words.
+_EXPANDED = re.compile(r"\$\{[^}]*\}|\$\w+|\$\(.*\)|`[^`]*`", re.DOTALL)
+_LONGEST_NAME = 1000
+_BRACES = str.maketrans("{},", "   ")
+
+
+class Part(Struct, frozen=True):
+    """One simple command of a compound one."""
+
+    #: As it was written, without redirections to nowhere.
+    text: str
+    #: Without their quotes.
+    words: tuple[str, ...]
+    #: No word holds a variable, a pattern, a tilde or a brace: the words are what the program gets.
+    is_literal: bool
+
+
+def split_command(command: str) -> list[Part] | None:
+    """The simple commands between `&&`, `||`, `;`, `|`, `&` and newlines; None where that can't be said for certain."""
+    if _CONTROL.search(command):
+        return None
+    parts: list[Part] = []
+    text = word = ""
+    words: list[str] = []
+    in_word = False
+    is_literal = True
+    at = 0
+    while at <= len(command):
+        found = _TOKEN.match(command, at) if at < len(command) else None
+        if found is None and at < len(command):
+            return None
+        kind = "split" if found is None else found.lastgroup
+        raw = "" if found is None else found.group()
+        at = at + 1 if found is None else found.end()
+        if kind == "continued":  # the shell sees neither the backslash nor the end of the line: words go on over it
+            continue
+        if kind in ("blank", "nowhere", "split"):
+            # `a"b"2>&1`: the digit belongs to the word there, so the redirection is another one.
+            if kind == "nowhere" and in_word and raw[0].isdigit():
+                return None
+            if in_word:
+                words.append(word)
+            word, in_word = "", False
+            text += raw if kind == "blank" else " " if kind == "nowhere" else ""
+            if kind == "split" and words:
+                if words[0] in _KEYWORDS:
+                    return None
+                parts.append(Part(text.strip(), tuple(words), is_literal))
+            if kind == "split":
+                text, words, is_literal = "", [], True
+            continue
+        if kind in ("variable", "wild") or (kind == "double" and re.search(r"(?<!\\)\$", raw)):
+            is_literal = False
+            # What is run must be there to be read, and a comment hides what follows from this reader only.
+            if not words or (raw == "#" and not in_word):
+                return None
+        word += _unquoted(kind or "", raw)
+        text += raw
+        in_word = True
+    return parts
+
+
+def _unquoted(kind: str, raw: str) -> str:
+    if kind == "single":
+        return raw[1:-1]
+    if kind == "double":
+        return re.sub(r"\\([\\\"$`\n])", lambda found: "" if found[1] == "\n" else found[1], raw[1:-1])
+    return raw[1:] if kind == "escape" else raw
+
+
+def commands_within(command: str) -> list[tuple[str, ...]] | None:
+    """The words of everything that the command might run, and of what it redirects to: rather too much than too little.
+
+    None for a command with so much inside each other that nobody means it.
+    """
+    found: dict[tuple[str, ...], None] = {}
+    # Each text once: wrappers of wrappers would make it a tree without end.
+    seen: set[str] = set()
+    waiting = [command]
+    spent = 0
+    while waiting:
+        text = waiting.pop()
+        if text in seen:
+            continue
+        seen.add(text)
+        spent += len(text)
+        for words, nested in _loose_commands(text):
+            waiting += nested
+            for candidate in _unwrapped(words):
+                spent += len(candidate)
+                if spent > len(command) + _MOST_WORK:
+                    return None
+                found.setdefault(candidate)
+                name = candidate[0].rpartition("/")[2]
+                found.setdefault((name, *candidate[1:]))
+                if written := _written(candidate[0]):
+                    found.setdefault((*written, *candidate[1:]))
+                if name in _SHELLS:
+                    waiting += [" ".join(candidate[1:]), *candidate[1:]]
+    return list(found)
+
+
+def _written(name: str) -> list[str]:
+    """What a name comes to once its variables are nothing and its braces are opened; nothing for a plain one."""
+    if len(name) > _LONGEST_NAME:
+        return []
+    written = _EXPANDED.sub("", name).translate(_BRACES).split()
+    return [] if written == [name] else written
+
+
+def _unwrapped(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The command itself, and whatever may be one behind `sudo`, `env A=1`, `then`, `-exec` and the like."""
+    is_wrapped = False
+    may_begin = True
+    for index, word in enumerate(words):
+        if word in _KEYWORDS or _ASSIGNMENT.match(word):
+            continue
+        if may_begin:
+            yield words[index:]
+            is_wrapped = is_wrapped or word.rpartition("/")[2] in _WRAPPERS
+        # Behind a wrapper any word may be the command: which of its options take a value is not known here.
+        may_begin = is_wrapped or word in _EXEC_OF_FIND
+
+
+def _loose_commands(command: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Simple commands as words, each with the texts of the substitutions in it; what is redirected to as one of its own."""
+    words: list[str] = []
+    nested: list[str] = []
+    word: str | None = None
+    is_target = False
+    at = 0
+    while at <= len(command):
+        char = command[at] if at < len(command) else "\n"
+        if char in " \t\v\f\n\r;&|()<>":
+            if word is not None and is_target:
+                yield (word,), []
+            elif word is not None and not (char in "<>" and word.isdigit()):
+                words.append(word)
+            is_target = is_target and word is None
+            word = None
+            at += 1
+            if char in "<>":
+                is_target = True
+                while command[at : at + 1] and command[at] in "<>&|-":
+                    at += 1
+            elif char not in " \t\v\f":
+                yield tuple(words), nested
+                words, nested, is_target = [], [], False
+        elif char == "#" and word is None:
+            at = _find(command, "\n", at)
+        else:
+            piece, at = _piece(command, at, nested)
+            at = min(at, len(command))  # a quote or a backslash that nothing follows
+            word = (word or "") + piece
+
+
+def _piece(command: str, at: int, nested: list[str]) -> tuple[str, int]:
+    """What stands at a place inside a word, without its quotes, and where it ends."""
+    char = command[at]
+    if char == "\\":
+        return command[at + 1 : at + 2].replace("\n", ""), at + 2
+    if char == "'" or command.startswith("$'", at):
+        start = at + (1 if char == "'" else 2)
+        end = _find(command, "'", start)
+        return command[start:end], end + 1
+    if char == "`":
+        end = _find(command, "`", at + 1)
+        nested.append(command[at + 1 : end])
+        return command[at : end + 1], end + 1
+    if command.startswith("$(", at):
+        end = _closing(command, at + 2)
+        nested.append(command[at + 2 : end])
+        return command[at : end + 1], end + 1
+    if char != '"':
+        return char, at + 1
+    text, at = "", at + 1
+    while at < len(command) and command[at] != '"':
+        # Inside double quotes a single one is nothing special.
+        piece, at = ("'", at + 1) if command[at] == "'" else _piece(command, at, nested)
+        text += piece
+    return text, at + 1
+
+
+def _closing(command: str, at: int) -> int:
+    depth = 1
+    while at < len(command):
+        depth += {"(": 1, ")": -1}.get(command[at], 0)
+        if not depth:
+            return at
+        at += 1
+    return at
+
+
+def _find(command: str, wanted: str, start: int) -> int:
+    found = command.find(wanted, start)
+    return len(command) if found < 0 else found

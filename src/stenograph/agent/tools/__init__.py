@@ -1,0 +1,46 @@
+"""The tools, each a file with its description beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stenograph.agent.options import AgentOptions, Compat
+
+if TYPE_CHECKING:
+    from stenograph.agent.tools.base import Tool
+
+
+def all_tools(options: AgentOptions) -> list[Tool[Any]]:
+    """Every tool, always in the same order: the endpoint's cache begins with them."""
+    from stenograph.agent.tools.agent import AgentTool, TaskTool
+    from stenograph.agent.tools.bash import Bash, OldBash
+    from stenograph.agent.tools.bash_output import BashOutput
+    from stenograph.agent.tools.edit import EditTool
+    from stenograph.agent.tools.glob import GlobTool
+    from stenograph.agent.tools.grep import GrepTool
+    from stenograph.agent.tools.kill_shell import KillShell, TaskStop
+    from stenograph.agent.tools.read import ReadTool
+    from stenograph.agent.tools.send_message import SendMessage
+    from stenograph.agent.tools.task_output import TaskOutput
+    from stenograph.agent.tools.todo_write import TodoWrite
+    from stenograph.agent.tools.web_fetch import WebFetch
+    from stenograph.agent.tools.web_search import OldWebSearch, WebSearch
+    from stenograph.agent.tools.write import OldWrite, WriteTool
+
+    is_old = options.compat is Compat.OLD
+    return [
+        TaskTool() if is_old else AgentTool(),
+        OldBash() if is_old else Bash(),
+        BashOutput(),
+        EditTool(),
+        GlobTool(),
+        GrepTool(),
+        KillShell() if is_old else TaskStop(),
+        ReadTool(),
+        *([] if is_old else [SendMessage()]),
+        TaskOutput(),
+        TodoWrite(),
+        WebFetch(),
+        OldWebSearch() if is_old else WebSearch(),
+        OldWrite() if is_old else WriteTool(),
+    ]

@@ -1,0 +1,138 @@
+"""Agent, once Task: a task for a sub-agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from stenograph.agent.agent_types import DEFAULT_TYPE, TYPES
+from stenograph.agent.tools.base import AgentResult, Json, Tool, ToolContext, ToolInput, ToolOutput
+
+_SEARCHES = ("Grep", "Glob")
+_EDITS = ("Edit", "Write")
+#: Members of the structured result that 2.0.76 does not write.
+_NEWER = frozenset({"agentType", "resolvedModel", "toolStats", "canReadOutputFile"})
+
+
+class AgentInput(ToolInput):
+    description: Annotated[str, Meta(description="The task in three to five words")]
+    prompt: Annotated[str, Meta(description="The task, with all that the agent has to know")]
+    subagent_type: Annotated[str, Meta(description="Which kind of agent")] = DEFAULT_TYPE
+    model: Annotated[str | None, Meta(description="Another model for this agent: sonnet, opus or haiku")] = None
+    run_in_background: Annotated[bool, Meta(description="Go on at once; you are told when the agent is done")] = False
+
+
+class TaskInput(AgentInput):
+    resume: Annotated[str | None, Meta(description="The id of an agent that is done: it goes on with what it knows")] = None
+
+
+class AgentTool(Tool[AgentInput]):
+    name = "Agent"
+    also_called = ("Task",)
+    input_type = AgentInput
+    # What its agent may do is asked of each of the agent's own calls.
+    is_read_only = True
+    runs_in_parallel = True
+
+    @classmethod
+    def description(cls) -> str:
+        kinds = "\n".join(f"- `{kind.name}`: {kind.description}" for kind in TYPES.values())
+        return f"{super().description()}\n\nKinds of agents:\n{kinds}"
+
+    async def run(self, given: AgentInput, context: ToolContext) -> ToolOutput:
+        resumed = given.resume if isinstance(given, TaskInput) else None
+        agent_id = resumed or context.new_agent_id()
+        work = context.run_agent(
+            prompt=given.prompt,
+            description=given.description,
+            agent_type=given.subagent_type,
+            model=given.model,
+            agent_id=agent_id,
+            tool_use_id=context.tool_use_id,
+            # One in the background outlives the call: what it does is told when it is done. Clients write none either.
+            progress=_in_silence if given.run_in_background else context.progress,
+            resume=resumed is not None,
+        )
+        if given.run_in_background:
+            return await _launched(given, context, agent_id, work)
+        return _completed(given, await work)
+
+
+class TaskTool(AgentTool):
+    """The same under the name, and in the shapes, that 2.0 knows; there an agent goes on by the same tool."""
+
+    name = "Task"
+    also_called = ("Agent",)
+    input_type = TaskInput
+
+    async def run(self, given: AgentInput, context: ToolContext) -> ToolOutput:
+        output = await super().run(given, context)
+        kept = {name: value for name, value in output.structured.items() if name not in _NEWER}
+        return msgspec.structs.replace(output, structured=kept)
+
+
+def _in_silence(data: Json) -> None:
+    """Tell nobody."""
+
+
+def _completed(given: AgentInput, result: AgentResult) -> ToolOutput:
+    used = result.tools_used
+    structured: Json = {
+        "status": "completed",
+        "prompt": given.prompt,
+        "agentId": result.agent_id,
+        "agentType": given.subagent_type,
+        "content": result.content,
+        "resolvedModel": result.model,
+        "totalDurationMs": result.duration_ms,
+        "totalTokens": result.total_tokens,
+        "totalToolUseCount": result.tool_use_count,
+        "usage": result.usage,
+        "toolStats": {
+            "readCount": used.count("Read"),
+            "searchCount": sum(map(used.count, _SEARCHES)),
+            "bashCount": used.count("Bash"),
+            "editFileCount": sum(map(used.count, _EDITS)),
+            "linesAdded": result.lines_added,
+            "linesRemoved": result.lines_removed,
+            "otherToolCount": sum(name not in ("Read", "Bash", *_SEARCHES, *_EDITS) for name in used),
+        },
+    }
+    how = "give it as `resume`" if isinstance(given, TaskInput) else "write to it with SendMessage"
+    note = f"agentId: {result.agent_id} ({how} to let this agent go on)"
+    return ToolOutput(content=[*result.content, {"type": "text", "text": note}], structured=structured)
+
+
+async def _launched(given: AgentInput, context: ToolContext, agent_id: str, work: Coroutine[Any, Any, AgentResult]) -> ToolOutput:
+    output = context.background.start_agent(
+        work,
+        agent_id=agent_id,
+        description=given.description,
+        tool_use_id=context.tool_use_id,
+        prompt=given.prompt,
+    )
+    try:
+        # Its prompt is in its file before the session says that there is such an agent: a kill in between would leave none.
+        await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        if (task := context.background.find(agent_id)) is not None:
+            await task.stop()  # nobody will hear of it
+        raise
+    words = (
+        f"Async agent launched successfully.\nagentId: {agent_id}\n"
+        f"You are told when it is done; until then go on with something else. Its output so far: {output}"
+    )
+    structured: Json = {
+        "isAsync": True,
+        "status": "async_launched",
+        "agentId": agent_id,
+        "description": given.description,
+        "prompt": given.prompt,
+        "outputFile": str(output),
+        "canReadOutputFile": True,
+    }
+    return ToolOutput(content=[{"type": "text", "text": words}], structured=structured)

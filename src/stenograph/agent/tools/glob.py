@@ -1,0 +1,119 @@
+"""Glob: files by their names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
+from stenograph.agent.tools.globbing import GlobError, compile_glob, fixed_part, walk_files
+from stenograph.agent.tools.texts import resolved
+from stenograph.disk.places import whole_path
+
+MOST_FILES = 100
+#: Seconds, as the client has it.
+TIME_LIMIT = 20.0
+
+
+class GlobInput(ToolInput):
+    pattern: Annotated[str, Meta(description="Glob pattern, e.g. **/*.py or src/**/*.{ts,tsx}")]
+    path: Annotated[str | None, Meta(description="The folder to look in; the working folder if left out")] = None
+
+
+class _Found(Struct):
+    #: (time of the last change, path), the oldest first.
+    files: list[tuple[int, Path]]
+    is_complete: bool
+
+
+class GlobTool(Tool[GlobInput]):
+    name = "Glob"
+    input_type = GlobInput
+    is_read_only = True
+
+    def paths(self, given: GlobInput, workspace: Workspace) -> list[Path]:
+        return [_search(given, workspace)[0]]
+
+    async def run(self, given: GlobInput, context: ToolContext) -> ToolOutput:
+        began = time.monotonic()
+        if given.path:
+            _refuse_no_folder(resolved(given.path, self.name, context.workspace), context.workspace)
+        folder, pattern = _search(given, context.workspace)
+        # A thread can't be ended from outside: it looks at this between files.
+        stop = threading.Event()
+        try:
+            found = await asyncio.to_thread(_find, folder, pattern, context.may_read, began + TIME_LIMIT, stop)
+        except GlobError as error:
+            raise ToolFailed(f"Search failed — the pattern was rejected without searching:\n{error}") from None
+        finally:
+            stop.set()
+        return _output(found, context.workspace, round((time.monotonic() - began) * 1000))
+
+
+def _search(given: GlobInput, workspace: Workspace) -> tuple[Path, str]:
+    """The folder to walk, and the pattern below it: folders that a pattern names itself need not be looked for."""
+    folder = whole_path(resolved(given.path, "Glob", workspace)) if given.path else workspace.cwd
+    fixed, rest = fixed_part(given.pattern)
+    if not fixed:
+        return folder, given.pattern
+    below = resolved(fixed, "Glob", workspace) if fixed.startswith(("/", "~")) else folder / fixed
+    return whole_path(below), f"/{rest}"
+
+
+def _refuse_no_folder(folder: Path, workspace: Workspace) -> None:
+    if not os.path.exists(folder):  # noqa: PTH110 - Path.exists raises without rights
+        raise ToolFailed(f"Directory does not exist: {folder}. Note: your current working directory is {workspace.cwd}.")
+    if not os.path.isdir(folder):  # noqa: PTH112
+        raise ToolFailed(f"Path is not a directory: {folder}")
+
+
+def _find(folder: Path, pattern: str, may_read: Callable[[Path], bool] | None, deadline: float, stop: threading.Event) -> _Found:
+    matches = compile_glob(pattern).fullmatch
+    files: list[tuple[int, Path]] = []
+    is_complete = True
+    for relative in walk_files(folder):
+        if stop.is_set() or time.monotonic() > deadline:
+            is_complete = False
+            break
+        if matches(relative):
+            path = folder / relative
+            if may_read is not None and not may_read(path):
+                continue
+            try:
+                files.append((path.stat().st_mtime_ns, path))
+            except OSError:
+                continue  # gone since
+    files.sort()
+    return _Found(files, is_complete)
+
+
+def _output(found: _Found, workspace: Workspace, duration_ms: int) -> ToolOutput:
+    names = [shown_path(path, workspace) for _, path in found.files[:MOST_FILES]]
+    total = len(found.files)
+    structured: Json = {
+        "filenames": names,
+        "durationMs": duration_ms,
+        "numFiles": len(names),
+        "truncated": total > len(names),
+    }
+    words = "\n".join(names) or "No files found"
+    if total > len(names):
+        words += (
+            f"\n(Showing {len(names)} of {total} matching files; {total - len(names)} more are not listed. Narrow the pattern or"
+            " path to see the rest.)"
+        )
+    if not found.is_complete:
+        words += f"\n(The search was stopped after {TIME_LIMIT:.0f} s; there may be more files. Narrow the pattern or path.)"
+    return ToolOutput(content=words, structured=structured)
+
+
+def shown_path(path: Path, workspace: Workspace) -> str:
+    """Relative to the working folder where it is below, as clients show it. (2.1.325)"""
+    return str(path.relative_to(workspace.cwd)) if workspace.cwd in path.parents else str(path)

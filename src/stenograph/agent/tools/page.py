@@ -1,0 +1,248 @@
+"""A page of the web -> its text. Blocking, with the standard library: it runs in a thread of its own.
+
+In: an address. Out: a `Page`: the answer's status, its size, and its text, HTML as Markdown; or where it would lead to. Raises
+`Unfetched` in words for the model. Redirects inside a host are followed, others are not: permission was given for the host.
+Knows nothing of tools and models.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+LONGEST_ADDRESS = 2_000
+#: Bytes of a page; longer ones are refused.
+LARGEST = 10 * 1024 * 1024
+#: Seconds for all of it.
+PATIENCE = 60.0
+_MOST_REDIRECTS = 10
+#: Characters of HTML that are turned into Markdown: more takes longer than anybody waits.
+_MOST_HTML = 2_000_000
+_TEXTUAL = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|x-yaml|toml|x-ndjson)|\Z", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", re.IGNORECASE)
+_LOOPBACK = re.compile(r"localhost\Z|127\.\d+\.\d+\.\d+\Z|::1\Z")
+#: They hold nothing to read.
+_SILENT = ["script", "style", "noscript", "template", "svg", "iframe"]
+
+
+class Unfetched(Exception):  # noqa: N818 - a result of a call, not an error of the program
+    """A page could not be had; the words are for the model."""
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    status: int
+    #: Bytes of the body.
+    size: int = 0
+    text: str = ""
+    #: Where it would lead to, outside of the host; empty for all others.
+    redirect: str = ""
+
+    @property
+    def status_text(self) -> str:
+        from http import HTTPStatus
+
+        try:
+            return HTTPStatus(self.status).phrase
+        except ValueError:
+            return ""
+
+
+def checked_address(url: str) -> str:
+    """The address to fetch: over TLS, loopback excepted. Raises Unfetched."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise Unfetched("Invalid URL") from None
+    if parts.scheme and parts.scheme not in ("http", "https"):
+        raise Unfetched(f"Unsupported protocol {parts.scheme}:")
+    # A quoted host would be unquoted behind the back of whoever was asked about it.
+    is_plain = re.fullmatch(r"[!-$&-~]*", parts.netloc)
+    if not parts.scheme or not host or not is_plain or parts.username is not None or len(url) > LONGEST_ADDRESS:
+        raise Unfetched("Invalid URL")
+    if parts.scheme == "http" and not _LOOPBACK.match(host):
+        shown = f"[{host}]" if ":" in host else host
+        parts = parts._replace(scheme="https", netloc=shown if port in (None, 80) else f"{shown}:{port}")
+    return urlunsplit(_quoted(parts)._replace(fragment=""))
+
+
+class Fetch:
+    """One fetch, in a thread that nobody has to wait for."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._deadline = time.monotonic() + PATIENCE
+        self._is_given_up = False
+
+    def start(self, done: Callable[[Page | Unfetched], None]) -> None:
+        """`done` is called in that thread."""
+
+        def work() -> None:
+            found: Page | Unfetched = Unfetched("The page could not be read")
+            try:
+                found = self.fetch()
+            except Unfetched as reason:
+                found = reason
+            finally:
+                # Whatever happened: somebody waits for it.
+                done(found)
+
+        threading.Thread(target=work, daemon=True, name="web fetch").start()
+
+    def give_up(self) -> None:
+        """Nobody wants it any more: the thread ends at its next byte."""
+        self._is_given_up = True
+
+    def fetch(self) -> Page:
+        """Raises Unfetched."""
+        url = self._url
+        for _ in range(_MOST_REDIRECTS):
+            status, target, page = self._get(url)
+            if not target:
+                return page
+            there = urljoin(url, target)
+            if not _is_same_place(urlsplit(url), urlsplit(there)):
+                return Page(status=status, redirect=there)
+            url = checked_address(there)
+        raise Unfetched(f"The page redirects more than {_MOST_REDIRECTS} times")
+
+    def _get(self, url: str) -> tuple[int, str, Page]:
+        """The status, the target of a redirect or nothing, and the page."""
+        from http.client import HTTPException
+        from urllib.error import HTTPError, URLError
+        from urllib.request import Request, build_opener
+
+        headers = {
+            "User-Agent": "stenograph (web fetch for a person)",
+            "Accept": "text/markdown, text/html, text/plain, */*;q=0.5",
+            "Accept-Encoding": "identity",
+        }
+        try:
+            # Proxies come from the environment, as with everything that the standard library fetches.
+            fetch = build_opener(_no_redirects()).open
+            with fetch(Request(url, headers=headers), timeout=self._left()) as response:
+                data = self._body(response)
+                return response.status, "", Page(status=response.status, size=len(data), text=_text(response, data))
+        except HTTPError as error:
+            with error:
+                target = error.headers.get("location", "") if error.code in (301, 302, 303, 307, 308) else ""
+                return error.code, target, Page(status=error.code)
+        except URLError as error:
+            reason = error.reason
+            raise Unfetched(_why(reason if isinstance(reason, Exception) else error, urlsplit(url))) from None
+        except (OSError, HTTPException, ValueError) as error:
+            raise Unfetched(_why(error, urlsplit(url))) from None
+
+    def _body(self, response: HTTPResponse) -> bytes:
+        data = bytearray()
+        while chunk := response.read1(64 * 1024):
+            data += chunk
+            if len(data) > LARGEST:
+                raise Unfetched(f"The page is larger than {LARGEST // 1024**2} MB")
+            self._left()
+        return bytes(data)
+
+    def _left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0 or self._is_given_up:
+            raise Unfetched(f"The page took longer than {PATIENCE:.0f} s")
+        return min(left, 30.0)
+
+
+def markdown(html: str) -> str:
+    """HTML as Markdown."""
+    # Slow to import, and most conversations fetch nothing.
+    import warnings
+
+    from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
+    from bs4.exceptions import ParserRejectedMarkup
+    from markdownify import MarkdownConverter
+
+    # Advice for programmers, which would go to the terminal.
+    for advice in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
+        warnings.simplefilter("ignore", advice)
+    try:
+        soup = BeautifulSoup(html[:_MOST_HTML], "html.parser")
+        for tag in soup(_SILENT):
+            tag.decompose()
+        made = MarkdownConverter(heading_style="ATX").convert_soup(soup)
+    except (RecursionError, ParserRejectedMarkup):  # thousands of tags inside each other, or none that can be read
+        made = re.sub(r"<[^>]*>", " ", html[:_MOST_HTML])
+    return re.sub(r"\n{3,}", "\n\n", made).strip()
+
+
+def _no_redirects() -> type:
+    from urllib.request import HTTPRedirectHandler
+
+    class NoRedirects(HTTPRedirectHandler):
+        def redirect_request(self, *_: object) -> None:
+            """The answer itself is wanted."""
+
+    return NoRedirects
+
+
+def _text(response: HTTPResponse, data: bytes) -> str:
+    kind = response.headers.get_content_type() if "content-type" in response.headers else ""
+    if not _TEXTUAL.match(kind) or b"\0" in data[:1024]:
+        raise Unfetched(f"The page is no text ({kind or 'unknown'}, {len(data)} bytes). Fetch it to a file with Bash and curl")
+    charset = response.headers.get_content_charset()
+    if charset is None and (found := _CHARSET.search(data[:2048])):
+        charset = found[1].decode("ascii")
+    text = _decoded(data, charset or "utf-8")
+    is_html = "html" in kind or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")))
+    return markdown(text) if is_html else text
+
+
+def _decoded(data: bytes, charset: str) -> str:
+    """The server names the charset: it may be none, or one that makes characters which no request can hold."""
+    try:
+        text = data.decode(charset, "replace")
+    except (LookupError, ValueError):
+        text = data.decode("utf-8", "replace")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_same_place(here: SplitResult, there: SplitResult) -> bool:
+    """Inside a host, with and without `www.`; never from TLS to none, never to another port."""
+    try:
+        ports = here.port, there.port
+    except ValueError:
+        return False
+    hosts = [(parts.hostname or "").removeprefix("www.") for parts in (here, there)]
+    return here.scheme == there.scheme and ports[0] == ports[1] and hosts[0] == hosts[1] and there.username is None
+
+
+def _quoted(parts: SplitResult) -> SplitResult:
+    """Blanks and letters beyond ASCII as they go over the wire; what is quoted already stays."""
+    from urllib.parse import quote
+
+    kept = "%!$&'()*+,;=:@/?~-._[]"
+    return parts._replace(path=quote(parts.path, kept) or "/", query=quote(parts.query, kept))
+
+
+def _why(error: Exception, parts: SplitResult) -> str:
+    """A failure in the words of the client where it has some."""
+    import socket
+    import ssl
+
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"The certificate of {parts.hostname} can't be trusted: {error.verify_message}"
+        case socket.gaierror():
+            return f"getaddrinfo ENOTFOUND {parts.hostname}"
+        case TimeoutError():
+            return f"{parts.hostname} did not answer in time"
+        case OSError(errno=int(number)) if number in errno.errorcode:
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            return f"connect {errno.errorcode[number]} {parts.hostname}:{port}"
+    return f"{parts.hostname} gave no answer that can be used ({type(error).__name__})"

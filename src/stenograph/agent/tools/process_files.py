@@ -1,0 +1,40 @@
+"""Files in which the system shows the environment and the memory of processes: the endpoint's keys are in ours.
+
+In: a path. Out: whether it is such a file, links followed. Whatever the rules and the mode allow, no tool reads them. Knows
+Linux's `/proc` only; other systems have none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from stenograph.agent.tools.base import ToolFailed, failed_use
+
+_PROCESS_FILE = re.compile(r"/proc/(?:\d+/(?:task/\d+/)?(?:environ|mem|cmdline|auxv)|kcore|kmem)")
+
+
+def is_process_file(path: Path) -> bool:
+    try:
+        real = os.path.realpath(path)
+    except ValueError:  # no name for a file
+        return False
+    return _PROCESS_FILE.fullmatch(real) is not None
+
+
+def refuse_process_file(path: Path) -> None:
+    """Raises ToolFailed."""
+    if is_process_file(path):
+        raise unreadable(path)
+
+
+def refuse_process_folder(path: Path) -> None:
+    """For searches: most of what is in there has no end, or is nothing to read. Raises ToolFailed."""
+    real = os.path.realpath(path)
+    if (real == "/proc" or real.startswith("/proc/")) and os.path.isdir(real):  # noqa: PTH112 - Path.is_dir raises without rights
+        raise unreadable(path)
+
+
+def unreadable(path: Path) -> ToolFailed:
+    return failed_use(f"Cannot read '{path}': this path names a device or process file that this tool does not read.")

@@ -1,0 +1,199 @@
+"""Text files as tools see them: bytes to text and back, and whole files written at once.
+
+In: bytes, or a path. Out: text with `\\n` for newlines, and what is needed to write it back as it was: encoding, byte-order mark,
+newlines, mode. What can't be written back without loss says so. Does not know what is changed, or why. Raises ToolFailed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from stenograph.agent.tools.base import ToolFailed, Workspace, failed_use
+from stenograph.agent.tools.process_files import refuse_process_file, unreadable
+
+MARK = "\ufeff"
+#: Where NUL bytes make a file binary: as far as the client looks. (2.1.325)
+_HEAD = 8192
+
+_NOT_UTF8 = "is not valid UTF-8: it uses a legacy encoding such as Windows-1252, Shift-JIS or GBK, or it is binary"
+_HAS_NUL = "has NUL bytes in its first 8 KB: binary data, UTF-16/UTF-32 without a byte-order mark, or text with embedded NULs"
+_BIG_ENDIAN = "is UTF-16 big-endian (it starts FE FF), which these tools cannot write"
+#: Words of Node for what Python says otherwise. (2.1.325)
+_WORDS = {errno.EISDIR: "illegal operation on a directory", errno.ENAMETOOLONG: "name too long"}
+
+
+class TextFile(Struct, frozen=True):
+    """A text, and how it stood in its file."""
+
+    #: Without the byte-order mark, lines ended by `\n`.
+    text: str
+    encoding: str = "utf-8"
+    #: A byte-order mark stood first.
+    has_mark: bool = False
+    newline: str = "\n"
+    #: Why it can't be written back as it was, to follow "This file"; empty where it can.
+    trouble: str = ""
+
+    @property
+    def marked(self) -> str:
+        """The text with its byte-order mark, as clients keep it in records."""
+        return MARK + self.text if self.has_mark else self.text
+
+    def encode(self, text: str, *, keep_newlines: bool) -> bytes:
+        """Another text in the encoding of this one. `keep_newlines` ends its lines as they are ended here."""
+        if keep_newlines and self.newline != "\n":
+            text = _lines(text).replace("\n", self.newline)
+        try:
+            return (MARK + text if self.has_mark else text).encode(self.encoding)
+        except UnicodeEncodeError:
+            raise failed_use(
+                "The text holds half of a surrogate pair, which no file can hold. Send the character whole."
+            ) from None
+
+
+def decode(data: bytes) -> TextFile:
+    if data.startswith(b"\xff\xfe") and not data.startswith(b"\xff\xfe\0\0"):
+        return _decoded(data[2:], "utf-16-le", has_mark=True)
+    if data.startswith(b"\xfe\xff"):
+        return TextFile(_lines(data.decode("utf-8", "replace")), trouble=_BIG_ENDIAN)
+    has_mark = data.startswith(b"\xef\xbb\xbf")
+    return _decoded(data[3:] if has_mark else data, "utf-8", has_mark=has_mark)
+
+
+def _decoded(data: bytes, encoding: str, *, has_mark: bool) -> TextFile:
+    trouble = _HAS_NUL if encoding == "utf-8" and b"\0" in data[:_HEAD] else ""
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        text = data.decode(encoding, "replace")
+        trouble = trouble or _NOT_UTF8
+    # The more frequent newline becomes that of the whole file, as with the client. (2.1.325)
+    windows = text.count("\r\n")
+    newline = "\r\n" if windows * 2 > text.count("\n") else "\n"
+    return TextFile(_lines(text), encoding, has_mark, newline, trouble)
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def trouble_note(file: TextFile) -> str:
+    """What a reader of a file is told that can't be written back. (2.1.325)"""
+    shown = " Its undecodable bytes show above as U+FFFD." if file.trouble == _NOT_UTF8 else ""
+    return (
+        f"\n\n[This file {file.trouble}.{shown} Edit and Write will refuse it: change it with a shell command that keeps its"
+        " encoding, or ask the user whether to convert it to UTF-8.]"
+    )
+
+
+def refusal(file: TextFile) -> str:
+    """What a writer is told of such a file. (2.1.325)"""
+    return (
+        f"File {file.trouble}. These tools write UTF-8 (or UTF-16LE behind its byte-order mark) and never convert a file's"
+        " encoding on their own, so nothing was written. If the file is text, make the change with a shell command that reads"
+        " and writes it in its own encoding (iconv, or PowerShell Get-Content/Set-Content -Encoding), or ask the user whether to"
+        " convert it to UTF-8 first. To replace the whole file with new UTF-8 text anyway, delete it first, then Write it."
+    )
+
+
+def resolved(name: str, tool: str, workspace: Workspace) -> Path:
+    """The path that the model named. Raises ToolFailed for a name that none can have."""
+    if "\0" in name:
+        raise failed_use(f"{tool} file_path cannot contain null bytes (\\0). Remove the null byte and try again.")
+    try:
+        return workspace.resolve(name)
+    except RuntimeError:  # `~somebody` who is not there
+        raise failed_use(f"There is no such user: {name.partition('/')[0]}") from None
+
+
+def os_failure(error: OSError, verb: str, path: Path) -> ToolFailed:
+    """What the file system said, in the words that clients pass on."""
+    code = error.errno or 0
+    words = _WORDS.get(code) or os.strerror(code).lower()
+    return ToolFailed(f"{errno.errorcode.get(code, 'EIO')}: {words}, {verb} '{path}'")
+
+
+def missing(path: Path, workspace: Workspace) -> str:
+    """What is said of a file that is not there, with one beside it that may be meant. (2.1.325)"""
+    words = f"File does not exist. Note: your current working directory is {workspace.cwd}."
+    with contextlib.suppress(OSError):
+        alike = sorted(
+            name for name in [entry.name for entry in path.parent.iterdir()] if Path(name).stem == path.stem and name != path.name
+        )
+        if alike:
+            return f"{words} Did you mean {alike[0]}?"
+    return words
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A regular file, to be read. Raises OSError, and ToolFailed for what is no file."""
+    refuse_process_file(path)
+    # A pipe or device must not hold us: opened without waiting, and refused.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(mode):
+            raise unreadable(path)
+        with open(descriptor, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(descriptor)
+
+
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """The bytes of a regular file, at most so many. Raises OSError, and ToolFailed for what is no file."""
+    with opened(path) as file:
+        data: bytes | None = file.read(most)
+    if data is None:  # files of the kernel that look like others, and would have us wait
+        raise unreadable(path)
+    return data
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file at once: whoever reads it sees the old bytes or the new ones. Its mode stays. Raises OSError."""
+    try:
+        before = path.stat()
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, data, None)
+        return
+    # To replace a file takes rights on its folder only: its own have to be asked for.
+    if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if not stat.S_ISREG(before.st_mode):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    is_ours = before.st_uid == os.geteuid() if hasattr(os, "geteuid") else True
+    if before.st_nlink > 1 or not is_ours:  # a new file would part the names of it, or change its owner
+        path.write_bytes(data)
+        return
+    try:
+        _replace(path, data, stat.S_IMODE(before.st_mode))
+    except PermissionError:  # the folder takes no new file
+        path.write_bytes(data)
+
+
+def _replace(path: Path, data: bytes, mode: int | None) -> None:
+    """`mode` is None for a new file: it gets that of any new file."""
+    # `tempfile` would do the same, and load much that nothing else needs.
+    scratch = path.with_name(f".steno-{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        with scratch.open("xb") as file:
+            file.write(data)
+        if mode is not None:
+            scratch.chmod(mode)
+        scratch.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+        raise

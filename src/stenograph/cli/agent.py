@@ -1,0 +1,345 @@
+"""`steno agent`: a conversation with a model, in the client's own session protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from stenograph.cli._settings import GivenPath, shared_options, state_options
+from stenograph.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from stenograph.agent.events import Event
+    from stenograph.agent.faces.print_input import LinePrompts
+    from stenograph.agent.faces.print_mode import OutputFormat
+    from stenograph.agent.options import AgentOptions
+    from stenograph.cli._settings import Settings
+    from stenograph.model.endpoint import Endpoint
+
+_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
+_FORMATS = ("text", "json", "stream-json")
+_RULES = ("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools")
+_FOLDERS = ("--add-dir",)
+_FAILED, _HUNG_UP, _INTERRUPTED, _TERMINATED = 1, 129, 130, 143
+
+
+def _as_text(value: str) -> str:
+    """Bytes that are no UTF-8 become U+FFFD, as they do on stdin: neither a session nor a request can hold them."""
+    return os.fsencode(value).decode("utf-8", errors="replace")
+
+
+class AgentCommand(click.Command):
+    """Takes several values behind one option, as the client does: `--allowedTools Read "Bash(git:*)"`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _repeated(args))
+
+
+def _repeated(arguments: list[str]) -> list[str]:
+    """Each further value with its option before it. A value is what could be one: a rule, or a folder that is there."""
+    done: list[str] = []
+    option = ""
+    has_value = False
+    for place, argument in enumerate(arguments):
+        if argument == "--":
+            return done + arguments[place:]
+        if argument.startswith("-"):
+            option, has_value = argument if argument in _RULES + _FOLDERS else "", False
+        elif option and has_value:
+            if not _could_be_value(option, argument):
+                option = ""
+            else:
+                done.append(option)
+        elif option:
+            has_value = True
+        done.append(argument)
+    return done
+
+
+def _could_be_value(option: str, argument: str) -> bool:
+    if option in _FOLDERS:
+        return os.path.isdir(argument)  # noqa: PTH112 - never raises, unlike Path's
+    from stenograph.agent.permission_rules import is_rule_of_a_known_tool
+
+    return is_rule_of_a_known_tool(argument)
+
+
+@click.command(cls=AgentCommand, short_help="Let a model work in this folder, and write the session as the client does.")
+@click.argument("prompt", required=False, type=_as_text)
+@click.option("-p", "--print", "is_print", is_flag=True, help="Answer, print it and end; needed so far.")
+@click.option("--output-format", type=click.Choice(_FORMATS), help="What is printed; text where not said.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --output-format json.")
+@click.option("--input-format", type=click.Choice(("text", "stream-json")), default="text", help="What stands on stdin.")
+@click.option("--include-partial-messages", is_flag=True, help="With stream-json: pieces of answers as they come.")
+@click.option("--replay-user-messages", is_flag=True, help="With stream-json: prompts too, when they are taken.")
+@click.option("--verbose", is_flag=True, help="All messages: needed with stream-json, a list with json.")
+@click.option(
+    "--model", default="", type=_as_text, metavar="NAME", help="Else $ANTHROPIC_MODEL, or that of the session that goes on."
+)
+@click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Answers that a prompt may take.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Tokens that an answer may have.")
+@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Tokens that the model takes in, where not known.")
+@click.option("--thinking", type=click.IntRange(min=1024), metavar="N", help="Tokens that the model may think.")
+@click.option("--permission-mode", type=click.Choice(_MODES), default="default", help="What needs no rule.")
+@click.option("--dangerously-skip-permissions", "is_bypass", is_flag=True, help="--permission-mode bypassPermissions.")
+@click.option(*_RULES[:2], "allowed", multiple=True, metavar="RULES", help='Like "Edit,Bash(git log:*)"; may be repeated.')
+@click.option(*_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Never allowed, whatever else is said.")
+@click.option("--system-prompt", type=_as_text, metavar="TEXT", help="Instructions in the place of our own.")
+@click.option("--append-system-prompt", default="", type=_as_text, metavar="TEXT", help="Instructions beside them.")
+@click.option(
+    "--add-dir",
+    "additional",
+    multiple=True,
+    type=GivenPath(path_type=Path, exists=True, file_okay=False, resolve_path=True),
+    metavar="DIR",
+    help="A further folder to work in; may be repeated.",
+)
+@click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with the newest session of this folder.")
+@click.option("-r", "--resume", metavar="SESSION", help="Go on with this session.")
+@click.option("--fork-session", "fork", is_flag=True, help="Go on in a copy.")
+@click.option("--rewind", metavar="PROMPT", help="Go back before a prompt: its number, from the end -1, or its uuid.")
+@click.option("--keep-files", is_flag=True, help="With --rewind: leave files as they are.")
+@click.option("--session-id", metavar="UUID", help="The id of the new session.")
+@click.option("--name", default="", type=_as_text, metavar="TITLE", help="The session's title.")
+@click.option("--compat", type=click.Choice(("2.1", "2.0")), default="2.1", help="Which clients' shapes are written.")
+@click.option("--beta", "betas", multiple=True, metavar="NAME", help="A beta feature to ask the endpoint for.")
+@click.option("--no-auto-compact", is_flag=True, help="Do not summarise before the window is full.")
+@shared_options
+@click.pass_context
+def agent(ctx: click.Context, /, **given: Any) -> None:
+    """Let a model work in this folder, and write the session as the client does.
+
+    Any endpoint that speaks the Messages API: $ANTHROPIC_BASE_URL, with $ANTHROPIC_API_KEY or $ANTHROPIC_AUTH_TOKEN. The
+    session can be gone on with in the client, and the client's here. The prompt is the argument, or stdin, or both.
+
+    Without rules the model may read in this folder. What is not allowed is refused: nobody is asked. Ends with 0, with 1
+    where the turn failed or reached a limit, with 130 when interrupted. --json prints the client's result object.
+
+    \b
+    Example:
+      steno agent -p "what does this project do?"
+      git diff | steno agent -p "write a commit message" --model sonnet
+      steno agent -p "fix the tests" --allowedTools "Edit,Bash(make test)" --max-turns 30
+    """
+    output_format = _output_format(given)
+    options = _options(ctx, given)
+    _warn_of_unknown_tools(options)
+    descriptor = None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.fileno()
+
+    from stenograph.agent.faces.print_input import LinePrompts, one_prompt, whole_prompt
+    from stenograph.model.endpoint import endpoint_from_environment
+
+    endpoint = endpoint_from_environment(os.environ)
+    lines: LinePrompts | None = None
+    if given["input_format"] == "stream-json":
+        if given["prompt"]:
+            raise UsageError("with --input-format stream-json the prompts come on stdin, not as an argument")
+        if descriptor is None:
+            raise UsageError("with --input-format stream-json messages are read from stdin, which is a terminal")
+        lines = LinePrompts(descriptor)
+    else:
+        prompts = one_prompt(whole_prompt(given["prompt"], descriptor))
+
+    import asyncio
+
+    try:
+        code = asyncio.run(_converse(options, endpoint, lines or prompts, output_format, given))
+    except asyncio.CancelledError:  # told to end twice
+        code = _INTERRUPTED
+    if lines is not None and lines.problem:
+        raise UsageError(lines.problem)
+    ctx.exit(code)
+
+
+def _output_format(given: dict[str, Any]) -> OutputFormat:
+    """Which format is meant. Raises UsageError for what does not go together, as the client does."""
+    if not given["is_print"]:
+        raise UsageError("`steno agent` works in print mode so far: add -p")
+    chosen = given["output_format"] or ("json" if given["as_json"] else "text")
+    if given["as_json"] and chosen != "json":
+        raise UsageError(f"--json and --output-format {chosen} can't both be")
+    if chosen == "stream-json" and not given["verbose"]:
+        raise UsageError("--output-format stream-json needs --verbose, as in the client")
+    for name in ("include_partial_messages", "replay_user_messages"):
+        if given[name] and chosen != "stream-json":
+            raise UsageError(f"--{name.replace('_', '-')} needs --output-format stream-json")
+    if given["input_format"] == "stream-json" and chosen != "stream-json":
+        raise UsageError("--input-format stream-json needs --output-format stream-json")
+
+    from stenograph.agent.faces.print_mode import OutputFormat
+
+    return OutputFormat(chosen)
+
+
+def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
+    from stenograph.agent.options import AgentOptions, Compat, PermissionMode
+    from stenograph.cli._settings import refuse_demo
+    from stenograph.disk import is_session_id
+
+    settings = _settings_of(ctx)
+    refuse_demo(settings)
+    if settings.explicit and len(settings.homes) > 1:
+        raise UsageError("a session is written to one home: give --home once")
+    if given["resume"] is not None and not given["resume"].strip():
+        raise UsageError("--resume needs a session: an id, a unique prefix of one, a title, a path, or `last`")
+    if given["rewind"] is not None and not given["rewind"].strip():
+        raise UsageError("--rewind needs a prompt: its number, from the end -1, or its uuid")
+    if given["go_on"] and given["resume"]:
+        raise UsageError("--continue and --resume can't both be")
+    if not (given["go_on"] or given["resume"]):
+        for name, option in (("fork", "--fork-session"), ("rewind", "--rewind")):
+            if given[name]:
+                raise UsageError(f"{option} needs a session: give --resume or --continue too")
+    if given["session_id"] is not None and not is_session_id(given["session_id"]):
+        raise UsageError("--session-id takes a UUID, like 123e4567-e89b-42d3-a456-426614174000")
+    if given["keep_files"] and not given["rewind"]:
+        raise UsageError("--keep-files needs --rewind")
+    if given["thinking"] and given["max_tokens"] and given["max_tokens"] <= given["thinking"]:
+        raise UsageError("--max-tokens has to be more than --thinking: what is thought is part of the answer")
+    cwd = Path.cwd()
+    if _as_text(str(cwd)) != str(cwd):
+        raise UsageError("the name of the working folder is no UTF-8: a session can't hold it")
+    mode = PermissionMode.BYPASS if given["is_bypass"] else PermissionMode(given["permission_mode"])
+    return AgentOptions(
+        cwd=cwd,
+        home=settings.homes[0],
+        model=given["model"],
+        max_tokens=given["max_tokens"] or 0,
+        window=given["window"] or 0,
+        permission_mode=mode,
+        allowed=list(given["allowed"]),
+        disallowed=list(given["disallowed"]),
+        system_prompt=given["system_prompt"],
+        append_system_prompt=given["append_system_prompt"],
+        additional=list(given["additional"]),
+        max_turns=given["max_turns"] or 0,
+        compat=Compat(given["compat"]),
+        name=given["name"],
+        resume=given["resume"],
+        go_on=given["go_on"],
+        fork=given["fork"],
+        session_id=given["session_id"] or "",
+        rewind=given["rewind"],
+        restore_files=not given["keep_files"],
+        thinking=given["thinking"] or 0,
+        betas=list(given["betas"]),
+        auto_compact=not given["no_auto_compact"],
+        # What a model runs has no business with the key that pays for it.
+        environment={name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC_")},
+    )
+
+
+def _settings_of(ctx: click.Context) -> Settings:
+    """As for every command, but a home that is not there yet is fine: the session makes it."""
+    from stenograph.cli._settings import settings_and_problem
+
+    settings, problem = settings_and_problem(ctx)
+    if settings.explicit and (problem is None or not problem.is_fatal) and not any(map(os.path.lexists, settings.homes)):
+        return settings
+    return state_options(ctx)
+
+
+def _warn_of_unknown_tools(options: AgentOptions) -> None:
+    """A rule about a tool that nobody has is most likely misspelt. It may be another endpoint's or release's: no failure."""
+    rules = [*options.allowed, *options.disallowed]
+    if not rules:
+        return
+    from stenograph.agent.permission_rules import is_rule_of_a_known_tool, parse_rule, split_rules
+    from stenograph.agent.tools import all_tools
+
+    ours = {tool.name for tool in all_tools(options)}
+    for text in (text for rule in rules for text in split_rules(rule)):
+        name = parse_rule(text).tool
+        if name not in ours and not is_rule_of_a_known_tool(text):
+            click.echo(f"steno: no tool is called {name!r}", err=True)
+
+
+async def _converse(
+    options: AgentOptions, endpoint: Endpoint, prompts: Any, output_format: OutputFormat, given: dict[str, Any]
+) -> int:
+    from stenograph import __version__
+    from stenograph.agent.faces.print_mode import run_print
+    from stenograph.agent.faces.stream_json import StreamMessages
+    from stenograph.agent.lines import WRITTEN_AS
+    from stenograph.agent.session import open_agent
+    from stenograph.model.client import ModelClient
+
+    messages = StreamMessages(
+        release=WRITTEN_AS[options.compat],
+        key_source=next((name for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN") if os.environ.get(name)), "none"),
+        include_partial=given["include_partial_messages"],
+        replay_prompts=given["replay_user_messages"],
+    )
+    client = ModelClient(endpoint, user_agent=f"stenograph/{__version__}")
+    try:
+        opened = await open_agent(options, client)
+
+        def stop() -> None:
+            if hasattr(prompts, "stop"):
+                prompts.stop()
+            opened.interrupt()
+
+        with _stopped_by_signals(stop) as signals:
+            try:
+                # Closed whatever happens: the session's file and what runs in the background are.
+                async with contextlib.aclosing(cast("AsyncGenerator[Event, None]", opened.run(prompts))) as stream:
+                    code = await run_print(
+                        stream, sys.stdout, output_format, messages=messages, verbose=given["verbose"], notes=sys.stderr
+                    )
+            except OSError as error:
+                # Nobody reads any more: the pipe is closed, or the terminal that hung up. All else is for the outermost edge.
+                if not signals and not isinstance(error, BrokenPipeError):
+                    raise
+                code = _FAILED
+                import io
+
+                sys.stdout = io.StringIO()  # what could not be written would be tried again at the program's end
+        return signals[0] if signals else code
+    finally:
+        await client.aclose()
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(stop: Callable[[], None]) -> Iterator[list[int]]:
+    """Ctrl-C, SIGTERM and SIGHUP end the turn under way and with it the session, which stays whole; a second ends the program.
+
+    Gives a list of the exit codes that they ask for.
+    """
+    import asyncio
+    import signal
+
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    codes: list[int] = []
+
+    def ask(code: int) -> None:
+        if codes and code == _HUNG_UP:  # a terminal that closes sends it, and its shell once more
+            return
+        codes.append(code)
+        if len(codes) == 1:
+            stop()
+        elif task is not None:
+            task.cancel()
+
+    taken = {signal.SIGINT: _INTERRUPTED, signal.SIGTERM: _TERMINATED}
+    # Windows has none. Ignored it is by `nohup`, which is asked to let the program go on.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        taken[signal.SIGHUP] = _HUNG_UP
+    try:
+        for number, code in taken.items():
+            # Windows has no such handlers: Ctrl-C cancels there as it always does.
+            with contextlib.suppress(NotImplementedError):
+                loop.add_signal_handler(number, ask, code)
+        yield codes
+    finally:
+        for number in taken:
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)

@@ -1,0 +1,1 @@
+"""The Messages API client; nothing else speaks to a model."""

@@ -1,0 +1,289 @@
+"""From the endpoint's stream events to ours, with the blocks put together.
+
+In: events of the Messages API, decoded; anything may be missing in them or be of another type, for many endpoints speak this
+protocol. Out: `StreamEvent`s in the order and with the blocks that stenograph.model.events promises, whatever came, or a
+MalformedAnswer: what is handed on is recorded and sent back, so a block is right or there is no answer. Knows nothing of the
+network; an `error` event is the caller's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from stenograph.model.events import (
+    BlockBegin,
+    BlockEnd,
+    InputDelta,
+    Json,
+    ResponseBegin,
+    ResponseEnd,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+from stenograph.model.json_text import read_json
+from stenograph.model.usage import put_over, read_usage
+
+#: Blocks of one answer, far beyond any: each becomes a line of a file.
+MOST_BLOCKS = 10_000
+#: Characters of an id or a name.
+_LONGEST_NAME = 256
+#: The texts of a block that has them.
+_TEXTS = {"text": ("text",), "thinking": ("thinking", "signature")}
+_CALLS = frozenset({"tool_use", "server_tool_use"})
+#: The deltas of the blocks that are known; a block that is not may have any.
+_DELTAS = {
+    "text": frozenset({"text_delta", "citations_delta"}),
+    "thinking": frozenset({"thinking_delta", "signature_delta"}),
+    **dict.fromkeys(_CALLS, frozenset({"input_json_delta"})),
+}
+
+
+class MalformedAnswer(Exception):  # noqa: N818 - the caller makes an error of it
+    """The endpoint sends what is no answer of the Messages API; says what, as the end of a sentence about the endpoint."""
+
+
+class _OpenBlock:
+    """A block between its begin and its end."""
+
+    def __init__(self, index: int, their_index: object, start: Json) -> None:
+        self.index = index
+        #: The endpoint's own number; some give every block the same.
+        self.their_index = their_index
+        self.start = start
+        #: None: any.
+        self.deltas = _DELTAS.get(start["type"])
+        self.texts: list[str] = []
+        self.thoughts: list[str] = []
+        self.inputs: list[str] = []
+        self.signature = ""
+        self.citations: list[Any] = []
+
+    def end(self) -> BlockEnd:
+        block = dict(self.start)
+        unparsed = ""
+        if self.texts:
+            block["text"] = _text(block.get("text")) + "".join(self.texts)
+        if self.thoughts:
+            block["thinking"] = _text(block.get("thinking")) + "".join(self.thoughts)
+        if self.signature:
+            block["signature"] = self.signature
+        if self.citations:
+            before = block.get("citations")
+            block["citations"] = [*(before if isinstance(before, list) else []), *self.citations]
+        if self.inputs or block["type"] in _CALLS:
+            block["input"], unparsed = self._input()
+        return BlockEnd(self.index, block, unparsed)
+
+    def _input(self) -> tuple[Json, str]:
+        """The input of a call, and its text where it is no object."""
+        # Endpoints that don't stream inputs send them with the start; then no delta follows.
+        written = "".join(self.inputs)
+        given = _read_object(written) if written.strip() else self.start.get("input")
+        if isinstance(given, dict):
+            return given, ""
+        # Also where the answer was cut at max_tokens.
+        if not written.strip() and given is not None:
+            written = given if isinstance(given, str) else msgspec.json.encode(given).decode()
+        return {}, written.strip() and written
+
+
+class Assembler:
+    """One response. `feed` gives what an event of the endpoint comes to; `finish` the end. All raise MalformedAnswer."""
+
+    def __init__(
+        self,
+        request_id: str,
+        *,
+        model: str = "",
+        used_ids: Iterable[str] = (),
+        hide: Callable[[str], str] = lambda words: words,
+    ) -> None:
+        """`model`: the one that was asked. `used_ids`: of answers and calls before this one. `hide` takes our keys out of the
+        endpoint's own words: ids, names, reasons; never out of what the model says, where every letter counts."""
+        self._request_id = request_id
+        self._model = model
+        self._used_ids = set(used_ids)
+        self._hide = hide
+        self._has_begun = False
+        self.message_id = ""
+        self._blocks = 0
+        self._open: _OpenBlock | None = None
+        # No line of a client's is without these two.
+        self._usage: Json = {"input_tokens": 0, "output_tokens": 0}
+        self._stop_reason: str | None = None
+        self._stop_sequence: str | None = None
+        self._stop_details: Json | None = None
+        #: The endpoint said that this was all.
+        self.is_stopped = False
+        self._kinds: dict[str, Callable[[Json], Iterator[StreamEvent]]] = {
+            "message_start": self._begin,
+            "content_block_start": self._begin_block,
+            "content_block_stop": self._end_block,
+            "message_delta": self._note_end,
+            "message_stop": self._stop,
+        }
+
+    @property
+    def is_complete(self) -> bool:
+        """All of the answer has come, also where the endpoint left out the last event."""
+        return self._has_begun and self._stop_reason is not None and self._open is None
+
+    def feed(self, kind: str, event: Json, into: list[StreamEvent]) -> None:
+        """Append to `into` what the event comes to. Kinds that are not known come to nothing."""
+        # Of 25,000 events all but a few are deltas.
+        if kind == "content_block_delta":
+            if (made := self._take_delta(event)) is not None:
+                into.append(made)
+        elif (take := self._kinds.get(kind)) is not None:
+            into.extend(take(event))
+
+    def feed_message(self, message: Json, into: list[StreamEvent]) -> None:
+        """A whole message, from an endpoint that does not stream: the same events, with one delta a text."""
+        self.feed("message_start", {"message": message}, into)
+        content = message.get("content")
+        for index, told in enumerate(content if isinstance(content, list) else []):
+            block = self._checked(told)
+            # A text and a thought are shown as they come, so they come as deltas; anything else is whole from its start.
+            kind = block["type"]
+            start = {**block, kind: ""} if kind in _TEXTS else block
+            self.feed("content_block_start", {"index": index, "content_block": start}, into)
+            if kind in _TEXTS:
+                self.feed("content_block_delta", {"index": index, "delta": {"type": f"{kind}_delta", kind: block[kind]}}, into)
+            self.feed("content_block_stop", {"index": index}, into)
+        self.feed("message_delta", {"delta": message}, into)
+        self.feed("message_stop", {}, into)
+
+    def finish(self) -> ResponseEnd:
+        if self._stop_reason is None:
+            raise MalformedAnswer("ends an answer without a stop reason")
+        return ResponseEnd(self._stop_reason, self._stop_sequence, self._usage, self._stop_details)
+
+    def _begin(self, event: Json) -> Iterator[StreamEvent]:
+        if self._has_begun:
+            return
+        self._has_begun = True
+        message = _object(event.get("message"))
+        self._put_usage(message.get("usage"))
+        model = self._name(message.get("model"))
+        # `<synthetic>` stands for a model in lines that no model said.
+        model = self._model if not model or "<" in model else model
+        self.message_id = self._unused(message.get("id"), "msg")
+        yield ResponseBegin(self.message_id, model, self._request_id, dict(self._usage))
+
+    def _begin_block(self, event: Json) -> Iterator[StreamEvent]:
+        yield from self._begin({})
+        yield from self._close_block()
+        if self._blocks == MOST_BLOCKS:
+            raise MalformedAnswer("sends an answer of blocks without end")
+        start = self._checked(event.get("content_block"))
+        if start["type"] == "tool_use":
+            start["id"] = self._unused(start["id"], "toolu")
+            self._used_ids.add(start["id"])
+        self._open = _OpenBlock(self._blocks, event.get("index"), start)
+        self._blocks += 1
+        yield BlockBegin(self._open.index, dict(start))
+
+    def _take_delta(self, event: Json) -> StreamEvent | None:
+        block = self._open
+        delta = event.get("delta")
+        if block is None or not isinstance(delta, dict) or event.get("index") != block.their_index:
+            return None
+        kind = delta.get("type")
+        if block.deltas is not None and (not isinstance(kind, str) or kind not in block.deltas):
+            return None
+        if kind == "text_delta" and isinstance(text := delta.get("text"), str):
+            block.texts.append(text)
+            return TextDelta(block.index, text)
+        if kind == "input_json_delta" and isinstance(part := delta.get("partial_json"), str):
+            block.inputs.append(part)
+            return InputDelta(block.index, part)
+        if kind == "thinking_delta" and isinstance(thought := delta.get("thinking"), str):
+            block.thoughts.append(thought)
+            return ThinkingDelta(block.index, thought)
+        if kind == "signature_delta" and isinstance(signature := delta.get("signature"), str):
+            block.signature = signature
+        elif kind == "citations_delta" and isinstance(citation := delta.get("citation"), dict):
+            block.citations.append(citation)
+        return None
+
+    def _end_block(self, event: Json) -> Iterator[StreamEvent]:
+        if self._open is not None and event.get("index") == self._open.their_index:
+            yield from self._close_block()
+
+    def _close_block(self) -> Iterator[StreamEvent]:
+        if self._open is not None:
+            yield self._open.end()
+            self._open = None
+
+    def _note_end(self, event: Json) -> Iterator[StreamEvent]:
+        yield from self._begin({})
+        self._put_usage(event.get("usage"))
+        delta = _object(event.get("delta"))
+        if reason := _text(delta.get("stop_reason")):
+            yield from self._close_block()
+            self._stop_reason = self._hide(reason)
+        if isinstance(sequence := delta.get("stop_sequence"), str):
+            self._stop_sequence = self._hide(sequence)
+        if isinstance(details := delta.get("stop_details"), dict):
+            self._stop_details = {name: self._hide(value) for name, value in details.items() if isinstance(value, str)}
+
+    def _stop(self, event: Json) -> Iterator[StreamEvent]:  # noqa: ARG002 - one shape for all kinds
+        yield from self._close_block()
+        self.is_stopped = True
+
+    def _put_usage(self, usage: object) -> None:
+        self._usage = put_over(self._usage, read_usage(usage, self._hide))
+
+    def _checked(self, told: object) -> Json:
+        """A block in the shape that is promised, as far as its start tells. What is missing may still come in deltas."""
+        kind = told.get("type") if isinstance(told, dict) else None
+        if not isinstance(told, dict) or not isinstance(kind, str) or not kind:
+            raise MalformedAnswer("sends a block without a type")
+        block = {**told, "type": kind if kind in _DELTAS else self._hide(kind)}
+        for member in _TEXTS.get(kind, ()):
+            # Some leave out, or send as null, what is empty.
+            block[member] = "" if told.get(member) is None else told[member]
+            if not isinstance(block[member], str):
+                raise MalformedAnswer(f"sends a block of the type {kind} whose {member} is no text")
+        if kind == "text" and not isinstance(told.get("citations"), list | None):
+            raise MalformedAnswer("sends a text whose citations are no list")
+        if kind in _CALLS:
+            for member in ("id", "name"):
+                if not _text(told.get(member)):
+                    raise MalformedAnswer(f"sends a call of a tool without its {member}")
+            block["name"] = self._hide(told["name"])
+        if kind == "tool_result":
+            # A result in an answer would pass for that of a call that we ran.
+            raise MalformedAnswer("sends the result of a tool in the place of an answer")
+        return block
+
+    def _name(self, told: object) -> str:
+        """An id or a name as the endpoint gives it; empty for what is none, or shows a key."""
+        name = _text(told)
+        return name if name.isprintable() and len(name) <= _LONGEST_NAME and self._hide(name) == name else ""
+
+    def _unused(self, told: object, kind: str) -> str:
+        """The endpoint's id, or a fresh one. By ids a result finds its call, and blocks in several lines their answer: whoever
+        goes on with a conversation puts together what has the same."""
+        given = self._name(told)
+        return given if given and given not in self._used_ids else f"{kind}_{os.urandom(12).hex()}"
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _read_object(written: str) -> Any:
+    try:
+        return read_json(written)
+    except ValueError:
+        return None

@@ -1,0 +1,383 @@
+"""The Messages API: requests in, streams of typed events out, with retries on the way.
+
+In: an `Endpoint` and `Request`s. Out: `StreamEvent`s in the order that stenograph.model.events promises, or a ModelError in the
+place of the next one. Knows nothing of sessions, tools or turns. A client belongs to one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing
+from typing import Any
+
+import h11
+
+from stenograph.errors import UsageError
+from stenograph.model.assembly import Assembler, MalformedAnswer
+from stenograph.model.encoding import encode_count, encode_request
+from stenograph.model.endpoint import Endpoint
+from stenograph.model.events import BlockEnd, Json, ResponseEnd, Retrying, StreamEvent
+from stenograph.model.failures import Failures, NoProgress
+from stenograph.model.json_text import read_json
+from stenograph.model.request import Request
+from stenograph.model.retry import LONGEST_RETRY_AFTER, Failure, wait_before
+from stenograph.model.sse import EventReader
+from stenograph.model.transport import Connection, Dialer, Head
+
+API_VERSION = "2023-06-01"
+#: Connections that wait for the next request. More than one is open only while sub-agents run beside each other.
+_MOST_IDLE = 4
+#: Seconds after which a waiting connection is not trusted any more: routers forget it without a word.
+_LONGEST_IDLE = 60.0
+#: Bytes of an answer, streamed or not, far beyond any; and of an error, whose end nobody needs.
+_LONGEST_ANSWER = 64 * 1024 * 1024
+_LONGEST_ERROR = 64 * 1024
+#: Of count_tokens: the endpoint does not have it.
+_NOT_THERE = frozenset({404, 405, 410, 501})
+
+
+class ModelClient:
+    """Any number of streams at once, each on a connection of its own; connections are used again."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        user_agent: str = "stenograph",
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.time,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.endpoint = endpoint
+        self._user_agent = user_agent
+        self._sleep = sleep
+        #: Seconds since 1970.
+        self._clock = clock
+        self._chance = chance
+        self._dialer = Dialer(endpoint.address, proxy=endpoint.proxy, authorities=endpoint.authorities)
+        self._failures = Failures(endpoint)
+        #: Connections that wait, with the moment since when.
+        self._idle: list[tuple[Connection, float]] = []
+        self._busy: set[Connection] = set()
+        self._counts_tokens = True
+        #: Of all answers so far that came to their end.
+        self._message_ids: set[str] = set()
+        self._is_closed = False
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
+        """The answer as it comes. To stop early: cancel, or close the generator; the connection is closed with it."""
+        body = encode_request(request, stream=True, marks_cache=self.endpoint.marks_cache)
+        headers = self._headers(request)
+        attempt = 0
+        while True:
+            failure = None
+            async with aclosing(self._try_stream(request, body, headers)) as parts:
+                async for part in parts:
+                    if isinstance(part, Failure):
+                        failure = part
+                        break
+                    for event in part:
+                        yield event
+            if failure is None:
+                return
+            attempt += 1
+            wait = self._wait_or_raise(failure, attempt)
+            yield Retrying(attempt, self.endpoint.max_retries, wait, failure.error)
+            await self._sleep(wait)
+
+    async def complete(
+        self, request: Request, on_retry: Callable[[Retrying], None] = lambda _: None
+    ) -> tuple[list[Json], ResponseEnd]:
+        """The blocks of an answer and its end. Streamed all the same: long answers without a byte are cut by proxies."""
+        blocks: list[Json] = []
+        async with aclosing(self.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, Retrying):
+                    blocks.clear()
+                    on_retry(event)
+                elif isinstance(event, BlockEnd):
+                    blocks.append(event.block)
+                elif isinstance(event, ResponseEnd):
+                    return blocks, event
+        raise AssertionError("a stream ends with ResponseEnd or an error")
+
+    async def count_tokens(self, request: Request) -> int | None:
+        """The endpoint's estimate of a prompt's tokens; None where it has none to give."""
+        if not self._counts_tokens:
+            return None
+        body, headers = encode_count(request), self._headers(request)
+        attempt = 0
+        while True:
+            answer = await self._try_count(body, headers)
+            if not isinstance(answer, Failure):
+                return answer
+            if answer.error.status in _NOT_THERE:
+                self._counts_tokens = False
+                return None
+            attempt += 1
+            await self._sleep(self._wait_or_raise(answer, attempt))
+
+    async def aclose(self) -> None:
+        """Close every connection. Streams that are under way fail, and none can be begun."""
+        self._is_closed = True
+        for connection in [*self._busy, *(connection for connection, _ in self._idle)]:
+            connection.close()
+        self._idle.clear()
+        self._busy.clear()
+        # Once around the loop, for closing is done there.
+        await asyncio.sleep(0)
+
+    def _wait_or_raise(self, failure: Failure, attempt: int) -> float:
+        """Seconds before the retry with this number; raises where there is none."""
+        error = failure.error
+        is_too_long = error.retry_after is not None and error.retry_after > LONGEST_RETRY_AFTER
+        if self._is_closed or not failure.is_temporary or is_too_long or attempt > self.endpoint.max_retries:
+            raise error
+        return wait_before(attempt, error.retry_after, self._chance())
+
+    def _headers(self, request: Request) -> list[tuple[str, str]]:
+        headers = {
+            "host": self.endpoint.address.authority,
+            "user-agent": self._user_agent,
+            "accept": "application/json",
+            # Small pieces that come one by one gain nothing from compression.
+            "accept-encoding": "identity",
+            "content-type": "application/json",
+            "anthropic-version": API_VERSION,
+            **self.endpoint.headers,
+        }
+        if request.betas:
+            betas = ",".join(filter(None, [headers.get("anthropic-beta"), *request.betas]))
+            if not (betas.isascii() and betas.isprintable()):
+                raise UsageError("the name of a beta feature holds a letter that HTTP does not allow in a header")
+            headers["anthropic-beta"] = betas
+        return list(headers.items())
+
+    async def _try_stream(
+        self, request: Request, body: bytes, headers: list[tuple[str, str]]
+    ) -> AsyncGenerator[list[StreamEvent] | Failure, None]:
+        """One try: events, as many at once as came at once; a Failure is the last."""
+        sent = await self._send("/v1/messages", body, headers)
+        if isinstance(sent, Failure):
+            yield sent
+            return
+        connection, head = sent
+        try:
+            if head.status != 200:
+                yield self._failures.of_answer(head, await self._read_some(connection), now=self._clock())
+            elif failure := self._unusable(head):
+                yield failure
+            elif "json" in head.headers.get("content-type", ""):
+                yield await self._read_message(connection, head, self._assembler(request, head))
+            else:
+                async with aclosing(self._read_stream(connection, head, self._assembler(request, head))) as parts:
+                    async for part in parts:
+                        yield part
+        except (OSError, h11.RemoteProtocolError) as error:
+            yield self._failures.of_exception(error, head)
+        finally:
+            self._give_back(connection)
+
+    def _unusable(self, head: Head) -> Failure | None:
+        if "html" in head.headers.get("content-type", ""):
+            # The login page of a network or of a proxy.
+            return self._failures.of_content(head, "answers with a web page: check ANTHROPIC_BASE_URL")
+        if head.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            return self._failures.of_content(head, "answers in a compressed form that was not asked for")
+        return None
+
+    def _assembler(self, request: Request, head: Head) -> Assembler:
+        return Assembler(
+            self._failures.request_id_of(head),
+            model=request.model,
+            used_ids={*self._message_ids, *_ids_of_calls(request.messages)},
+            hide=self._failures.hide,
+        )
+
+    async def _read_stream(
+        self, connection: Connection, head: Head, assembler: Assembler
+    ) -> AsyncGenerator[list[StreamEvent] | Failure, None]:
+        reader = EventReader()
+        received = 0
+        stalls_at = self._stall_from_now()
+        while data := await self._read(connection, stalls_at):
+            received += len(data)
+            events: list[StreamEvent] = []
+            failure = None
+            for name, written in reader.feed(data):
+                failure = self._feed(assembler, head, name, written, events)
+                if failure is not None or assembler.is_stopped:
+                    break
+            if failure is None and reader.is_too_long:
+                failure = self._failures.of_content(head, "sends an event without an end")
+            if failure is None and received > _LONGEST_ANSWER:
+                failure = self._failures.of_content(head, "sends an answer without an end")
+            if events:
+                yield events
+                stalls_at = self._stall_from_now()
+            if failure is not None:
+                yield failure
+                return
+            if assembler.is_stopped:
+                break
+        if not assembler.is_complete and not assembler.is_stopped:
+            yield self._failures.of_silence("broke off in the middle of the answer", head)
+            return
+        try:
+            end = assembler.finish()
+        except MalformedAnswer as error:
+            yield self._failures.of_content(head, str(error))
+            return
+        self._message_ids.add(assembler.message_id)
+        connection.expect_end()
+        yield [end]
+
+    def _feed(self, assembler: Assembler, head: Head, name: bytes, written: bytes, into: list[StreamEvent]) -> Failure | None:
+        try:
+            event = read_json(written)
+        except ValueError:
+            if written == b"[DONE]":  # what gateways of another protocol put at the end
+                return None
+            return self._failures.of_content(head, "sends an event that is no JSON")
+        if not isinstance(event, dict):
+            return None
+        kind = event.get("type") or name.decode("utf-8", "replace")
+        if kind == "error":
+            return self._failures.of_error_event(head, event)
+        try:
+            if isinstance(kind, str):
+                assembler.feed(kind, event, into)
+        except MalformedAnswer as error:
+            return self._failures.of_content(head, str(error))
+        return None
+
+    async def _read_message(self, connection: Connection, head: Head, assembler: Assembler) -> list[StreamEvent] | Failure:
+        """An answer that is not streamed although it was asked for."""
+        told = await self._read_json(connection)
+        if not isinstance(told, dict) or not isinstance(told.get("content"), list):
+            if isinstance(told, dict) and told.get("type") == "error":
+                return self._failures.of_error_event(head, told)
+            return self._failures.of_content(head, "does not answer as the Messages API does: check ANTHROPIC_BASE_URL")
+        events: list[StreamEvent] = []
+        try:
+            assembler.feed_message(told, events)
+            events.append(assembler.finish())
+        except MalformedAnswer as error:
+            return self._failures.of_content(head, str(error))
+        self._message_ids.add(assembler.message_id)
+        return events
+
+    async def _try_count(self, body: bytes, headers: list[tuple[str, str]]) -> int | Failure | None:
+        sent = await self._send("/v1/messages/count_tokens", body, headers)
+        if isinstance(sent, Failure):
+            return sent
+        connection, head = sent
+        try:
+            if head.status != 200:
+                return self._failures.of_answer(head, await self._read_some(connection), now=self._clock())
+            told = await self._read_json(connection)
+        except (OSError, h11.RemoteProtocolError) as error:
+            return self._failures.of_exception(error, head)
+        finally:
+            self._give_back(connection)
+        count = told.get("input_tokens") if isinstance(told, dict) else None
+        return count if isinstance(count, int) else None
+
+    async def _send(self, path: str, body: bytes, headers: list[tuple[str, str]]) -> tuple[Connection, Head] | Failure:
+        """Send on a connection that waits, else on a new one; the connection is then the caller's to give back."""
+        while True:
+            if self._is_closed:
+                return self._failures.of_silence("is not spoken to any more: the client was closed")
+            connection = self._take_idle()
+            try:
+                if connection is None:
+                    connection = await self._dialer.open()
+            except OSError as error:
+                return self._failures.of_exception(error)
+            self._busy.add(connection)
+            has_head = False
+            try:
+                async with asyncio.timeout(self.endpoint.timeout):
+                    head = await connection.send("POST", self.endpoint.path + path, headers, body)
+                has_head = True
+                return connection, head
+            except TimeoutError:
+                return self._failures.of_silence(f"gave no answer in {self.endpoint.timeout:g} s (API_TIMEOUT_MS)")
+            except (OSError, h11.RemoteProtocolError) as error:
+                # The other side hung up on a waiting connection just when it was used: nobody has seen the request.
+                if not connection.is_used or connection.has_answered:
+                    return self._failures.of_exception(error)
+            finally:
+                if not has_head:
+                    self._drop(connection)
+
+    def _stall_from_now(self) -> float:
+        """When, by the loop's clock, an answer that makes no progress is given up."""
+        return asyncio.get_running_loop().time() + self.endpoint.longest_stall
+
+    async def _read(self, connection: Connection, stalls_at: float) -> bytes:
+        """Raises TimeoutError, an OSError, where nothing comes for too long; NoProgress where `stalls_at` has passed."""
+        clock = asyncio.get_running_loop().time
+        # What has come already is read without a look at the clock.
+        if clock() >= stalls_at:
+            raise NoProgress
+        try:
+            async with asyncio.timeout_at(min(clock() + self.endpoint.idle_timeout, stalls_at)):
+                return await connection.read()
+        except TimeoutError:
+            if clock() >= stalls_at:
+                raise NoProgress from None
+            raise
+
+    async def _read_some(self, connection: Connection) -> bytes:
+        """As much of an error as anybody needs."""
+        read = bytearray()
+        stalls_at = self._stall_from_now()
+        while len(read) < _LONGEST_ERROR and (data := await self._read(connection, stalls_at)):
+            read += data
+        return bytes(read)
+
+    async def _read_json(self, connection: Connection) -> Any:
+        """None for what is no JSON, or too long."""
+        read = bytearray()
+        stalls_at = self._stall_from_now()
+        while data := await self._read(connection, stalls_at):
+            read += data
+            if len(read) > _LONGEST_ANSWER:
+                return None
+        try:
+            return read_json(read)
+        except ValueError:
+            return None
+
+    def _take_idle(self) -> Connection | None:
+        now = time.monotonic()
+        while self._idle:
+            connection, since = self._idle.pop()
+            if connection.settle() and connection.is_reusable and now - since < _LONGEST_IDLE:
+                return connection
+            connection.close()
+        return None
+
+    def _give_back(self, connection: Connection) -> None:
+        if connection in self._busy and connection.settle() and len(self._idle) < _MOST_IDLE:
+            self._busy.remove(connection)
+            self._idle.append((connection, time.monotonic()))
+        else:
+            self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        self._busy.discard(connection)
+        connection.close()
+
+
+def _ids_of_calls(messages: list[Json]) -> Iterator[str]:
+    for message in messages:
+        content = message["content"]
+        if message["role"] == "assistant" and isinstance(content, list):
+            ids = (block.get("id") for block in content if block.get("type") == "tool_use")
+            # A file that others wrote may hold anything.
+            yield from (each for each in ids if isinstance(each, str))

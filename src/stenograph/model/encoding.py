@@ -1,0 +1,95 @@
+"""A request as the bytes that are sent.
+
+In: a `Request`. Out: JSON with `messages` as its last member, so that the requests of a conversation begin with the same bytes.
+The only place that knows of cache breakpoints. The request itself is not changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from stenograph.model.events import Json
+from stenograph.model.request import Request
+
+_BREAKPOINT = {"type": "ephemeral"}
+#: Blocks that take a breakpoint. Thinking is refused with one; of what else an endpoint may send, nobody knows.
+_MARKABLE = frozenset({"text", "image", "document", "tool_use", "tool_result", "search_result"})
+
+
+def encode_request(request: Request, *, stream: bool, marks_cache: bool = True) -> bytes:
+    """The body for `/v1/messages`. `marks_cache`: with breakpoints, at most four, as many as endpoints allow."""
+    members: Json = {"model": request.model, "max_tokens": request.max_tokens}
+    if stream:
+        members["stream"] = True
+    if request.stop_sequences:
+        members["stop_sequences"] = request.stop_sequences
+    members |= _shared_members(request, marks_cache=marks_cache)
+    return _encode(members)
+
+
+def encode_count(request: Request) -> bytes:
+    """The body for `/v1/messages/count_tokens`, which refuses members that only an answer would need."""
+    return _encode({"model": request.model, **_shared_members(request, marks_cache=False)})
+
+
+def _shared_members(request: Request, *, marks_cache: bool) -> Json:
+    """What makes the prompt, in the order in which endpoints cache it."""
+    tools, system = request.tools, request.system
+    # A message that is marked in one request is not in the next: its text has to be written in the same way in both.
+    messages = [_with_blocks(message) for message in request.messages]
+    if marks_cache:
+        tools = [*tools[:-1], _marked(tools[-1])] if tools else tools
+        system = _with_mark(system)
+        for index in _marked_messages(messages):
+            messages[index] = {**messages[index], "content": _with_mark(messages[index]["content"])}
+    members: Json = {}
+    if request.thinking is not None:
+        members["thinking"] = request.thinking
+    if request.tool_choice is not None:
+        members["tool_choice"] = request.tool_choice
+    if tools:
+        members["tools"] = tools
+    if system:
+        members["system"] = system
+    members["messages"] = messages
+    return members
+
+
+def _with_blocks(message: Json) -> Json:
+    content = message["content"]
+    return {**message, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else message
+
+
+def _marked_messages(messages: list[Json]) -> list[int]:
+    """The end of this request, and the end of the one before it, where the cache was written: the user message before."""
+    spoken = [index for index, message in enumerate(messages) if message["role"] in ("user", "assistant")]
+    if not spoken:
+        return []
+    last = spoken[-1]
+    before = [index for index in spoken[:-1] if messages[index]["role"] == "user"]
+    return [last, *before[-1:]]
+
+
+def _with_mark(blocks: list[Json]) -> list[Json]:
+    """The same blocks with a breakpoint on the last that takes one."""
+    for index in range(len(blocks) - 1, -1, -1):
+        block = blocks[index]
+        # An empty text is refused with a breakpoint.
+        if block.get("type") in _MARKABLE and (block["type"] != "text" or block.get("text")):
+            return [*blocks[:index], _marked(block), *blocks[index + 1 :]]
+    return blocks
+
+
+def _marked(block: Json) -> Json:
+    return {**block, "cache_control": _BREAKPOINT}
+
+
+def _encode(members: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(members)
+    except UnicodeEncodeError:
+        import json  # for what can't happen with text that was decoded: half of a surrogate pair, from a command line
+
+        return json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,0 +1,126 @@
+"""Which endpoint is spoken to, and how: read once from the environment.
+
+In: variables. Out: an `Endpoint`. The keys are the ones that the variables hold: nothing that another program stored is read.
+Whatever is wrong is told in one line that names the variable, never what it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from stenograph.errors import ConfigError, UsageError
+from stenograph.model.addresses import Address, Proxy, find_proxy, read_address
+
+DEFAULT_BASE_URL = "https://api.anthropic.com"
+#: Seconds until an answer begins, as the clients' API_TIMEOUT_MS has it where it is not set.
+TIMEOUT = 600.0
+#: Seconds without a byte of an answer that has begun. Endpoints send `ping` events far more often.
+IDLE_TIMEOUT = 300.0
+#: How many times that may pass with nothing but signs of life. Models think for a quarter of an hour and more without a word.
+STALL_FACTOR = 6
+MAX_RETRIES = 10
+#: What the clients make of a larger CLAUDE_CODE_MAX_RETRIES.
+MOST_RETRIES = 15
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_VALUE = re.compile(r"[ \t!-~]*")
+#: Ours to say: another value would break the exchange.
+_RESERVED = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "expect", "upgrade"})
+_KEY_HEADERS = frozenset({"x-api-key", "authorization"})
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    address: Address
+    #: Before `/v1/messages`; empty, or without a slash at its end.
+    path: str = ""
+    #: Keys and the user's own, in small letters. They beat what a request would say itself.
+    headers: dict[str, str]
+    proxy: Proxy | None = None
+    #: Seconds until an answer begins.
+    timeout: float = TIMEOUT
+    #: Seconds without a byte of an answer that has begun.
+    idle_timeout: float = IDLE_TIMEOUT
+    max_retries: int = MAX_RETRIES
+    #: Mark what the endpoint should cache; off for endpoints that refuse the marks.
+    marks_cache: bool = True
+    #: A file of authorities to trust beside the system's; empty for none.
+    authorities: str = ""
+
+    def __repr__(self) -> str:
+        """Without the keys: this ends up in tracebacks."""
+        return f"Endpoint({self.address.scheme}://{self.address.authority}{self.path})"
+
+    @property
+    def longest_stall(self) -> float:
+        """Seconds in which bytes come, but nothing of an answer."""
+        return self.idle_timeout * STALL_FACTOR
+
+    @property
+    def secrets(self) -> list[str]:
+        """What no message may show, the longest first."""
+        told = [*self.headers.values(), self.proxy.authorization if self.proxy else ""]
+        keys = {part for value in told for part in (value, value.rpartition(" ")[2])}
+        return sorted((key for key in keys if len(key) >= 8), key=len, reverse=True)
+
+
+def endpoint_from_environment(environ: Mapping[str, str]) -> Endpoint:
+    """Raises UsageError where there is no key, ConfigError where a variable can't be understood."""
+    address, path = read_address(environ.get("ANTHROPIC_BASE_URL", "").strip() or DEFAULT_BASE_URL, name="ANTHROPIC_BASE_URL")
+    headers = {}
+    # Both where both are set: client 2.1.325 sends both.
+    if key := environ.get("ANTHROPIC_API_KEY", "").strip():
+        headers["x-api-key"] = _value(key, "ANTHROPIC_API_KEY")
+    if token := environ.get("ANTHROPIC_AUTH_TOKEN", "").strip():
+        headers["authorization"] = "Bearer " + _value(token, "ANTHROPIC_AUTH_TOKEN")
+    headers |= _custom_headers(environ.get("ANTHROPIC_CUSTOM_HEADERS", ""))
+    if not _KEY_HEADERS & headers.keys():
+        raise UsageError("there is no key for the model: set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a bearer token")
+    return Endpoint(
+        address=address,
+        path=path,
+        headers=headers,
+        proxy=find_proxy(address, environ),
+        timeout=_seconds(environ, "API_TIMEOUT_MS", TIMEOUT),
+        idle_timeout=_seconds(environ, "STENO_IDLE_TIMEOUT_MS", IDLE_TIMEOUT),
+        max_retries=min(int(_number(environ, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES)), MOST_RETRIES),
+        marks_cache=environ.get("DISABLE_PROMPT_CACHING", "").strip().lower() not in ("1", "true", "yes", "on"),
+        authorities=environ.get("NODE_EXTRA_CA_CERTS", "").strip(),
+    )
+
+
+def _custom_headers(written: str) -> dict[str, str]:
+    """From lines like `Name: value`."""
+    headers = {}
+    for line in re.split(r"[\r\n]+", written):
+        if not line.strip():
+            continue
+        name, colon, value = line.partition(":")
+        name = name.strip().lower()
+        if not colon or not _HEADER_NAME.fullmatch(name):
+            raise ConfigError("ANTHROPIC_CUSTOM_HEADERS can't be understood: write a line like `Name: value` for each header")
+        if name in _RESERVED:
+            raise ConfigError(f"ANTHROPIC_CUSTOM_HEADERS can't set the header {name}: leave it out")
+        headers[name] = _value(value.strip(), "ANTHROPIC_CUSTOM_HEADERS")
+    return headers
+
+
+def _value(value: str, name: str) -> str:
+    if not _HEADER_VALUE.fullmatch(value):
+        raise ConfigError(f"{name} holds a letter that HTTP does not allow in a header: was it copied whole?")
+    return value
+
+
+def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
+    return _number(environ, name, default * 1000) / 1000 or default
+
+
+def _number(environ: Mapping[str, str], name: str, default: float) -> float:
+    written = environ.get(name, "").strip()
+    if not written:
+        return default
+    if not (written.isascii() and written.isdigit() and len(written) <= 12):
+        raise ConfigError(f"{name} has to be a whole number, 0 or more")
+    return float(written)

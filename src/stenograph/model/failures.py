@@ -1,0 +1,165 @@
+"""What went wrong with a request, as an error and whether it may be sent again.
+
+In: an answer that is no success, an error event of a stream, or what the transport raised. Out: a `Failure`. Its words are one
+line that says what to do next; the endpoint's own are part of it, cut, and without the keys that some endpoints repeat.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+import h11
+
+from stenograph.errors import ModelError, RefusedError, UnreachableError
+from stenograph.model.endpoint import Endpoint
+from stenograph.model.events import Json
+from stenograph.model.json_text import read_json
+from stenograph.model.retry import Failure, is_status_temporary, is_temporary_in_stream, read_retry_after
+from stenograph.model.transport import AuthoritiesUnreadable, Head, ProxyRefused
+
+#: Characters of an endpoint's words.
+_LONGEST_WORDS = 1_000
+#: What the endpoint's own words don't say.
+_REMEDIES = {
+    401: "check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",
+    403: "the key may not use this",
+    404: "check the model's name and ANTHROPIC_BASE_URL",
+    405: "check ANTHROPIC_BASE_URL",
+    407: "the proxy wants a user and a password: HTTPS_PROXY=http://user:password@proxy:3128",
+    413: "the conversation is too large for one request: compact it",
+}
+#: Codes of 429 that waiting does not help against: the money for this month, or all of it, is spent.
+_SPENT = re.compile(r"spend_limit|usage_limit|quota|credit_balance|billing")
+
+
+class NoProgress(TimeoutError):  # noqa: N818 - a time-out, like the other
+    """Bytes come, but nothing of an answer: pings, or events and bodies that never end."""
+
+
+class Failures:
+    """Makes the failures of one endpoint."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._secrets = endpoint.secrets
+        self._host = endpoint.address.authority
+        self._idle_timeout = endpoint.idle_timeout
+        self._longest_stall = endpoint.longest_stall
+        self._has_proxy = endpoint.proxy is not None
+
+    def of_answer(self, head: Head, body: bytes, *, now: float) -> Failure:
+        """Of an answer that is no success. `now`: seconds since 1970, for dates in `retry-after`."""
+        told = _read_error(body)
+        kind, words, code = _member(told, "type"), _member(told, "message"), _error_code(told)
+        retry_after = read_retry_after(head.headers, now=now)
+        said = self._clean(words) or _REMEDIES.get(head.status, "")
+        if 300 <= head.status < 400:
+            said = "it redirects: set ANTHROPIC_BASE_URL to the final address"
+        elif words and head.status in _REMEDIES:
+            said += f" ({_REMEDIES[head.status]})"
+        named = f"HTTP {head.status} {self._clean(kind)}".rstrip()
+        error = RefusedError(
+            f"{named}: {said}" if said else f"{named} from {self._host}",
+            status=head.status,
+            kind=self._clean(kind),
+            request_id=self.request_id_of(head),
+            retry_after=retry_after,
+        )
+        is_spent = head.status == 429 and retry_after is None and _SPENT.search(f"{kind} {code}") is not None
+        return Failure(error, is_status_temporary(head.status, head.headers) and not is_spent)
+
+    def of_error_event(self, head: Head, event: Json) -> Failure:
+        """Of an error that came in the middle of a stream, under a status that said all is well."""
+        told = event.get("error")
+        told = told if isinstance(told, dict) else {}
+        kind, words = self._clean(_member(told, "type")), self._clean(_member(told, "message"))
+        error = RefusedError(
+            f"{kind or 'an error'} in the middle of the answer" + (f": {words}" if words else ""),
+            status=head.status,
+            kind=kind,
+            request_id=self.request_id_of(head),
+        )
+        return Failure(error, is_temporary_in_stream(kind))
+
+    def of_content(self, head: Head, told: str) -> Failure:
+        """Of an answer that is none of the Messages API's. To ask again gives the same."""
+        error = ModelError(f"{self._host} {told}", status=head.status, request_id=self.request_id_of(head))
+        return Failure(error, is_temporary=False)
+
+    def of_silence(self, told: str, head: Head | None = None) -> Failure:
+        """Of an answer that did not come, or not to its end."""
+        return self._unreachable(f"{self._host} {told}", head, is_temporary=True)
+
+    def of_exception(self, error: OSError | h11.RemoteProtocolError, head: Head | None = None) -> Failure:
+        """Of what the transport raised."""
+        # Its class alone: the text may hold what a proxy or a foreign server said.
+        if isinstance(error, ProxyRefused):
+            remedy = _REMEDIES[407] if error.status == 407 else "check HTTPS_PROXY"
+            told = f"the proxy does not connect to {self._host} (HTTP {error.status}): {remedy}"
+            return self._unreachable(told, head, is_temporary=is_status_temporary(error.status, {}))
+        if type(error).__name__ == "SSLCertVerificationError":
+            told = f"{self._host} has a certificate that is not trusted: name its authority in NODE_EXTRA_CA_CERTS"
+            return self._unreachable(told, head, is_temporary=False)
+        if isinstance(error, AuthoritiesUnreadable):
+            told = "NODE_EXTRA_CA_CERTS has to name a file with certificates that can be read"
+            return self._unreachable(told, head, is_temporary=False)
+        if isinstance(error, NoProgress):
+            limit = f"{self._longest_stall:g} s (STENO_IDLE_TIMEOUT_MS)"
+            return self.of_silence(f"sends signs of life, but nothing of an answer for {limit}", head)
+        if head is not None and isinstance(error, TimeoutError):
+            return self.of_silence(f"said nothing more for {self._idle_timeout:g} s (STENO_IDLE_TIMEOUT_MS)", head)
+        if head is not None:
+            return self.of_silence(f"broke off in the middle of the answer ({type(error).__name__})", head)
+        if isinstance(error, TimeoutError):
+            return self.of_silence("could not be connected to in time")
+        if isinstance(error, h11.RemoteProtocolError):
+            return self.of_silence("hung up without an answer, or does not speak HTTP/1.1")
+        if isinstance(error, socket.gaierror):
+            told = f"the name {self._host} can't be found: check the network and ANTHROPIC_BASE_URL"
+            if self._has_proxy:  # whose name is the one that was looked up
+                told = "the proxy's name can't be found: check the network and HTTPS_PROXY or HTTP_PROXY"
+            return self._unreachable(told, head, is_temporary=True)
+        return self.of_silence(f"can't be reached ({type(error).__name__}): check the network and ANTHROPIC_BASE_URL")
+
+    def _unreachable(self, told: str, head: Head | None, *, is_temporary: bool) -> Failure:
+        status, request_id = (head.status, self.request_id_of(head)) if head is not None else (0, "")
+        return Failure(UnreachableError(told, status=status, request_id=request_id), is_temporary)
+
+    def request_id_of(self, head: Head) -> str:
+        """The endpoint's own id of a request, for a record or an error."""
+        return self._clean(head.headers.get("request-id") or head.headers.get("x-request-id") or "")
+
+    def hide(self, words: str) -> str:
+        """The endpoint's words without the keys that it was sent."""
+        for secret in self._secrets:
+            words = words.replace(secret, "[key]")
+        return words
+
+    def _clean(self, words: str) -> str:
+        words = self.hide(words)
+        words = " ".join("".join(letter if letter.isprintable() else " " for letter in words[: 4 * _LONGEST_WORDS]).split())
+        return words if len(words) <= _LONGEST_WORDS else words[: _LONGEST_WORDS - 1] + "…"
+
+
+def _read_error(body: bytes) -> Mapping[str, Any]:
+    """{"error": {"type", "message"}}, as endpoints that go with the Messages API have it, or {"error": "words"}."""
+    try:
+        told = read_json(body)
+    except ValueError:  # a web page of a proxy: nothing in it is for a reader
+        return {}
+    error = told.get("error") if isinstance(told, dict) else None
+    if isinstance(error, str):
+        return {"message": error}
+    return error if isinstance(error, dict) else {}
+
+
+def _error_code(told: Mapping[str, Any]) -> str:
+    details = told.get("details")
+    return _member(details, "error_code") if isinstance(details, dict) else _member(told, "code")
+
+
+def _member(told: Mapping[str, Any], name: str) -> str:
+    value = told.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,77 @@
+"""Which failures are worth another try, and after how long.
+
+Pure: no clock, no sleep, no chance of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from stenograph.errors import ModelError
+
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 32.0
+#: Of a wait, how much chance may take off, so that many clients don't come back at one moment.
+JITTER = 0.25
+#: Nobody sits before a screen for longer: a retry-after beyond it ends the request.
+LONGEST_RETRY_AFTER = 3_600.0
+
+_TEMPORARY_STATUSES = frozenset({408, 409, 429})
+#: Words for errors in the middle of a stream. `invalid_request_error` and its like would come again.
+_TEMPORARY_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
+
+
+class Failure(Struct, frozen=True):
+    """A request that failed."""
+
+    error: ModelError
+    #: To send it again may help.
+    is_temporary: bool
+
+
+def is_status_temporary(status: int, headers: Mapping[str, str]) -> bool:
+    """By the answer's status; the endpoint's own word for it (`x-should-retry`) wins."""
+    said = headers.get("x-should-retry", "").strip().lower()
+    if said in ("true", "false"):
+        return said == "true"
+    return status in _TEMPORARY_STATUSES or status >= 500
+
+
+def is_temporary_in_stream(kind: str) -> bool:
+    return kind in _TEMPORARY_KINDS
+
+
+def read_retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Seconds that the endpoint asks for, from a number or a date; None where it asks for none, or in words of no sense."""
+    if (milliseconds := _read_number(headers.get("retry-after-ms", ""))) is not None:
+        return milliseconds / 1000
+    written = headers.get("retry-after", "").strip()
+    if not written:
+        return None
+    if (seconds := _read_number(written)) is not None:
+        return seconds
+    from datetime import UTC  # only for a date: these take 10 ms
+    from email.utils import parsedate_to_datetime
+
+    try:
+        moment = parsedate_to_datetime(written)
+        # A date whose zone is "-0000" comes without one and means UTC.
+        return max(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() - now, 0.0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _read_number(written: str) -> float | None:
+    whole, _, part = written.strip().partition(".")
+    is_number = whole.isascii() and whole.isdigit() and (not part or (part.isascii() and part.isdigit()))
+    return float(f"{whole}.{part or 0}") if is_number and len(whole) < 16 else None
+
+
+def wait_before(attempt: int, retry_after: float | None, chance: float) -> float:
+    """Seconds before the retry `attempt` (from 1 on). `chance` is between 0 and 1."""
+    if retry_after is not None:
+        return retry_after
+    doubled = FIRST_WAIT * 2.0 ** min(attempt - 1, 16)
+    return min(doubled, LONGEST_WAIT) * (1 - JITTER * chance)

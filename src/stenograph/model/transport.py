@@ -1,0 +1,282 @@
+"""HTTP/1.1 over asyncio: one connection, one exchange after the other on it.
+
+In: an address, perhaps a proxy, and requests as bytes. Out: the head of the answer, then its body in pieces as they come. Knows
+nothing of models, of retries, or of time-outs other than that of connecting; what fails comes out as it is: OSError (TLS and
+look-ups among them) or h11.RemoteProtocolError. Cancelling whoever waits here and then `close` is always safe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import h11
+from msgspec import Struct
+
+from stenograph.model.addresses import Address, Proxy
+
+if TYPE_CHECKING:
+    import ssl
+
+#: Seconds to connect in, TLS and proxy included.
+CONNECT_TIMEOUT = 30.0
+#: Bytes that may wait to be read before the other side is held up.
+_HIGH_WATER = 1024 * 1024
+#: Bytes of the head of an answer.
+_LONGEST_HEAD = 64 * 1024
+
+Headers = Sequence[tuple[str, str]]
+
+
+class Head(Struct, frozen=True):
+    """The head of an answer."""
+
+    status: int
+    #: Names in small letters; of several with one name the last.
+    headers: dict[str, str]
+
+
+class ProxyRefused(OSError):  # noqa: N818 - a failure to connect, like the others
+    """The proxy did not open a tunnel."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the proxy answered with HTTP {status}")
+        self.status = status
+
+
+class AuthoritiesUnreadable(OSError):  # noqa: N818 - likewise
+    """The file of authorities to trust is none."""
+
+
+class _Wire(asyncio.Protocol):
+    """The bytes of a connection. Not asyncio's streams, which forget what came before a connection was reset: an endpoint
+    that refuses a large request (413) answers and hangs up while the request is still being sent."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._pieces: list[bytes] = []
+        self._waiting = 0
+        self._is_held = False
+        self._error: Exception | None = None
+        self._reader: asyncio.Future[None] | None = None
+        self.is_over = False
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        assert self._transport is not None, "used before it was connected"
+        return self._transport
+
+    @property
+    def is_quiet(self) -> bool:
+        """Nothing has come that nobody read, not even the end; and nothing waits to go out."""
+        return not self._pieces and not self.is_over and self.transport.get_write_buffer_size() == 0
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self._waiting += len(data)
+        if self._waiting > _HIGH_WATER and not self._is_held:
+            self._is_held = True
+            self.transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> None:
+        self.is_over = True
+        self._wake()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.is_over = True
+        self._error = error
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    async def read(self) -> bytes:
+        """All that has come; b"" at the end. Raises OSError."""
+        while not self._pieces and not self.is_over:
+            self._reader = asyncio.get_running_loop().create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        if not self._pieces and isinstance(self._error, OSError):
+            raise self._error
+        return self.take()
+
+    def take(self) -> bytes:
+        """All that has come, without waiting."""
+        data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._pieces.clear()
+        self._waiting = 0
+        if self._is_held and not self.is_over:
+            self._is_held = False
+            self.transport.resume_reading()
+        return data
+
+    async def start_tls(self, context: ssl.SSLContext, host: str) -> None:
+        secured = await asyncio.get_running_loop().start_tls(self.transport, self, context, server_hostname=host)
+        if secured is None:
+            raise ConnectionResetError("the connection ended while it was being secured")
+        self._transport = secured
+
+
+class Connection:
+    """An open connection. One exchange at a time: `send`, then `read` until it gives nothing."""
+
+    def __init__(self, wire: _Wire, *, target_prefix: str = "", extra_headers: Headers = ()) -> None:
+        self._wire = wire
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
+        self._target_prefix = target_prefix
+        self._extra_headers = extra_headers
+        self._has_ended = True
+        self._expects_end = False
+        #: Whether anything of the answer to the last request has come.
+        self.has_answered = False
+        #: It carried an exchange already: the other side may have hung up since.
+        self.is_used = False
+
+    @property
+    def is_reusable(self) -> bool:
+        """The last exchange is done on both sides, and the other one has neither hung up nor said more."""
+        is_idle = self._http.our_state is h11.IDLE and self._http.their_state is h11.IDLE
+        return is_idle and self._wire.is_quiet and not self._http.trailing_data[0]
+
+    async def send(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Head:
+        """Send a request and wait for the head of its answer."""
+        self.has_answered = False
+        self._has_ended = False
+        self._expects_end = False
+        all_headers = [*headers, *self._extra_headers]
+        if body:
+            all_headers.append(("content-length", str(len(body))))
+        head = self._http.send(h11.Request(method=method, target=self._target_prefix + target, headers=all_headers))
+        assert head is not None
+        if body:
+            self._http.send(h11.Data(data=body))
+        self._http.send(h11.EndOfMessage())
+        # Nobody waits until all is out: the answer may come before (413).
+        self._wire.transport.write(head + body)
+        while True:
+            event = self._http.next_event()
+            if event is h11.NEED_DATA:
+                data = await self._wire.read()
+                self.has_answered = self.has_answered or bool(data)
+                self._http.receive_data(data)
+            elif isinstance(event, h11.Response):
+                return Head(event.status_code, {name.decode(): value.decode("latin-1") for name, value in event.headers})
+            elif not isinstance(event, h11.InformationalResponse):
+                raise h11.RemoteProtocolError("no answer to the request")
+
+    async def read(self) -> bytes:
+        """What has come of the body; b"" at its end, after which the connection may be reusable."""
+        pieces: list[bytes] = []
+        while not self._has_ended:
+            try:
+                event = self._http.next_event()
+            except h11.RemoteProtocolError:
+                if not pieces:
+                    raise
+                break  # what came before it counts; h11 says the same again when it is asked again
+            if type(event) is h11.Data:
+                pieces.append(event.data)
+            elif event is not h11.NEED_DATA:
+                self._end()
+            elif pieces:
+                break
+            else:
+                self._http.receive_data(await self._wire.read())
+        return b"".join(pieces)
+
+    def expect_end(self) -> None:
+        """The reader has all that it wants: what may still come is the end of the body, and nobody should wait for it."""
+        self._expects_end = True
+
+    def settle(self) -> bool:
+        """Whether it may be kept: reusable, or so as soon as the end that is expected has come. Never waits."""
+        try:
+            while self._expects_end and not self._has_ended:
+                event = self._http.next_event()
+                if event is h11.NEED_DATA:
+                    if self._wire.is_quiet:
+                        return True
+                    self._http.receive_data(self._wire.take())
+                elif type(event) is not h11.Data:
+                    self._end()
+        except h11.RemoteProtocolError:
+            return False
+        return self.is_reusable
+
+    def _end(self) -> None:
+        self._has_ended = True
+        self.is_used = True
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+
+    def close(self) -> None:
+        """At once; what is under way is dropped."""
+        self._wire.abort()
+
+
+class Dialer:
+    """Opens connections to one address, through a proxy where there is one."""
+
+    def __init__(self, address: Address, *, proxy: Proxy | None = None, authorities: str = "") -> None:
+        self._address = address
+        self._proxy = proxy
+        self._authorities = authorities
+        self._tls: ssl.SSLContext | None = None
+
+    async def open(self) -> Connection:
+        """Raises OSError; TimeoutError among them."""
+        wire = _Wire()
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT):
+                return await self._open(wire)
+        except BaseException:
+            wire.abort()
+            raise
+
+    async def _open(self, wire: _Wire) -> Connection:
+        address, proxy = self._address, self._proxy
+        if proxy is None:
+            await _connect(wire, address, self._context() if address.is_secure else None)
+            return Connection(wire)
+        await _connect(wire, proxy.address, None)
+        headers = [("proxy-authorization", proxy.authorization)] if proxy.authorization else []
+        if not address.is_secure:
+            return Connection(wire, target_prefix=f"http://{address.authority}", extra_headers=headers)
+        head = await Connection(wire).send("CONNECT", address.with_port, [("host", address.with_port), *headers])
+        if not 200 <= head.status < 300:
+            raise ProxyRefused(head.status)
+        await wire.start_tls(self._context(), address.host)
+        return Connection(wire)
+
+    def _context(self) -> ssl.SSLContext:
+        # Made once, and only where it is needed: reading the system's authorities takes 20 ms.
+        if self._tls is None:
+            import ssl
+
+            self._tls = ssl.create_default_context()
+            if self._authorities:
+                try:
+                    self._tls.load_verify_locations(self._authorities)
+                except OSError as error:
+                    self._tls = None
+                    raise AuthoritiesUnreadable(str(error)) from None
+        return self._tls
+
+
+async def _connect(wire: _Wire, address: Address, context: ssl.SSLContext | None) -> None:
+    # A quarter of a second for each address of a name before the next is tried beside it (RFC 8305).
+    await asyncio.get_running_loop().create_connection(
+        lambda: wire, address.host, address.port, ssl=context, happy_eyeballs_delay=0.25
+    )

@@ -1,0 +1,87 @@
+"""What the model is told first."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from stenograph.agent.agent_types import TYPES
+from stenograph.agent.memory import Memory
+from stenograph.agent.options import AgentOptions
+from stenograph.agent.system_prompt import agent_system_blocks, system_blocks
+from stenograph.agent.tools.base import Json, Workspace
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/topic\n")
+    return Workspace(cwd=project, project=project, additional=[tmp_path / "beside"])
+
+
+def blocks(workspace: Workspace, **given: object) -> list[Json]:
+    options = AgentOptions(cwd=workspace.cwd, home=workspace.cwd / "home", **given)  # type: ignore[arg-type]
+    return system_blocks(options, workspace, Memory(options.home, workspace), "some-model")
+
+
+def test_instructions_environment_memory_and_the_users_own_words_are_blocks_of_their_own(workspace: Workspace) -> None:
+    (workspace.cwd / "CLAUDE.md").write_text("Use tabs.")
+    told = blocks(workspace, append_system_prompt="Be kind.")
+    assert [block["type"] for block in told] == ["text"] * 4
+    texts = [block["text"] for block in told]
+    assert texts[1].splitlines()[0] == "# Environment"
+    assert f"Contents of {workspace.cwd}/CLAUDE.md (the project's):\n\nUse tabs." in texts[2]
+    assert texts[3] == "Be kind."
+
+
+def test_there_is_no_block_for_what_there_is_not(workspace: Workspace) -> None:
+    assert len(blocks(workspace)) == 2
+    assert len(blocks(workspace, append_system_prompt=" \n")) == 2
+    # The API refuses a block without text.
+    assert len(blocks(workspace, system_prompt="")) == 1
+
+
+def test_the_environment_says_where_and_on_which_day(workspace: Workspace) -> None:
+    text = blocks(workspace)[1]["text"]
+    assert f"Working folder: {workspace.cwd}\n" in text
+    assert f"Further folders: {workspace.additional[0]}\n" in text
+    assert "Git branch: topic\n" in text
+    assert f"Date: {time.strftime('%Y-%m-%d')}\n" in text
+    assert "Model: some-model" in text
+    # A time of day would make every session's beginning another, and none could be cached.
+    assert not re.search(r"\d\d:\d\d", text)
+
+
+def test_the_same_session_is_told_the_same_bytes(workspace: Workspace) -> None:
+    assert blocks(workspace) == blocks(workspace)
+
+
+def test_a_users_system_prompt_takes_the_place_of_ours(workspace: Workspace) -> None:
+    own = blocks(workspace)[0]["text"]
+    assert len(own) > 500
+    assert blocks(workspace, system_prompt="Speak Latin.")[0]["text"] == "Speak Latin."
+
+
+def test_a_sub_agent_is_told_its_own_task_and_one_that_reads_that_it_only_reads(workspace: Workspace) -> None:
+    (workspace.cwd / "CLAUDE.md").write_text("Use tabs.")
+    options = AgentOptions(cwd=workspace.cwd, home=workspace.cwd / "home", system_prompt="x", append_system_prompt="y")
+    memory = Memory(options.home, workspace)
+
+    def told(kind: str) -> list[str]:
+        return [block["text"] for block in agent_system_blocks(workspace, memory, TYPES[kind], "m")]
+
+    assert len(told("general-purpose")) == 3
+    assert len(told("Explore")) == len(told("Plan")) == 4
+    assert "Use tabs." in told("Explore")[-1]
+    assert told("general-purpose")[0] != blocks(workspace)[0]["text"]
+
+
+def test_our_prompts_name_no_vendor_and_no_other_program() -> None:
+    folder = Path(__file__).parents[2] / "src" / "stenograph" / "agent" / "prompts"
+    texts = [path.read_text() for path in sorted(folder.glob("*.md"))]
+    assert len(texts) >= 3
+    assert not [word for text in texts for word in ("Claude", "Anthropic", "GPT") if word in text]

@@ -1,0 +1,112 @@
+"""What tests of the agent work in: a home, a folder, a scripted API, and the agent run in this process.
+
+In: scenes for the stage, prompts. Out: the events of a run, the requests that reached the API, and the lines of the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stenograph.agent.events import Event, TurnEnd
+from stenograph.agent.options import AgentOptions, PermissionMode
+from stenograph.agent.session import Agent, open_agent
+from stenograph.model.client import ModelClient
+from stenograph.model.endpoint import endpoint_from_environment
+from stenograph.testing.observatory.scenes import Scene
+from stenograph.testing.observatory.stage import Stage
+
+Json = dict[str, Any]
+FAKE_KEY = "sk-ant-api03-" + "x" * 40
+
+
+@dataclass
+class World:
+    home: Path
+    cwd: Path
+    stage: Stage
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def options(self, **changes: Any) -> AgentOptions:
+        given: Json = {
+            "cwd": self.cwd,
+            "home": self.home,
+            "permission_mode": PermissionMode.BYPASS,
+            "environment": {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home)},
+        }
+        return AgentOptions(**{**given, **changes})
+
+    def run(self, *prompts: str, during: Callable[[Agent, Event], None] | None = None, **changes: Any) -> list[Event]:
+        """The events of a whole run. `during` sees each, with the agent."""
+        return asyncio.run(self._run(prompts, during, changes))
+
+    async def _run(self, prompts: Sequence[str], during: Callable[[Agent, Event], None] | None, changes: Json) -> list[Event]:
+        endpoint = endpoint_from_environment(
+            {"ANTHROPIC_BASE_URL": self.stage.url, "ANTHROPIC_API_KEY": FAKE_KEY, **self.environment}
+        )
+        client = ModelClient(endpoint, sleep=_no_sleep)
+        seen: list[Event] = []
+        try:
+            agent = await open_agent(self.options(**changes), client)
+            async for event in agent.run(_each(prompts)):
+                seen.append(event)
+                if during is not None:
+                    during(agent, event)
+        finally:
+            await client.aclose()
+        return seen
+
+    @property
+    def sessions(self) -> list[Path]:
+        return sorted(self.home.glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+
+    @property
+    def session_folder(self) -> Path:
+        return self.sessions[0].parent
+
+    @property
+    def session(self) -> Path:
+        """The only session."""
+        (path,) = [path for path in self.sessions if not path.name.startswith("agent-")]
+        return path
+
+    def asked(self) -> list[Json]:
+        """The requests that reached the API, without those that clients make on their own account."""
+        return list(self.stage.requests)
+
+
+async def _no_sleep(_: float) -> None:
+    await asyncio.sleep(0)
+
+
+async def _each(prompts: Sequence[str]) -> AsyncIterator[str | list[Json]]:
+    for prompt in prompts:
+        yield prompt
+
+
+@contextmanager
+def world_at(folder: Path, scenes: dict[str, Scene]) -> Iterator[World]:
+    home, cwd = folder / "home" / ".claude", folder / "work"
+    home.mkdir(parents=True)
+    cwd.mkdir()
+    with Stage() as stage:
+        for name, scene in scenes.items():
+            stage.add(name, scene)
+        yield World(home, cwd, stage)
+
+
+def lines_of(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def turn_ends(events: Iterable[Event]) -> list[TurnEnd]:
+    return [event for event in events if isinstance(event, TurnEnd) and event.agent_id is None]
+
+
+def of(kind: str, lines: Iterable[Json]) -> list[Json]:
+    return [line for line in lines if line["type"] == kind]

@@ -1,0 +1,202 @@
+"""TLS and proxies: a made certificate, a small real proxy, and names that only the proxy knows."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.model.asking import ask, client_for, collect, use
+from tests.model.raw_endpoint import HELLO, Do, RawEndpoint, TunnelProxy, answer, make_certificate
+
+from stenograph.errors import ModelError, UnreachableError
+from stenograph.model import transport
+from stenograph.model.addresses import Address
+from stenograph.model.client import ModelClient
+from stenograph.model.events import BlockEnd, Retrying, StreamEvent
+from stenograph.model.transport import Dialer
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_certificate(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1,DNS:model.invalid")
+
+
+@pytest.fixture(autouse=True)
+def _no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names under `.invalid` are not known to anybody (RFC 2606), and nobody is asked for them."""
+    look_up = socket.getaddrinfo
+
+    def look_up_here(host: Any, *args: Any, **options: Any) -> Any:
+        if str(host).endswith(".invalid"):
+            raise socket.gaierror(socket.EAI_NONAME, "not known")
+        return look_up(host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up_here)
+
+
+def texts(events: list[StreamEvent | ModelError]) -> list[str]:
+    return [each.block["text"] for each in events if isinstance(each, BlockEnd)]
+
+
+def both(client: ModelClient) -> Any:
+    async def run() -> list[str]:
+        return [*texts(await collect(client)), *texts(await collect(client))]
+
+    return run()
+
+
+def test_tls_is_spoken_where_the_certificate_is_trusted(certificate: tuple[Path, Path]) -> None:
+    with RawEndpoint([HELLO], certificate=certificate) as server:
+        client = client_for(server.url, NODE_EXTRA_CA_CERTS=str(certificate[0]))
+        assert use(client, both) == ["Hello", "Hello"]
+    assert server.connections == [0, 0]
+
+
+def test_the_authorities_of_the_system_are_trusted(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    with RawEndpoint([HELLO], certificate=certificate) as server:
+        assert texts(ask(server.url)) == ["Hello"]
+
+
+def test_a_certificate_that_is_not_trusted_is_told_at_once(certificate: tuple[Path, Path]) -> None:
+    with RawEndpoint([HELLO], certificate=certificate) as server:
+        [failed] = ask(server.url)
+    assert isinstance(failed, UnreachableError)
+    assert "NODE_EXTRA_CA_CERTS" in str(failed)
+    assert not server.requests
+
+
+def test_a_certificate_of_another_host_is_told_at_once(tmp_path: Path) -> None:
+    pair = make_certificate(tmp_path, "DNS:other.invalid")
+    with RawEndpoint([HELLO], certificate=pair) as server:
+        [failed] = ask(server.url, NODE_EXTRA_CA_CERTS=str(pair[0]))
+    assert isinstance(failed, UnreachableError)
+    assert not server.requests
+
+
+@pytest.mark.parametrize("content", [None, b"no certificate"])
+def test_a_file_of_authorities_that_is_none_is_told_at_once(content: bytes | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "ca.pem").write_bytes(content)
+    [failed] = ask("https://127.0.0.1:1", NODE_EXTRA_CA_CERTS=str(tmp_path / "ca.pem"))
+    assert isinstance(failed, UnreachableError)
+    assert "NODE_EXTRA_CA_CERTS" in str(failed)
+
+
+def test_tls_to_a_port_of_plain_http_fails() -> None:
+    def refuse(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=refuse, args=[listener])
+        server.start()
+        events = ask(f"https://127.0.0.1:{listener.getsockname()[1]}", CLAUDE_CODE_MAX_RETRIES="0")
+        server.join()
+    assert [type(each) for each in events] == [UnreachableError]
+    assert "SSLError" in str(events[-1])
+
+
+def test_a_plain_proxy_is_asked_for_the_whole_address() -> None:
+    with RawEndpoint([HELLO]) as server, TunnelProxy(server) as proxy:
+        client = client_for("http://model.invalid/base", HTTP_PROXY=f"http://us%40er:pass@{proxy.authority}")
+        assert use(client, both) == ["Hello", "Hello"]
+    # "us@er:pass" in base64, by `printf us@er:pass | base64`.
+    assert proxy.asked == [("POST http://model.invalid/base/v1/messages", "Basic dXNAZXI6cGFzcw==")]
+    assert [request.headers["host"] for request in server.requests] == ["model.invalid", "model.invalid"]
+    assert server.connections == [0, 0]
+
+
+def test_tls_goes_through_a_tunnel(certificate: tuple[Path, Path]) -> None:
+    with RawEndpoint([HELLO], certificate=certificate) as server, TunnelProxy(server) as proxy:
+        client = client_for(
+            "https://model.invalid", NODE_EXTRA_CA_CERTS=str(certificate[0]), HTTPS_PROXY=f"u:p@{proxy.authority}"
+        )
+        assert use(client, both) == ["Hello", "Hello"]
+    assert proxy.asked == [("CONNECT model.invalid:443", "Basic dTpw")]
+    assert [request.target for request in server.requests] == ["/v1/messages"] * 2
+    # The proxy's user is the proxy's, not the endpoint's.
+    assert all("proxy-authorization" not in request.headers for request in server.requests)
+    assert server.connections == [0, 0]
+
+
+def test_a_stranger_behind_the_tunnel_is_not_trusted(certificate: tuple[Path, Path]) -> None:
+    with RawEndpoint([HELLO], certificate=certificate) as server, TunnelProxy(server) as proxy:
+        [failed] = ask("https://other.invalid", NODE_EXTRA_CA_CERTS=str(certificate[0]), HTTPS_PROXY=proxy.authority)
+    assert isinstance(failed, UnreachableError)
+    assert "certificate" in str(failed)
+    assert not server.requests
+
+
+@pytest.mark.parametrize(
+    ("status", "tries", "words"), [(407, 1, "user and a password"), (403, 1, "HTTPS_PROXY"), (502, 2, "HTTP 502")]
+)
+def test_a_proxy_that_refuses_is_told(status: int, tries: int, words: str) -> None:
+    with RawEndpoint([HELLO]) as server, TunnelProxy(server, refuses_with=status) as proxy:
+        events = ask("https://model.invalid", HTTPS_PROXY=f"http://u:sentinel@{proxy.authority}", CLAUDE_CODE_MAX_RETRIES="1")
+    assert len(proxy.asked) == tries
+    assert isinstance(events[-1], UnreachableError)
+    assert words in str(events[-1])
+    assert "sentinel" not in str(events[-1])
+
+
+def test_a_proxy_that_wants_a_user_for_plain_requests_is_told() -> None:
+    with RawEndpoint([HELLO]) as server, TunnelProxy(server, refuses_with=407) as proxy:
+        [failed] = ask("http://model.invalid", HTTP_PROXY=proxy.authority)
+    assert isinstance(failed, ModelError)
+    assert failed.status == 407
+    assert "user and a password" in str(failed)
+
+
+def test_a_proxy_that_is_not_there_is_tried_again() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    events = ask("https://model.invalid", HTTPS_PROXY=f"127.0.0.1:{port}", CLAUDE_CODE_MAX_RETRIES="1")
+    assert [type(each) for each in events] == [Retrying, UnreachableError]
+
+
+def test_connecting_has_a_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "CONNECT_TIMEOUT", 0.1)
+    # A listener that never speaks TLS: the connection is there, its securing never ends.
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        [failed] = ask(f"https://127.0.0.1:{silent.getsockname()[1]}", CLAUDE_CODE_MAX_RETRIES="0")
+    assert isinstance(failed, UnreachableError)
+    assert "connected to in time" in str(failed)
+
+
+def test_a_cut_in_tls_is_a_cut(certificate: tuple[Path, Path]) -> None:
+    with RawEndpoint([HELLO[:-200], Do.HANG_UP], [HELLO], certificate=certificate) as server:
+        events = ask(server.url, NODE_EXTRA_CA_CERTS=str(certificate[0]))
+    assert [type(each) for each in events].count(Retrying) == 1
+    assert texts(events)[-1] == "Hello"
+
+
+def test_a_request_without_a_body_can_be_made_too() -> None:
+    async def get(server: RawEndpoint) -> tuple[int, bytes]:
+        connection = await Dialer(Address("http", "127.0.0.1", server.port)).open()
+        head = await connection.send("GET", "/page?x=1", [("host", "h")])
+        read = await connection.read()
+        assert await connection.read() == b""
+        connection.close()
+        return head.status, read
+
+    with RawEndpoint([answer(200, b"page")]) as server:
+        assert asyncio.run(get(server)) == (200, b"page")
+    assert [(request.method, request.target) for request in server.requests] == [("GET", "/page?x=1")]
+    assert "content-length" not in server.requests[0].headers
+
+
+def test_ssl_is_not_set_up_for_plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("20 ms that plain http does not need")
+
+    monkeypatch.setattr(ssl, "create_default_context", refuse)
+    with RawEndpoint([HELLO]) as server:
+        assert texts(ask(server.url)) == ["Hello"]
