@@ -15,10 +15,11 @@ from msgspec import convert
 from tests.agent.world import world_at
 from tests.conftest import Need
 
-from stenograph.agent.options import AgentOptions, PermissionMode
-from stenograph.agent.permission_rules import split_rules
+from stenograph.agent.options import AgentOptions, Compat, PermissionMode
+from stenograph.agent.permission_rules import is_rule_of_a_known_tool, names_of, parse_rule, split_rules
 from stenograph.agent.permissions import BY_RULE, NOT_GRANTED, Decision, Permissions
 from stenograph.agent.shell_parts import commands_within, split_command
+from stenograph.agent.tools import all_tools
 from stenograph.agent.tools.base import Tool, ToolInput, Workspace
 from stenograph.errors import UsageError
 from stenograph.testing.observatory.scenes import Scene, cue, say, text, tool
@@ -918,3 +919,10 @@ def test_a_command_is_split_into_its_parts_with_their_words() -> None:
         (("ls", "$HOME", "*"), False),
     ]
     assert [part.text for part in parts][1:] == ["head -1", "ls $HOME *"]
+
+
+@pytest.mark.parametrize("compat", Compat)
+def test_every_tool_of_ours_can_be_named_in_a_rule(compat: Compat, tmp_path: Path) -> None:
+    for one in all_tools(AgentOptions(cwd=tmp_path, home=tmp_path, compat=compat)):
+        assert all(is_rule_of_a_known_tool(name) for name in (one.name, *one.also_called)), one.name
+        assert names_of(parse_rule(one.name)) >= {one.name, *one.also_called}

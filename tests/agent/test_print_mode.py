@@ -303,7 +303,7 @@ def test_what_was_denied_is_told_and_listed() -> None:
         begin(),
         prompt(),
         *response([BASH], USAGE, "tool_use"),
-        *call(BASH, denied, f"Error: {words}", denied_by="user-rejected"),
+        *call(BASH, denied, f"Error: {words}", denied_by="user-rejected", is_denied=True),
     ]
     messages = lines([*told, turn_end(), end()])
     assert kinds(messages)[2:4] == ["system/permission_denied", "user"]
@@ -506,7 +506,7 @@ def test_every_message_has_members_of_the_clients_and_the_sdk_reads_it() -> None
     told: list[Event] = [
         *SIMPLE[:-2],
         events.Retry(attempt=1, max_retries=10, wait=1, reason="x", status=529),
-        *call(BASH, denied, "Error: no", denied_by="permission-rule"),
+        *call(BASH, denied, "Error: no", denied_by="permission-rule", is_denied=True),
         events.CompactionBegin(trigger="auto", tokens=1),
         events.CompactionEnd(trigger="auto", tokens_before=1, tokens_after=1),
         events.Notice(text="x"),

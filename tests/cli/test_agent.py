@@ -439,3 +439,15 @@ def test_the_stream_of_the_real_client_has_what_ours_has(api: ScriptedApi, clien
     assert [one["message"]["content"] for one in ours if one["type"] == "user"][1][0]["content"].startswith(
         "Claude requested permissions to write to "
     )
+
+
+def test_the_choices_of_options_are_those_that_the_agent_knows() -> None:
+    """They stand in the command too, so that its help does not load the agent."""
+    from stenograph.agent.faces.print_mode import OutputFormat
+    from stenograph.agent.options import Compat, PermissionMode
+    from stenograph.cli.agent import agent
+
+    choices = {option.name: set(option.type.choices) for option in agent.params if hasattr(option.type, "choices")}
+    assert choices["permission_mode"] == set(PermissionMode)
+    assert choices["output_format"] == set(OutputFormat)
+    assert choices["compat"] == set(Compat)

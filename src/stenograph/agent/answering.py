@@ -12,6 +12,7 @@ from stenograph.agent import events
 from stenograph.agent.events import Event
 from stenograph.agent.lines import Json
 from stenograph.model import events as stream
+from stenograph.model.usage import TOKEN_COUNTS
 
 
 class Answer(Struct):
@@ -87,5 +88,4 @@ def told_of(event: stream.StreamEvent, agent_id: str | None) -> Event | None:
 
 def all_tokens(usage: Json) -> int:
     """What the next request is at least made of: all that went in, and the answer."""
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    return sum(value for name in names if isinstance(value := usage.get(name), int))
+    return sum(value for name in TOKEN_COUNTS if isinstance(value := usage.get(name), int))

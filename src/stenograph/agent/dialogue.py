@@ -28,6 +28,7 @@ from stenograph.agent.git import branch_of
 from stenograph.agent.lines import Json, fresh_agent_id
 from stenograph.agent.models import DEFAULT_MAX_TOKENS, betas_of, called_name
 from stenograph.agent.permissions import Permissions
+from stenograph.agent.places import spill_folder
 from stenograph.agent.read_state import ReadState
 from stenograph.agent.recorder import Recorder
 from stenograph.agent.results import changed_lines, pull_request_of
@@ -353,7 +354,7 @@ class Dialogue:
             read_state=self._read_state,
             history=self._history,
             background=self.shared.background,
-            spill_folder=self.shared.path.with_suffix("") / "tool-results",
+            spill_folder=spill_folder(self.shared.path),
             progress=progress,
             run_agent=self._run_agent,
             new_agent_id=lambda: fresh_agent_id(self.shared.options.compat),

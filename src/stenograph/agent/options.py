@@ -65,5 +65,5 @@ class AgentOptions(Struct, kw_only=True):
     betas: list[str] = field(default_factory=list)
     #: Compact before the window is full.
     auto_compact: bool = True
-    #: Environment variables of commands that tools run; the endpoint's keys are not among them.
+    #: More environment variables for commands that tools run, beside our own; none of them gets the endpoint's keys.
     environment: dict[str, str] = field(default_factory=dict)

@@ -23,12 +23,14 @@ _ADDRESS = re.compile(r"[0-9][0-9a-fx.]*|[0-9a-f.]*:[0-9a-f:.]*")
 #: Spellings of one tool, of older and newer releases.
 _SAME = (
     {"Agent", "Task"},
-    {"TaskOutput", "AgentOutputTool", "BashOutput", "BashOutputTool"},
+    {"TaskOutput", "AgentOutputTool"},
+    {"BashOutput", "BashOutputTool"},
     {"KillShell", "KillBash", "TaskStop"},
 )
 #: Of the client and of ours.
 _KNOWN = frozenset({
-    "Bash", "Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "Skill", "TodoWrite", "WebFetch", "WebSearch", "Write",
+    "Bash", "Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "SendMessage", "Skill", "TodoWrite",
+    "WebFetch", "WebSearch", "Write",
 }.union(*_SAME))  # fmt: skip
 
 

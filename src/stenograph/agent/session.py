@@ -25,6 +25,7 @@ from stenograph.agent.models import models_from
 from stenograph.agent.opening import Opened, open_session
 from stenograph.agent.options import AgentOptions
 from stenograph.agent.permissions import Permissions
+from stenograph.agent.places import readable_folders, tasks_folder
 from stenograph.agent.recorder import plain_text
 from stenograph.agent.shared import Shared
 from stenograph.agent.subagents import SubAgents
@@ -66,9 +67,7 @@ class Agent:
             names_parents=not envelope.is_old,
         )
         history.take_up(opened.file_history)
-        beside = opened.recorder.path.with_suffix("")
-        # What tools put there for the model to read.
-        permissions = Permissions(options, workspace, readable=[beside / "tool-results", beside / "tasks"])
+        permissions = Permissions(options, workspace, readable=readable_folders(opened.recorder.path))
         toolbox = Toolbox(all_tools(options)).without(permissions.denied_tools())
         memory = Memory(options.home, workspace, permissions.may_read)
         self._shared = Shared(
@@ -77,7 +76,7 @@ class Agent:
             models=models,
             toolbox=toolbox,
             memory=memory,
-            background=BackgroundTasks(beside / "tasks"),
+            background=BackgroundTasks(tasks_folder(opened.recorder.path)),
             emit=self._events.put_nowait,
             path=opened.recorder.path,
         )

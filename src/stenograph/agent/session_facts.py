@@ -9,6 +9,7 @@ from pathlib import Path
 from stenograph.agent.lines import Json
 from stenograph.disk import read_whole
 from stenograph.messages.javascript import without_halves
+from stenograph.model.usage import TOKEN_COUNTS
 from stenograph.records import AssistantRecord, ChainedRecord, Record, ToolUseBlock, UserRecord
 from stenograph.records.markers import SYNTHETIC
 from stenograph.records.times import moment
@@ -80,6 +81,5 @@ def last_tokens(records: Sequence[Record]) -> int:
     for record in reversed(records):
         if isinstance(record, AssistantRecord) and record.message and record.message.model != SYNTHETIC:
             usage = record.message.usage
-            names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-            return sum(value for name in names if isinstance(value := getattr(usage, name, None), int))
+            return sum(value for name in TOKEN_COUNTS if isinstance(value := getattr(usage, name, None), int))
     return 0

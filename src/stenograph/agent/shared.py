@@ -16,8 +16,7 @@ from stenograph.agent.models import Models
 from stenograph.agent.options import AgentOptions
 from stenograph.agent.toolbox import Toolbox
 from stenograph.model.client import ModelClient
-
-_COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+from stenograph.model.usage import TOKEN_COUNTS
 
 
 class Tally(Struct):
@@ -30,7 +29,7 @@ class Tally(Struct):
 
     def add(self, model: str, usage: Json) -> None:
         self.responses += 1
-        counts = {name: value for name in _COUNTED if isinstance(value := usage.get(name), int)}
+        counts = {name: value for name in TOKEN_COUNTS if isinstance(value := usage.get(name), int)}
         self.usage.setdefault(model, Counter()).update(counts)
 
     def by_model(self) -> dict[str, dict[str, int]]:

@@ -23,22 +23,18 @@ from stenograph.agent.lines import Envelope, Json
 from stenograph.agent.opening import Opened
 from stenograph.agent.options import Compat
 from stenograph.agent.permissions import Permissions
+from stenograph.agent.places import agent_path, readable_folders
 from stenograph.agent.recorder import Recorder
 from stenograph.agent.shared import Shared
 from stenograph.agent.system_prompt import agent_system_blocks
 from stenograph.agent.tools.base import AgentResult, ToolFailed, Workspace
-from stenograph.disk import LINES_SUFFIX, make_folder, replace_file
+from stenograph.disk import make_folder, replace_file
 from stenograph.errors import DiskError, StenographError
 
 #: Agents of agents of agents; deeper ones get no tool to start more.
 DEEPEST = 4
 #: Of every release; it becomes part of a path.
 _AGENT_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
-
-
-def agent_path(session: Path, agent_id: str, compat: Compat) -> Path:
-    name = f"agent-{agent_id}{LINES_SUFFIX}"
-    return session.parent / name if compat is Compat.OLD else session.with_suffix("") / "subagents" / name
 
 
 class SubAgents:
@@ -127,7 +123,6 @@ class SubAgents:
         shared, options = self._shared, self._shared.options
         own = msgspec.structs.replace(self._envelope, agent_id=agent_id, agent_type=kind.name)
         path = agent_path(shared.path, agent_id, options.compat)
-        beside = shared.path.with_suffix("")
         workspace = msgspec.structs.replace(self._workspace, additional=list(self._workspace.additional))
         toolbox = shared.toolbox.only(READING_TOOLS) if kind.reads_only else shared.toolbox
         if self._depth + 1 >= DEEPEST:
@@ -143,7 +138,7 @@ class SubAgents:
             model=model,
             system=agent_system_blocks(workspace, shared.memory, kind, model),
             toolbox=toolbox,
-            permissions=Permissions(options, workspace, readable=[beside / "tool-results", beside / "tasks"]),
+            permissions=Permissions(options, workspace, readable=readable_folders(shared.path)),
             workspace=workspace,
             run_agent=SubAgents(shared, self._envelope, workspace, model=model, depth=self._depth + 1, parent=agent_id),
         )

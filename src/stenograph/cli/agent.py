@@ -232,8 +232,6 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
         thinking=given["thinking"] or 0,
         betas=list(given["betas"]),
         auto_compact=not given["no_auto_compact"],
-        # What a model runs has no business with the key that pays for it.
-        environment={name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC_")},
     )
 
 

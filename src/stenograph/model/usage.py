@@ -14,7 +14,7 @@ from stenograph.model.events import Json
 #: Far beyond any count of tokens. Sums of larger ones would outgrow what JSON can hold.
 MOST_TOKENS = 10**12
 
-_COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+TOKEN_COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 #: Objects of counts. They come whole: a count that is missing in one is 0.
 _GROUPS = {
     "cache_creation": ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"),
@@ -43,7 +43,7 @@ def put_over(before: Json, later: Json) -> Json:
 
 
 def _read_counted(told: Json) -> Json:
-    usage: Json = {name: told[name] for name in _COUNTS if _is_count(told.get(name))}
+    usage: Json = {name: told[name] for name in TOKEN_COUNTS if _is_count(told.get(name))}
     for name, members in _GROUPS.items():
         group = told.get(name)
         if isinstance(group, dict) and any(_is_count(group.get(member)) for member in members):

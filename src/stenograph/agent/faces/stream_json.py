@@ -24,8 +24,6 @@ _TERMINAL = {
     Outcome.OUT_OF_TURNS: "max_turns",
     Outcome.INTERRUPTED: "aborted",
 }
-#: `toolUseResult` of a call that was stopped, not denied.
-_STOPPED = "User rejected tool use"
 _EMPTY = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
@@ -239,7 +237,7 @@ class StreamMessages:
         if event.tool_use_id in self._calls:
             self._calls.remove(event.tool_use_id)
         message: Json = {**self._user([event.result], event.agent_id, event.uuid), "tool_use_result": event.structured}
-        if event.denied_by and event.structured != _STOPPED:
+        if event.is_denied:
             self._denials.append({"tool_name": event.tool, "tool_use_id": event.tool_use_id, "tool_input": given})
             words = event.result.get("content")
             yield self._system("permission_denied", tool_name=event.tool, tool_use_id=event.tool_use_id, message=words)
