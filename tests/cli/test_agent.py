@@ -451,3 +451,13 @@ def test_the_choices_of_options_are_those_that_the_agent_knows() -> None:
     assert choices["permission_mode"] == set(PermissionMode)
     assert choices["output_format"] == set(OutputFormat)
     assert choices["compat"] == set(Compat)
+
+
+def test_without_its_packages_it_says_what_to_install(api: ScriptedApi, tmp_path: Path) -> None:
+    # As if `pip install stenograph` had been all: a finder before all others that knows no h11.
+    finder = "lambda name, *more: None if name == 'h11' else real(name, *more)"
+    (tmp_path / "sitecustomize.py").write_text(f"import importlib.util as u\nreal = u.find_spec\nu.find_spec = {finder}\n")
+    path = os.pathsep.join([str(tmp_path), str(SOURCE)])
+    done = run(api.url, "-p", "hi", env={"PYTHONPATH": path})
+    assert_one_clear_line(done)
+    assert "stenograph[agent]" in done.stderr

@@ -129,6 +129,7 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
       git diff | steno agent -p "write a commit message" --model sonnet
       steno agent -p "fix the tests" --allowedTools "Edit,Bash(make test)" --max-turns 30
     """
+    _refuse_without_extra()
     output_format = _output_format(given)
     options = _options(ctx, given)
     _warn_of_unknown_tools(options)
@@ -157,6 +158,13 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     if lines is not None and lines.problem:
         raise UsageError(lines.problem)
     ctx.exit(code)
+
+
+def _refuse_without_extra() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("h11") is None:
+        raise UsageError("the agent needs packages that are not installed; `pip install 'stenograph[agent]'` installs them")
 
 
 def _output_format(given: dict[str, Any]) -> OutputFormat:
