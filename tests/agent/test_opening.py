@@ -570,3 +570,10 @@ def test_errors_never_carry_what_was_said(world: World) -> None:
         assert "secret-words" not in str(refused.value)
     with pytest.raises(SessionNotFoundError):
         world.run("more", resume="never-was")
+
+
+def test_prompts_of_blocks_count_too_when_a_session_goes_on(world: World) -> None:
+    blocks: list[Json] = [{"type": "text", "text": "Words in a block."}]
+    world.run(blocks, session_id=ID)  # type: ignore[arg-type]
+    world.run(cue("plain"), resume=ID)
+    assert [line["turnPosition"]["promptIndex"] for line in prompts_of(world.session)] == [1, 2]

@@ -11,7 +11,7 @@ from stenograph.disk import read_whole
 from stenograph.messages.javascript import without_halves
 from stenograph.model.usage import TOKEN_COUNTS
 from stenograph.records import AssistantRecord, ChainedRecord, Record, ToolUseBlock, UserRecord
-from stenograph.records.markers import SYNTHETIC
+from stenograph.records.markers import INTERRUPTED, SYNTHETIC
 from stenograph.records.times import moment
 
 NOTIFICATION = "task-notification"
@@ -51,12 +51,14 @@ def uses_of(record: AssistantRecord) -> list[ToolUseBlock]:
 
 
 def is_prompt(record: Record) -> bool:
-    return (
-        isinstance(record, UserRecord)
-        and not record.isMeta
-        and isinstance(record.content, str)
-        and not record.content.startswith(f"<{NOTIFICATION}>")
-    )
+    """Whether a line is a prompt that was given: words, or blocks of them, and no tool's result."""
+    if not isinstance(record, UserRecord) or record.isMeta or record.isCompactSummary:
+        return False
+    content = record.content
+    if isinstance(content, str):
+        return not content.startswith(f"<{NOTIFICATION}>")
+    words = [getattr(block, "text", None) for block in content or ()]
+    return bool(words) and not results_of(record) and not str(words[0]).startswith(INTERRUPTED)
 
 
 def slug_of(chain: Sequence[Record]) -> str:

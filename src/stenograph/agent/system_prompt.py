@@ -6,7 +6,6 @@ time of day, nothing that a turn changes. The texts stand in `prompts/`. Knows n
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -44,7 +43,6 @@ def environment(workspace: Workspace, model: str) -> str:
         "Further folders": ", ".join(map(str, workspace.additional)),
         "Git branch": branch or "none, this is no git repository",
         "Platform": sys.platform,
-        "Shell": os.environ.get("SHELL", "").rpartition("/")[2],
         "Date": time.strftime("%Y-%m-%d"),
         "Model": model,
     }

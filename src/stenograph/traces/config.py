@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from stenograph import __version__
 from stenograph.disk.places import own_folder
 from stenograph.errors import ConfigError
+from stenograph.model.addresses import is_loopback
 from stenograph.traces.hook import is_off
 from stenograph.traces.keys import KeySource, readable_by_others, resolve_key, what_is_missing
 
@@ -210,10 +211,6 @@ def notes_on_all(config: TraceConfig, environ: Mapping[str, str]) -> list[str]:
     if config.destinations and not config.redact:
         notes.append("`redact` is off: secrets in a session are sent as they are")
     return notes
-
-
-def is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.endswith(".localhost") or re.fullmatch(r"127(\.\d+){3}", host) is not None
 
 
 class _Given:

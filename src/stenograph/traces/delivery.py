@@ -29,7 +29,8 @@ from msgspec import Struct
 
 from stenograph import __version__
 from stenograph.errors import ConfigError, DeliveryError, StenographError
-from stenograph.traces.config import HEADER_NAME, Destination, is_loopback
+from stenograph.model.addresses import is_loopback
+from stenograph.traces.config import HEADER_NAME, Destination
 from stenograph.traces.otlp import decode_response, encode_span, join_request
 from stenograph.traces.spans import Attributes, Span
 

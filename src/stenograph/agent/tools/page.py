@@ -17,6 +17,8 @@ from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from msgspec import Struct
 
+from stenograph.model.addresses import is_loopback
+
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
@@ -30,7 +32,6 @@ _MOST_REDIRECTS = 10
 _MOST_HTML = 2_000_000
 _TEXTUAL = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|x-yaml|toml|x-ndjson)|\Z", re.IGNORECASE)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", re.IGNORECASE)
-_LOOPBACK = re.compile(r"localhost\Z|127\.\d+\.\d+\.\d+\Z|::1\Z")
 #: They hold nothing to read.
 _SILENT = ["script", "style", "noscript", "template", "svg", "iframe"]
 
@@ -70,7 +71,7 @@ def checked_address(url: str) -> str:
     is_plain = re.fullmatch(r"[!-$&-~]*", parts.netloc)
     if not parts.scheme or not host or not is_plain or parts.username is not None or len(url) > LONGEST_ADDRESS:
         raise Unfetched("Invalid URL")
-    if parts.scheme == "http" and not _LOOPBACK.match(host):
+    if parts.scheme == "http" and not is_loopback(host):
         shown = f"[{host}]" if ":" in host else host
         parts = parts._replace(scheme="https", netloc=shown if port in (None, 80) else f"{shown}:{port}")
     return urlunsplit(_quoted(parts)._replace(fragment=""))
