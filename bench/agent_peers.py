@@ -20,9 +20,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lab.clients import ClientMissing, client_environment, default_clients_folder, install_client
+
 from bench.agent_endpoint import Asked, Endpoint, Play, play_prompt
 from bench.surgery_tools import ToolFailed, installed, pypi_environment, run_install
-from stenograph.testing.clients import ClientMissing, client_environment, default_clients_folder, install_client
 from stenograph.testing.scripted_api import Json
 
 #: The newest that installs: 1.0.3 to 1.5.0 ask for packages (pi-codemode, chord) in releases that can't be had.

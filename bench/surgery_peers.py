@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lab.clients import ClientMissing, default_clients_folder, install_client
+from lab.oracle import ask, normalise, stored_reminders
+
 from bench.figures import FIXTURES, Figure, ProcessCost
 from bench.surgery_tools import Tool, ToolFailed, ccs_cloner, cozempic, our_tools, run_tool
-from stenograph.testing.clients import ClientMissing, default_clients_folder, install_client
-from stenograph.testing.oracle import ask, normalise, stored_reminders
 from stenograph.testing.scripted_api import ScriptedApi
 
 CLIENT = "2.1.325"

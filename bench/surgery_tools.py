@@ -19,8 +19,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lab.clients import default_clients_folder
+
 from bench.figures import ProcessCost
-from stenograph.testing.clients import default_clients_folder
 
 CCS_CLONER = "0.5.0"
 COZEMPIC = "1.8.39"

@@ -21,8 +21,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stenograph.testing.clients import default_clients_folder, install_client
-from stenograph.testing.oracle import Answer
+from lab.clients import default_clients_folder, install_client
+from lab.oracle import Answer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

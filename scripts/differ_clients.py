@@ -17,9 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ask_clients import RELEASES, Question, answer_path, ask_and_keep, read_answer
-
-from stenograph.testing.clients import default_clients_folder, install_client
-from stenograph.testing.oracle import Answer
+from lab.clients import default_clients_folder, install_client
+from lab.oracle import Answer
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))

@@ -19,13 +19,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from ask_clients import Question, answer_path, ask_and_keep, read_answer, write_golden
+from lab.clients import ClientMissing, default_clients_folder, install_client, published_releases
+from lab.oracle import Answer, digest, normalise, stored_reminders
 from tests.messages.asking import entry_of, questions
 from tests.messages.boundaries import CASES, MODEL_CASES
 from tests.messages.golden import GOLDEN, RELEASES
 
-from stenograph.disk import release_numbers
-from stenograph.testing.clients import ClientMissing, default_clients_folder, install_client, published_releases
-from stenograph.testing.oracle import Answer, digest, normalise, stored_reminders
+from stenograph.releases import release_numbers
 
 #: Asked about every case: the releases of the other goldens, and two between the last two of them, which lie far apart.
 FIRST = ("2.0.76", "2.1.45", "2.1.112", "2.1.200", "2.1.325")

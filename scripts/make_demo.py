@@ -3,7 +3,7 @@
 Comes in: DEST, the folder to hold `projects/`. Goes out: the same bytes on every run. People, projects and code are made up;
 the shapes are those of releases 2.0.76, 2.1.45, 2.1.112 and 2.1.325 (demo_builder.py). One turn is left open.
 
-    python scripts/make_demo.py src/stenograph/testing/demo
+    python scripts/make_demo.py src/stenograph/demo
 """
 
 from __future__ import annotations

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk.releases import release_numbers
 from stenograph.drift.evidence import Evidence, add_forms
 from stenograph.drift.registry import make_registry, to_text
 from stenograph.drift.shapes import Tally
 from stenograph.errors import UsageError
 from stenograph.records.json_text import parse_or_unset
+from stenograph.releases import release_numbers
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = (ROOT / "recordings", ROOT / "tests" / "fixtures" / "recorded")

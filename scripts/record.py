@@ -1,6 +1,6 @@
 """Record real releases: install each, play the scenarios, keep what it wrote, take the client away again.
 
-Comes in: releases, by number. Goes out: `recordings/RELEASE/…`, as stenograph.testing.observatory describes them. What was
+Comes in: releases, by number. Goes out: `recordings/RELEASE/…`, as lab.observatory describes them. What was
 played before is not played again, so a run that was stopped goes on where it stopped. A client that was in the cache before
 stays there.
 
@@ -17,10 +17,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from stenograph.testing.clients import ClientMissing, client_program, default_clients_folder, install_client
-from stenograph.testing.observatory import print_scenarios, terminal_scenarios
-from stenograph.testing.observatory.recorder import forget, is_played, record_release
-from stenograph.testing.observatory.studio import Scenario
+from lab.clients import ClientMissing, client_program, default_clients_folder, install_client
+from lab.observatory import print_scenarios, terminal_scenarios
+from lab.observatory.recorder import forget, is_played, record_release
+from lab.observatory.studio import Scenario
 
 SCENARIOS = (*print_scenarios.SCENARIOS, *terminal_scenarios.SCENARIOS)
 

@@ -16,8 +16,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from stenograph.testing.clients import default_clients_folder, install_client
-from stenograph.testing.folder_names import ask_folder_name
+from lab.clients import default_clients_folder, install_client
+from lab.folder_names import ask_folder_name
+
 from stenograph.testing.scripted_api import ScriptedApi
 
 # The three that tests ask again, and the releases on both sides of every change of the rule.

@@ -15,10 +15,10 @@ import tempfile
 from pathlib import Path
 
 import record
+from lab.clients import PACKAGE
 
 from stenograph.check import check
 from stenograph.drift import load_registry
-from stenograph.testing.clients import PACKAGE
 
 
 def newest_release() -> str:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-
-from stenograph.testing.clients import ClientMissing, default_clients_folder, install_client
+from lab.clients import ClientMissing, default_clients_folder, install_client
 
 # Before any test changes the environment: the isolated one has no clients.
 _ORIGINAL_ENVIRONMENT = dict(os.environ)

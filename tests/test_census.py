@@ -17,13 +17,12 @@ MAY_WRITE = {
     "check/baseline.py": "the file that a user names for accepted findings",
     "agent/tools/texts.py": "files that a model was allowed to write",
     "agent/tools/spill.py": "outputs too long for a conversation, beside the session",
-    "agent/file_history.py": "copies of files before they are changed, and bringing them back",
-    "agent/background.py": "what background tasks say, beside the session",
-    "agent/shell.py": "the output of commands",
+    "agent/recording/file_history.py": "copies of files before they are changed, and bringing them back",
+    "agent/engine/background.py": "what background tasks say, beside the session",
+    "agent/tools/shell.py": "the output of commands",
     "traces/hook.py": "events into the spool, in our own state folder, without this package",
     "traces/folder.py": "lock, key and spool in our own state folder",
     "traces/state.py": "a damaged database in our own state folder is put aside",
-    "testing/": "installs clients and keeps scratch folders; never used by the library",
 }
 
 _WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}

@@ -12,7 +12,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parent.parent
 FIXTURES = REPOSITORY / "tests" / "fixtures"
-DEMO = REPOSITORY / "src" / "stenograph" / "testing" / "demo"
+DEMO = REPOSITORY / "src" / "stenograph" / "demo"
 INVENTED = FIXTURES / "invented"
 
 MACHINE_PATH = re.compile(rb"/(work|root|tmp|var|private|Users|mnt|opt)/[A-Za-z0-9]")

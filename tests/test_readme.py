@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.corpora import ROOT
 
-DEMO = ROOT / "src" / "stenograph" / "testing" / "demo"
+DEMO = ROOT / "src" / "stenograph" / "demo"
 
 
 def test_the_readmes_python_runs_on_a_home_with_sessions(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.agent.sending import live_messages
 from tests.agent.world import World, lines_of
 
-from stenograph.agent.resuming import as_user_words
+from stenograph.agent.recording.resuming import as_user_words
 from stenograph.check import check
 from stenograph.sessions.messages import load_messages
 

@@ -1,4 +1,4 @@
-"""The order of events that `stenograph.agent.events` promises, checked event by event.
+"""The order of events that `stenograph.agent.engine.events` promises, checked event by event.
 
 In: the events of a whole run. Out: nothing, or a failed assertion. Knows nothing of files or of what was sent.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from stenograph.agent import events
-from stenograph.agent.events import Event, Outcome
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Event, Outcome
 
 #: How a turn may end that leaves a response without its end.
 _BREAKS_OFF = (Outcome.INTERRUPTED, Outcome.FAILED)

@@ -18,13 +18,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from tests.agent.world import Json, world_at
-
-from stenograph.agent import events
-from stenograph.agent.events import Event
-from stenograph.agent.options import Compat
-from stenograph.agent.session import Agent
-from stenograph.testing.observatory.scenes import (
+from lab.observatory.scenes import (
     Fail,
     Say,
     Scene,
@@ -36,6 +30,12 @@ from stenograph.testing.observatory.scenes import (
     think,
     tool,
 )
+from tests.agent.world import Json, world_at
+
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Event
+from stenograph.agent.engine.options import Compat
+from stenograph.agent.engine.session import Agent
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService
 
 PAGE = b"<html><head><title>Page</title></head><body><h1>Page</h1><p>Words of the page.</p></body></html>"

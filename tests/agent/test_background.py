@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.agent.tools.test_bash import wait_until_gone
 
-from stenograph.agent import shell
-from stenograph.agent.background import BackgroundShell, BackgroundTasks, TaskStatus
-from stenograph.agent.shell import NotStarted
+from stenograph.agent.engine.background import BackgroundShell, BackgroundTasks, TaskStatus
+from stenograph.agent.tools import shell
 from stenograph.agent.tools.base import AgentResult, ToolFailed
+from stenograph.agent.tools.shell import NotStarted
 
 
 def result(text: str = "Sub agent says FINI.") -> AgentResult:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TypeGuard
 
 import pytest
+from lab.oracle import PROMPT, normalise, plain
+from lab.terminal import Terminal
 from tests.agent.everything import AFTER, AGENTS, SUMMARY, TURNS, VARIANTS, Played, calls_of, played
 from tests.agent.sending import live_messages
 from tests.agent.world import Json, World, turn_ends, world_at
@@ -22,14 +24,12 @@ from tests.messages.golden import RELEASES, compare, compare_with_answer, entry,
 from tests.messages.hard_cases import hard_cases
 from tests.terminals import BROKEN, need_tmux
 
-from stenograph.agent.events import Event, Outcome, SessionBegin, ToolEnd
-from stenograph.agent.resuming import as_user_words
+from stenograph.agent.engine.events import Event, Outcome, SessionBegin, ToolEnd
+from stenograph.agent.recording.resuming import as_user_words
 from stenograph.disk.projects import project_folder_name
 from stenograph.errors import StenographError
 from stenograph.sessions.messages import load_messages
-from stenograph.testing.oracle import PROMPT, normalise, plain
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
-from stenograph.testing.terminal import Terminal
 
 TIMEOUT = 120.0
 NEWEST = "2.1.325"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.observatory.scenes import Fail, Say, Scene, cue, say, text, think, tool
 from tests.agent.checking import assert_resumes_as_it_was, assert_valid
 from tests.agent.contract import check_order
 from tests.agent.sending import assert_sendable, is_question_for_summary, live_messages
@@ -15,11 +16,10 @@ from tests.conftest import Client
 from tests.messages.asking import ask_question, of_file
 from tests.messages.golden import compare_with_answer, our_messages
 
-from stenograph.agent import events
-from stenograph.agent.compaction import limit_of
-from stenograph.agent.events import Outcome
-from stenograph.agent.options import AgentOptions
-from stenograph.testing.observatory.scenes import Fail, Say, Scene, cue, say, text, think, tool
+from stenograph.agent.engine import events
+from stenograph.agent.engine.compaction import limit_of
+from stenograph.agent.engine.events import Outcome
+from stenograph.agent.engine.options import AgentOptions
 
 NEWEST = "2.1.325"
 TOO_LONG = "prompt is too long: 214000 tokens > 200000 maximum"

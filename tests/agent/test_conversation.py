@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stenograph.agent.conversation import Conversation, blocks_of, text_block
+from stenograph.agent.engine.conversation import Conversation, blocks_of, text_block
 
 
 def result(use: str) -> dict[str, object]:

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.observatory.scenes import Fail, Say, Scene, cue, say, text, think, tool
 from tests.agent.checking import assert_resumes_as_it_was, assert_valid
 from tests.agent.contract import check_order
 from tests.agent.sending import assert_each_extends_the_last, conversations_of, stretches_of
 from tests.agent.world import World, lines_of, of, turn_ends, world_at
 
-from stenograph.agent import events
-from stenograph.agent.events import Event, Outcome
-from stenograph.agent.options import PermissionMode
-from stenograph.agent.session import Agent
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Event, Outcome
+from stenograph.agent.engine.options import PermissionMode
+from stenograph.agent.engine.session import Agent
 from stenograph.errors import UnwritableError
 from stenograph.sessions.messages import load_messages
-from stenograph.testing.observatory.scenes import Fail, Say, Scene, cue, say, text, think, tool
 
 SCENES: dict[str, Scene] = {
     "plain": [say(text("Hello."))],

@@ -12,8 +12,8 @@ from tests.agent.sending import assert_sendable, live_messages
 from tests.agent.world import FAKE_KEY, World, lines_of, of, turn_ends, world_at
 from tests.model.raw_endpoint import HELLO, RawEndpoint, answer, begin, block, end, error, event, streamed, text_block
 
-from stenograph.agent.events import Outcome, TurnEnd
-from stenograph.agent.resuming import as_user_words
+from stenograph.agent.engine.events import Outcome, TurnEnd
+from stenograph.agent.recording.resuming import as_user_words
 from stenograph.sessions.messages import load_messages
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stenograph.agent.file_history import FileHistory
+from stenograph.agent.recording.file_history import FileHistory
 from stenograph.errors import UnreadableError, UnwritableError, UsageError
 
 Json = dict[str, Any]

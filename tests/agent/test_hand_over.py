@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.clients import run_client
+from lab.observatory.scenes import Say, Scene, cue, say, text, think, tool
+from lab.oracle import normalise
 from tests.agent.everything import COMPACT, SUMMARY
 from tests.agent.world import Json, World, lines_of, world_at
 from tests.conftest import Client
 from tests.messages.golden import RELEASES
 
 from stenograph.check import check
-from stenograph.testing.clients import run_client
-from stenograph.testing.observatory.scenes import Say, Scene, cue, say, text, think, tool
-from stenograph.testing.oracle import normalise
 
 pytestmark = pytest.mark.clients
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.observatory.scenes import Scene, cue, say, text, tool
 from tests.agent.sending import assert_sendable, live_messages
 from tests.agent.world import Json, World, lines_of, of, turn_ends, world_at
 
-from stenograph.agent.file_history import FileHistory
-from stenograph.agent.sendable import sendable
+from stenograph.agent.engine.sendable import sendable
+from stenograph.agent.recording.file_history import FileHistory
 from stenograph.check import check
 from stenograph.errors import StenographError
-from stenograph.testing.observatory.scenes import Scene, cue, say, text, tool
 
 ID = "7f3e2d10-0000-4000-8000-00000000000b"
 HALF = "a\ud800"

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import pytest
 from _pytest.mark import ParameterSet
+from lab.observatory.scenes import Say, Scene, cue, say, text, think, tool
 from tests.agent.process import started
 from tests.agent.sending import assert_sendable, live_messages, thinking_of
 from tests.agent.world import Json, World, lines_of, world_at
@@ -28,7 +29,6 @@ from tests.messages.golden import RELEASES, compare_with_answer, our_messages
 
 from stenograph.check import check
 from stenograph.disk.projects import project_folder_name
-from stenograph.testing.observatory.scenes import Say, Scene, cue, say, text, think, tool
 
 CASES = 5
 FULL_CASES = 100

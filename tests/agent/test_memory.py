@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stenograph.agent.memory import DEEPEST_IMPORT, LARGEST, LARGEST_SUM, Memory, MemoryKind, imports_in
+from stenograph.agent.context.memory import DEEPEST_IMPORT, LARGEST, LARGEST_SUM, Memory, MemoryKind, imports_in
 from stenograph.agent.tools.base import Workspace
 
 

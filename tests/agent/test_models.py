@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stenograph.agent.models import betas_of, called_name, models_from, window_of
+from stenograph.agent.context.models import betas_of, called_name, models_from, window_of
 
 HOME = "api.anthropic.com"
 ELSEWHERE = "models.example.org"

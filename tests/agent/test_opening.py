@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from bench.agent_session import write_edits
+from lab.observatory.scenes import Fail, Scene, cue, say, text, think, tool
 from tests.agent.checking import assert_valid
 from tests.agent.process import started, steno
 from tests.agent.sending import assert_sendable, live_messages
@@ -24,11 +25,10 @@ from tests.conftest import Client
 from tests.messages.asking import ask_question, of_file
 from tests.messages.golden import RELEASES, compare_with_answer, our_messages
 
-from stenograph.agent.events import Notice
+from stenograph.agent.engine.events import Notice
 from stenograph.check import check
 from stenograph.disk.projects import project_folder_name
 from stenograph.errors import BusyError, SessionNotFoundError, StenographError, UsageError
-from stenograph.testing.observatory.scenes import Fail, Scene, cue, say, text, think, tool
 
 NEWEST = "2.1.325"
 ID = "7f3e2d10-0000-4000-8000-00000000000b"

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.observatory.scenes import Scene, cue, say, text, tool
 from msgspec import convert
 from tests.agent.world import world_at
 from tests.conftest import Need
 
-from stenograph.agent.options import AgentOptions, Compat, PermissionMode
-from stenograph.agent.permission_rules import is_rule_of_a_known_tool, names_of, parse_rule, split_rules
-from stenograph.agent.permissions import BY_RULE, NOT_GRANTED, Decision, Permissions
-from stenograph.agent.shell_parts import commands_within, split_command
+from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
+from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Decision, Permissions
+from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, names_of, parse_rule, split_rules
+from stenograph.agent.permissions.shell_parts import commands_within, split_command
 from stenograph.agent.tools import all_tools
 from stenograph.agent.tools.base import Tool, ToolInput, Workspace
 from stenograph.errors import UsageError
-from stenograph.testing.observatory.scenes import Scene, cue, say, text, tool
 
 
 class FileInput(ToolInput):

@@ -19,8 +19,8 @@ from claude_agent_sdk import AssistantMessage, ResultMessage, SystemMessage, Use
 from claude_agent_sdk._internal.message_parser import parse_message
 from claude_agent_sdk.types import StreamEvent
 
-from stenograph.agent import events
-from stenograph.agent.events import Event, Outcome
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.print_input import LinePrompts, whole_prompt
 from stenograph.agent.faces.print_mode import OutputFormat, run_print
 from stenograph.agent.faces.stream_json import StreamMessages

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from lab.observatory.scenes import Scene, cue, say, text, tool
 from tests.agent.checking import assert_valid
 from tests.agent.sending import assert_sendable, live_messages
 from tests.agent.world import FAKE_KEY, Json, World, lines_of, of, world_at
@@ -16,18 +17,17 @@ from tests.conftest import Client
 from tests.messages.asking import ask_question, of_file
 from tests.messages.golden import RELEASES, compare_with_answer, our_messages
 
-from stenograph.agent import events
-from stenograph.agent.lines import Envelope
-from stenograph.agent.options import Compat
-from stenograph.agent.recorder import Recorder
-from stenograph.agent.session import Agent, open_agent
+from stenograph.agent.engine import events
+from stenograph.agent.engine.options import Compat
+from stenograph.agent.engine.session import Agent, open_agent
+from stenograph.agent.recording.lines import Envelope
+from stenograph.agent.recording.recorder import Recorder
 from stenograph.check import check
 from stenograph.errors import BusyError, UnwritableError
 from stenograph.model.client import ModelClient
 from stenograph.model.endpoint import endpoint_from_environment
 from stenograph.sessions.glance import glance
 from stenograph.sessions.messages import load_messages
-from stenograph.testing.observatory.scenes import Scene, cue, say, text, tool
 
 ID = "5e0c7a11-0000-4000-8000-00000000000d"
 #: Where clients look for titles and the last prompt: in so many bytes at the end.

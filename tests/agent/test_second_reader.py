@@ -12,7 +12,7 @@ from tests.agent.everything import AFTER, AGENTS, CALLS, COMPACT, FAILED_CALLS, 
 from tests.agent.world import Json, lines_of, of
 from tests.cli.running import run
 
-from stenograph.agent.options import Compat
+from stenograph.agent.engine.options import Compat
 
 #: Blocks that the model says, scene by scene: survey, change, behind, agents, launch, the answer to its notification, web,
 #: overloaded, cut, stopped; and one note of the request that was refused.

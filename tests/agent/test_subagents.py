@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.observatory.scenes import Fail, Say, Scene, cue, found_in_results, say, text, think, tool
 from tests.agent.checking import assert_valid
 from tests.agent.contract import check_order
 from tests.agent.sending import assert_each_extends_the_last, assert_sendable, conversations_of, live_messages
@@ -15,12 +16,11 @@ from tests.conftest import Client
 from tests.messages.asking import ask_question, of_file
 from tests.messages.golden import RELEASES, compare_with_answer, our_messages
 
-from stenograph.agent import events
-from stenograph.agent.events import Outcome
-from stenograph.agent.options import Compat
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Outcome
+from stenograph.agent.engine.options import Compat
 from stenograph.check import check
 from stenograph.sessions.load import load_file
-from stenograph.testing.observatory.scenes import Fail, Say, Scene, cue, found_in_results, say, text, think, tool
 
 
 def resumes(body: Json) -> Say:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from stenograph.agent.agent_types import TYPES
-from stenograph.agent.memory import Memory
-from stenograph.agent.options import AgentOptions
-from stenograph.agent.system_prompt import agent_system_blocks, system_blocks
+from stenograph.agent.context.memory import Memory
+from stenograph.agent.context.system_prompt import agent_system_blocks, system_blocks
+from stenograph.agent.engine.agent_types import TYPES
+from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.tools.base import Json, Workspace
 
 
@@ -81,7 +81,7 @@ def test_a_sub_agent_is_told_its_own_task_and_one_that_reads_that_it_only_reads(
 
 
 def test_our_prompts_name_no_vendor_and_no_other_program() -> None:
-    folder = Path(__file__).parents[2] / "src" / "stenograph" / "agent" / "prompts"
+    folder = Path(__file__).parents[2] / "src" / "stenograph" / "agent" / "context" / "prompts"
     texts = [path.read_text() for path in sorted(folder.glob("*.md"))]
     assert len(texts) >= 3
     assert not [word for text in texts for word in ("Claude", "Anthropic", "GPT") if word in text]

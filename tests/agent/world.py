@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stenograph.agent.events import Event, TurnEnd
-from stenograph.agent.options import AgentOptions, PermissionMode
-from stenograph.agent.session import Agent, open_agent
+from lab.observatory.scenes import Scene
+from lab.observatory.stage import Stage
+
+from stenograph.agent.engine.events import Event, TurnEnd
+from stenograph.agent.engine.options import AgentOptions, PermissionMode
+from stenograph.agent.engine.session import Agent, open_agent
 from stenograph.model.client import ModelClient
 from stenograph.model.endpoint import endpoint_from_environment
-from stenograph.testing.observatory.scenes import Scene
-from stenograph.testing.observatory.stage import Stage
 
 Json = dict[str, Any]
 FAKE_KEY = "sk-ant-api03-" + "x" * 40

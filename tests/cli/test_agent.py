@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.clients import run_client
 from tests.cli.running import SOURCE, assert_one_clear_line
 from tests.conftest import Client
 
 from stenograph.cli.agent import _repeated
-from stenograph.testing.clients import run_client
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, ScriptedApi, Step, script_prompt
 
 Json = dict[str, Any]
@@ -443,8 +443,8 @@ def test_the_stream_of_the_real_client_has_what_ours_has(api: ScriptedApi, clien
 
 def test_the_choices_of_options_are_those_that_the_agent_knows() -> None:
     """They stand in the command too, so that its help does not load the agent."""
+    from stenograph.agent.engine.options import Compat, PermissionMode
     from stenograph.agent.faces.print_mode import OutputFormat
-    from stenograph.agent.options import Compat, PermissionMode
     from stenograph.cli.agent import agent
 
     choices = {option.name: set(option.type.choices) for option in agent.params if hasattr(option.type, "choices")}

@@ -17,7 +17,7 @@ from tests.surgery.conversations import called, linked, turn
 
 #: Forty messages, parallel calls and their results, three turns, as 2.0.76 wrote them.
 
-DEMO = SOURCE / "stenograph" / "testing" / "demo"
+DEMO = SOURCE / "stenograph" / "demo"
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from lab.clients import client_environment, run_client
 from tests.cli.running import SOURCE, run
 from tests.conftest import Client
 
-from stenograph.testing.clients import client_environment, run_client
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 
 RELEASES = ["2.0.76", "2.1.45", "2.1.325"]

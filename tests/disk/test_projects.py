@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.folder_names import ask_folder_name
 from tests.conftest import Client
 from tests.disk.conftest import Unprivileged
 
 from stenograph.disk import chosen_project_folder, find_project_folders, project_folder_name
 from stenograph.errors import UnreadableError, UsageError
-from stenograph.testing.folder_names import ask_folder_name
 from stenograph.testing.scripted_api import ScriptedApi
 
 #: Recorded by scripts/record_folder_names.py: what real clients made, or null where they made nothing.

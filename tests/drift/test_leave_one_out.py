@@ -12,12 +12,12 @@ from pathlib import Path
 import make_registry as maker
 import pytest
 
-from stenograph.disk.releases import release_numbers
 from stenograph.drift import judge, load_registry, merge
 from stenograph.drift.evidence import Evidence
 from stenograph.drift.judge import Drift
 from stenograph.drift.registry import make_registry
 from stenograph.drift.shapes import Tally
+from stenograph.releases import release_numbers
 
 RECORDED = load_registry().recorded
 

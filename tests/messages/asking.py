@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.oracle import SESSION_ID, Answer, ask, digest, normalise, shape, stored_reminders
 from tests.corpora import CORPUS, FIXTURES
 from tests.messages.golden import sends_rendered
 from tests.messages.hard_cases import hard_cases
 
-from stenograph.testing.oracle import SESSION_ID, Answer, ask, digest, normalise, shape, stored_reminders
 from stenograph.testing.scripted_api import ScriptedApi
 
 LARGEST_PUBLIC = 3_000_000

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.oracle import PROMPT, Answer, digest, normalise, plain, shape, stored_reminders
 from tests.corpora import FIXTURES
 
 from stenograph import messages as own
-from stenograph.disk import release_numbers
 from stenograph.graph import build_graph
 from stenograph.records import read_all_records
-from stenograph.testing.oracle import PROMPT, Answer, digest, normalise, plain, shape, stored_reminders
+from stenograph.releases import release_numbers
 
 RELEASES = ("2.0.76", "2.1.45", "2.1.325")
 GOLDEN = FIXTURES / "golden-messages"

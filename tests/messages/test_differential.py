@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from lab.oracle import ask
 from tests.conftest import Client
 from tests.messages.generator import HardSession, all_features, hard_sessions, numbered_sessions
 from tests.messages.golden import RELEASES, compare_with_answer, our_messages
@@ -22,7 +23,6 @@ from tests.messages.golden import RELEASES, compare_with_answer, our_messages
 from stenograph.graph import build_graph
 from stenograph.messages import explain, lost, resume_messages
 from stenograph.records import read_all_records
-from stenograph.testing.oracle import ask
 from stenograph.testing.scripted_api import ScriptedApi
 
 SEED = 1000

@@ -17,8 +17,8 @@ from tests.messages.exceptions import EXCEPTIONS
 from tests.messages.golden import BOUNDARIES, GOLDEN, RELEASES, compare, golden, key_of, our_messages
 from tests.messages.hard_cases import hard_cases
 
-from stenograph.disk import release_numbers
 from stenograph.messages.habits import CHANGES
+from stenograph.releases import release_numbers
 
 #: Case -> release -> rule and reason.
 BOUNDARY_EXCEPTIONS: dict[str, dict[str, str]] = {}

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.clients import run_client
 from tests.conftest import Client
 
-from stenograph.disk import NEWEST
 from stenograph.pricing import session_cost, table_of
 from stenograph.records import read_records
+from stenograph.releases import NEWEST
 from stenograph.testing import scripted_api
-from stenograph.testing.clients import run_client
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 
 # One a request, with what it costs with claude-opus-4-8 (5, 25, 0.5, 6.25 and 10 USD per million tokens), counted by hand.

@@ -83,7 +83,7 @@ def test_names_that_are_attributes_here_are_members_like_any_other() -> None:
 
 
 def test_tags_that_never_end_are_classified_in_no_time() -> None:
-    from stenograph.turns import classify
+    from stenograph.inputs import classify
 
     for tag in ("<command-name>", "<ide_selection>", "<bash-input>", "<command-message>"):
         record = decode(json.dumps({"type": "user", "message": {"content": tag * 40_000}}).encode())

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.homes import LONG_AGO, assistant, session_id, text, tool_use, turns, user, write_session
 
-from stenograph.disk import SessionFile
 from stenograph.errors import UsageError
+from stenograph.family import SessionFile
 from stenograph.sessions import HIDDEN, SessionInfo, find, find_sessions, list_sessions
 
 

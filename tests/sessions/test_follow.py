@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.homes import PROJECT, assistant, session_id, text, user, write_session
 
-from stenograph.disk import ProjectListing, list_project
+from stenograph.family import ProjectListing, list_project
 from stenograph.records import AssistantRecord, UserRecord, text_of
 from stenograph.sessions.follow import Follower, Update
 

@@ -15,18 +15,19 @@ import msgspec
 import pytest
 from tests.homes import LONG_AGO, assistant, session_id, text, turns, user, write_session
 
-from stenograph.disk import SessionFile
+from stenograph.analysis import take_inventory
+from stenograph.analysis.inventory import NAMES_KEPT, OTHERS
 from stenograph.errors import AmbiguousSessionError, SessionNotFoundError, UnreadableError, UsageError
+from stenograph.family import SessionFile
 from stenograph.records import Record
-from stenograph.sessions import describe, find_sessions, glance, list_sessions, resolve, take_inventory
+from stenograph.sessions import describe, find_sessions, glance, list_sessions, resolve
 from stenograph.sessions.find import moment_of
-from stenograph.sessions.inventory import NAMES_KEPT, OTHERS
 from stenograph.sessions.resolve import titles_of
 
 # The package's `glance` and `resolve` are functions.
 glancing = importlib.import_module("stenograph.sessions.glance")
 resolving = importlib.import_module("stenograph.sessions.resolve")
-inventories = importlib.import_module("stenograph.sessions.inventory")
+inventories = importlib.import_module("stenograph.analysis.inventory")
 ONE, TWO = session_id(1), session_id(2)
 FAILURES = [ValueError, TypeError, OverflowError, RecursionError, MemoryError, UnicodeError, UsageError]
 

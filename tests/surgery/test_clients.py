@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lab.oracle import PROMPT, normalise, stored_reminders
 from tests.conftest import Client
 from tests.corpora import CORPUS, without_agents
 from tests.homes import session_id, write_session
@@ -22,7 +23,6 @@ from tests.surgery.test_parallel_calls import PARALLEL, READ, three_at_once
 
 from stenograph.errors import UsageError
 from stenograph.surgery import AnyEdit, Plan, make_plan
-from stenograph.testing.oracle import PROMPT, normalise, stored_reminders
 
 pytestmark = pytest.mark.clients
 

@@ -27,8 +27,8 @@ from tests.surgery.cloning import (
 from tests.surgery.conversations import called, linked, turn
 
 from stenograph.archive import Archive
-from stenograph.disk import find_family
 from stenograph.errors import BusyError, UnwritableError, UsageError
+from stenograph.family import find_family
 from stenograph.sessions.load import load_file
 from stenograph.surgery.clone import ClonePlan, apply_clone, plan_clone
 from stenograph.turns.model import tokens_of_all

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.oracle import Answer
 from tests.conftest import Client
 from tests.corpora import FIXTURES
 from tests.messages.asking import Question, ask_question, entry_of, normalised, questions
@@ -19,7 +20,6 @@ from tests.turns.recordings import interactive_sessions
 
 from stenograph.sessions.load import load_file
 from stenograph.surgery.clone import ClonePlan, plan_clone
-from stenograph.testing.oracle import Answer
 
 pytestmark = pytest.mark.clients
 

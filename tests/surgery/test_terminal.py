@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lab.terminal import Terminal
 from tests.conftest import Client, Need
 from tests.corpora import RICH
 from tests.messages.golden import RELEASES
@@ -14,7 +15,6 @@ from tests.terminals import BROKEN, need_tmux
 from stenograph.disk.projects import project_folder_name
 from stenograph.surgery import make_plan
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
-from stenograph.testing.terminal import Terminal
 
 pytestmark = pytest.mark.clients
 

@@ -14,10 +14,10 @@ from tests.cli.running import run
 from tests.corpora import RICH
 from tests.surgery.edited import EDITS, recorded_sessions
 
+from stenograph.analysis.changes import changed_files
 from stenograph.errors import UsageError
 from stenograph.messages import plain, resume_messages
 from stenograph.pricing import session_cost
-from stenograph.sessions.changes import changed_files
 from stenograph.sessions.load import load_file
 from stenograph.surgery import AnyEdit, DropToolCalls, DropTurns, Which, make_plan
 from stenograph.turns import Branch, Session

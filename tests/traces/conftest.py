@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import Need
-
-from stenograph.testing.receivers import (
+from lab.receivers import (
     MLFLOW,
     PHOENIX,
     MLflow,
@@ -26,6 +24,7 @@ from stenograph.testing.receivers import (
     one_at_a_time,
     shared_server,
 )
+from tests.conftest import Need
 
 # Before any test changes the environment: the isolated one has no cache, and no way to install anything.
 _ORIGINAL_ENVIRONMENT = dict(os.environ)

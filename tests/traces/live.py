@@ -16,14 +16,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from lab.clients import client_environment, run_client
+from lab.observatory.scenes import Say
+from lab.observatory.stage import Stage
+from lab.observatory.studio import Studio
+from lab.otlp_sink import OtlpSink, SinkSpan
 from tests.cli.running import SOURCE
 from tests.traces.tracing import kind_of, of_kind, said
 
-from stenograph.testing.clients import client_environment, run_client
-from stenograph.testing.observatory.scenes import Say
-from stenograph.testing.observatory.stage import Stage
-from stenograph.testing.observatory.studio import Studio
-from stenograph.testing.otlp_sink import OtlpSink, SinkSpan
 from stenograph.testing.scripted_api import Json
 from stenograph.traces.folder import is_held, waiting_events
 

@@ -16,9 +16,9 @@ from time import monotonic, time, tzset
 from typing import Any
 
 import pytest
+from lab.otlp_sink import Keeps, OtlpSink
 
 from stenograph.errors import ConfigError, DeliveryError
-from stenograph.testing.otlp_sink import Keeps, OtlpSink
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService
 from stenograph.traces.config import _DESTINATION, Destination, DestinationKind
 from stenograph.traces.delivery import Sender, deliver, next_wait, retrying
@@ -310,7 +310,7 @@ def test_a_redirect_is_not_followed() -> None:
 
 
 def _redirect(address: str) -> Any:
-    from stenograph.testing.otlp_sink import Fault
+    from lab.otlp_sink import Fault
 
     return Fault(status=307, headers={"location": address})
 

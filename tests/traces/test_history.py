@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from lab.otlp_sink import PUBLIC_KEY, SECRET_KEY, OtlpSink, SinkSpan
 from tests.traces.test_hook import assert_silent, holding, report
 from tests.traces.tracing import Growing, agents_of, foreseen, of_kind, said, timed, write
 from tests.turns.recordings import print_session
 from tests.turns.seed_lines import assistant, text, user
 
 from stenograph.cli import _run, _trace_history
-from stenograph.testing.otlp_sink import PUBLIC_KEY, SECRET_KEY, OtlpSink, SinkSpan
 from stenograph.traces.folder import default_trace_folder, is_held
 from stenograph.traces.reading import Closing
 from stenograph.traces.state import TraceState

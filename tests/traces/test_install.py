@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.clients import client_environment, run_client
+from lab.terminal import Terminal
 from tests.cli.running import SOURCE, assert_one_clear_line, run
 from tests.conftest import Client
 from tests.traces.test_hook import holding
 
 from stenograph.archive import Archive
 from stenograph.errors import UsageError
-from stenograph.testing.clients import client_environment, run_client
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, MessagesHandler, ScriptedApi, script_prompt
-from stenograph.testing.terminal import Terminal
 from stenograph.traces.install import hook_command, plan_uninstall, shared_hook_command
 from stenograph.traces.known_events import EVENTS, events_known_to, oldest_release
 

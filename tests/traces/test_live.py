@@ -12,16 +12,15 @@ import time
 from pathlib import Path
 
 import pytest
+from lab.observatory.print_scenarios import agent_call
+from lab.observatory.scenes import Fail, Say, Step, say, text, think, tool
+from lab.observatory.studio import ALLOW_ALL
+from lab.observatory.terminal_scenarios import desk, over
+from lab.otlp_sink import OtlpSink
 from tests.conftest import Client, Need
 from tests.terminals import need_tmux
 from tests.traces.live import Live, outline, texts
 from tests.traces.tracing import of_kind, said, told
-
-from stenograph.testing.observatory.print_scenarios import agent_call
-from stenograph.testing.observatory.scenes import Fail, Say, Step, say, text, think, tool
-from stenograph.testing.observatory.studio import ALLOW_ALL
-from stenograph.testing.observatory.terminal_scenarios import desk, over
-from stenograph.testing.otlp_sink import OtlpSink
 
 pytestmark = pytest.mark.clients
 

@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 import pytest
+from lab.otlp_sink import Keeps, OtlpSink, SinkEvent
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest, ExportTraceServiceResponse
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValue, KeyValueList
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
-
-from stenograph.testing.otlp_sink import Keeps, OtlpSink, SinkEvent
 
 TRACE = b"\x01" * 16
 FIRST, SECOND = b"\x02" * 8, b"\x03" * 8

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.clients import client_environment, run_client
 from tests.cli.running import SOURCE
 from tests.conftest import Client
 from tests.traces.test_hook import holding
 from tests.traces.test_install import events_in, fail_a_turn
 
 from stenograph import __version__
-from stenograph.testing.clients import client_environment, run_client
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 from stenograph.traces.install import hooks_for, shared_hook_command
 from stenograph.traces.known_events import EVENTS, KNOWN_SINCE

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from lab.receivers import MLflow, Phoenix, ReceivedSession, ReceivedSpan, ReceivedTrace
 from tests.traces.tracing import RECORDED, all_mapped, foreseen, kind_of, of_kind, summed
 
-from stenograph.testing.receivers import MLflow, Phoenix, ReceivedSession, ReceivedSpan, ReceivedTrace
 from stenograph.traces.config import Destination, DestinationKind, TraceConfig
 from stenograph.traces.delivery import Sender
 from stenograph.traces.reading import Closing

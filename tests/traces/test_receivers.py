@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from urllib.error import HTTPError
 
 import pytest
+from lab.receivers import MLflow, Phoenix, ReceivedSession, ReceivedSpan, ReceivedTrace
 from tests.traces.otlp_by_hand import PROJECT, SpanByHand, Value, id_of, request_of
-
-from stenograph.testing.receivers import MLflow, Phoenix, ReceivedSession, ReceivedSpan, ReceivedTrace
 
 pytestmark = pytest.mark.receivers
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.otlp_sink import Keeps, SinkSpan
 from tests.traces.tracing import (
     SESSION,
     Desk,
@@ -37,7 +38,6 @@ from tests.turns.seed_lines import Line, assistant, result, text, use, user
 from stenograph.archive import Archive
 from stenograph.errors import DeliveryError, UnreadableError
 from stenograph.surgery.clone import apply_clone, plan_clone
-from stenograph.testing.otlp_sink import Keeps, SinkSpan
 from stenograph.traces.config import Destination, DestinationKind
 from stenograph.traces.delivery import Sender
 from stenograph.traces.reading import Closing

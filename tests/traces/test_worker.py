@@ -20,12 +20,12 @@ from types import TracebackType
 from typing import Any, Self
 
 import pytest
+from lab.otlp_sink import OtlpSink, SinkSpan
 from tests.cli.running import SOURCE
 from tests.traces.tracing import RECORDED, Growing, agents_of, counts_told, foreseen, of_kind, summed, timed, write, write_agent
 from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
 from stenograph.errors import UnwritableError
-from stenograph.testing.otlp_sink import OtlpSink, SinkSpan
 from stenograph.traces import mapping, sending
 from stenograph.traces.config import Destination, DestinationKind, TraceConfig
 from stenograph.traces.folder import is_held, mask_key, spool_folder, waiting_events

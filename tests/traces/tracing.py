@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 import pytest
+from lab.otlp_sink import Keeps, OtlpSink, SinkSpan
 from tests.corpora import FIXTURES
 from tests.turns.independent_count import lines_of, message_id, model, owner, role, uses_of
 from tests.turns.seed_lines import Line
 
 from stenograph.redact import Masker
-from stenograph.testing.otlp_sink import Keeps, OtlpSink, SinkSpan
 from stenograph.traces.config import Destination, DestinationKind, TraceConfig
 from stenograph.traces.delivery import Sender
 from stenograph.traces.mapping import Mapper

@@ -14,8 +14,9 @@ import pytest
 from tests.corpora import CORPUS, ROOT
 from tests.turns.independent_count import count, count_folder, families, shapes
 
+from stenograph.inputs import InputKind
 from stenograph.sessions.load import load_file
-from stenograph.turns import CallPart, InputKind, Session, Turn
+from stenograph.turns import CallPart, Session, Turn
 from stenograph.turns.seeds import deduplicate_messages, detect_turns, group_turns, pair_tool_calls, round_types, steps
 
 PUBLIC = CORPUS / "public"

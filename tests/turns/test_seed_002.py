@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from tests.turns.seed_lines import Line, assistant, load, read, result, text, use, user
 
+from stenograph.inputs import InputKind
 from stenograph.records import AssistantRecord, Record, TextBlock, ToolUseBlock, read_records
 from stenograph.sessions.load import load_file
-from stenograph.turns import InputKind, TurnStatus
+from stenograph.turns import TurnStatus
 from stenograph.turns.seeds import (
     GroupedTurn,
     content_of,

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from tests.turns.seed_lines import Line, assistant, load, read, result, text, use, user
 
+from stenograph.inputs import InputKind
 from stenograph.records import Record
-from stenograph.turns import InputKind, TurnStatus
+from stenograph.turns import TurnStatus
 from stenograph.turns.seeds import (
     InputType,
     RoundType,

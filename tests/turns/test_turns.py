@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from tests.corpora import FIXTURES
 
+from stenograph.inputs import InputKind, classify
 from stenograph.records import UserRecord, decode
 from stenograph.sessions.load import load_file, stream
-from stenograph.turns import InputKind, Session, classify, tokens_of_all
+from stenograph.turns import Session, tokens_of_all
 
 
 def session_of(tmp_path: Path, *lines: dict[str, Any]) -> Session:

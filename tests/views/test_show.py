@@ -22,7 +22,7 @@ from stenograph.views.terminal import render_part
 _UPDATE = bool(os.environ.get("STENO_UPDATE_SNAPSHOTS"))
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 ROOT = Path(__file__).parent.parent.parent
-DEMO = ROOT / "src" / "stenograph" / "testing" / "demo" / "projects"
+DEMO = ROOT / "src" / "stenograph" / "demo" / "projects"
 RECORDED = ROOT / "tests" / "fixtures" / "recorded"
 
 PLAIN = Look(agents=True)

@@ -22,7 +22,6 @@ from stenograph.archive.live import live, looks_live, refuse_open
 from stenograph.archive.recovery import remove_folders, settle, tidy
 from stenograph.archive.store import Store, digest_of
 from stenograph.disk import (
-    LINES_SUFFIX,
     FileState,
     StagedFile,
     delete_file,
@@ -35,6 +34,7 @@ from stenograph.disk import (
 )
 from stenograph.disk.places import file_itself, whole_path
 from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
+from stenograph.family import LINES_SUFFIX
 
 
 class Recovery(msgspec.Struct, frozen=True):

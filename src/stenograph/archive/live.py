@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from stenograph.disk import LINES_SUFFIX
 from stenograph.errors import BusyError, DiskError
+from stenograph.family import LINES_SUFFIX
 from stenograph.sessions.glance import glance
 from stenograph.sessions.status import Status, files_being_written, status
 

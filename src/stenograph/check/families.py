@@ -10,8 +10,9 @@ from pathlib import Path
 
 from stenograph.check.codes import HARMLESS
 from stenograph.check.file import Looked
-from stenograph.disk import LINES_SUFFIX, Finding, find_family, is_agent_file, is_session_id, list_project, read_whole
+from stenograph.disk import Finding, read_whole
 from stenograph.errors import DiskError
+from stenograph.family import LINES_SUFFIX, find_family, is_agent_file, is_session_id, list_project
 from stenograph.records.json_text import parse_or_unset
 
 

@@ -13,13 +13,15 @@ import msgspec
 
 from stenograph.check.plain import PlainWatch
 from stenograph.check.tools import ToolWatch
-from stenograph.disk import NEWEST, Finding, Line, is_agent_file, read_lines
+from stenograph.disk import Finding, Line, read_lines
 from stenograph.drift import Tally
+from stenograph.family import is_agent_file
 from stenograph.graph import Graph, build_graph, choose_leaf
 from stenograph.records import AssistantRecord, LastPromptRecord, Located, UserRecord
 from stenograph.records.json_text import REFUSALS, parse_or_unset, parse_strictly
 from stenograph.records.outline import outline
 from stenograph.records.read import locate
+from stenograph.releases import NEWEST
 
 #: The release that stands for old clients, which go by time (rule 19).
 OLD = "2.0.76"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import PROVED
 from stenograph.graph import build_graph
 from stenograph.messages import Lost, lost, resume_messages
 from stenograph.records import read_all_records
 from stenograph.records.garbage import no_garbage_hunt
+from stenograph.releases import PROVED
 from stenograph.sessions.understanding import understanding
 
 

@@ -10,8 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from stenograph.cli._text import iso, plain
-from stenograph.disk import SessionFile, is_session_id
 from stenograph.errors import UsageError
+from stenograph.family import SessionFile, is_session_id
 from stenograph.sessions import SessionInfo
 from stenograph.sessions.resolve import LAST
 

@@ -284,7 +284,7 @@ def _of_user(path: str | Path) -> Path:
 
 def demo_home() -> Path:
     """The demo sessions; by path, because commands read them as any other home."""
-    return Path(__file__).parent.parent / "testing" / "demo"
+    return Path(__file__).parent.parent / "demo"
 
 
 def _color(refused: bool, config: Config) -> bool | None:

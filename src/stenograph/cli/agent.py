@@ -17,10 +17,10 @@ from stenograph.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from stenograph.agent.events import Event
+    from stenograph.agent.engine.events import Event
+    from stenograph.agent.engine.options import AgentOptions
     from stenograph.agent.faces.print_input import LinePrompts
     from stenograph.agent.faces.print_mode import OutputFormat
-    from stenograph.agent.options import AgentOptions
     from stenograph.cli._settings import Settings
     from stenograph.model.endpoint import Endpoint
 
@@ -67,7 +67,7 @@ def _repeated(arguments: list[str]) -> list[str]:
 def _could_be_value(option: str, argument: str) -> bool:
     if option in _FOLDERS:
         return os.path.isdir(argument)  # noqa: PTH112 - never raises, unlike Path's
-    from stenograph.agent.permission_rules import is_rule_of_a_known_tool
+    from stenograph.agent.permissions.rules import is_rule_of_a_known_tool
 
     return is_rule_of_a_known_tool(argument)
 
@@ -188,9 +188,9 @@ def _output_format(given: dict[str, Any]) -> OutputFormat:
 
 
 def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
-    from stenograph.agent.options import AgentOptions, Compat, PermissionMode
+    from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
     from stenograph.cli._settings import refuse_demo
-    from stenograph.disk import is_session_id
+    from stenograph.family import is_session_id
 
     settings = _settings_of(ctx)
     refuse_demo(settings)
@@ -258,7 +258,7 @@ def _warn_of_unknown_tools(options: AgentOptions) -> None:
     rules = [*options.allowed, *options.disallowed]
     if not rules:
         return
-    from stenograph.agent.permission_rules import is_rule_of_a_known_tool, parse_rule, split_rules
+    from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, split_rules
     from stenograph.agent.tools import all_tools
 
     ours = {tool.name for tool in all_tools(options)}
@@ -272,10 +272,10 @@ async def _converse(
     options: AgentOptions, endpoint: Endpoint, prompts: Any, output_format: OutputFormat, given: dict[str, Any]
 ) -> int:
     from stenograph import __version__
+    from stenograph.agent.engine.session import open_agent
     from stenograph.agent.faces.print_mode import run_print
     from stenograph.agent.faces.stream_json import StreamMessages
-    from stenograph.agent.lines import WRITTEN_AS
-    from stenograph.agent.session import open_agent
+    from stenograph.agent.recording.lines import WRITTEN_AS
     from stenograph.model.client import ModelClient
 
     messages = StreamMessages(

@@ -17,7 +17,7 @@ from stenograph.errors import SessionNotFoundError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stenograph.sessions.compare import Comparison
+    from stenograph.analysis.compare import Comparison
     from stenograph.turns import Session, Turn
     from stenograph.views import Look
 
@@ -62,8 +62,8 @@ def diff(
     Example:
       steno diff last#1 last#2
     """
+    from stenograph.analysis.compare import compare
     from stenograph.cli._pager import echo_lines
-    from stenograph.sessions.compare import compare
 
     homes = state_options(ctx).homes
     if branches and second is not None:

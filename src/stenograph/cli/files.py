@@ -13,7 +13,7 @@ from stenograph.cli._session import choose_branch, session_argument
 from stenograph.cli._settings import shared_options, state_options
 
 if TYPE_CHECKING:
-    from stenograph.sessions.changes import FileChange
+    from stenograph.analysis.changes import FileChange
     from stenograph.views import Look
 
 
@@ -53,9 +53,9 @@ def files(
     Example:
       steno files last --diff
     """
+    from stenograph.analysis.changes import changed_files
     from stenograph.cli._pager import echo_lines
     from stenograph.sessions import resolve
-    from stenograph.sessions.changes import changed_files
     from stenograph.sessions.load import load_file
 
     file = resolve(session, state_options(ctx).homes)
@@ -110,8 +110,8 @@ def _count(diff: Sequence[str]) -> tuple[int, int]:
 
 
 def _lines(found: Sequence[FileChange], folder: str, look: Look, mask: Callable[[str], str], *, with_diff: bool) -> Iterator[str]:
+    from stenograph.analysis.changes import REASONS
     from stenograph.cli._text import column_width, cut_start, short_path, table
-    from stenograph.sessions.changes import REASONS
     from stenograph.views.terminal import render_patch
     from stenograph.views.text import cut
     from stenograph.views.tools.facts import path_from

@@ -14,7 +14,7 @@ from stenograph.cli._session import SessionReference
 from stenograph.cli._settings import shared_options, state_options
 
 if TYPE_CHECKING:
-    from stenograph.sessions import Counts, FileInventory, Inventory
+    from stenograph.analysis import Counts, FileInventory, Inventory
 
 
 @click.command(short_help="Count records, releases, turns, tool calls, stop reasons and blocks.")
@@ -36,9 +36,9 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
       steno inventory last
       steno inventory ~/.claude/projects --json
     """
+    from stenograph.analysis import take_inventory
     from stenograph.cli._progress import progress
     from stenograph.cli._text import echo_json, plain
-    from stenograph.sessions import take_inventory
 
     settings = state_options(ctx)
     named = [place_of(path, settings.homes) for path in paths]
@@ -166,7 +166,7 @@ def _few(rows: list[_Named], columns: int | None) -> list[_Named]:
 def _name(file: FileInventory, *, short: bool) -> str:
     from stenograph.cli._session import short_id
     from stenograph.cli._text import cut, plain
-    from stenograph.disk import LINES_SUFFIX, is_session_id
+    from stenograph.family import LINES_SUFFIX, is_session_id
 
     name = file.path.name.removesuffix(LINES_SUFFIX)
     if is_session_id(name):

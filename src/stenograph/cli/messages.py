@@ -11,8 +11,8 @@ from stenograph.cli._hints import HintingCommand
 from stenograph.cli._look import make_mask, reveal_option
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import shared_options, state_options
-from stenograph.disk import NEWEST, release_numbers
 from stenograph.errors import UsageError
+from stenograph.releases import NEWEST, release_numbers
 
 if TYPE_CHECKING:
     from stenograph.messages import Explained, Lost, Resume

@@ -136,7 +136,7 @@ def _fitted(rows: list[dict[str, str]], columns: int | None) -> list[dict[str, s
 
 def _asked(turn: Turn) -> str:
     """What opened the turn: a person's words, or a background task's summary."""
-    from stenograph.turns import InputKind
+    from stenograph.inputs import InputKind
     from stenograph.views.build import notification_summary
 
     return (turn.kind is InputKind.NOTIFICATION and notification_summary(turn.prompt)) or turn.prompt

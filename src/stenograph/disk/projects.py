@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from stenograph.disk.releases import NEWEST, release_numbers
 from stenograph.errors import UnreadableError
+from stenograph.releases import NEWEST, release_numbers
 
 _LONGEST = 200
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -20,10 +20,11 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk.families import UNFINISHED
 from stenograph.errors import BusyError, UnreadableError, UnwritableError, UsageError
 
 LOCK_TIMEOUT = 5.0
+#: How unfinished files are named; one that stays was left by a process that was killed.
+UNFINISHED = ".steno-"
 #: Sessions hold whatever was said and read; clients keep them from other users too.
 PRIVATE = 0o600
 

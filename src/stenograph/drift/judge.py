@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from stenograph.disk.releases import OWN_FIELD, release_numbers
 from stenograph.drift.freedom import ANY_KEY, ELEMENT, FREE_TYPED_FIELD, field_path
 from stenograph.drift.registry import NEVER, NOT_MET, Registry
 from stenograph.drift.shapes import TYPE_NAMES, Form
+from stenograph.releases import OWN_FIELD, release_numbers
 
 UNKNOWN_TYPE = "UNKNOWN_TYPE"
 NEW_FIELD = "NEW_FIELD"

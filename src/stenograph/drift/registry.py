@@ -15,10 +15,10 @@ from importlib import resources
 
 import msgspec
 
-from stenograph.disk.releases import release_numbers
 from stenograph.drift.evidence import Evidence
 from stenograph.drift.freedom import ANY_KEY, ELEMENT, field_path, is_up_to_the_endpoint
 from stenograph.errors import UsageError
+from stenograph.releases import release_numbers
 
 #: From so many objects on, a field that was in all of them counts as always there.
 ENOUGH = 20

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from stenograph.disk.releases import release_numbers
 from stenograph.drift.freedom import ANY_KEY, ELEMENT
 from stenograph.drift.registry import ALWAYS, NEVER, NOT_MET, SO_FAR, Registry
 from stenograph.errors import UsageError
+from stenograph.releases import release_numbers
 
 _TOKEN = re.compile(r"\[\]|\{\}|[^.\[\]{}]+")
 

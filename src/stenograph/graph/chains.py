@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from stenograph.disk import NEWEST
 from stenograph.graph.build import NOWHERE, Graph, GraphFile
 from stenograph.graph.readings import DANGLING, Habits, Reading, habits_of, is_lasting, is_main, is_said, read_graph
 from stenograph.records import (
@@ -21,6 +20,7 @@ from stenograph.records import (
     UserRecord,
 )
 from stenograph.records.times import moment
+from stenograph.releases import NEWEST
 
 # What 2.1.325 writes to say: forget the last prompt, take the last leaf of the file (rule 21).
 ZERO_UUID = "00000000-0000-0000-0000-000000000000"

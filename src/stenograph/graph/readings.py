@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from stenograph.disk import release_numbers
 from stenograph.graph.build import NOWHERE, Graph
 from stenograph.records import (
     AssistantRecord,
@@ -24,6 +23,7 @@ from stenograph.records import (
     SystemRecord,
     UserRecord,
 )
+from stenograph.releases import release_numbers
 
 #: In place of a parent: it is named, but the release does not know it.
 DANGLING = -2

@@ -6,7 +6,7 @@ import functools
 from enum import Enum
 from typing import Any, NamedTuple
 
-from stenograph.disk import release_numbers
+from stenograph.releases import release_numbers
 
 
 class NullLine(Enum):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from stenograph.disk import NEWEST
 from stenograph.graph import Graph, choose_leaf, habits_of, read_graph, walk_chain
 from stenograph.messages.explain import SENT, explain
 from stenograph.messages.pieces import OWN_RULE, is_thinking
@@ -17,6 +16,7 @@ from stenograph.messages.resume import resume_messages
 from stenograph.messages.selection import siblings_of
 from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord
 from stenograph.records.conversation import plain_message
+from stenograph.releases import NEWEST
 
 _ELSEWHERE = "19: the release goes on from another line"
 _CUT_OFF = "24: before a record of a kind that the release does not follow"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stenograph.disk import NEWEST
 from stenograph.graph import Graph, build_graph
 from stenograph.messages.habits import habits_of
 from stenograph.records import CompactBoundaryRecord, DamagedRecord, Located, Record, decode, read_all_records
+from stenograph.releases import NEWEST
 
 #: Bytes; a longer file is read from its last compaction on. (2.1.112, 2.1.200, 2.1.325: one of 5,242,881 bytes is.)
 READ_WHOLE = 5 * 1024 * 1024

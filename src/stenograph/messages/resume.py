@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from stenograph.disk import NEWEST
 from stenograph.graph import Graph
 from stenograph.messages.ending import NO_LINE, before_new_prompt, closing, find_ending, new_prompt
 from stenograph.messages.habits import Habits, habits_of
@@ -24,6 +23,7 @@ from stenograph.messages.tidy import BLANK, drop_empty_answers, settle_reference
 from stenograph.messages.todos import reminds_of_todos
 from stenograph.messages.tools import drop_unanswered, interrupted_results, pair
 from stenograph.records import SystemRecord
+from stenograph.releases import NEWEST
 
 
 class Resume(Struct):

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from stenograph.disk import NEWEST
 from stenograph.graph import Graph, Reading, build_graph, choose_leaf, read_graph, walk_chain
 from stenograph.graph import habits_of as graph_habits_of
 from stenograph.messages.habits import Habits, NullLine
@@ -31,6 +30,7 @@ from stenograph.records import (
     message_id_of,
 )
 from stenograph.records.times import moment
+from stenograph.releases import NEWEST
 
 _UNREAD = "51: a long file is read from its last compaction on"
 

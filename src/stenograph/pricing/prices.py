@@ -13,7 +13,7 @@ from importlib import resources
 import msgspec
 from msgspec import Struct
 
-from stenograph.disk import release_numbers
+from stenograph.releases import release_numbers
 
 _ONE = Decimal(1)
 

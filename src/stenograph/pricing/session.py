@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from stenograph.disk import release_numbers
 from stenograph.errors import UsageError
 from stenograph.pricing.cost import Basis, Cost, price_usage
 from stenograph.records import (
@@ -28,6 +27,7 @@ from stenograph.records import (
     mentions,
 )
 from stenograph.records.markers import SYNTHETIC
+from stenograph.releases import release_numbers
 
 # A client adds doubles: below this the two figures are equal.
 _EQUAL = Decimal("1e-9")

@@ -14,7 +14,6 @@ from stenograph.sessions.find import (
     list_sessions,
 )
 from stenograph.sessions.glance import Ending, Glance, glance
-from stenograph.sessions.inventory import Counts, FileInventory, Inventory, take_inventory
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.resolve import resolve, session_at, titles_of
 from stenograph.sessions.status import ACTIVE_SECONDS, Status, files_being_written, status
@@ -23,11 +22,8 @@ from stenograph.sessions.titles import title
 __all__ = [
     "ACTIVE_SECONDS",
     "HIDDEN",
-    "Counts",
     "Ending",
-    "FileInventory",
     "Glance",
-    "Inventory",
     "Listing",
     "SessionInfo",
     "Status",
@@ -42,7 +38,6 @@ __all__ = [
     "session_at",
     "status",
     "tag",
-    "take_inventory",
     "title",
     "titles_of",
 ]

@@ -19,11 +19,12 @@ from stat import S_ISREG
 
 from msgspec import Struct
 
-from stenograph.disk import AgentFile, AgentLayout, find_family, list_project, read_lines
+from stenograph.disk import read_lines
 from stenograph.errors import DiskError
+from stenograph.family import AgentFile, AgentLayout, find_family, list_project
+from stenograph.inputs import OPENERS, InputKind, classify
 from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Located, Record, UserRecord, decode, read_records
 from stenograph.records.times import moment
-from stenograph.turns.inputs import OPENERS, InputKind, classify
 from stenograph.turns.stream import stream_turns
 
 # What is compared to see that the file still holds what was read from it.

@@ -10,8 +10,9 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from stenograph.disk import LINES_SUFFIX, Finding, find_family, is_agent_file, list_project, projects_folder
+from stenograph.disk import Finding, projects_folder
 from stenograph.errors import DiskError, SessionNotFoundError
+from stenograph.family import LINES_SUFFIX, find_family, is_agent_file, list_project
 from stenograph.records import SessionRecord, read_records
 from stenograph.sessions.understanding import understanding
 

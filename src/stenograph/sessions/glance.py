@@ -21,7 +21,8 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import LINES_SUFFIX, Ends, Line, read_ends, read_lines
+from stenograph.disk import Ends, Line, read_ends, read_lines
+from stenograph.family import LINES_SUFFIX
 from stenograph.records import (
     AiTitleRecord,
     AssistantRecord,

@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from stenograph.disk import LINES_SUFFIX, is_session_id, lock, state_of
+from stenograph.disk import lock, state_of
 from stenograph.errors import BusyError, UsageError
+from stenograph.family import LINES_SUFFIX, is_session_id
 from stenograph.sessions.glance import glance
 from stenograph.sessions.status import ACTIVE_SECONDS, changed_lately, is_being_written
 

@@ -10,17 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from stenograph.disk import (
-    AgentFile,
-    Family,
-    Finding,
-    find_family,
-    is_session_id,
-    list_project,
-    read_whole,
-    resolve_homes,
-)
+from stenograph.disk import Finding, read_whole, resolve_homes
 from stenograph.errors import DiskError
+from stenograph.family import AgentFile, Family, find_family, is_session_id, list_project
 from stenograph.graph import Graph, build_graph
 from stenograph.records import ChainedRecord, Located, read_all_records, read_records
 from stenograph.records.garbage import no_garbage_hunt

@@ -9,9 +9,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from stenograph.disk import NEWEST, release_numbers, resolve_homes
+from stenograph.disk import resolve_homes
 from stenograph.messages import Resume, read_for_resume, resume_messages
 from stenograph.records.garbage import no_garbage_hunt
+from stenograph.releases import NEWEST, release_numbers
 from stenograph.sessions.resolve import resolve
 from stenograph.sessions.understanding import understanding
 

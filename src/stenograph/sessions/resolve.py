@@ -19,8 +19,9 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from stenograph.disk import LINES_SUFFIX, Finding, SessionFile, is_session_id
+from stenograph.disk import Finding
 from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError
+from stenograph.family import LINES_SUFFIX, SessionFile, is_session_id
 from stenograph.sessions.find import as_homes, each_once, find_sessions, moment_of
 from stenograph.sessions.glance import Glance, glance
 from stenograph.sessions.titles import title

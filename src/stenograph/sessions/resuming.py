@@ -14,17 +14,11 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from msgspec import Struct
 
-from stenograph.disk import (
-    NEWEST,
-    chosen_project_folder,
-    default_homes,
-    is_session_id,
-    project_folder_name,
-    projects_folder,
-    read_lines,
-)
+from stenograph.disk import chosen_project_folder, default_homes, project_folder_name, projects_folder, read_lines
 from stenograph.disk.places import whole_path
+from stenograph.family import is_session_id
 from stenograph.records import ChainedRecord, decode
+from stenograph.releases import NEWEST
 
 
 class ResumePlan(Struct, frozen=True):

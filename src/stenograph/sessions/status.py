@@ -19,7 +19,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from stenograph.disk import LINES_SUFFIX
+from stenograph.family import LINES_SUFFIX
 from stenograph.sessions.glance import Ending, Glance
 
 ACTIVE_SECONDS = 120.0

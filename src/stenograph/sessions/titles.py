@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from stenograph.disk import NEWEST, release_numbers
+from stenograph.releases import NEWEST, release_numbers
 from stenograph.sessions.glance import Glance
 
 _NO_SUMMARIES: Mapping[str, str] = MappingProxyType({})

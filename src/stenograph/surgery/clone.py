@@ -21,24 +21,20 @@ import msgspec
 from msgspec import Struct
 
 from stenograph.archive import Archive, Entry
-from stenograph.disk import (
+from stenograph.disk import FileState, read_blocks, read_lines, read_whole, state_of
+from stenograph.disk.places import whole_path
+from stenograph.errors import BusyError, UsageError
+from stenograph.family import (
     LINES_SUFFIX,
-    PROVED,
     AgentFile,
     AgentLayout,
     Family,
-    FileState,
     SessionFile,
     is_agent_file,
     is_session_id,
     list_project,
-    read_blocks,
-    read_lines,
-    read_whole,
-    state_of,
 )
-from stenograph.disk.places import whole_path
-from stenograph.errors import BusyError, UsageError
+from stenograph.releases import PROVED
 from stenograph.sessions.labels import title_line
 from stenograph.sessions.load import family_of, load_file
 from stenograph.sessions.status import is_being_written

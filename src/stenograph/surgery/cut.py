@@ -12,7 +12,6 @@ from collections import Counter
 
 from msgspec import Struct
 
-from stenograph.disk import NEWEST
 from stenograph.errors import UsageError
 from stenograph.graph import NOWHERE, Graph, build_graph, choose_leaf
 from stenograph.graph.chains import ZERO_UUID
@@ -39,6 +38,7 @@ from stenograph.records.sidecars import (
     SummaryRecord,
     TagRecord,
 )
+from stenograph.releases import NEWEST
 from stenograph.sessions.resolve import SHORTEST_PREFIX
 from stenograph.surgery.verify import count_own
 from stenograph.turns import AgentRun, Branch, Session

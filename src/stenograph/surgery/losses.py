@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.disk import PROVED
 from stenograph.messages import Lost, lost
+from stenograph.releases import PROVED
 from stenograph.surgery.verify import new_graph
 from stenograph.surgery.working import Working
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.disk import FileState, is_agent_file, state_of
+from stenograph.disk import FileState, state_of
 from stenograph.errors import UnreadableError, UsageError
+from stenograph.family import is_agent_file
 from stenograph.sessions.load import load_file
 from stenograph.surgery.changes import do
 from stenograph.surgery.edits import AnyEdit, MakePortable

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from stenograph.disk import PROVED
 from stenograph.messages import habits_of, select
 from stenograph.records import AssistantRecord
 from stenograph.records.blocks import THINKING
+from stenograph.releases import PROVED
 from stenograph.surgery.choose import nodes_of, tool_calls_of, turns_of
 from stenograph.surgery.edits import (
     AnyEdit,

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from stenograph.disk import NEWEST, PROVED
 from stenograph.graph import NOWHERE, Graph, build_graph
 from stenograph.messages import Resume, Selection, habits_of, messages_of, plain, resume_messages, select
 from stenograph.records import AssistantRecord, Located, UserRecord, decode, rebuild
+from stenograph.releases import NEWEST, PROVED
 from stenograph.surgery.working import Working
 
 #: What makes a tree worse than it was.

@@ -13,7 +13,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from stenograph.disk import NEWEST
 from stenograph.graph import NOWHERE, Graph, build_graph, current_chain
 from stenograph.messages import habits_of, select
 from stenograph.records import (
@@ -29,6 +28,7 @@ from stenograph.records import (
     rebuild,
 )
 from stenograph.records.json_text import to_text
+from stenograph.releases import NEWEST
 from stenograph.surgery.choose import nodes_with_aside
 from stenograph.turns import Session
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.disk import list_project, projects_folder
+from stenograph.disk import projects_folder
 from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError
+from stenograph.family import list_project
 from stenograph.redact import Masker
 from stenograph.traces.config import Destination, TraceConfig, with_keys
 from stenograph.traces.delivery import Sender

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import release_numbers
 from stenograph.errors import DiskError, UsageError
+from stenograph.releases import release_numbers
 from stenograph.sessions.find import find_sessions, newest_first
 from stenograph.sessions.glance import glance
 

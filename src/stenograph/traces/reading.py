@@ -17,9 +17,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from stenograph.disk import AgentFile, Family, is_session_id, read_whole
+from stenograph.disk import read_whole
 from stenograph.errors import DiskError
+from stenograph.family import AgentFile, Family, is_session_id
 from stenograph.graph import build_graph
+from stenograph.inputs import OPENERS, InputKind, classify, is_caveat
 from stenograph.records import (
     AssistantRecord,
     ChainedRecord,
@@ -34,7 +36,6 @@ from stenograph.records.tool_results import AgentResult, TeammateResult
 from stenograph.sessions.load import family_of
 from stenograph.traces.mapping import Traced
 from stenograph.turns import AgentRun, Session, Turn, TurnStatus, build_session
-from stenograph.turns.inputs import OPENERS, InputKind, classify, is_caveat
 from stenograph.turns.stream import group_by_prompt
 
 # What opens a turn only where the model answers it.

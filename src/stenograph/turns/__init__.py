@@ -1,6 +1,5 @@
 """Graph -> what a person would say happened: sessions, turns, calls, tool calls, agent runs, compactions."""
 
-from stenograph.turns.inputs import Input, InputKind, classify
 from stenograph.turns.model import NO_BRANCH, AgentRun, Branch, Session, SessionLink, Turn, tokens_of_all
 from stenograph.turns.session import build_session
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall, TurnStatus
@@ -13,8 +12,6 @@ __all__ = [
     "CallPart",
     "Compaction",
     "Event",
-    "Input",
-    "InputKind",
     "Interjection",
     "Session",
     "SessionLink",
@@ -23,6 +20,5 @@ __all__ = [
     "Turn",
     "TurnStatus",
     "build_session",
-    "classify",
     "tokens_of_all",
 ]

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stenograph.graph import NOWHERE
+from stenograph.inputs import OPENERS, Input, InputKind, is_caveat
 from stenograph.records import AssistantRecord, ChainedRecord, FileHistorySnapshotRecord
 from stenograph.turns.aside import part_what_was_set_aside
 from stenograph.turns.contents import is_synthetic
 from stenograph.turns.context import Context
 from stenograph.turns.draft import Draft
-from stenograph.turns.inputs import OPENERS, Input, InputKind, is_caveat
 from stenograph.turns.model import Turn
 
 _NO_PROMPT = Input(InputKind.EMPTY, "")

@@ -11,6 +11,7 @@ from typing import Any
 
 from stenograph.disk import Finding
 from stenograph.graph import NOWHERE
+from stenograph.inputs import InputKind, command_as_typed
 from stenograph.records import (
     ApiErrorRecord,
     AssistantRecord,
@@ -32,7 +33,6 @@ from stenograph.records.attachments import QueuedCommandAttachment
 from stenograph.records.markers import SYNTHETIC
 from stenograph.records.times import moment
 from stenograph.turns.context import Context
-from stenograph.turns.inputs import InputKind, command_as_typed
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, ToolCall, TurnStatus
 
 # Milliseconds; a year. What claims to be longer was not measured.

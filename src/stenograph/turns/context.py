@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from stenograph.disk.quiet import quiet
 from stenograph.graph import Graph
+from stenograph.inputs import Input, InputKind, classify, is_caveat
 from stenograph.records import (
     AssistantRecord,
     ChainedRecord,
@@ -23,7 +24,6 @@ from stenograph.records import (
 from stenograph.records.json_text import to_text
 from stenograph.records.markers import SYNTHETIC
 from stenograph.records.shape import once
-from stenograph.turns.inputs import Input, InputKind, classify, is_caveat
 
 if TYPE_CHECKING:
     from stenograph.turns.model import AgentRun

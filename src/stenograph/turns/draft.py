@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from stenograph.graph import NOWHERE
-from stenograph.turns.inputs import Input
+from stenograph.inputs import Input
 
 
 class Draft(Struct):

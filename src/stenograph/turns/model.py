@@ -11,14 +11,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.disk import Family, Finding
+from stenograph.disk import Finding
 from stenograph.disk.quiet import quiet
+from stenograph.family import Family
 from stenograph.graph import Graph
+from stenograph.inputs import Input, InputKind
 from stenograph.records import ChainedRecord, find_invalid_text
 from stenograph.records.shape import once
 from stenograph.turns import contents
 from stenograph.turns.context import Context
-from stenograph.turns.inputs import Input, InputKind
 from stenograph.turns.values import (
     ApiCall,
     CallPart,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stenograph.disk import Family
+from stenograph.family import Family
 from stenograph.graph import Graph, GraphFile, choose_leaf
 from stenograph.records import (
     ChainedRecord,

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 
 from stenograph.graph import build_graph
+from stenograph.inputs import OPENERS, Input, InputKind, classify, is_caveat
 from stenograph.records import ChainedRecord, Located, UserRecord
 from stenograph.turns.assemble import assemble_turns
 from stenograph.turns.context import read_context
-from stenograph.turns.inputs import OPENERS, Input, InputKind, classify, is_caveat
 from stenograph.turns.model import Turn
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from stenograph.inputs import InputKind
 from stenograph.records import (
     AttachmentRecord,
     ChainedRecord,
@@ -21,7 +22,7 @@ from stenograph.records import (
     ToolUseBlock,
 )
 from stenograph.records.attachments import Attachment
-from stenograph.turns import AgentRun, ApiCall, Branch, Compaction, Event, InputKind, Session, ToolCall, Turn
+from stenograph.turns import AgentRun, ApiCall, Branch, Compaction, Event, Session, ToolCall, Turn
 from stenograph.turns.context import Context
 from stenograph.views.pages import (
     AgentPart,

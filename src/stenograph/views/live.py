@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from stenograph.inputs import InputKind, classify, command_as_typed
 from stenograph.records import (
     ApiErrorRecord,
     AssistantRecord,
@@ -26,8 +27,7 @@ from stenograph.records import (
 )
 from stenograph.records.attachments import QueuedCommandAttachment
 from stenograph.records.markers import SYNTHETIC
-from stenograph.turns import Compaction, InputKind, classify
-from stenograph.turns.inputs import command_as_typed
+from stenograph.turns import Compaction
 from stenograph.views.build import compaction_note, event_line, is_local_command, local_output_note, notification_note
 from stenograph.views.masking import Mask, as_is, mask_page
 from stenograph.views.pages import Fact, NotePart, Output, Part, PromptPart, TextPart, ThoughtPart, ToolPart

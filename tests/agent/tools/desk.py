@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from stenograph.agent.background import BackgroundTasks
-from stenograph.agent.options import AgentOptions
-from stenograph.agent.permissions import Permissions
-from stenograph.agent.read_state import ReadState
-from stenograph.agent.toolbox import checked_input
+from stenograph.agent.engine.background import BackgroundTasks
+from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.tools.base import AgentResult, Json, Tool, ToolContext, ToolFailed, ToolOutput, Workspace
+from stenograph.agent.tools.read_state import ReadState
+from stenograph.agent.tools.toolbox import checked_input
 from stenograph.errors import ModelError
 
 

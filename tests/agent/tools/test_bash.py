@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 from tests.agent.tools.desk import Desk
 
-from stenograph.agent import shell
-from stenograph.agent.toolbox import checked_input
-from stenograph.agent.tools import spill
+from stenograph.agent.tools import shell, spill
 from stenograph.agent.tools.base import Json, ToolFailed, ToolOutput
 from stenograph.agent.tools.bash import Bash, BashInput, OldBash
+from stenograph.agent.tools.toolbox import checked_input
 
 
 def run(desk: Desk, command: str, **given: object) -> ToolOutput:
@@ -491,7 +490,7 @@ def test_old_results_have_the_shapes_of_2_0(desk: Desk) -> None:
 
 
 def test_every_input_member_is_described() -> None:
-    from stenograph.agent.toolbox import Toolbox
+    from stenograph.agent.tools.toolbox import Toolbox
 
     (definition,) = Toolbox([Bash()]).definitions
     assert set(definition["input_schema"]["properties"]) == {"command", "timeout", "description", "run_in_background"}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.agent.tools.desk import Desk
 
-from stenograph.agent.toolbox import Toolbox, checked_input
 from stenograph.agent.tools.base import Json, ToolFailed
 from stenograph.agent.tools.todo_write import TodoWrite
+from stenograph.agent.tools.toolbox import Toolbox, checked_input
 
 TODO = {"content": "Fix notes", "status": "in_progress", "activeForm": "Fixing notes"}
 OTHER = {"content": "Check", "status": "pending", "activeForm": "Checking"}

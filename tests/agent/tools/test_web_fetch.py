@@ -13,15 +13,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from lab.observatory.web_page import WebPage
 from tests.agent.tools.desk import Desk
 
-from stenograph.agent.toolbox import checked_input
 from stenograph.agent.tools import page
 from stenograph.agent.tools.base import Json, ToolFailed, ToolOutput
 from stenograph.agent.tools.page import Unfetched, checked_address, markdown
+from stenograph.agent.tools.toolbox import checked_input
 from stenograph.agent.tools.web_fetch import WebFetch
 from stenograph.errors import RefusedError
-from stenograph.testing.observatory.web_page import WebPage
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService
 
 HTML = "<html><head><title>T</title><style>p{}</style></head><body><h1>Page</h1><script>x()</script><p>Wörds.</p></body></html>"

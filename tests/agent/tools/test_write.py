@@ -10,7 +10,7 @@ import pytest
 from tests.agent.tools.desk import Desk
 from tests.disk.conftest import Unprivileged
 
-from stenograph.agent.file_history import FileHistory
+from stenograph.agent.recording.file_history import FileHistory
 from stenograph.agent.tools.base import Json
 from stenograph.agent.tools.read import ReadTool
 from stenograph.agent.tools.write import WriteTool

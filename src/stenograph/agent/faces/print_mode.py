@@ -13,8 +13,8 @@ from typing import TextIO
 
 import msgspec
 
-from stenograph.agent import events
-from stenograph.agent.events import Event, Outcome
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.stream_json import Json, StreamMessages
 from stenograph.agent.faces.turn_words import TurnWords
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 from uuid import uuid4
 
-from stenograph.agent import events
-from stenograph.agent.events import Event, Outcome
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.bill import Bill, sum_usages
 from stenograph.agent.faces.turn_words import TurnWords
 
@@ -317,7 +317,7 @@ class StreamMessages:
 def _agents(tools: list[str]) -> list[str]:
     if "Agent" not in tools:
         return []
-    from stenograph.agent.agent_types import TYPES
+    from stenograph.agent.engine.agent_types import TYPES
 
     return list(TYPES)
 

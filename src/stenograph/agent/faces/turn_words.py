@@ -5,8 +5,8 @@ In: the events of a session in their order. Out: a text for the end of each turn
 
 from __future__ import annotations
 
-from stenograph.agent import events
-from stenograph.agent.events import Event, Outcome
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Event, Outcome
 
 _WORDS = {
     Outcome.OUT_OF_TOKENS: "API Error: the answer was cut off at the limit of its output tokens",

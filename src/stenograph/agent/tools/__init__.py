@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stenograph.agent.options import AgentOptions, Compat
+from stenograph.agent.engine.options import AgentOptions, Compat
 
 if TYPE_CHECKING:
     from stenograph.agent.tools.base import Tool

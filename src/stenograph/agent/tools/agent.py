@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from stenograph.agent.agent_types import DEFAULT_TYPE, TYPES
+from stenograph.agent.engine.agent_types import DEFAULT_TYPE, TYPES
 from stenograph.agent.tools.base import AgentResult, Json, Tool, ToolContext, ToolInput, ToolOutput
 
 _SEARCHES = ("Grep", "Glob")

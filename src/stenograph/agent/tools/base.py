@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, T
 import msgspec
 
 if TYPE_CHECKING:
-    from stenograph.agent.background import BackgroundTasks
-    from stenograph.agent.file_history import FileHistory
-    from stenograph.agent.read_state import ReadState
+    from stenograph.agent.engine.background import BackgroundTasks
+    from stenograph.agent.recording.file_history import FileHistory
+    from stenograph.agent.tools.read_state import ReadState
 
 Json: TypeAlias = dict[str, Any]
 

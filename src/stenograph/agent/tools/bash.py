@@ -15,10 +15,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from stenograph.agent.reading_commands import only_reads
-from stenograph.agent.shell import ENDLESS, NotStarted, Shell, command_environment, start_shell
-from stenograph.agent.shell_parts import Part, split_command
+from stenograph.agent.permissions.reading_commands import only_reads
+from stenograph.agent.permissions.shell_parts import Part, split_command
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
+from stenograph.agent.tools.shell import ENDLESS, NotStarted, Shell, command_environment, start_shell
 from stenograph.agent.tools.spill import LIMIT, spill, without_middle
 
 DEFAULT_TIMEOUT = 120_000

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stenograph.agent.background import BackgroundShell
+from stenograph.agent.engine.background import BackgroundShell
 from stenograph.agent.tools.base import Tool, ToolContext, ToolInput, ToolOutput, failed_use
 from stenograph.agent.tools.spill import LIMIT, without_middle
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from stenograph.agent.background import BackgroundTask
+from stenograph.agent.engine.background import BackgroundTask
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolInput, ToolOutput, failed_use
 
 

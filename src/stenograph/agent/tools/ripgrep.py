@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from stenograph.agent.shell import command_environment
 from stenograph.agent.tools.base import ToolFailed
 from stenograph.agent.tools.ignoring import VERSION_CONTROL
 from stenograph.agent.tools.searching import MOST_COLUMNS, Search
+from stenograph.agent.tools.shell import command_environment
 
 if TYPE_CHECKING:
     from stenograph.agent.tools.readable_results import ReadableResults

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stenograph.agent.agent_types import DEFAULT_TYPE
+from stenograph.agent.engine.agent_types import DEFAULT_TYPE
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolInput, ToolOutput
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stenograph.agent.background import BackgroundAgent, BackgroundShell, BackgroundTask
+from stenograph.agent.engine.background import BackgroundAgent, BackgroundShell, BackgroundTask
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolInput, ToolOutput, failed_use
 from stenograph.agent.tools.spill import LIMIT, stub
 

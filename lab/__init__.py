@@ -1,0 +1,1 @@
+"""The development tree: real clients, recordings and trace receivers, for tests, scripts and benchmarks. Not shipped."""

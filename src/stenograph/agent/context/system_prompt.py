@@ -1,0 +1,66 @@
+"""What the model is told before the conversation begins, in our own words.
+
+In: the options, where the conversation works, its memory, the model. Out: system blocks, always the same for the same session: no
+time of day, nothing that a turn changes. The texts stand in `prompts/`. Knows nothing of tools, which describe themselves.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from stenograph.agent.context.git import branch_of
+from stenograph.agent.context.memory import Memory, MemoryKind
+from stenograph.agent.engine.agent_types import AgentType
+from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.tools.base import Json, Workspace
+
+_WHOSE = {
+    MemoryKind.USER: "the user's own, for all projects",
+    MemoryKind.PROJECT: "the project's",
+    MemoryKind.LOCAL: "the user's own, for this project",
+}
+
+
+def system_blocks(options: AgentOptions, workspace: Workspace, memory: Memory, model: str) -> list[Json]:
+    """Of the main conversation: instructions, environment, memory, and what the user adds. None of them is empty."""
+    instructions = read_prompt("agent") if options.system_prompt is None else options.system_prompt
+    return _blocks(instructions, environment(workspace, model), memory_text(memory), options.append_system_prompt)
+
+
+def agent_system_blocks(workspace: Workspace, memory: Memory, kind: AgentType, model: str) -> list[Json]:
+    """Of a sub-agent of some type. What the user adds is meant for the main conversation."""
+    reading = read_prompt("subagent-reading") if kind.reads_only else ""
+    return _blocks(read_prompt("subagent"), reading, environment(workspace, model), memory_text(memory))
+
+
+def environment(workspace: Workspace, model: str) -> str:
+    """Where and when: the day only, so that the text is the same all day."""
+    branch = branch_of(workspace.cwd)
+    facts = {
+        "Working folder": str(workspace.cwd),
+        "Further folders": ", ".join(map(str, workspace.additional)),
+        "Git branch": branch or "none, this is no git repository",
+        "Platform": sys.platform,
+        "Date": time.strftime("%Y-%m-%d"),
+        "Model": model,
+    }
+    return "# Environment\n" + "\n".join(f"{name}: {value}" for name, value in facts.items() if value)
+
+
+def memory_text(memory: Memory) -> str:
+    """All memory as one text; empty where there is none."""
+    if not memory.files:
+        return ""
+    parts = [f"Contents of {file.path} ({_WHOSE[file.kind]}):\n\n{file.text}" for file in memory.files]
+    return "\n\n".join(["# Memory\nInstructions that people left for you. They go before your general ones.", *parts])
+
+
+def read_prompt(name: str) -> str:
+    # Not by importlib.resources, which brings all of tempfile and shutil along.
+    return (Path(__file__).parent / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def _blocks(*texts: str) -> list[Json]:
+    return [{"type": "text", "text": text} for text in texts if text.strip()]

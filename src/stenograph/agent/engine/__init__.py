@@ -1,0 +1,1 @@
+"""Prompts in, turns out: conversations with a model, their sub-agents and what runs in the background."""

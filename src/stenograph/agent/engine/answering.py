@@ -1,0 +1,91 @@
+"""The stream of one response -> an `Answer` that grows with it, and what faces are told of it.
+
+In: stream events, in their order. Out: the response as far as it came; one event of ours for each that a face may want. Records
+nothing.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Event
+from stenograph.agent.recording.lines import Json
+from stenograph.model import events as stream
+from stenograph.model.usage import TOKEN_COUNTS
+
+
+class Answer(Struct):
+    """A response, as far as it came."""
+
+    message: Json = field(default_factory=dict)
+    request_id: str = ""
+    blocks: list[Json] = field(default_factory=list)
+    #: Of calls whose input was no JSON: the place of the block, and the text.
+    unparsed: dict[int, str] = field(default_factory=dict)
+    stop_reason: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(block["text"] for block in self.blocks if block["type"] == "text")
+
+    @property
+    def calls_tools(self) -> bool:
+        return any(block["type"] == "tool_use" for block in self.blocks)
+
+    def take(self, event: stream.StreamEvent) -> None:
+        match event:
+            case stream.ResponseBegin():
+                self.request_id = event.request_id
+                self.message = {
+                    "id": event.message_id,
+                    "type": "message",
+                    "role": "assistant",
+                    "model": event.model,
+                    "content": [],
+                    "stop_reason": None,
+                    "stop_sequence": None,
+                    "usage": event.usage,
+                }
+            case stream.BlockEnd():
+                if event.unparsed_input:
+                    self.unparsed[len(self.blocks)] = event.unparsed_input
+                self.blocks.append(event.block)
+            case stream.ResponseEnd():
+                self.stop_reason = event.stop_reason
+                self.message |= {
+                    "stop_reason": event.stop_reason,
+                    "stop_sequence": event.stop_sequence,
+                    "usage": event.usage,
+                }
+                if event.stop_details is not None:
+                    self.message["stop_details"] = event.stop_details
+
+
+def told_of(event: stream.StreamEvent, agent_id: str | None) -> Event | None:
+    """What a face is told; the end of a response is told when it is in the file, and not here."""
+    match event:
+        case stream.TextDelta():
+            return events.TextPart(index=event.index, text=event.text, agent_id=agent_id)
+        case stream.ThinkingDelta():
+            return events.ThinkingPart(index=event.index, text=event.text, agent_id=agent_id)
+        case stream.InputDelta():
+            return events.InputPart(index=event.index, partial_json=event.partial_json, agent_id=agent_id)
+        case stream.ResponseBegin():
+            return events.ResponseBegin(message_id=event.message_id, model=event.model, usage=event.usage, agent_id=agent_id)
+        case stream.BlockBegin():
+            return events.BlockBegin(
+                index=event.index,
+                kind=str(event.block.get("type")),
+                tool=str(event.block.get("name", "")),
+                tool_use_id=str(event.block.get("id", "")),
+                agent_id=agent_id,
+            )
+        case stream.BlockEnd():
+            return events.BlockEnd(index=event.index, block=event.block, agent_id=agent_id)
+    return None
+
+
+def all_tokens(usage: Json) -> int:
+    """What the next request is at least made of: all that went in, and the answer."""
+    return sum(value for name in TOKEN_COUNTS if isinstance(value := usage.get(name), int))

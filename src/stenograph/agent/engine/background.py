@@ -1,0 +1,297 @@
+"""What goes on by itself: commands and sub-agents in the background, and what they say when they end.
+
+In: commands and the work of agents. Out: tasks by id, the output of each in a file, and one notification when a task ends by
+itself, in the client's words (2.1.325). Whoever stopped a task, or was shown its end, is not told again. `close` ends
+everything that still runs. Knows nothing of sessions or of how notifications reach the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from stenograph.agent.tools.base import AgentResult, ToolFailed
+from stenograph.agent.tools.shell import Shell, start_shell
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_NOTE = (
+    "A task-notification fires each time this agent stops with no live background children of its own. The user can send it"
+    " another message and resume it, so the same task-id may notify more than once."
+)
+
+
+class TaskStatus(StrEnum):
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    KILLED = "killed"
+
+
+class BackgroundTask:
+    """A command or an agent in the background."""
+
+    #: The client's word for what it is.
+    kind = ""
+
+    def __init__(self, *, task_id: str, description: str, tool_use_id: str, output_file: Path) -> None:
+        self.task_id = task_id
+        self.description = description
+        self.tool_use_id = tool_use_id
+        self.output_file = output_file
+        self.status = TaskStatus.RUNNING
+        #: The model knows that it is over.
+        self.is_told = False
+        self.over = asyncio.Event()
+
+    @property
+    def is_running(self) -> bool:
+        return self.status is TaskStatus.RUNNING
+
+    @property
+    def command(self) -> str:
+        """What runs, in the words that a result names it by."""
+        return self.description
+
+    def output(self) -> str:
+        """What it has written so far."""
+        raise NotImplementedError
+
+    def notification(self) -> str:
+        lines = [
+            "<task-notification>",
+            f"<task-id>{self.task_id}</task-id>",
+            f"<tool-use-id>{self.tool_use_id}</tool-use-id>",
+            f"<output-file>{self.output_file}</output-file>",
+            f"<status>{self.status}</status>",
+            f"<summary>{self._summary()}</summary>",
+            *self._details(),
+            "</task-notification>",
+        ]
+        return "\n".join(lines)
+
+    async def stop(self) -> None:
+        """End it. Nobody is told: whoever stops it knows."""
+        raise NotImplementedError
+
+    def _summary(self) -> str:
+        raise NotImplementedError
+
+    def _details(self) -> list[str]:
+        return []
+
+    def _end(self, status: TaskStatus) -> None:
+        if self.is_running:
+            self.status = status
+        self.over.set()
+
+
+class BackgroundShell(BackgroundTask):
+    kind = "local_bash"
+
+    def __init__(self, shell: Shell, command: str, **named: Any) -> None:
+        super().__init__(**named)
+        self._shell = shell
+        self._command = command
+        #: How many characters of its output BashOutput has shown.
+        self.shown = 0
+        shell.over.add_done_callback(lambda _: self._ended())
+
+    @property
+    def command(self) -> str:
+        return self._command
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs, and of one that was stopped: the client tells no code of those (2.0.76)."""
+        return None if self.status is TaskStatus.KILLED else self._shell.exit_code
+
+    def output(self) -> str:
+        return self._shell.output.read().decode("utf-8", "replace")
+
+    async def stop(self) -> None:
+        self.status, self.is_told = TaskStatus.KILLED, True
+        await self._shell.end()
+        self._shell.close()
+
+    def close(self) -> None:
+        self._shell.close()
+
+    def _ended(self) -> None:
+        if not self._shell.is_held_open:
+            self._shell.close()
+        self._end(TaskStatus.FAILED if self._shell.exit_code else TaskStatus.COMPLETED)
+
+    def _summary(self) -> str:
+        named = f'Background command "{self.description}"'
+        if self.status is TaskStatus.FAILED:
+            return f"{named} failed with exit code {self.exit_code}"
+        return f"{named} completed (exit code {self.exit_code})"
+
+
+class BackgroundAgent(BackgroundTask):
+    kind = "local_agent"
+
+    def __init__(self, work: Coroutine[Any, Any, AgentResult], prompt: str, **named: Any) -> None:
+        super().__init__(**named)
+        self.prompt = prompt
+        self.result: AgentResult | None = None
+        #: Why it failed; empty for all others.
+        self.failure = ""
+        self._work = asyncio.ensure_future(work)
+        self._work.add_done_callback(self._ended)
+
+    def output(self) -> str:
+        """Its last words; empty until then."""
+        if self.result is None:
+            return self.failure
+        return "\n".join(str(block["text"]) for block in self.result.content if block.get("type") == "text")
+
+    async def stop(self) -> None:
+        self.status, self.is_told = TaskStatus.KILLED, True
+        self._work.cancel()
+        await asyncio.wait([self._work])
+
+    def _ended(self, work: asyncio.Future[AgentResult]) -> None:
+        if work.cancelled():
+            self._end(TaskStatus.KILLED)
+            return
+        # Whatever it was, it must not be lost: nobody awaits this work.
+        error = work.exception()
+        if error is None:
+            self.result = work.result()
+        else:
+            self.failure = error.words if isinstance(error, ToolFailed) else f"{type(error).__name__}: {error}"
+        write_output(self.output_file, self.output())
+        self._end(TaskStatus.FAILED if error else TaskStatus.COMPLETED)
+
+    def _summary(self) -> str:
+        named = f'Agent "{self.description}"'
+        if self.status is TaskStatus.FAILED:
+            return f"{named} failed: {self.failure}"
+        return f"{named} was stopped" if self.status is TaskStatus.KILLED else f"{named} finished"
+
+    def _details(self) -> list[str]:
+        if self.result is None:
+            return []
+        counts = {
+            "subagent_tokens": self.result.total_tokens,
+            "tool_uses": self.result.tool_use_count,
+            "duration_ms": self.result.duration_ms,
+        }
+        usage = "".join(f"<{name}>{count}</{name}>" for name, count in counts.items())
+        return [f"<note>{_NOTE}</note>", f"<result>{self.output()}</result>", f"<usage>{usage}</usage>"]
+
+
+class BackgroundTasks:
+    """All tasks of a session. `folder` gets their output; it is not made before the first one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._tasks: dict[str, BackgroundTask] = {}
+        #: Commands that are over, with children that may still write.
+        self._held_open: list[Shell] = []
+
+    def find(self, task_id: str) -> BackgroundTask | None:
+        return self._tasks.get(task_id)
+
+    @property
+    def running(self) -> list[BackgroundTask]:
+        return [task for task in self._tasks.values() if task.is_running]
+
+    async def start_command(
+        self, command: str, *, description: str, tool_use_id: str, cwd: Path, environment: Mapping[str, str]
+    ) -> BackgroundShell:
+        """Raises NotStarted, and OSError where its output can't be kept."""
+        task_id = self.new_id()
+        path = self._folder / f"{task_id}.output"
+        shell = await start_shell(command, cwd=cwd, environment=environment)
+        try:
+            shell.output.to_file(path)
+        except BaseException:
+            await shell.end()
+            shell.close()
+            raise
+        task = BackgroundShell(
+            shell, command, task_id=task_id, description=description, tool_use_id=tool_use_id, output_file=path
+        )
+        self._tasks[task_id] = task
+        return task
+
+    def start_agent(
+        self, work: Coroutine[Any, Any, AgentResult], *, agent_id: str, description: str, tool_use_id: str, prompt: str = ""
+    ) -> Path:
+        """Let an agent work by itself; gives the file that its last words go to. Raises ToolFailed where it still runs."""
+        if (known := self.find(agent_id)) is not None and known.is_running:
+            work.close()
+            raise ToolFailed(f"Agent {agent_id} is still running")
+        path = self._folder / f"{agent_id}.output"
+        write_output(path, "")
+        self._tasks[agent_id] = BackgroundAgent(
+            work, prompt, task_id=agent_id, description=description, tool_use_id=tool_use_id, output_file=path
+        )
+        return path
+
+    def leave_open(self, shell: Shell) -> None:
+        """A command is over, but children of it go on: what they write is read, so that they can."""
+        self._held_open = [one for one in self._held_open if one.is_held_open]
+        self._held_open.append(shell)
+
+    def next_notification(self) -> str | None:
+        """What a task that ended has to say; each is told once, in the order in which they were started."""
+        for task in self._tasks.values():
+            if not task.is_running and not task.is_told:
+                task.is_told = True
+                return task.notification()
+        return None
+
+    async def wait_any(self) -> str | None:
+        """The notification of the next task that ends; None where none runs."""
+        return await self._wait_for(BackgroundTask)
+
+    async def wait_for_agents(self) -> str | None:
+        """The same, but commands are not waited for: a server would run for ever."""
+        return await self._wait_for(BackgroundAgent)
+
+    async def close(self) -> None:
+        """End everything that runs; to be awaited before the loop ends."""
+        await asyncio.gather(*(task.stop() for task in self.running))
+        for task in self._tasks.values():
+            if isinstance(task, BackgroundShell):
+                task.close()
+        for shell in self._held_open:
+            shell.close()
+        self._held_open.clear()
+
+    def new_id(self) -> str:
+        """As the client makes them: `b43u7qv4e` (2.1.325)."""
+        # Not `secrets`: an id is no secret, and that module brings a dozen others.
+        while (made := "b" + "".join(_ALPHABET[byte % 36] for byte in os.urandom(8))) in self._tasks:
+            pass
+        return made
+
+    async def _wait_for(self, kind: type[BackgroundTask]) -> str | None:
+        while (said := self.next_notification()) is None:
+            waits = [asyncio.ensure_future(task.over.wait()) for task in self.running if isinstance(task, kind)]
+            if not waits:
+                return None
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for wait in waits:
+                    wait.cancel()
+        return said
+
+
+def write_output(path: Path, text: str) -> None:
+    """Best effort: the words reach the model also where the file can't be written."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError:
+        return

@@ -1,0 +1,116 @@
+"""One call of a tool -> its result: found, checked, allowed, run.
+
+In: a tool_use block. Out: a tool_result block and what goes with it into the record. Whatever happens inside a tool is a result:
+nothing but cancellation comes out of here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.agent.permissions.policy import Decision, Permissions
+from stenograph.agent.recording.lines import Json
+from stenograph.agent.tools.base import ToolContext, ToolFailed, ToolInput, failed_use
+from stenograph.agent.tools.toolbox import AnyTool, Toolbox, checked_input
+
+#: What is said of calls that a person stopped. (2.1.325)
+STOPPED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string"
+    " was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
+)
+STOPPED_STRUCTURED = "User rejected tool use"
+
+
+class Call(Struct, frozen=True):
+    """A call as the model made it."""
+
+    id: str
+    name: str
+    given: Json
+    #: Of the line that holds it.
+    uuid: str
+    #: The text of an input that was no JSON.
+    unparsed: str = ""
+
+
+class CallResult(Struct, frozen=True, kw_only=True):
+    call: Call
+    #: The tool_result block.
+    block: Json
+    structured: object
+    #: The record's `toolDenialKind`.
+    denied_by: str = ""
+    #: The record's `permissionDecision`; empty where nobody decided.
+    permission: Json = {}
+    #: It was not allowed.
+    is_denied: bool = False
+    duration_ms: int = 0
+
+    @property
+    def is_error(self) -> bool:
+        return bool(self.block.get("is_error"))
+
+
+async def run_call(
+    call: Call, toolbox: Toolbox, permissions: Permissions, context: ToolContext, report: Callable[[str], None]
+) -> CallResult:
+    """Run a call to its result. `report` gets a line where a tool failed in a way that it should not."""
+    began = time.monotonic()
+    decision: Decision | None = None
+    try:
+        tool, given = _checked(call, toolbox)
+        decision = permissions.decide(tool, given, call.given)
+        if not decision.allowed:
+            raise failed_use(decision.reason) if decision.is_tool_error else ToolFailed(decision.reason, denied_by=decision.kind)
+        output = await tool.run(given, context)
+    except ToolFailed as failure:
+        return _failed(call, failure, began, decision)
+    except Exception as error:  # noqa: BLE001 - the outer edge of a tool: the conversation must go on
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        report(f"{call.name} failed in a way that it should not: {type(error).__name__} at {place}; STENO_DEBUG=1 shows more")
+        if os.environ.get("STENO_DEBUG"):
+            report("".join(traceback.format_exception(error)))
+        return _failed(call, ToolFailed(f"Error: {call.name} failed: {type(error).__name__}"), began, decision)
+    block: Json = {"tool_use_id": call.id, "type": "tool_result", "content": output.content}
+    if output.is_error is not None:
+        block["is_error"] = output.is_error
+    return CallResult(call=call, block=block, structured=output.structured, permission=decision.record, duration_ms=_since(began))
+
+
+def stopped(call: Call) -> CallResult:
+    """The result of a call that was interrupted, or never begun because of that."""
+    return _failed(call, ToolFailed(STOPPED, structured=STOPPED_STRUCTURED, denied_by="user-rejected"), time.monotonic())
+
+
+def _checked(call: Call, toolbox: Toolbox) -> tuple[AnyTool, ToolInput]:
+    tool = toolbox.find(call.name)
+    if call.unparsed:
+        raise failed_use(
+            f"InputValidationError: {call.name} failed: the input is not valid JSON; it may have been cut off. Send it whole."
+        )
+    return tool, checked_input(tool, call.given)
+
+
+def _failed(call: Call, failure: ToolFailed, began: float, decision: Decision | None = None) -> CallResult:
+    structured = failure.structured if failure.structured is not None else f"Error: {failure.words}"
+    block: Json = {"type": "tool_result", "content": failure.words, "is_error": True, "tool_use_id": call.id}
+    return CallResult(
+        call=call,
+        block=block,
+        structured=structured,
+        denied_by=failure.denied_by,
+        permission=decision.record if decision else {},
+        is_denied=decision is not None and not decision.allowed,
+        duration_ms=_since(began),
+    )
+
+
+def _since(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)

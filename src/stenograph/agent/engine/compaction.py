@@ -1,0 +1,115 @@
+"""A conversation -> a summary of it, asked of the model itself; and when that is needed.
+
+In: the request that would be sent next. Out: the words that stand in the place of the conversation. The question is the same
+request with one more text, so that the endpoint's cache holds all that comes before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from stenograph.agent.context.models import DEFAULT_MAX_TOKENS, window_of
+from stenograph.agent.context.system_prompt import read_prompt
+from stenograph.agent.engine.conversation import Conversation, text_block
+from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.engine.shared import Shared
+from stenograph.agent.recording.lines import Json
+from stenograph.errors import ModelError
+from stenograph.model.events import Retrying
+from stenograph.model.request import Request
+
+#: Tokens that have to be left: for the summary itself, and for what one more round of calls may bring.
+_LEFT_FOR_SUMMARY = 20_000
+_LEFT_FOR_RESULTS = 13_000
+#: Of a window too small for those.
+_SMALLEST_SHARE = 0.5
+
+#: Characters of one text, where the conversation has to be shortened.
+_LONG = 2_000
+_LEFT_OUT = "[left out: too long for a summary]"
+
+#: How a summary begins in every release that writes one.
+BEGINS = "This session is being continued from a previous conversation that ran out of context."
+_GO_ON = "Go on with the work from where it was left, without asking about it and without repeating this summary."
+_SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
+_TOO_LONG = re.compile(r"prompt is too long|context (?:window|length)|maximum context|too many tokens|input is too long", re.I)
+
+
+class CompactionRefused(Exception):  # noqa: N818 - a result that the caller tells
+    """The model answered without a summary."""
+
+
+def limit_of(model: str, options: AgentOptions) -> int:
+    """The tokens of a conversation from which on it is compacted before the model is asked again."""
+    window = options.window or window_of(model)
+    answer = min(options.max_tokens or DEFAULT_MAX_TOKENS, _LEFT_FOR_SUMMARY)
+    return max(window - answer - _LEFT_FOR_RESULTS, round(window * _SMALLEST_SHARE))
+
+
+def is_too_long(error: ModelError) -> bool:
+    """Whether a request was refused because of its length."""
+    return error.status == 413 or (error.status == 400 and bool(_TOO_LONG.search(str(error))))
+
+
+async def ask_for_summary(shared: Shared, request: Request, instructions: str, on_retry: Callable[[Retrying], None]) -> str:
+    """The model's summary of the conversation. Raises ModelError, CompactionRefused."""
+    if not any(message["role"] == "assistant" for message in request.messages):
+        raise CompactionRefused("there is nothing to compact yet")
+    question = read_prompt("compact")
+    if instructions:
+        question += f"\n\nThe user asks in particular: {instructions}"
+    said = request.messages
+    try:
+        request.messages = _with_question(said, question)
+        blocks, end = await shared.client.complete(request, on_retry)
+    except ModelError as error:
+        if not is_too_long(error):
+            raise
+        # What does not fit does not fit with a question behind it either. Of long results a summary needs the ends only.
+        request.messages = _with_question(shortened(said), question)
+        blocks, end = await shared.client.complete(request, on_retry)
+    shared.tally.add(request.model, end.usage)
+    text = "".join(block["text"] for block in blocks if block["type"] == "text")
+    found = _SUMMARY.search(text)
+    summary = (found[1] if found else text).strip()
+    if not summary:
+        raise CompactionRefused("the model gave no summary; the conversation stays as it is")
+    return summary
+
+
+def _with_question(messages: Sequence[Json], question: str) -> list[Json]:
+    asked = Conversation(messages)
+    asked.add_user([text_block(question)])
+    return asked.messages
+
+
+def shortened(messages: Sequence[Json]) -> list[Json]:
+    """The same conversation with all that is long in it cut down to its two ends; thinking is signed, and stays."""
+    return [{**message, "content": [_short_block(block) for block in message["content"]]} for message in messages]
+
+
+def _short_block(block: Json) -> Json:
+    match block.get("type"):
+        case "text":
+            return {**block, "text": _short(block["text"])}
+        case "tool_use":
+            given = {name: _short(value) if isinstance(value, str) else value for name, value in block["input"].items()}
+            return {**block, "input": given}
+        case "tool_result" if isinstance(block.get("content"), str):
+            return {**block, "content": _short(block["content"])}
+        case "tool_result" if isinstance(block.get("content"), list):
+            return {**block, "content": [_short_block(part) for part in block["content"]]}
+        case "image" | "document":
+            return text_block(_LEFT_OUT)
+    return block
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONG else f"{text[: _LONG // 2]}\n{_LEFT_OUT}\n{text[-_LONG // 2 :]}"
+
+
+def summary_text(summary: str, *, is_running: bool) -> str:
+    """The words of the summary's line."""
+    text = f"{BEGINS} The conversation is summarized below:\n{summary}"
+    return f"{text}\n\n{_GO_ON}" if is_running else text

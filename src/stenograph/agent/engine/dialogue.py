@@ -1,0 +1,496 @@
+"""One conversation with the model: prompts in, turns out. The main conversation is one, and so is each sub-agent.
+
+In: a prompt. Out: events in the order that `events` promises, lines in the file, and how the turn ended. A turn is: the prompt is
+recorded; the model is asked; its response is recorded; its calls are run and their results recorded; the model is asked again,
+until it calls no more. Whatever ends a turn (the model, a limit, a person, a failure) leaves every call answered and the
+conversation fit to be gone on with, in this process and from the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from uuid import uuid4
+
+import msgspec
+from msgspec import Struct, field
+
+from stenograph.agent.context.git import branch_of
+from stenograph.agent.context.models import DEFAULT_MAX_TOKENS, betas_of, called_name
+from stenograph.agent.engine import events
+from stenograph.agent.engine.answering import Answer, all_tokens, told_of
+from stenograph.agent.engine.asides import ask_aside
+from stenograph.agent.engine.calls import Call, CallResult, run_call, stopped
+from stenograph.agent.engine.compaction import CompactionRefused, ask_for_summary, is_too_long, limit_of, summary_text
+from stenograph.agent.engine.conversation import Conversation, blocks_of, text_block
+from stenograph.agent.engine.events import Outcome
+from stenograph.agent.engine.results import changed_lines, pull_request_of
+from stenograph.agent.engine.shared import Shared
+from stenograph.agent.permissions.policy import Permissions
+from stenograph.agent.recording.file_history import FileHistory
+from stenograph.agent.recording.lines import Json, fresh_agent_id
+from stenograph.agent.recording.places import spill_folder
+from stenograph.agent.recording.recorder import Recorder
+from stenograph.agent.tools.base import RunAgent, ToolContext, Workspace
+from stenograph.agent.tools.read_state import ReadState
+from stenograph.agent.tools.toolbox import Toolbox
+from stenograph.errors import ModelError
+from stenograph.model import events as stream
+from stenograph.model.request import Request
+
+#: Calls of one conversation that run beside each other; a model may ask for hundreds.
+_MOST_AT_ONCE = 10
+#: What is written in the place of a response without a block, by its stop reason.
+_EMPTY_ANSWER = "The model gave no answer."
+_EMPTY_ANSWERS = {"refusal": "The model declined to answer.", "max_tokens": "The answer was cut off before it began."}
+
+
+class Turn(Struct):
+    """A turn under way."""
+
+    began: float
+    responses: int = 0
+    text: str = ""
+    stop_reason: str = ""
+    api_seconds: float = 0.0
+    #: Of the last response: calls that have no result in the file yet.
+    waiting: list[Call] = field(default_factory=list)
+    #: Results in the file that the conversation does not hold yet, in the order of their lines.
+    results: list[Json] = field(default_factory=list)
+    #: Calls that were told of.
+    begun: set[str] = field(default_factory=set)
+    #: The response under way.
+    answer: Answer | None = None
+    tools_used: list[str] = field(default_factory=list)
+
+
+class Dialogue:
+    def __init__(
+        self,
+        shared: Shared,
+        recorder: Recorder,
+        conversation: Conversation,
+        *,
+        model: str,
+        system: list[Json],
+        toolbox: Toolbox,
+        permissions: Permissions,
+        workspace: Workspace,
+        run_agent: RunAgent,
+        history: FileHistory | None = None,
+        max_turns: int = 0,
+    ) -> None:
+        self.shared = shared
+        self.recorder = recorder
+        self.conversation = conversation
+        self.model = model
+        self.workspace = workspace
+        self._system = system
+        self._toolbox = toolbox
+        self._permissions = permissions
+        self._run_agent = run_agent
+        self._history = history
+        self._max_turns = max_turns
+        self._read_state = ReadState()
+        self._todos: list[Json] = []
+        self._agent_id = recorder.envelope.agent_id
+        #: Tokens of the conversation, as the endpoint last counted them; 0 before that.
+        self.tokens = 0
+        self.last_usage: Json = {}
+        #: Is called once, when the endpoint has answered for the first time, and before any tool runs.
+        self.on_first_answer: Callable[[], None] | None = None
+        #: Of the last turn, in the order in which they ended.
+        self.tools_used: list[str] = []
+        #: Of files, by all edits so far.
+        self.lines_added = 0
+        self.lines_removed = 0
+        self._emit = shared.emit
+
+    # A turn
+
+    async def take_turn(self, content: str | list[Json], *, is_notification: bool = False) -> events.TurnEnd:
+        """A prompt, and all that answers it. Cancelling it is an interruption by the user: it ends the turn, not the caller."""
+        turn = Turn(time.monotonic())
+        self._record_prompt(content, is_notification=is_notification)
+        try:
+            outcome, error = await self._answer(turn)
+        except asyncio.CancelledError:
+            self._interrupt(turn)
+            outcome, error = Outcome.INTERRUPTED, None
+        return self._end_turn(turn, outcome, words=str(error) if error else "", status=error.status if error else 0)
+
+    async def compact(self, instructions: str) -> events.TurnEnd:
+        """A compaction that the user asked for, as a turn of its own."""
+        turn = Turn(time.monotonic())
+        self._emit(events.TurnBegin(prompt=f"/compact {instructions}".strip(), uuid="", agent_id=self._agent_id))
+        try:
+            refused = await self._compact("manual", instructions)
+        except asyncio.CancelledError:
+            return self._end_turn(turn, Outcome.INTERRUPTED)
+        return self._end_turn(turn, Outcome.FAILED if refused else Outcome.DONE, words=refused)
+
+    def _record_prompt(self, content: str | list[Json], *, is_notification: bool) -> None:
+        mode = self.shared.options.permission_mode.value
+        self.recorder.envelope.cwd = str(self.workspace.cwd)
+        self.recorder.envelope.git_branch = branch_of(self.workspace.cwd)
+        if is_notification:
+            uuid = self.recorder.notification(str(content), permission_mode=mode)
+        else:
+            uuid = str(uuid4())
+            snapshot = self._history.at_prompt(uuid) if self._history else None
+            self.recorder.prompt(content, permission_mode=mode, snapshot=snapshot, uuid=uuid)
+        self.conversation.add_user(blocks_of(content))
+        self._emit(events.TurnBegin(prompt=content, uuid=uuid, agent_id=self._agent_id))
+
+    async def _answer(self, turn: Turn) -> tuple[Outcome, ModelError | None]:
+        has_shrunk = False
+        while True:
+            if self._max_turns and turn.responses >= self._max_turns:
+                return Outcome.OUT_OF_TURNS, None
+            if self.shared.options.auto_compact and await self._is_nearly_full():
+                await self._compact("auto")
+            try:
+                answer = await self._ask(turn)
+            except ModelError as error:
+                if is_too_long(error) and not has_shrunk and not await self._compact("auto"):
+                    has_shrunk = True
+                    continue
+                self._record_failure(error)
+                return (Outcome.OUT_OF_WINDOW if is_too_long(error) else Outcome.FAILED), error
+            if self.on_first_answer is not None:
+                self.on_first_answer()
+                self.on_first_answer = None
+            turn.responses += 1
+            turn.text = answer.text or turn.text
+            turn.stop_reason = answer.stop_reason
+            if answer.calls_tools:
+                await self._run_calls(turn)
+                if answer.stop_reason == "refusal":
+                    return Outcome.REFUSED, None
+                continue
+            match answer.stop_reason:
+                case "pause_turn":
+                    continue
+                case "max_tokens":
+                    return Outcome.OUT_OF_TOKENS, None
+                case "refusal":
+                    return Outcome.REFUSED, None
+                case "model_context_window_exceeded":
+                    return Outcome.OUT_OF_WINDOW, None
+            return Outcome.DONE, None
+
+    def _end_turn(self, turn: Turn, outcome: Outcome, *, words: str = "", status: int = 0) -> events.TurnEnd:
+        duration = round((time.monotonic() - turn.began) * 1000)
+        if self._agent_id is None and self.recorder.is_begun:
+            self.recorder.turn_duration(duration)
+            self.recorder.anchor()
+        end = events.TurnEnd(
+            outcome=outcome,
+            text=turn.text,
+            error=words,
+            status=status,
+            stop_reason=turn.stop_reason,
+            responses=turn.responses,
+            duration_ms=duration,
+            api_duration_ms=round(turn.api_seconds * 1000),
+            session_usage=self.shared.tally.by_model(),
+            agent_id=self._agent_id,
+        )
+        self.tools_used = turn.tools_used
+        self._emit(end)
+        return end
+
+    # The model
+
+    def _request(self) -> Request:
+        options = self.shared.options
+        max_tokens = options.max_tokens or DEFAULT_MAX_TOKENS
+        # A budget of thinking is part of the answer's tokens, and has to leave some.
+        thinking = {"type": "enabled", "budget_tokens": min(options.thinking, max_tokens - 1)} if options.thinking else None
+        return Request(
+            model=called_name(self.model),
+            max_tokens=max_tokens,
+            system=self._system,
+            tools=self._toolbox.definitions,
+            messages=self.conversation.messages,
+            thinking=thinking,
+            betas=[*options.betas, *betas_of(self.model)],
+        )
+
+    async def _ask(self, turn: Turn) -> Answer:
+        """One response, recorded. Raises ModelError when there is none."""
+        began = time.monotonic()
+        turn.answer = answer = Answer()
+        try:
+            async for event in self.shared.client.stream(self._request()):
+                if isinstance(event, stream.Retrying):
+                    turn.answer = answer = Answer()
+                    self._retry(event)
+                else:
+                    answer.take(event)
+                    if (told := told_of(event, self._agent_id)) is not None:
+                        self._emit(told)
+        finally:
+            took = time.monotonic() - began
+            turn.api_seconds += took
+            self.shared.tally.api_seconds += took
+        turn.answer = None
+        self._record_answer(turn, answer)
+        return answer
+
+    def _retry(self, event: stream.Retrying) -> None:
+        error = event.error
+        self.recorder.api_error(
+            words=str(error),
+            status=error.status,
+            request_id=error.request_id,
+            wait=event.wait,
+            attempt=event.attempt,
+            max_retries=event.max_retries,
+        )
+        self._emit(
+            events.Retry(
+                attempt=event.attempt,
+                max_retries=event.max_retries,
+                wait=event.wait,
+                reason=str(error),
+                status=error.status,
+                agent_id=self._agent_id,
+            )
+        )
+
+    def _record_answer(self, turn: Turn, answer: Answer) -> None:
+        """The response into the file, the conversation and the sums; its calls are waiting then."""
+        usage = answer.message["usage"]
+        self.shared.tally.add(answer.message["model"], usage)
+        self.last_usage = usage
+        self.tokens = all_tokens(usage)
+        uuids = (
+            self.recorder.response(
+                answer.message, answer.blocks, request_id=answer.request_id, requested_model=called_name(self.model)
+            )
+            if answer.blocks
+            else [self.recorder.synthetic(_EMPTY_ANSWERS.get(answer.stop_reason, _EMPTY_ANSWER), error="unknown")]
+        )
+        if answer.blocks:
+            self.conversation.add_answer(answer.blocks)
+        turn.waiting = [
+            Call(block["id"], block["name"], block["input"], uuid, answer.unparsed.get(place, ""))
+            for place, (block, uuid) in enumerate(zip(answer.blocks, uuids, strict=False))
+            if block["type"] == "tool_use"
+        ]
+        self._emit(
+            events.ResponseEnd(
+                message={**answer.message, "content": answer.blocks},
+                uuids=uuids,
+                stop_reason=answer.stop_reason,
+                usage=usage,
+                agent_id=self._agent_id,
+            )
+        )
+
+    def _record_failure(self, error: ModelError) -> None:
+        """The note of a failed request: it is never sent, and the prompt goes along with the next one (rules 34, 41)."""
+        self.recorder.synthetic(f"API Error: {error}", error="unknown", status=error.status)
+
+    # Tools
+
+    async def _run_calls(self, turn: Turn) -> None:
+        """Run the calls that are waiting: those that are safe beside each other together, all others one by one."""
+        for group in list(self._groups(turn.waiting)):
+            if len(group) == 1:
+                await self._run_call(turn, group[0])
+                continue
+            places = asyncio.Semaphore(_MOST_AT_ONCE)
+            tasks = [asyncio.create_task(self._run_in_place(turn, call, places)) for call in group]
+            try:
+                await asyncio.gather(*tasks)
+            except BaseException:
+                for task in tasks:
+                    # Cancelled twice, a command that is just being started would be left behind.
+                    if not task.cancelling():
+                        task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                raise
+        self._hand_over(turn)
+
+    def _groups(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
+        group: list[Call] = []
+        for call in calls:
+            if self._toolbox.is_parallel(call.name, call.given):
+                group.append(call)
+                continue
+            if group:
+                yield group
+            group = []
+            yield [call]
+        if group:
+            yield group
+
+    async def _run_in_place(self, turn: Turn, call: Call, places: asyncio.Semaphore) -> None:
+        async with places:
+            await self._run_call(turn, call)
+
+    async def _run_call(self, turn: Turn, call: Call) -> None:
+        self._begin_call(turn, call)
+        result = await run_call(call, self._toolbox, self._permissions, self._context(call), self._report)
+        self._record_result(turn, result)
+
+    def _begin_call(self, turn: Turn, call: Call) -> None:
+        """Tell that a call begins; once, also where it is only to say that it was stopped."""
+        if call.id not in turn.begun:
+            turn.begun.add(call.id)
+            self._emit(events.ToolBegin(tool_use_id=call.id, tool=call.name, given=call.given, agent_id=self._agent_id))
+
+    def _context(self, call: Call) -> ToolContext:
+        def progress(data: Json) -> None:
+            self.recorder.progress(data, tool_use_id=call.id)
+            self._emit(events.ToolProgress(tool_use_id=call.id, data=data, agent_id=self._agent_id))
+
+        return ToolContext(
+            tool_use_id=call.id,
+            workspace=self.workspace,
+            read_state=self._read_state,
+            history=self._history,
+            background=self.shared.background,
+            spill_folder=spill_folder(self.shared.path),
+            progress=progress,
+            run_agent=self._run_agent,
+            new_agent_id=lambda: fresh_agent_id(self.shared.options.compat),
+            ask_small_model=self._ask_small_model,
+            ask_with_tool=self._ask_with_tool,
+            todos=self._todos,
+            may_read=self._permissions.read_filter(call.name),
+            environment=self.shared.options.environment,
+        )
+
+    async def _ask_small_model(self, system: str, prompt: str) -> str:
+        blocks = await ask_aside(self.shared, self.shared.models.small, prompt, system=system)
+        return "".join(block["text"] for block in blocks if block["type"] == "text")
+
+    async def _ask_with_tool(self, prompt: str, server_tool: Json) -> list[Json]:
+        return await ask_aside(self.shared, self.model, prompt, tools=[server_tool])
+
+    def _record_result(self, turn: Turn, result: CallResult) -> None:
+        call = result.call
+        uuid = self.recorder.result(
+            result.block,
+            structured=result.structured,
+            source=call.uuid,
+            denied_by=result.denied_by,
+            permission=result.permission,
+        )
+        turn.waiting = [one for one in turn.waiting if one.id != call.id]
+        turn.results.append(result.block)
+        turn.tools_used.append(call.name)
+        added, removed = changed_lines(result)
+        self.lines_added += added
+        self.lines_removed += removed
+        if self._history and (update := self._history.after_change(call.uuid)):
+            self.recorder.beside(update)
+        if result.is_denied:
+            denial = {"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.given}
+            self.shared.tally.denials.append(denial)
+        elif pull_request := pull_request_of(result):
+            self.recorder.pull_request(pull_request.number, pull_request.url, pull_request.repository)
+        self._emit(
+            events.ToolEnd(
+                tool_use_id=call.id,
+                tool=call.name,
+                result=result.block,
+                structured=result.structured,
+                uuid=uuid,
+                is_error=result.is_error,
+                denied_by=result.denied_by,
+                is_denied=result.is_denied,
+                duration_ms=result.duration_ms,
+                agent_id=self._agent_id,
+            )
+        )
+
+    def _hand_over(self, turn: Turn) -> None:
+        """The results into the conversation, and the memory of the folders that the calls looked into."""
+        self.conversation.add_user(turn.results)
+        turn.results = []
+        for text in self.shared.memory.nested_texts(self._read_state.take_fresh()):
+            self.recorder.meta(text)
+            self.conversation.add_user([text_block(text)])
+
+    def _report(self, line: str) -> None:
+        self._emit(events.Notice(text=line, agent_id=self._agent_id))
+
+    # Interruption
+
+    def _interrupt(self, turn: Turn) -> None:
+        """Bring file and conversation to an end that can be gone on from: what is finished is kept, every call answered."""
+        from stenograph.records.markers import INTERRUPTED  # all record types come with it: too much for the first request
+
+        if turn.waiting or turn.results:
+            for call in turn.waiting:
+                self._begin_call(turn, call)
+                self._record_result(turn, stopped(call))
+            self.conversation.add_user(turn.results)
+            turn.results = []
+            marker = f"{INTERRUPTED} for tool use]"
+        else:
+            self._keep_begun(turn)
+            marker = f"{INTERRUPTED}]"
+        self.recorder.interruption(marker)
+        self.conversation.add_user([text_block(marker)])
+
+    def _keep_begun(self, turn: Turn) -> None:
+        """The finished words of a response that was cut off; its calls never ran and are left out."""
+        answer = turn.answer
+        blocks = [block for block in answer.blocks if block["type"] != "tool_use"] if answer else []
+        if answer is None or not any(block["type"] == "text" for block in blocks):
+            return
+        uuids = self.recorder.response(
+            answer.message, blocks, request_id=answer.request_id, requested_model=called_name(self.model)
+        )
+        self.conversation.add_answer(blocks)
+        self._emit(
+            events.ResponseEnd(
+                message={**answer.message, "content": blocks},
+                uuids=uuids,
+                stop_reason="",
+                usage=answer.message["usage"],
+                agent_id=self._agent_id,
+            )
+        )
+        turn.text = answer.text or turn.text
+
+    # Compaction
+
+    async def _is_nearly_full(self) -> bool:
+        limit = limit_of(self.model, self.shared.options)
+        if not self.tokens and len(self.conversation.messages) > 1:
+            # Nobody has counted yet: a session of somebody else. Only where it may matter the endpoint is asked.
+            guess = len(msgspec.json.encode(self.conversation.messages)) // 4
+            self.tokens = (await self.shared.client.count_tokens(self._request()) or guess) if guess > limit // 2 else guess
+        return self.tokens >= limit
+
+    async def _compact(self, trigger: str, instructions: str = "") -> str:
+        """Put a summary in the place of the conversation; why it stays as it was, where it does."""
+        before = self.tokens
+        began = time.monotonic()
+        self._emit(events.CompactionBegin(trigger=trigger, tokens=before, agent_id=self._agent_id))
+        try:
+            summary = await ask_for_summary(self.shared, self._request(), instructions, self._retry)
+        except (ModelError, CompactionRefused) as error:
+            self._emit(events.CompactionFailed(trigger=trigger, reason=str(error), agent_id=self._agent_id))
+            # Not again before the conversation has grown: a request that fails every time would double every turn.
+            self.tokens = 0
+            return str(error)
+        except asyncio.CancelledError:
+            self._emit(events.CompactionFailed(trigger=trigger, reason="interrupted", agent_id=self._agent_id))
+            raise
+        text = summary_text(summary, is_running=trigger == "auto")
+        after = len(text) // 4  # as good a guess as any: the endpoint counts with the next response
+        took = round((time.monotonic() - began) * 1000)
+        self.recorder.compaction(text, trigger=trigger, before=before, after=after, took=took)
+        self.conversation.begin_anew(text)
+        self.shared.memory.forget_nested()
+        self.tokens = after
+        self._emit(events.CompactionEnd(trigger=trigger, tokens_before=before, tokens_after=after, agent_id=self._agent_id))
+        return ""

@@ -1,0 +1,191 @@
+"""Sub-agents: a conversation of its own in a file of its own, for one task.
+
+In: a task, from the call of a tool. Out: the agent's last words and what they cost. Its file stands where the release that is
+written looks for it: in `<session>/subagents/` with a `.meta.json` beside it, or beside the session for 2.0 (rule 53).
+Its lines are shown in the parent's file as progress. Agents may start agents, to a depth.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from stenograph.agent.context.system_prompt import agent_system_blocks
+from stenograph.agent.engine.agent_types import READING_TOOLS, TYPES, AgentType
+from stenograph.agent.engine.conversation import Conversation, blocks_of
+from stenograph.agent.engine.dialogue import Dialogue
+from stenograph.agent.engine.events import Outcome
+from stenograph.agent.engine.options import Compat
+from stenograph.agent.engine.shared import Shared
+from stenograph.agent.permissions.policy import Permissions
+from stenograph.agent.recording.lines import Envelope, Json
+from stenograph.agent.recording.opening import Opened
+from stenograph.agent.recording.places import agent_path, readable_folders
+from stenograph.agent.recording.recorder import Recorder
+from stenograph.agent.tools.base import AgentResult, ToolFailed, Workspace
+from stenograph.disk import make_folder, replace_file
+from stenograph.errors import DiskError, StenographError
+
+#: Agents of agents of agents; deeper ones get no tool to start more.
+DEEPEST = 4
+#: Of every release; it becomes part of a path.
+_AGENT_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+
+
+class SubAgents:
+    """Runs the sub-agents of one conversation; the `run_agent` of its tools."""
+
+    def __init__(
+        self, shared: Shared, envelope: Envelope, workspace: Workspace, *, model: str, depth: int = 0, parent: str | None = None
+    ) -> None:
+        self._shared = shared
+        self._envelope = envelope
+        self._workspace = workspace
+        self._model = model
+        self._depth = depth
+        #: The agent that starts these; None for the main conversation.
+        self._parent = parent
+
+    async def __call__(
+        self,
+        *,
+        prompt: str,
+        description: str,
+        agent_type: str,
+        model: str | None,
+        agent_id: str,
+        tool_use_id: str,
+        progress: Callable[[Json], None],
+        resume: bool = False,
+    ) -> AgentResult:
+        """Run an agent to its end; one that is resumed is what it was. Raises ToolFailed where it comes to none."""
+        if resume:
+            self._refuse_running(agent_id)
+            agent_type = self._type_of(agent_id) or agent_type
+        kind = TYPES.get(agent_type)
+        if kind is None:
+            raise ToolFailed(f"Agent type '{agent_type}' not found. Available agents: {', '.join(TYPES)}")
+        began = time.monotonic()
+        asked = self._shared.models.named(model) if model else ""
+        dialogue = self._dialogue(kind, agent_id, asked, resume=resume)
+        called = dialogue.model
+        dialogue.recorder.watch = lambda record: _show(record, progress, prompt, agent_id)
+        self._shared.agent_types[agent_id] = kind.name
+        if not resume:
+            self._describe(kind, agent_id, description, tool_use_id)
+        try:
+            end = await dialogue.take_turn(prompt)
+        finally:
+            dialogue.recorder.close()
+        if end.outcome is Outcome.INTERRUPTED:
+            # The agent has tidied up; now it is the turn of whoever waits for it.
+            raise asyncio.CancelledError
+        if end.outcome is Outcome.FAILED:
+            raise ToolFailed(f"Agent failed: {end.error}")
+        words = end.text or f"(The agent ended without words: {end.outcome.value}.)"
+        return AgentResult(
+            agent_id=agent_id,
+            content=[{"type": "text", "text": words}],
+            duration_ms=round((time.monotonic() - began) * 1000),
+            total_tokens=dialogue.tokens,
+            tool_use_count=len(dialogue.tools_used),
+            usage=dialogue.last_usage,
+            model=called,
+            tools_used=dialogue.tools_used,
+            lines_added=dialogue.lines_added,
+            lines_removed=dialogue.lines_removed,
+        )
+
+    def _refuse_running(self, agent_id: str) -> None:
+        task = self._shared.background.find(agent_id)
+        if task is not None and task.is_running:
+            raise ToolFailed("That agent is still at work: wait for it with TaskOutput, then write to it")
+
+    def _type_of(self, agent_id: str) -> str:
+        """The type of an agent that was started before; empty where nobody says it, as in files of 2.0."""
+        if agent_id in self._shared.agent_types or not _AGENT_ID.fullmatch(agent_id):
+            return self._shared.agent_types.get(agent_id, "")
+        path = agent_path(self._shared.path, agent_id, Compat.NEWEST).with_suffix(".meta.json")
+        try:
+            meta = msgspec.json.decode(path.read_bytes())
+        except (OSError, msgspec.DecodeError):
+            return ""
+        found = meta.get("agentType") if isinstance(meta, dict) else None
+        # Of a type that we don't have: what reads can do no harm.
+        return found if found in TYPES else "Explore"
+
+    def _dialogue(self, kind: AgentType, agent_id: str, asked: str, *, resume: bool) -> Dialogue:
+        shared, options = self._shared, self._shared.options
+        own = msgspec.structs.replace(self._envelope, agent_id=agent_id, agent_type=kind.name)
+        path = agent_path(shared.path, agent_id, options.compat)
+        workspace = msgspec.structs.replace(self._workspace, additional=list(self._workspace.additional))
+        toolbox = shared.toolbox.only(READING_TOOLS) if kind.reads_only else shared.toolbox
+        if self._depth + 1 >= DEEPEST:
+            toolbox = toolbox.without(["Agent"])
+        recorder, conversation, model = Recorder(path, own), Conversation(), asked or self._model
+        if resume:
+            opened = _resumed(path, own, asked)
+            recorder, conversation, model = opened.recorder, opened.conversation, asked or opened.model or self._model
+        return Dialogue(
+            shared,
+            recorder,
+            conversation,
+            model=model,
+            system=agent_system_blocks(workspace, shared.memory, kind, model),
+            toolbox=toolbox,
+            permissions=Permissions(options, workspace, readable=readable_folders(shared.path)),
+            workspace=workspace,
+            run_agent=SubAgents(shared, self._envelope, workspace, model=model, depth=self._depth + 1, parent=agent_id),
+        )
+
+    def _describe(self, kind: AgentType, agent_id: str, description: str, tool_use_id: str) -> None:
+        """What is known of the agent, beside its file. 2.0 keeps no such thing."""
+        if self._shared.options.compat is Compat.OLD:
+            return
+        meta: Json = {
+            "agentType": kind.name,
+            "isBuiltIn": True,
+            "description": description,
+            "toolUseId": tool_use_id,
+            **({"parentAgentId": self._parent} if self._parent else {}),
+            "spawnDepth": self._depth + 1,
+        }
+        path = agent_path(self._shared.path, agent_id, Compat.NEWEST).with_suffix(".meta.json")
+        try:
+            make_folder(path.parent)
+            replace_file(path, msgspec.json.encode(meta))
+        except DiskError as error:
+            raise ToolFailed(f"The agent could not be started: {error}") from error
+
+
+def _resumed(path: Path, envelope: Envelope, asked: str) -> Opened:
+    """An agent that is done, from its file. Raises ToolFailed: the id is the model's, and may be anything."""
+    if not _AGENT_ID.fullmatch(str(envelope.agent_id)) or not path.is_file():
+        raise ToolFailed("No agent of this session has that id")
+    from stenograph.agent.recording.resuming import take_up
+
+    try:
+        return take_up(path, envelope, asked=asked)
+    except StenographError as error:
+        raise ToolFailed(f"The agent can't go on: {error}") from error
+
+
+def _show(record: Json, progress: Callable[[Json], None], prompt: str, agent_id: str) -> None:
+    """An agent's prompt and answers, in the file of whoever waits for it. Results are long, and stand in the agent's own."""
+    is_note = "isApiErrorMessage" in record  # the failure is told by the result
+    if record["type"] not in ("user", "assistant") or "sourceToolAssistantUUID" in record or is_note:
+        return
+    said = record["message"]
+    message = {
+        "type": record["type"],
+        "message": {**said, "content": blocks_of(said["content"])},
+        "uuid": record["uuid"],
+        "timestamp": record["timestamp"],
+        **({"requestId": record["requestId"]} if "requestId" in record else {}),
+    }
+    progress({"message": message, "type": "agent_progress", "prompt": prompt, "agentId": agent_id})

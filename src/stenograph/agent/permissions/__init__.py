@@ -1,0 +1,1 @@
+"""Whether a call may run: modes, rules, and which commands only read."""

@@ -1,0 +1,385 @@
+"""Whether a call may run: the mode, and plain lists of what is allowed and denied.
+
+In: the options, where the conversation works, a call. Out: a `Decision` with words for the model and for the record. What a
+rule denies is denied in every mode; what nothing allows is refused, because nobody is there to be asked. The words, and what
+counts as reading, are those of 2.1.325; where it is more lenient, docs/agent.md says so. Runs nothing, asks nobody.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from stenograph.agent.engine.options import AgentOptions, PermissionMode
+from stenograph.agent.permissions.reading_commands import is_reading, leads_to
+from stenograph.agent.permissions.rules import PathRule, Rule, matches_command, matches_host, names_of, parse_rule, split_rules
+from stenograph.agent.permissions.sensitive_files import sensitive_names
+from stenograph.agent.permissions.shell_parts import Part, commands_within, split_command
+from stenograph.agent.tools.base import Json, Tool, ToolInput, Workspace
+
+_EDITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+#: Nothing of the user's is touched by these themselves; what a sub-agent does is asked for call by call.
+_HARMLESS = frozenset({"TodoWrite", "Agent", "Task", "TaskOutput", "BashOutput", "KillShell", "TaskStop"})
+_SEARCHING = frozenset({"Glob", "Grep"})
+_STARTING_AGENTS = frozenset({"Agent", "Task"})
+#: They read what is not the user's, and tell others what is asked for.
+_REACHING_OUT = frozenset({"WebFetch", "WebSearch"})
+
+BY_RULE = "permission-rule"
+NOT_GRANTED = "user-rejected"
+
+
+class Decision(Struct, frozen=True):
+    allowed: bool
+    #: For the model; empty where the call is allowed.
+    reason: str = ""
+    #: What decided: the rule as it was written, or the mode.
+    source: str = ""
+    #: The record's `toolDenialKind`; empty where the client writes none.
+    kind: str = ""
+    #: The client wraps the reason as it does a wrong input's.
+    is_tool_error: bool = False
+    #: The record's `permissionDecision`. (2.1.325)
+    record: Json = {}
+
+
+class Permissions:
+    """Of one conversation: a sub-agent has its own, with its own working folder."""
+
+    def __init__(self, options: AgentOptions, workspace: Workspace, readable: Sequence[Path] = ()) -> None:
+        """`readable`: folders that may be read although they are not the project's, like that of long outputs.
+
+        Raises UsageError for what is no rule.
+        """
+        self._mode = options.permission_mode
+        self._workspace = workspace
+        self._readable = tuple(readable)
+        self._allowed = _parse(options.allowed)
+        self._denied = _parse(options.disallowed)
+        self._paths = {rule: PathRule(rule.spec, workspace.project) for rule in (*self._allowed, *self._denied) if rule.spec}
+
+    def denied_tools(self) -> frozenset[str]:
+        """Tools that are denied as a whole, by all their names: the model should not be told of them at all."""
+        return frozenset(name for rule in self._denied if not _is_special(rule) for name in names_of(rule))
+
+    def read_filter(self, tool: str) -> Callable[[Path], bool] | None:
+        """Whether a file that a call of this tool comes upon may be shown; None where no rule denies any.
+
+        For the one call: where folders lead is asked once.
+        """
+        searched = {"Read"} | ({tool} & _SEARCHING)
+        rules = [self._paths[rule] for rule in self._denied if rule.spec and rule.tool in searched]
+        if not rules:
+            return None
+        real_folder = functools.cache(_real)
+
+        def may_read(path: Path) -> bool:
+            is_link = os.path.islink(path)  # noqa: PTH114 - Path.is_symlink raises without rights
+            real = _real(path) if is_link else os.path.join(real_folder(path.parent), path.name)  # noqa: PTH118 - text is asked for
+            places = {os.path.normpath(path), real}
+            return not any(rule.matches(places) for rule in rules)
+
+        return may_read
+
+    def may_read(self, path: Path) -> bool:
+        """Whether no rule denies to read a file, however it is come upon."""
+        asked = self.read_filter("Read")
+        return asked is None or asked(path)
+
+    def decide(self, tool: Tool[Any], given: ToolInput, raw: Json) -> Decision:
+        paths = [_Places(path) for path in tool.paths(given, self._workspace)]
+        command = _text(given, raw, "command") if tool.name == "Bash" else ""
+        if denial := self._deny(tool, paths, command, given, raw):
+            return denial
+        if self._mode is PermissionMode.BYPASS:
+            return _accept("mode", self._mode.value)
+        if self._reads(tool, paths, command):
+            return _accept("subcommandResults" if command else "mode", self._mode.value)
+        if self._mode is PermissionMode.PLAN:
+            return self._refuse(tool, paths)
+        if rule := self._allowing(tool, paths, command, given, raw):
+            return _accept("subcommandResults" if command else "rule", rule.text)
+        if self._mode is PermissionMode.ACCEPT_EDITS and tool.name in _EDITING and self._are_ordinary(paths):
+            return _accept("mode", self._mode.value)
+        return self._refuse(tool, paths)
+
+    # What is denied
+
+    def _deny(self, tool: Tool[Any], paths: list[_Places], command: str, given: ToolInput, raw: Json) -> Decision | None:
+        if rule := next((rule for rule in self._denied if _is_about(rule, tool) and not _is_special(rule)), None):
+            return _reject(f"Permission to use {tool.name} has been denied.", rule)
+        for rule in (rule for rule in self._denied if rule.spec):
+            if tool.name == "Bash":
+                if self._denies_command(rule, command):
+                    return _reject(f"Permission to use Bash with command {command} has been denied.", rule, "subcommandResults")
+            elif rule.tool == "Read" and self._matches_any(rule, paths):
+                words = "File is in a directory that is denied by your permission settings."
+                if tool.name in _EDITING:
+                    words = "File is covered by a Read deny rule in your permission settings and cannot be edited."
+                return _reject(words, rule, is_tool_error=True)
+            elif tool.name in _EDITING and _covers_edits(rule, tool) and self._matches_any(rule, paths):
+                return _reject("File is in a directory that is denied by your permission settings.", rule, is_tool_error=True)
+            elif not _is_about(rule, tool):
+                continue
+            elif tool.name == "WebFetch" and matches_host(rule.spec, _host(given, raw), with_subdomains=True):
+                return _reject(f"WebFetch denied access to {rule.spec}.", rule)
+            elif tool.name in _STARTING_AGENTS and rule.spec == _text(given, raw, "subagent_type"):
+                return _reject(f"Agent type '{rule.spec}' has been denied by permission rule '{rule.text}' from cliArg.", rule)
+            elif tool.name in _SEARCHING and self._matches_any(rule, paths):
+                return _reject("File is in a directory that is denied by your permission settings.", rule, is_tool_error=True)
+        return None
+
+    def _matches_any(self, rule: Rule, paths: Iterable[_Places]) -> bool:
+        return any(self._paths[rule].matches(path.all) for path in paths)
+
+    def _denies_command(self, rule: Rule, command: str) -> bool:
+        """Any part is enough, and any word of it that is a file which may be neither read nor changed."""
+        commands = _commands_within(command)
+        if commands is None:
+            return True
+        if "Bash" in names_of(rule):
+            texts = (command.strip(), *(" ".join(words) for words in commands))
+            return any(matches_command(rule.spec, text) for text in texts)
+        if rule.tool not in _EDITING | {"Read"}:
+            return False
+        # Longer than any path may be: text that goes into a file.
+        named = {word for words in commands for word in words if word and len(word) < 4096 and "\n" not in word}
+        return any(self._paths[rule].matches(_Places(self._workspace.resolve(word)).all) for word in named)
+
+    # What is allowed
+
+    def _reads(self, tool: Tool[Any], paths: list[_Places], command: str) -> bool:
+        if tool.name == "Bash":
+            return self._every_part(command, lambda _: False)
+        if tool.name in _REACHING_OUT:
+            return False
+        if tool.name in _HARMLESS:
+            return True
+        return tool.is_read_only and all(self._is_inside(path, and_readable=True) for path in paths)
+
+    def _allowing(self, tool: Tool[Any], paths: list[_Places], command: str, given: ToolInput, raw: Json) -> Rule | None:
+        """The rule that allows the call; of several that do so together, the last."""
+        # A rule for all files was not meant for these. (2.1.325)
+        is_sensitive = tool.name in _EDITING and any(map(self._sensitive_names, paths))
+        for rule in self._allowed:
+            if not rule.spec and _is_about(rule, tool) and not is_sensitive:
+                return rule
+        if tool.name == "Bash":
+            return self._allowing_command(command)
+        if tool.name in _EDITING or (tool.is_read_only and paths):
+            return self._allowing_paths(tool, paths)
+        for rule in (rule for rule in self._allowed if rule.spec and _is_about(rule, tool)):
+            if tool.name == "WebFetch" and matches_host(rule.spec, _host(given, raw), with_subdomains=False):
+                return rule
+        return None
+
+    def _allowing_paths(self, tool: Tool[Any], paths: list[_Places]) -> Rule | None:
+        rules = [
+            rule
+            for rule in self._allowed
+            if rule.spec
+            and (_covers_edits(rule, tool) if tool.name in _EDITING else rule.tool == "Read" or _is_about(rule, tool))
+        ]
+        last: Rule | None = None
+        for path in paths:
+            sensitive = self._sensitive_names(path) if tool.name in _EDITING else frozenset[str]()
+            # A link into a folder that is allowed is allowed only if what it leads to is.
+            last = next((rule for rule in rules if self._names(rule, sensitive) and self._matches_all(rule, path)), None)
+            if last is None:
+                return None
+        return last
+
+    def _matches_all(self, rule: Rule, path: _Places) -> bool:
+        return all(self._paths[rule].matches([place]) for place in path.all)
+
+    def _names(self, rule: Rule, sensitive: frozenset[str]) -> bool:
+        """Whether a rule says itself that it means such files: `src/**` was not written with `src/.git/hooks` in mind."""
+        return sensitive.issubset(rule.spec.lower().split("/"))
+
+    def _allowing_command(self, command: str) -> Rule | None:
+        rules = [rule for rule in self._allowed if rule.spec and "Bash" in names_of(rule)]
+        for rule in rules:
+            # Word for word what the user wrote, whatever it does.
+            if "*" not in rule.spec and command.strip() == rule.spec:
+                return rule
+        used: list[Rule] = []
+
+        def is_allowed(part: Part) -> bool:
+            rule = next((rule for rule in rules if _allows_part(rule, part)), None)
+            if rule is not None:
+                used.append(rule)
+            return rule is not None
+
+        return used[-1] if rules and self._every_part(command, is_allowed) and used else None
+
+    def _every_part(self, command: str, is_allowed: Callable[[Part], bool]) -> bool:
+        """Whether each part of a command is allowed, or does nothing but read inside the folders."""
+        parts = split_command(command)
+        if not parts:
+            return False
+        # Where `cd` may have led by then; whether it did is not known, so that names must be inside from each.
+        folders = [self._workspace.cwd]
+        may_read_files = not any(rule.tool == "Read" and rule.spec for rule in self._denied)
+        for part in parts:
+            if (target := leads_to(part)) is not None:
+                reached = [_Places(folder / target) for folder in folders]
+                if not all(self._is_inside(place) for place in reached):
+                    return False
+                folders += [Path(place.named) for place in reached]
+            elif not is_allowed(part):
+                is_inside = functools.partial(self._is_named_inside, tuple(folders))
+                if not is_reading(part, is_inside, may_read_files):
+                    return False
+        return True
+
+    def _is_named_inside(self, folders: Iterable[Path], word: str) -> bool:
+        return all(self._is_inside(_Places(folder / word), and_readable=True) for folder in folders)
+
+    def _is_inside(self, path: _Places, *, and_readable: bool = False) -> bool:
+        """Whether a file is in the conversation's folders, by its name and by where links lead."""
+        return all(self._below(place, and_readable=and_readable) is not None for place in path.all)
+
+    def _below(self, place: str, *, and_readable: bool = False) -> str | None:
+        """A path from the folder on that it is in; None where it is in none."""
+        folders = (self._workspace.project, *self._workspace.additional, *(self._readable if and_readable else ()))
+        spellings = {spelling.rstrip(os.sep) for folder in folders for spelling in _Places(folder).all}
+        return next((place[len(one) :] for one in spellings if place == one or place.startswith(one + os.sep)), None)
+
+    def _are_ordinary(self, paths: list[_Places]) -> bool:
+        return bool(paths) and all(self._is_inside(path) and not self._sensitive_names(path) for path in paths)
+
+    def _sensitive_names(self, path: _Places) -> frozenset[str]:
+        """What in a path makes other programs run something: changed only where a rule names it, or in bypassPermissions.
+
+        2.1.325 asks a person even where a rule names it.
+        """
+        # The project may itself be below such a folder: only what is below the project counts.
+        return frozenset().union(*(sensitive_names(Path(self._below(place) or place).parts) for place in path.all))
+
+    # What is refused
+
+    def _refuse(self, tool: Tool[Any], paths: list[_Places]) -> Decision:
+        mode = self._mode
+        outside = [path for path in paths if not self._is_inside(path)]
+        code = "workingDir" if outside else "unknown"
+        where = (outside or paths)[0].named if paths else ""
+        if mode is PermissionMode.DONT_ASK:
+            words = f"Permission to use {tool.name} has been denied because the session runs in don't ask mode. {_WHAT_NOW}"
+            return Decision(False, words, mode.value, BY_RULE, record=_record("reject", "mode", code="mode:dontAsk"))
+        if mode is PermissionMode.PLAN:
+            words = f"Cannot write to {where} while in plan mode." if where else f"Cannot use {tool.name} while in plan mode."
+            return Decision(False, words, mode.value, NOT_GRANTED, record=_record("reject", code="mode:plan"))
+        if tool.name in _EDITING and any(map(self._sensitive_names, paths)):
+            words = f"Claude requested permissions to edit {where} which is a sensitive file."
+            code = "safetyCheck"
+        elif tool.name in _EDITING and where:
+            words = f"Claude requested permissions to write to {where}, but you haven't granted it yet."
+        elif tool.is_read_only and where:
+            words = f"Claude requested permissions to read from {where}, but you haven't granted it yet."
+        elif tool.name == "Bash":
+            words = "This command requires approval"
+        else:
+            words = f"Claude requested permissions to use {tool.name}, but you haven't granted it yet."
+        return Decision(False, words, mode.value, NOT_GRANTED, record=_record("reject", code=code))
+
+
+#: Ours: the model should neither give up at once nor look for a way around.
+_WHAT_NOW = (
+    "Go on with what is allowed, or by another tool that fits the task. Do not work around what the denial is meant to prevent."
+    " If the task can't be done without it, stop and tell the user what is needed and why."
+)
+
+
+class _Places:
+    """A file's absolute path as it was named, and where it is once links are followed."""
+
+    def __init__(self, path: Path) -> None:
+        self.named = os.path.normpath(path)
+        # Of the path as it was named: `link/..` is not the folder that holds the link.
+        self.all = frozenset({self.named, _real(path)})
+
+
+def _real(path: Path) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # no name for a file: it leads nowhere, and the tool says so
+        return os.path.normpath(path)
+
+
+#: For each rule the same.
+_commands_within = functools.lru_cache(maxsize=1)(commands_within)
+
+
+def _parse(texts: Iterable[str]) -> list[Rule]:
+    return [parse_rule(rule) for text in texts for rule in split_rules(text)]
+
+
+def _is_about(rule: Rule, tool: Tool[Any]) -> bool:
+    return not names_of(rule).isdisjoint({tool.name, *tool.also_called})
+
+
+def _is_special(rule: Rule) -> bool:
+    """Whether a rule means some calls of its tool only. What stands in parentheses of other tools is not known: all are meant."""
+    return bool(rule.spec) and not names_of(rule).isdisjoint(_EDITING | {"Bash", "WebFetch", "Agent", "Read", "Glob", "Grep"})
+
+
+def _covers_edits(rule: Rule, tool: Tool[Any]) -> bool:
+    """Rules for Edit with a path are for every tool that changes files. (2.1.325)"""
+    return rule.tool == "Edit" or _is_about(rule, tool)
+
+
+#: They run what stands behind them and change nothing about it.
+_PASSED_OVER = {"nohup": 1, "timeout": 2}
+_ACTIONS_OF_FIND = ("-exec", "-ok", "-delete", "-fprint", "-fls")
+
+
+def _allows_part(rule: Rule, part: Part) -> bool:
+    is_exact = matches_command(rule.spec, part.text) and "*" not in rule.spec
+    # A rule for all of `find` was not meant for what it runs or deletes. (2.1.325)
+    if not is_exact and part.words[0] == "find" and any(word.startswith(_ACTIONS_OF_FIND) for word in part.words):
+        return False
+    text, words = part.text, part.words
+    while words and not matches_command(rule.spec, text):
+        skipped = _PASSED_OVER.get(words[0])
+        if skipped is None or len(words) <= skipped or any(word.startswith("-") for word in words[1:skipped]):
+            return False
+        rest = text.split(None, skipped)
+        # The text goes on with the same words only where none of them was quoted.
+        if len(rest) <= skipped or tuple(rest[:skipped]) != words[:skipped]:
+            return False
+        text, words = rest[skipped], words[skipped:]
+    return bool(words)
+
+
+def _text(given: ToolInput, raw: Json, name: str) -> str:
+    value = getattr(given, name, None) or raw.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _host(given: ToolInput, raw: Json) -> str:
+    from urllib.parse import urlsplit  # not before the first request
+
+    try:
+        return urlsplit(_text(given, raw, "url")).hostname or ""
+    except ValueError:  # no address at all: no rule means it
+        return ""
+
+
+def _accept(reason: str, source: str) -> Decision:
+    record = _record("accept", reason) | ({"ruleSource": "cliArg"} if reason == "rule" else {})
+    return Decision(True, "", source, record=record)
+
+
+def _reject(words: str, rule: Rule, reason: str = "rule", *, is_tool_error: bool = False) -> Decision:
+    record = _record("reject", reason) | {"ruleSource": "cliArg", "reasonCode": "rule:cliArg"}
+    return Decision(False, words, rule.text, "" if is_tool_error else BY_RULE, is_tool_error, record)
+
+
+def _record(decision: str, reason: str = "", *, code: str = "") -> Json:
+    record = {"decision": decision, "source": "config", "reasonType": reason, "reasonCode": code}
+    return {name: value for name, value in record.items() if value}

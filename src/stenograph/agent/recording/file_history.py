@@ -1,0 +1,328 @@
+"""The files that a conversation changes, kept as they were at each prompt.
+
+In: paths just before they are changed, prompts as they are sent. Out: copies in `<home>/file-history/<session>/`, records of the
+kind `file-history-snapshot` that name them, and the files brought back. Reads the newer `file-history-delta` lines, and writes
+whole snapshots, which all releases read. Knows nothing of tools, and does not write the session.
+
+A copy is named after the file's whole path: the first 16 digits of its SHA-256, and `@v` with a number that grows with each copy
+of that file. In the records paths below the project are relative to it. (2.0.76, 2.1.45, 2.1.325)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias, TypeGuard
+
+from stenograph.agent.permissions.sensitive_files import sensitive_names
+from stenograph.disk.places import whole_path
+from stenograph.errors import DiskError, UnreadableError, UnwritableError, UsageError
+
+Json: TypeAlias = dict[str, Any]
+
+#: Larger files are not kept, and not brought back.
+LONGEST = 256 * 1024 * 1024
+# As far as every client counts.
+_GREATEST_VERSION = 2**53
+
+
+class FileHistory:
+    """Of one session. `folder` need not be there before there is something to keep."""
+
+    def __init__(self, folder: Path, project: Path, *, additional: Sequence[Path] = (), names_parents: bool = True) -> None:
+        """`additional`: folders besides the project in which files may be brought back.
+
+        `names_parents`: write `realParentDir` with each copy, as 2.1.325 does and 2.0.76 does not.
+        """
+        self._folder = folder
+        self._project = whole_path(project)
+        self._places = (self._project, *map(whole_path, additional))
+        self._names_parents = names_parents
+        #: The snapshots by their prompts, in the order of the prompts. Each holds the copies of all files tracked by then.
+        self._snapshots: dict[str, Json] = {}
+        #: By path as records have it: the first copy ever, as the file was before anything changed it.
+        self._first: dict[str, Json] = {}
+        self._has_news = False
+
+    # -- while the conversation goes on
+
+    def before_change(self, path: Path) -> None:
+        """Keep a file as it is now, where nothing was kept of it since the prompt. Raises DiskError."""
+        snapshot = self._newest()
+        name = self._name(path)
+        if snapshot is None or name in snapshot["trackedFileBackups"]:
+            return
+        backup = self._keep(path, self._last_version(name) + 1)
+        snapshot["trackedFileBackups"][name] = backup
+        self._first.setdefault(name, backup)
+        self._has_news = True
+
+    def at_prompt(self, message_id: str) -> Json:
+        """The record for a new prompt. Files that changed since the last one are kept anew, where that can be done."""
+        snapshot = self._keep_tracked(message_id)
+        return _record(message_id, snapshot, is_update=False)
+
+    def after_restore(self) -> Json | None:
+        """The record that says how files are at the newest prompt, now that others were brought back; None before any prompt.
+
+        Copies of how they were until then stay in the folder.
+        """
+        newest = self._newest()
+        if newest is None:
+            return None
+        snapshot = self._keep_tracked(newest["messageId"])
+        return _record(snapshot["messageId"], snapshot, is_update=True)
+
+    def copy_of(self, path: Path) -> Path | None:
+        """Where a file is kept as it was at the newest prompt; None where it was not there, or is not tracked."""
+        newest = self._newest()
+        backup = newest["trackedFileBackups"].get(self._name(path)) if newest else None
+        return self._folder / backup["backupFileName"] if backup and backup["backupFileName"] else None
+
+    def _keep_tracked(self, message_id: str) -> Json:
+        newest = self._newest()
+        tracked: Json = {} if newest is None else newest["trackedFileBackups"]
+        backups: Json = {}
+        for name, backup in tracked.items():
+            path = self._path(name)
+            backups[name] = backup
+            if not self._is_as_kept(path, backup):
+                # What became of a file must not keep a prompt from being sent.
+                with contextlib.suppress(DiskError):
+                    backups[name] = self._keep(path, self._last_version(name) + 1)
+        snapshot = {"messageId": message_id, "trackedFileBackups": backups, "timestamp": _now()}
+        self._snapshots.pop(message_id, None)
+        self._snapshots[message_id] = snapshot
+        self._has_news = False
+        return snapshot
+
+    def after_change(self, message_id: str) -> Json | None:
+        """The record that adds what was kept since the last one, for the answer that `message_id` names; None for nothing."""
+        snapshot = self._newest()
+        if snapshot is None or not self._has_news:
+            return None
+        self._has_news = False
+        return _record(message_id, snapshot, is_update=True)
+
+    # -- when a session is taken up again
+
+    def take_up(self, records: Iterable[Json]) -> None:
+        """The state that the lines of a session lead to. Lines that make no sense are passed over."""
+        for record in records:
+            if record.get("type") == "file-history-snapshot":
+                self._take_snapshot(record)
+            elif record.get("type") == "file-history-delta":
+                self._take_delta(record)
+        self._has_news = False
+
+    def _take_snapshot(self, record: Json) -> None:
+        snapshot = record.get("snapshot")
+        if not isinstance(snapshot, dict) or not isinstance(snapshot.get("messageId"), str):
+            return
+        backups = snapshot.get("trackedFileBackups")
+        if not isinstance(backups, dict):
+            return
+        kept = {name: backup for name, found in backups.items() if _is_name(name) and (backup := _backup_of(found))}
+        time = snapshot.get("timestamp")
+        taken = {
+            "messageId": snapshot["messageId"],
+            "trackedFileBackups": kept,
+            "timestamp": time if isinstance(time, str) else _now(),
+        }
+        # An update is the snapshot of a prompt that was there before, with more in it: its place among them stays.
+        self._snapshots[snapshot["messageId"]] = taken
+        for name, backup in kept.items():
+            self._first.setdefault(name, backup)
+
+    def _take_delta(self, record: Json) -> None:
+        name, backup = record.get("trackingPath"), _backup_of(record.get("backup"))
+        snapshot = self._snapshots.get(str(record.get("snapshotMessageId")))
+        if snapshot is None or not _is_name(name) or backup is None:
+            return
+        snapshot["trackedFileBackups"].setdefault(name, backup)
+        self._first.setdefault(name, backup)
+
+    # -- going back
+
+    def restore(self, message_id: str, may_touch: Callable[[Path], bool] = lambda _: True) -> list[Path]:
+        """Bring all tracked files back to how they were when that prompt was sent; the paths of those that changed.
+
+        What did not exist then is deleted. Left as they are: links, hard links, what is behind a folder that became a link, files
+        whose copy is gone, what is really outside of the project and the additional folders, what makes other programs run
+        something, and what `may_touch` says no to. The lines that name the files may be anybody's: nothing changes before all of
+        them are judged, and what was not kept with the newest prompt is kept first. Raises UsageError where that prompt has no
+        snapshot, and DiskError.
+        """
+        snapshot = self._snapshots.get(message_id)
+        if snapshot is None:
+            raise UsageError("that prompt has no snapshot of files, so that they can't be brought back to it")
+        # A file that was tracked later was not changed before: it was as its first copy is.
+        backups = {name: snapshot["trackedFileBackups"].get(name, first) for name, first in self._first.items()}
+        changed = [
+            (name, path, backup)
+            for name, backup in backups.items()
+            if may_touch(path := self._path(name)) and self._may_be_restored(name, backup) and not self._is_as_kept(path, backup)
+        ]
+        newest = self._newest()
+        for name, path, _ in changed if newest is not None and newest is not snapshot else ():
+            if newest is not None and name not in newest["trackedFileBackups"]:
+                newest["trackedFileBackups"][name] = self._keep(path, self._last_version(name) + 1)
+        return [path for _, path, backup in changed if self._bring_back(path, backup)]
+
+    def _may_be_restored(self, name: str, backup: Json) -> bool:
+        path = self._path(name)
+        return self._is_in_reach(path) and _is_plain(path) and self._is_in_place(name, backup)
+
+    def _is_in_reach(self, path: Path) -> bool:
+        """Whether a file is one of ours, and no other program's, by its name and where that leads."""
+        real = Path(os.path.realpath(path.parent), path.name)
+        folders = [(place, Path(os.path.realpath(place))) for place in self._places]
+        below = [real.relative_to(folder).parts for _, folder in folders if folder in real.parents]
+        named = [path.relative_to(folder).parts for folder, _ in folders if folder in path.parents]
+        # The project may itself be below such a folder, so only what is below it counts.
+        return bool(below) and not any(map(sensitive_names, (*below, *named)))
+
+    def _is_in_place(self, name: str, backup: Json) -> bool:
+        """Whether the file's folder is still the one that it was in: one that became a link leads elsewhere."""
+        parent = os.path.realpath(self._path(name).parent)
+        # The project itself may have been moved since.
+        moved = os.path.normpath(Path(os.path.realpath(self._project)) / Path(name).parent)
+        return parent in (backup.get("realParentDir", parent), moved)
+
+    def _bring_back(self, path: Path, backup: Json) -> bool:
+        try:
+            if backup["backupFileName"] is None:
+                path.unlink()
+                return True
+            copy = self._folder / backup["backupFileName"]
+            if not copy.is_file():
+                return False
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(copy.read_bytes())
+            path.chmod(stat.S_IMODE(copy.stat().st_mode))
+        except OSError as error:
+            raise UnwritableError(f"a file can't be brought back: {error.strerror}", path=path) from None
+        return True
+
+    # -- copies
+
+    def _newest(self) -> Json | None:
+        return next(reversed(self._snapshots.values()), None)
+
+    def _name(self, path: Path) -> str:
+        whole = whole_path(path)
+        return whole.relative_to(self._project).as_posix() if self._project in whole.parents else str(whole)
+
+    def _path(self, name: str) -> Path:
+        return whole_path(self._project / name)
+
+    def _last_version(self, name: str) -> int:
+        versions = [
+            backup["version"]
+            for snapshot in self._snapshots.values()
+            if (backup := snapshot["trackedFileBackups"].get(name)) is not None
+        ]
+        return max(versions, default=0)
+
+    def _keep(self, path: Path, version: int) -> Json:
+        whole = whole_path(path)
+        # Not needed before the first change of a file, and it loads OpenSSL.
+        import hashlib
+
+        digest = hashlib.sha256(os.fsencode(whole)).hexdigest()[:16]
+        file_name: str | None = f"{digest}@v{version}"
+        if not self._copy(whole, self._folder / f"{file_name}"):
+            file_name = None
+        backup: Json = {"backupFileName": file_name, "version": version, "backupTime": _now()}
+        if self._names_parents:
+            backup["realParentDir"] = os.path.realpath(whole.parent)
+        return backup
+
+    def _copy(self, path: Path, copy: Path) -> bool:
+        """Whether there was something to copy. A copy is whole or not there."""
+        try:
+            status = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise UnreadableError(f"a file can't be kept: {error.strerror}", path=path) from None
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LONGEST:
+            raise UnreadableError("a file can't be kept: it is too large, or no regular file", path=path)
+        scratch = copy.with_name(f".{copy.name}.{os.getpid()}")
+        try:
+            copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            scratch.write_bytes(path.read_bytes())
+            scratch.chmod(stat.S_IMODE(status.st_mode))
+            scratch.replace(copy)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                scratch.unlink()
+            raise UnwritableError(f"a file can't be kept: {error.strerror}", path=path) from None
+        return True
+
+    def _is_as_kept(self, path: Path, backup: Json) -> bool:
+        """Whether a file is as its copy is: byte for byte, or both not there."""
+        file_name: str | None = backup["backupFileName"]
+        try:
+            status = path.stat()
+        except OSError:
+            return file_name is None
+        if file_name is None:
+            return False
+        try:
+            copy = self._folder / file_name
+            kept = copy.stat()
+            if (status.st_size, stat.S_IMODE(status.st_mode)) != (kept.st_size, stat.S_IMODE(kept.st_mode)):
+                return False
+            return path.read_bytes() == copy.read_bytes()
+        except OSError:
+            return False
+
+
+def _record(message_id: str, snapshot: Json, *, is_update: bool) -> Json:
+    copied = {**snapshot, "trackedFileBackups": dict(snapshot["trackedFileBackups"])}
+    return {"type": "file-history-snapshot", "messageId": message_id, "snapshot": copied, "isSnapshotUpdate": is_update}
+
+
+def _backup_of(found: Any) -> Json | None:
+    """What a line says of a copy, as far as it makes sense: anybody may have written it, and it goes into lines of ours.
+
+    Names that lead out of the folder are none.
+    """
+    version = found.get("version") if isinstance(found, dict) else None
+    if version.__class__ is not int or not 0 <= version <= _GREATEST_VERSION:
+        return None
+    name = found.get("backupFileName")
+    if name is not None and not (_is_name(name) and name == os.path.basename(name) and name not in (".", "..")):  # noqa: PTH119
+        return None
+    texts = {key: found[key] for key in ("backupTime", "realParentDir") if isinstance(found.get(key), str)}
+    return {"backupFileName": name, "version": version, **texts}
+
+
+def _is_name(name: Any) -> TypeGuard[str]:
+    """Whether the disk could have it."""
+    if not isinstance(name, str) or not name or "\0" in name:
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_plain(path: Path) -> bool:
+    try:
+        status = path.lstat()
+    except OSError as error:
+        # Not there: it can be made, but not below a file, nor with a name that no file can have.
+        return error.errno not in (errno.ENOTDIR, errno.ENAMETOOLONG)
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,79 @@
+"""A session to begin or to go on with -> its recorder and its conversation.
+
+In: options. Out: `Opened`. A new session has no file before its first line; one that is taken up is under our lock at once.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from uuid import uuid4
+
+from msgspec import Struct, field
+
+from stenograph import __version__
+from stenograph.agent.context.git import branch_of
+from stenograph.agent.engine.conversation import Conversation
+from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.recording.lines import Envelope, Json, fresh_slug
+from stenograph.agent.recording.recorder import Recorder
+from stenograph.disk import chosen_project_folder, project_folder_name, projects_folder
+from stenograph.errors import UsageError
+from stenograph.family import LINES_SUFFIX
+
+
+class Opened(Struct, kw_only=True):
+    recorder: Recorder
+    conversation: Conversation
+    #: Lines about the history of files, in their order.
+    file_history: list[Json] = field(default_factory=list)
+    #: The model that answered last; empty for a new session.
+    model: str = ""
+    #: Tokens of the conversation as they were last counted; 0 where nobody did.
+    tokens: int = 0
+    #: Where the files are to be brought back to: the uuid of a prompt; empty where they are left as they are.
+    restore: str = ""
+
+
+def open_session(options: AgentOptions) -> Opened:
+    """Begin a session, or take one up. Raises StenographError in one clear line."""
+    if options.resume is None and not options.go_on:
+        if options.rewind is not None or options.fork:
+            raise UsageError("there is nothing to go back in: name a session with --resume, or take the newest with --continue")
+        return _begin(options)
+    # Reading sessions is not needed for a new one, and would be most of the time to its first request.
+    from stenograph.agent.recording import resuming
+
+    return resuming.open_again(options)
+
+
+def _begin(options: AgentOptions) -> Opened:
+    session_id = options.session_id or str(uuid4())
+    path = session_path(options, session_id)
+    refuse_used(path, session_id)
+    recorder = Recorder(path, new_envelope(options, session_id))
+    recorder.title = options.name
+    return Opened(recorder=recorder, conversation=Conversation())
+
+
+def refuse_used(path: Path, session_id: str) -> None:
+    """Raises UsageError where a new session would have the place of another (rule 12)."""
+    if os.path.lexists(path):
+        raise UsageError(f"the session id {session_id} is already in use; go on with it by --resume {session_id}")
+
+
+def session_path(options: AgentOptions, session_id: str) -> Path:
+    """Where clients look for a session of this folder."""
+    folder = chosen_project_folder(os.environ) or project_folder_name(str(options.cwd))
+    return projects_folder(options.home) / folder / f"{session_id}{LINES_SUFFIX}"
+
+
+def new_envelope(options: AgentOptions, session_id: str) -> Envelope:
+    return Envelope(
+        session_id=session_id,
+        cwd=str(options.cwd),
+        git_branch=branch_of(options.cwd),
+        slug=fresh_slug(),
+        own_version=__version__,
+        compat=options.compat,
+    )

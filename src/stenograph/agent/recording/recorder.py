@@ -1,0 +1,322 @@
+"""What happens in one conversation -> lines in its file, each whole on disk before the next step.
+
+In: prompts, blocks, results as they come. Out: the file; the uuid of each line of the chain. The chain is linear: each line
+hangs off the one before, parallel calls included, so that every release reads all of it (rule 59); a progress line hangs there
+too, and nothing hangs off it. Times strictly increase (rule 19). The file is held under the writer's lock from the first line
+on: a second writer is told. Nothing waits for the disk: a crash of the machine may cost the last lines, a `kill -9` costs none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+
+from stenograph.agent.recording import lines
+from stenograph.agent.recording.lines import Envelope, Json
+from stenograph.disk import LockedFile, append_lines, lock, make_folder, read_ends, read_whole
+from stenograph.errors import BusyError
+
+#: Bytes; titles and the last prompt are looked for in the last 64 KiB of a file, so they are said again before that.
+ANCHOR_EVERY = 48 * 1024
+#: Seconds to wait for somebody who only looks or renames.
+_PATIENCE = 1.0
+
+#: The last moment that can be written, in milliseconds. A session that says it is there already goes on in it.
+_LATEST_MS = 253_402_300_799_999
+#: Members of a line that name another.
+_LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
+
+_encoder = msgspec.json.Encoder()
+
+
+class Recorder:
+    """The one writer of a conversation's file."""
+
+    def __init__(self, path: Path, envelope: Envelope) -> None:
+        self.path = path
+        self.envelope = envelope
+        #: The uuid that the next line hangs off; None at the root.
+        self.tip: str | None = None
+        #: Prompts so far, of this conversation.
+        self.prompts = 0
+        self.prompt_id = str(uuid4())
+        self.title = ""
+        #: Is shown every line of the chain.
+        self.watch: Callable[[Json], None] | None = None
+        self._last_ms = 0
+        self._last_prompt = ""
+        self._since_anchor = 0
+        self._chained = 0
+        #: Lines to be written right after the next of the chain, and with it.
+        self._after_next: list[Json] = []
+        #: Lines that mean nothing without the next one of the chain: they are written with it; those above behind it.
+        self._ahead: list[Json] = []
+        self._held = contextlib.ExitStack()
+        self._file: LockedFile | None = None
+
+    def hold(self) -> None:
+        """Take the lock on a file that is there. Raises BusyError when somebody else writes to it."""
+        try:
+            self._file = self._held.enter_context(lock(self.path, timeout=_PATIENCE))
+        except BusyError as error:
+            raise BusyError(
+                f"{self.path} is in use by another writer: end that one, or go on in a copy with --fork-session", path=self.path
+            ) from error
+
+    def go_on_from(self, tip: str | None, *, last_ms: int = 0, prompts: int = 0) -> None:
+        """Where the next line hangs; `last_ms`: it is later than this, in milliseconds."""
+        self.tip, self.prompts = tip, prompts
+        self._last_ms = max(self._last_ms, last_ms)
+
+    def cut_torn_tail(self) -> None:
+        """Take away a last line that was not written to its end; the file has to be held.
+
+        Nobody reads it as it is, and a newline behind it would not do: the newest client reads on from an object that breaks
+        off to the line that ends it, and loses all in between (rule 15).
+        """
+        if self._file is None or not read_ends(self._file.path, 0, 1).torn:
+            return
+        import json  # takes what clients take: half a surrogate pair, for one
+
+        state = self._file.state()
+        data = read_whole(self._file.path)
+        whole = data.rfind(b"\n") + 1
+        try:
+            # A whole object with more behind it is read, up to there.
+            json.JSONDecoder().raw_decode(data[whole:].decode("utf-8", "replace").lstrip())
+        except (ValueError, RecursionError):
+            self._file.replace(data[:whole], expect=state)
+
+    def close(self) -> None:
+        self._held.close()
+        self._file = None
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a file."""
+        return self._file is not None
+
+    def now(self) -> str:
+        """The time of the next line: later than that of the one before, by at least a millisecond."""
+        self._last_ms = min(max(time.time_ns() // 1_000_000, self._last_ms + 1), _LATEST_MS)
+        moment = datetime.fromtimestamp(self._last_ms // 1000, UTC)
+        return f"{moment:%Y-%m-%dT%H:%M:%S}.{self._last_ms % 1000:03d}Z"
+
+    # Lines of the chain
+
+    def prompt(
+        self, content: str | list[Json], *, permission_mode: str, snapshot: Json | None = None, uuid: str | None = None
+    ) -> str:
+        """A prompt, and the state of the files that it begins with.
+
+        Behind it, though clients mostly write it before: whose a line outside the chain is is told by the chained line before
+        it, which may be another client's.
+        """
+        self.prompts += 1
+        self.prompt_id = str(uuid4())
+        self._last_prompt = plain_text(content)[: lines.LONGEST_LAST_PROMPT]
+        members = lines.prompt_members(
+            self.envelope, content, prompt_id=self.prompt_id, permission_mode=permission_mode, number=self.prompts
+        )
+        return self._chain([members], after=[snapshot] if snapshot else [], uuids=[uuid or str(uuid4())])[0]
+
+    def notification(self, content: str, *, permission_mode: str) -> str:
+        self.prompt_id = str(uuid4())
+        members = lines.notification_members(self.envelope, content, prompt_id=self.prompt_id, permission_mode=permission_mode)
+        return self._chain([members])[0]
+
+    def meta(self, content: str | list[Json]) -> str:
+        return self._chain([lines.meta_members(self.envelope, content, prompt_id=self.prompt_id)])[0]
+
+    def response(self, message: Json, blocks: Sequence[Json], *, request_id: str, requested_model: str) -> list[str]:
+        """A response, one line a block, all in one write: a response is in the file whole or not at all."""
+        return self._chain(
+            [
+                lines.answer_members(
+                    self.envelope, message, block, index=index, request_id=request_id, requested_model=requested_model
+                )
+                for index, block in enumerate(blocks)
+            ]
+        )
+
+    def result(self, block: Json, *, structured: object, source: str, denied_by: str = "", permission: Json | None = None) -> str:
+        """A tool's result; `source` is the line of the call."""
+        members = lines.result_members(
+            self.envelope,
+            block,
+            prompt_id=self.prompt_id,
+            structured=structured,
+            source=source,
+            denied_by=denied_by,
+            permission=permission,
+        )
+        return self._chain([members])[0]
+
+    def interruption(self, text: str) -> str:
+        members: Json = {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
+        return self._chain([members if self.envelope.is_old else {"promptId": self.prompt_id, **members}])[0]
+
+    def synthetic(self, text: str, *, error: str = "", status: int = 0) -> str:
+        return self._chain([lines.synthetic_members(self.envelope, str(uuid4()), text, error=error, status=status)])[0]
+
+    def api_error(self, *, words: str, status: int, request_id: str, wait: float, attempt: int, max_retries: int) -> None:
+        error: Json = {"message": words, "status": status or None, "requestId": request_id or None}
+        if self.envelope.is_old:
+            error = {"status": status} if status else {}
+        self._chain(
+            [
+                lines.system_members(
+                    "api_error",
+                    level="error",
+                    error=error,
+                    retryInMs=round(wait * 1000),
+                    retryAttempt=attempt,
+                    maxRetries=max_retries,
+                )
+            ]
+        )
+
+    def turn_duration(self, duration_ms: int) -> None:
+        if not self.envelope.is_old:
+            # The screen of 2.0.76 dies of a line of the system without content; no client of this release writes one with it.
+            members = lines.system_members(
+                "turn_duration", content="", durationMs=duration_ms, messageCount=self._chained, isMeta=False
+            )
+            self._chain([members])
+
+    def compaction(self, text: str, *, trigger: str, before: int, after: int, took: int) -> str:
+        """The boundary, a new root, and the summary that hangs off it; both in one write (rule 49). The summary's uuid."""
+        boundary = lines.boundary_members(
+            self.envelope, logical_parent=self.tip, trigger=trigger, before=before, after=after, took=took
+        )
+        self.tip = None
+        return self._chain([boundary, lines.summary_members(self.envelope, text, prompt_id=self.prompt_id)])[1]
+
+    def progress(self, data: Json, *, tool_use_id: str, parent_tool_use_id: str = "") -> None:
+        """A sign of life. 2.0 knows no such lines: they would cut its chain (rule 24)."""
+        if self.envelope.is_old or self.envelope.agent_id is not None:
+            return
+        tip = self.tip
+        self._chain([lines.progress_members(data, tool_use_id=tool_use_id, parent_tool_use_id=parent_tool_use_id or tool_use_id)])
+        self.tip = tip
+
+    # Lines beside the chain
+
+    def beside(self, record: Json, *, newer: bool = False) -> None:
+        """A line outside the chain. `newer`: of a kind that 2.0 does not know."""
+        if not (newer and self.envelope.is_old):
+            self._append([record])
+
+    def queue(self, operation: str, content: str | None = None) -> None:
+        record: Json = {
+            "type": "queue-operation",
+            "operation": operation,
+            "timestamp": self.now(),
+            "sessionId": self.envelope.session_id,
+        }
+        self._append([record if content is None else {**record, "content": content}])
+
+    def modes(self, permission_mode: str) -> None:
+        """In one write with the next line: no file holds them without a prompt.
+
+        Before it where the session begins; after it in one that is gone on with: these lines name no release, and right behind
+        those of an older one they would pass for its own.
+        """
+        session = self.envelope.session_id
+        records: list[Json] = []
+        if not self.envelope.is_old:
+            records.append({"type": "mode", "mode": "normal", "sessionId": session})
+            records.append({"type": "permission-mode", "permissionMode": permission_mode, "sessionId": session})
+        if self.title:
+            # From the start: a session that is killed in its first turn has its name too.
+            records.append({"type": "custom-title", "customTitle": self.title, "sessionId": session})
+        if self.is_begun:
+            self._after_next += records
+        else:
+            self._ahead += records
+
+    def pull_request(self, number: int, url: str, repository: str) -> None:
+        self.beside(
+            {
+                "type": "pr-link",
+                "sessionId": self.envelope.session_id,
+                "prNumber": number,
+                "prUrl": url,
+                "prRepository": repository,
+                "timestamp": self.now(),
+            },
+            newer=True,
+        )
+
+    def begin_branch(self) -> None:
+        """What is appended from here on is the live branch, whatever a line before says (rule 21). Said with the next line."""
+        record: Json = {"type": "last-prompt", "leafUuid": lines.NO_LEAF, "explicit": True}
+        if not self.envelope.is_old:
+            self._after_next.append({**record, "sessionId": self.envelope.session_id})
+
+    def anchor(self) -> None:
+        """Say the title and the last prompt again, where readers look for them: near the end of the file."""
+        session = self.envelope.session_id
+        records: list[Json] = []
+        if self.title:
+            records.append({"type": "custom-title", "customTitle": self.title, "sessionId": session})
+        if self.tip and self._last_prompt and not self.envelope.is_old:
+            records.append({"type": "last-prompt", "lastPrompt": self._last_prompt, "leafUuid": self.tip, "sessionId": session})
+        if records and self.envelope.agent_id is None:
+            self._append(records)
+        self._since_anchor = 0
+
+    def _chain(self, members: Sequence[Json], *, after: Sequence[Json] = (), uuids: Sequence[str] = ()) -> list[str]:
+        records: list[Json] = []
+        names: list[str] = []
+        for place, one in enumerate(members):
+            uuid = uuids[place] if uuids else str(uuid4())
+            records.append(self.envelope.around(one, uuid=uuid, parent=self.tip, timestamp=self.now()))
+            self.tip = uuid
+            names.append(uuid)
+        self._append([*self._ahead, *records, *after, *self._after_next])
+        self._ahead, self._after_next = [], []
+        self._chained += len(names)
+        if self.watch is not None:
+            for record in records:
+                self.watch(record)
+        if self._since_anchor > ANCHOR_EVERY:
+            self.anchor()
+        return names
+
+    def _append(self, records: Sequence[Json]) -> None:
+        encoded = [_encoded(record) for record in records]
+        if self._file is None:
+            make_folder(self.path.parent)
+            append_lines(self.path, encoded, create=True)
+            self.hold()
+        else:
+            self._file.append_lines(encoded)
+        self._since_anchor += sum(map(len, encoded)) + len(encoded)
+
+
+def _encoded(record: Json) -> bytes:
+    try:
+        return _encoder.encode(record)
+    except UnicodeEncodeError:
+        # Names of files and words of a session that is gone on with may hold half a surrogate pair, which is U+FFFD then, but
+        # not in a link: the line that it names would not be found. Hardly ever needed, so hardly ever loaded.
+        import json
+
+        from stenograph.messages.javascript import encodable
+
+        links = {key: record[key] for key in _LINKS if key in record}
+        return json.dumps({**encodable(record), **links}, separators=(",", ":")).encode()
+
+
+def plain_text(content: str | list[Json]) -> str:
+    """The words of a prompt."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(block["text"] for block in content if block.get("type") == "text")

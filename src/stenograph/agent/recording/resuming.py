@@ -1,0 +1,236 @@
+"""A session on disk -> the conversation that it holds, ready to be gone on with: resume, continue, fork, rewind.
+
+In: which session. Out: `Opened`. The messages are those that the newest client would send (`stenograph.messages`), with
+reminders in the role `system` put as the user's words, which every endpoint takes. A session is appended to where it stands; a
+fork is the chain alone, under a new id; a rewind goes on from the line before a prompt, and leaves what came after it in the
+file, but for a line that was never written to its end. What a session lacks to be gone on with (results of calls that were cut
+off, an answer where it ends in words of the user) is written into it first, as the newest client would send it (rules 41, 42):
+whoever reads it later sees what was sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stenograph.agent.context.models import called_name
+from stenograph.agent.engine.conversation import Conversation
+from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.engine.sendable import sendable
+from stenograph.agent.recording.forking import fork
+from stenograph.agent.recording.lines import Envelope, Json
+from stenograph.agent.recording.opening import Opened, new_envelope, session_path
+from stenograph.agent.recording.recorder import Recorder
+from stenograph.agent.recording.rewinding import Chosen, choose
+from stenograph.agent.recording.session_facts import (
+    NOTIFICATION,
+    file_history_lines,
+    is_prompt,
+    last_model,
+    last_tokens,
+    latest_time,
+    results_of,
+    slug_of,
+    uses_of,
+)
+from stenograph.archive.live import refuse_open
+from stenograph.disk import find_project_folders, projects_folder
+from stenograph.errors import SessionNotFoundError, UsageError
+from stenograph.family import SessionFile, list_project
+from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
+from stenograph.messages import Message, habits_of, messages_of, read_for_resume, select
+from stenograph.messages.ending import NO_LINE
+from stenograph.records import (
+    REMOVE,
+    AssistantRecord,
+    ChainedRecord,
+    Record,
+    UserRecord,
+    change,
+    read_all_records,
+)
+from stenograph.records.garbage import no_garbage_hunt
+from stenograph.releases import NEWEST
+from stenograph.sessions.glance import glance
+from stenograph.sessions.resolve import resolve
+
+_REMINDER = "<system-reminder>"
+_END_OF_REMINDER = "</system-reminder>"
+_THINKING = ("thinking", "redacted_thinking")
+
+
+def open_again(options: AgentOptions) -> Opened:
+    """Take up a session. Raises SessionNotFoundError, AmbiguousSessionError, BusyError, UnreadableError, UsageError."""
+    path = resolve(options.resume, [options.home]).path if options.resume else newest_here(options)
+    title = options.name or glance(path).custom_title or ""
+    with no_garbage_hunt():
+        if options.fork:
+            chosen = choose(path, options)
+            path = fork(path, chosen.graph, options)
+            with _held(path, new_envelope(options, path.stem)) as recorder:
+                opened = _take_up(recorder, Chosen(graph=read_for_resume(path)), asked=options.model)
+        else:
+            if options.session_id:
+                raise UsageError("--session-id names a new session: to go on in a copy of that name, give --fork-session too")
+            _refuse_elsewhere(path, options)
+            # Held before it is read: what another writer adds until then is part of what we go on with.
+            with _held(path, new_envelope(options, path.stem)) as recorder:
+                chosen = choose(path, options)
+                opened = _take_up(recorder, chosen, asked=options.model)
+    opened.restore = chosen.prompt if options.restore_files else ""
+    opened.recorder.title = title
+    return opened
+
+
+@contextlib.contextmanager
+def _held(path: Path, envelope: Envelope) -> Iterator[Recorder]:
+    """A recorder that holds the file, and lets go of it where it can't be gone on with."""
+    recorder = Recorder(path, envelope)
+    recorder.hold()
+    try:
+        yield recorder
+    except BaseException:
+        recorder.close()
+        raise
+
+
+def take_up(path: Path, envelope: Envelope, *, asked: str) -> Opened:
+    """Go on with a sub-agent's file, with the model `asked` for or its own. Raises UnreadableError, UsageError."""
+    with _held(path, envelope) as recorder:
+        # Its lines are all a sidechain's, which no client resumes as a session: here they are the conversation itself.
+        own = [msgspec.structs.replace(one, record=_as_main(one.record)) for one in read_all_records(path)]
+        return _take_up(recorder, Chosen(graph=build_graph([(path, "", own)])), asked=asked)
+
+
+def newest_here(options: AgentOptions) -> Path:
+    """The session of this folder that changed last; sub-agents' and empty ones are passed over (rule 9)."""
+    cwd = str(options.cwd)
+    found: list[SessionFile] = []
+    for folder in find_project_folders(projects_folder(options.home), cwd):
+        found += [file for file in list_project(folder).sessions if file.size and file.named_by_uuid]
+    for file in sorted(found, key=lambda file: file.mtime_ns, reverse=True):
+        seen = glance(file.path)
+        # Other folders may share the name of this one's: what the lines say counts.
+        if seen.records and not seen.all_sidechain and seen.cwd in (None, cwd):
+            return file.path
+    raise SessionNotFoundError(f"there is no session of {cwd} to continue; begin one without --continue")
+
+
+def _refuse_elsewhere(path: Path, options: AgentOptions) -> None:
+    """A session that is named by its path is gone on with wherever it is; by its id only in the folder it belongs to (rule 1)."""
+    refuse_open([path])
+    if options.go_on or options.resume == str(path) or path == session_path(options, path.stem):
+        return
+    cwd = glance(path).cwd
+    if cwd is not None and cwd != str(options.cwd):
+        raise UsageError(f"that session belongs to {cwd}: go on with it there, or here in a copy with --fork-session")
+
+
+def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> Opened:
+    path, graph, envelope = recorder.path, chosen.graph, recorder.envelope
+    recorder.go_on_from(None, last_ms=chosen.last_ms or latest_time(graph.records))
+    if chosen.prompt:
+        recorder.begin_branch()
+        if not graph.records:
+            recorder.cut_torn_tail()
+            return Opened(recorder=recorder, conversation=Conversation(), file_history=list(file_history_lines(path)))
+    _keep_notifications(graph)
+    selection = select(graph, NEWEST, habits_of(NEWEST))
+    resume = messages_of(selection, NEWEST)
+    leaf = choose_leaf(selection.graph, NEWEST)
+    if resume.messages is None or leaf < 0:
+        raise UsageError(f"{path} holds no conversation that can be gone on with; `steno check {path}` says what is wrong")
+    chain = [selection.graph.records[node] for node in walk_chain(selection.graph, leaf)]
+    tip = next(
+        (
+            record.uuid
+            for record in reversed(chain)
+            if isinstance(record, ChainedRecord) and isinstance(record.uuid, str) and record.uuid
+        ),
+        None,
+    )
+    if envelope.agent_id is None and (slug := slug_of(chain)):
+        envelope.slug = slug
+    recorder.cut_torn_tail()
+    recorder.go_on_from(tip, prompts=sum(map(is_prompt, chain)))
+    records = [selection.graph.records[node] for node in [*selection.before, *selection.nodes]]
+    model = last_model(records)
+    messages = as_user_words(resume.messages)
+    _complete(recorder, records, messages, resume.messages[-1:])
+    if asked and model and called_name(asked) != called_name(model):
+        messages = without_thinking(messages)
+    return Opened(
+        recorder=recorder,
+        conversation=Conversation(messages),
+        file_history=list(file_history_lines(path)),
+        model=model,
+        # What was counted before a compaction says nothing of what is sent now.
+        tokens=last_tokens([selection.graph.records[node] for node in selection.nodes]),
+    )
+
+
+def _keep_notifications(graph: Graph) -> None:
+    """Let what background tasks said be sent as it was: as the user's words.
+
+    The newest client sends it in a reminder in words of its own, which `stenograph.messages` leaves out, and the words of the
+    task with it: an answer to nothing would stand there.
+    """
+    for node, record in enumerate(graph.records):
+        if isinstance(record, UserRecord) and record.origin and record.origin.get("kind") == NOTIFICATION:
+            graph.records[node] = change(record, "origin", REMOVE)
+
+
+def _complete(recorder: Recorder, records: Sequence[Record], messages: Sequence[Json], end: Sequence[Message]) -> None:
+    """Write what the newest client adds of its own at the end of a conversation."""
+    answered = {block["tool_use_id"] for record in records for block in results_of(record)}
+    lines = {block.id: record.uuid for record in records if isinstance(record, AssistantRecord) for block in uses_of(record)}
+    for message in messages:
+        # Not only at the end: of the last turn, calls before others that were answered get a result too (rule 42).
+        for block in message["content"]:
+            if block.get("type") == "tool_result" and block["tool_use_id"] not in answered:
+                source = lines.get(block["tool_use_id"])
+                recorder.result(block, structured=f"Error: {block.get('content')}", source=source or recorder.tip or "")
+    if any(message.role == "assistant" and NO_LINE in message.nodes for message in end):
+        last = messages[-1]["content"]
+        recorder.synthetic("".join(block["text"] for block in last if block.get("type") == "text"))
+
+
+def as_user_words(messages: Sequence[Message]) -> list[Json]:
+    """Messages of which each is the user's or the model's, and that hold nothing that no endpoint takes."""
+    plain: list[Json] = []
+    for message in sendable([_as_user(message) for message in messages]):
+        role, content = message["role"], message["content"]
+        if plain and role == "user" and plain[-1]["role"] == "user":
+            joined = sorted([*plain[-1]["content"], *content], key=lambda block: block.get("type") != "tool_result")
+            plain[-1] = {"role": role, "content": joined}
+        elif content:
+            plain.append({"role": role, "content": content})
+    return plain
+
+
+def _as_user(message: Message) -> Json:
+    if message.role != "system":
+        return {"role": message.role, "content": message.content}
+    return {"role": "user", "content": [{**block, "text": _wrapped(block["text"])} for block in message.content]}
+
+
+def without_thinking(messages: Iterable[Json]) -> list[Json]:
+    """Messages that another model takes: it knows nothing of the signatures (rule 32)."""
+    kept: list[Json] = []
+    for message in messages:
+        content = [block for block in message["content"] if block.get("type") not in _THINKING]
+        if content:
+            kept.append({**message, "content": content})
+    return kept
+
+
+def _wrapped(text: str) -> str:
+    is_wrapped = text.startswith(_REMINDER) and text.rstrip().endswith(_END_OF_REMINDER)
+    return text if is_wrapped else f"{_REMINDER}\n{text}\n{_END_OF_REMINDER}"
+
+
+def _as_main(record: Record) -> Record:
+    return change(record, "isSidechain", False) if isinstance(record, ChainedRecord) and record.isSidechain else record

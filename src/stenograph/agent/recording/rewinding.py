@@ -1,0 +1,85 @@
+"""Which part of a session is gone on with: all of it, or what stands before a prompt.
+
+In: a session's file, and which prompt to go back to. Out: the lines to go on from. Nothing is written, no file brought back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.recording.session_facts import file_history_lines, latest_time
+from stenograph.errors import UsageError
+from stenograph.graph import Graph, build_graph, walk_chain
+from stenograph.messages import read_for_resume
+from stenograph.messages.selection import siblings_of
+from stenograph.records import CompactBoundaryRecord, UserRecord, read_all_records
+from stenograph.releases import NEWEST
+from stenograph.turns import Turn
+
+
+class Chosen(Struct, kw_only=True):
+    """What of a session is gone on with."""
+
+    #: The chain and what belongs to it; nothing, where a session is gone back to its very beginning.
+    graph: Graph
+    #: The uuid of the prompt before which it is gone back; empty where it is not.
+    prompt: str = ""
+    #: The greatest time of a line in the whole file, in milliseconds; 0: of the graph.
+    last_ms: int = 0
+
+
+def choose(path: Path, options: AgentOptions) -> Chosen:
+    if options.rewind is None:
+        return Chosen(graph=read_for_resume(path))
+    chosen = _before_prompt(path, options.rewind, is_fork=options.fork)
+    if options.restore_files and not _has_snapshot(path, chosen.prompt):
+        raise UsageError(
+            "that turn has no snapshot of files to bring back, or is no prompt; leave files as they are with --keep-files"
+        )
+    return chosen
+
+
+def _before_prompt(path: Path, reference: str, *, is_fork: bool) -> Chosen:
+    """The chain up to a prompt. Raises UsageError."""
+    from stenograph.sessions.load import load_file
+
+    graph = build_graph([(path, "", read_all_records(path))])
+    # The session's own lines come first in the graph of its family, in the same order.
+    turns = [turn for turn in load_file(path).turns if isinstance(graph.records[turn.node], UserRecord)]
+    turn = _named_turn(turns, [str(getattr(graph.records[turn.node], "uuid", "")) for turn in turns], reference)
+    node = turn.node
+    prompt, last_ms = str(getattr(graph.records[node], "uuid", "")), latest_time(graph.records)
+    leaf = graph.parents[node]
+    if is_fork and leaf < 0:
+        raise UsageError("that is the first prompt: a copy would be empty; begin a new session instead")
+    if not is_fork and any(isinstance(record, CompactBoundaryRecord) for record in graph.records[node:]):
+        # A long file is read from its last compaction on: what hangs off a line before it would lose its beginning (rule 51).
+        raise UsageError("that prompt stands before a compaction: go back to it in a copy, with --fork-session")
+    nodes = siblings_of(graph, walk_chain(graph, leaf), NEWEST) if leaf >= 0 else []
+    located = [graph.nodes[one] for one in sorted(nodes)]
+    return Chosen(graph=build_graph([(path, "", located)]), prompt=prompt, last_ms=last_ms)
+
+
+def _named_turn(turns: Sequence[Turn], uuids: Sequence[str], reference: str) -> Turn:
+    """The turn whose prompt is meant: by its number, its place from the end, or how its uuid begins."""
+    if reference.removeprefix("-").isdecimal():
+        number = int(reference)
+        found = [turn for turn in turns if turn.number == number] if number > 0 else turns[number : number + 1 or None]
+        if not number or len(found) != 1:
+            raise UsageError(f"there is no prompt {reference}: the session has {len(turns)}; `steno turns` lists them")
+        return found[0]
+    found = [turn for turn, uuid in zip(turns, uuids, strict=True) if uuid.startswith(reference)]
+    if len(found) != 1 or not reference:
+        raise UsageError(f"no single prompt begins with {reference!r}; name one by its number, or its whole uuid")
+    return found[0]
+
+
+def _has_snapshot(path: Path, prompt: str) -> bool:
+    return any(
+        isinstance(snapshot := record.get("snapshot"), dict) and snapshot.get("messageId") == prompt
+        for record in file_history_lines(path)
+    )

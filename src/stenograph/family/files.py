@@ -1,0 +1,269 @@
+"""What stands in a project folder: sessions, and for one session its family of files.
+
+In: a project folder, or a session in one. Out: paths with their sizes and times, and findings for what is odd. A folder is
+scanned once, and a session's own folder only when its family is asked for. Opens no file: which session an agent file beside
+the sessions belongs to stands in its lines (`sessionId`), so the caller, who can read them, says so.
+
+    <project>/<session>.jsonl                                    the session
+    <project>/agent-<id>.jsonl                                   its agents, up to 2.0.x
+    <project>/<session>/subagents/agent-<id>.jsonl               its agents, from 2.1 on; agent-<id>.meta.json beside, later
+    <project>/<session>/subagents/workflows/<run>/agent-<id>.jsonl
+    <project>/subagents/agent-<id>.jsonl                         written by other tools
+    <project>/<session>/tool-results/*                           results too long for a line
+    <home>/file-history/<session>/                               files as they were before edits
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stenograph.disk.findings import Finding
+from stenograph.disk.writer import UNFINISHED
+from stenograph.errors import UnreadableError
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+#: How the files of sessions and of their agents end: they hold JSON, line by line.
+LINES_SUFFIX = ".jsonl"
+_META = ".meta.json"
+_AGENT = "agent-"
+
+
+class AgentLayout(enum.Enum):
+    """Where an agent's file stands."""
+
+    BESIDE = "beside"
+    NESTED = "nested"
+    WORKFLOW = "workflow"
+    PROJECT = "project"
+
+
+class AgentFile(msgspec.Struct, frozen=True):
+    path: Path
+    agent_id: str
+    layout: AgentLayout
+    #: `agent-<id>.meta.json`, where there is one.
+    meta: Path | None = None
+
+
+class SessionFile(msgspec.Struct, frozen=True):
+    session_id: str
+    path: Path
+    size: int
+    mtime_ns: int
+    #: False: clients neither list nor resume it by id, though it may be named by its path.
+    named_by_uuid: bool
+
+
+class ProjectListing(msgspec.Struct, frozen=True):
+    """One project folder, as one scan saw it."""
+
+    folder: Path
+    #: In no particular order.
+    sessions: list[SessionFile]
+    #: Agents in the layouts that do not say whose they are.
+    loose_agents: list[AgentFile]
+    #: Folders named as a session: with `sessions`, all that may be a family.
+    session_folders: list[str]
+    findings: list[Finding]
+
+
+class Family(msgspec.Struct, frozen=True):
+    """A session and every file that belongs to it."""
+
+    session_id: str
+    #: None: only the session's folder is left.
+    path: Path | None
+    #: `<project>/<session>/`, where there is one.
+    folder: Path | None
+    agents: tuple[AgentFile, ...] = ()
+    tool_results: tuple[Path, ...] = ()
+    file_history: Path | None = None
+    #: Everything else in the session's folder, such as `custom-title.json`.
+    others: tuple[Path, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def list_projects(projects: Path) -> tuple[list[Path], list[Finding]]:
+    """The project folders in a `projects` folder; none where it is missing. Raises UnreadableError."""
+    findings: list[Finding] = []
+    folders = [Path(entry.path) for entry in _scan(projects, missing_is_empty=True) if _is_folder(entry, findings)]
+    return folders, findings
+
+
+def list_project(folder: Path) -> ProjectListing:
+    """Everything in one project folder. Raises UnreadableError when the folder itself can't be read."""
+    listing = ProjectListing(folder, [], [], [], [])
+    metas: dict[str, Path] = {}
+    agents: list[Path] = []
+    for entry in _scan(folder):
+        name = entry.name
+        if name.endswith(LINES_SUFFIX):
+            if (status := _status_of_file(entry, listing.findings)) is None:
+                continue
+            if name.startswith(_AGENT):
+                agents.append(Path(entry.path))
+                continue
+            stem = name[: -len(LINES_SUFFIX)]
+            listing.sessions.append(
+                SessionFile(stem, Path(entry.path), status.st_size, status.st_mtime_ns, _UUID.fullmatch(stem) is not None)
+            )
+        elif _UUID.fullmatch(name):
+            if _is_folder(entry, listing.findings):
+                listing.session_folders.append(name)
+        elif name.startswith(_AGENT) and name.endswith(_META):
+            metas[name[: -len(_META)]] = Path(entry.path)
+        elif name.startswith(UNFINISHED):
+            listing.findings.append(_finding("left-unfinished", entry, "left by a write that was killed; can be deleted"))
+        elif name == "subagents" and _is_folder(entry, listing.findings):
+            walk = _Walk(listing.findings)
+            files = list(walk.files(Path(entry.path)))
+            listing.loose_agents.extend(_agents(files, AgentLayout.PROJECT))
+    listing.loose_agents.extend(_agent(path, AgentLayout.BESIDE, metas.get(path.name[: -len(LINES_SUFFIX)])) for path in agents)
+    return listing
+
+
+def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentFile] = ()) -> Family:
+    """The family of one session; `loose_agents` are those of a ProjectListing that the caller found to be this session's.
+
+    Never raises: what can't be read is a finding, and a session of which nothing is left has neither path nor folder.
+    """
+    findings: list[Finding] = []
+    main = project / (session_id + LINES_SUFFIX)
+    folder = project / session_id
+    has_folder = os.path.isdir(folder)  # noqa: PTH112 - never raises, whatever the name
+    walk = _Walk(findings)
+    below = list(walk.files(folder)) if has_folder else []
+    in_subagents = [path for path in below if path.parts[len(folder.parts)] == "subagents"]
+    workflows = folder / "subagents" / "workflows"
+    agents = [
+        *_agents((path for path in in_subagents if workflows not in path.parents), AgentLayout.NESTED),
+        *_agents((path for path in in_subagents if workflows in path.parents), AgentLayout.WORKFLOW),
+    ]
+    tool_results = [path for path in below if path.parts[len(folder.parts)] == "tool-results" and path.parent != folder]
+    known = {*tool_results, *(agent.path for agent in agents), *(agent.meta for agent in agents)}
+    return Family(
+        session_id=session_id,
+        path=main if os.path.isfile(main) else None,  # noqa: PTH113 - never raises
+        folder=folder if has_folder else None,
+        agents=(*agents, *loose_agents),
+        tool_results=tuple(tool_results),
+        file_history=_file_history(project, session_id),
+        others=tuple(path for path in below if path not in known),
+        findings=tuple(findings),
+    )
+
+
+def is_agent_file(path: Path) -> bool:
+    """Whether a file holds an agent's lines, by its name."""
+    return path.name.startswith(_AGENT) and path.name.endswith(LINES_SUFFIX)
+
+
+def is_session_id(text: str) -> bool:
+    """Whether clients would take it for a session's id."""
+    return _UUID.fullmatch(text) is not None
+
+
+def _file_history(project: Path, session_id: str) -> Path | None:
+    folder = project.parent.parent / "file-history" / session_id
+    return folder if os.path.isdir(folder) else None  # noqa: PTH112 - never raises
+
+
+def _agents(files: Iterator[Path] | Sequence[Path], layout: AgentLayout) -> list[AgentFile]:
+    """The agents among some files, each with its meta file; other files are left out."""
+    files = list(files)
+    metas = {path.with_name(path.name[: -len(_META)]): path for path in files if path.name.endswith(_META)}
+    return [
+        _agent(path, layout, metas.get(path.with_name(path.name[: -len(LINES_SUFFIX)]))) for path in files if is_agent_file(path)
+    ]
+
+
+def _agent(path: Path, layout: AgentLayout, meta: Path | None) -> AgentFile:
+    return AgentFile(path, path.name[len(_AGENT) : -len(LINES_SUFFIX)], layout, meta)
+
+
+class _Walk:
+    """Every file below a folder, sorted by name; links to folders are not followed, so it always ends."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        self.findings = findings
+
+    def files(self, folder: Path) -> Iterator[Path]:
+        """All files below a folder, by name. With a stack of its own: folders may be nested to any depth."""
+        waiting = [folder]
+        while waiting:
+            here = waiting.pop()
+            try:
+                entries = sorted(_scan(here), key=lambda entry: entry.name)
+            except UnreadableError as error:
+                self.findings.append(Finding("unreadable-folder", here, detail=str(error)))
+                continue
+            below = []
+            for entry in entries:
+                try:
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                except OSError:
+                    is_folder = False
+                if is_folder:
+                    below.append(Path(entry.path))
+                elif _status_of_file(entry, self.findings) is not None:
+                    yield Path(entry.path)
+            waiting += reversed(below)
+
+
+def _scan(folder: Path, *, missing_is_empty: bool = False) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        if missing_is_empty and isinstance(error, FileNotFoundError):
+            return []
+        raise UnreadableError(f"{folder} can't be read: {error.strerror}", path=folder) from error
+
+
+def _status_of_file(entry: os.DirEntry[str], findings: list[Finding]) -> os.stat_result | None:
+    """The status of a regular file, links followed; for anything else a finding and None."""
+    if not entry.name.isascii() and not _is_text(entry.name):
+        findings.append(_finding("name-not-utf8", entry, "its name is not UTF-8"))
+    try:
+        linked = entry.is_symlink()
+        status = entry.stat()
+    except OSError as error:
+        kind = "broken-link" if entry.is_symlink() else "unreadable-file"
+        findings.append(_finding(kind, entry, f"{entry.path} can't be looked at: {error.strerror}"))
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        is_folder = stat.S_ISDIR(status.st_mode)
+        findings.append(_finding("not-a-file", entry, "a folder" if is_folder else "neither a file nor a folder"))
+        return None
+    if linked:
+        findings.append(_finding("linked-file", entry, "a link; read and written where it points to"))
+    return status
+
+
+def _is_folder(entry: os.DirEntry[str], findings: list[Finding]) -> bool:
+    try:
+        if entry.is_dir():
+            if not _is_text(entry.name):
+                findings.append(_finding("name-not-utf8", entry, "its name is not UTF-8"))
+            return True
+        if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - never raises
+            findings.append(_finding("broken-link", entry, "points to nothing"))
+    except OSError as error:
+        findings.append(_finding("unreadable-folder", entry, f"{entry.path} can't be looked at: {error.strerror}"))
+    return False
+
+
+def _is_text(name: str) -> bool:
+    """False where the system's bytes were no UTF-8: os.fsdecode then leaves lone surrogates."""
+    return not any("\udc80" <= character <= "\udcff" for character in name)
+
+
+def _finding(code: str, entry: os.DirEntry[str], detail: str) -> Finding:
+    return Finding(code, Path(entry.path), detail=detail)
