@@ -14,7 +14,7 @@ from tests.disk.conftest import Unprivileged
 from stenograph.agent.tools import glob as glob_module
 from stenograph.agent.tools.base import Json
 from stenograph.agent.tools.glob import GlobTool
-from stenograph.agent.tools.globbing import GlobError, compile_glob, fixed_part
+from stenograph.agent.tools.globbing import Glob, GlobError, fixed_part
 
 GLOB = GlobTool()
 FILES = (".dot.py", ".git/needle.py", ".hidden/h.py", "a.txt", "ignored.py", "sub/deep/z.py", "sub/x.py", "sub/y.py", "wide.png")
@@ -202,16 +202,25 @@ def test_files_that_are_left_out_are_not_counted(desk: Desk) -> None:
         ("[]-]x", ["]x", "-x"], ["ax"]),
         ("[^a-c]x", ["dx"], ["bx"]),
         ("a.b+c", ["a.b+c"], ["axbbc"]),
+        ("src", ["src", "x/src"], ["src/a", "srcs"]),
+        ("!a", ["!a"], ["a", "b"]),
+        ("#a", ["#a", "x/#a"], ["a"]),
+        ("a[{]b", ["a{b"], ["ab"]),
     ],
 )
 def test_patterns(pattern: str, matching: list[str], other: list[str]) -> None:
-    compiled = compile_glob(pattern)
-    assert [name for name in [*matching, *other] if compiled.fullmatch(name)] == matching
+    compiled = Glob(pattern)
+    assert [name for name in [*matching, *other] if compiled.matches(name)] == matching
+
+
+def test_braces_that_stand_for_too_many_patterns_are_refused() -> None:
+    with pytest.raises(GlobError, match="more than 1000 alternatives"):
+        Glob("{a,b}" * 40)
 
 
 def test_a_class_that_can_not_be_is_an_error_of_the_pattern() -> None:
     with pytest.raises(GlobError):
-        compile_glob("[z-a]")
+        Glob("[z-a]")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -32,6 +32,10 @@ _KNOWN = frozenset({
     "Bash", "Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "SendMessage", "Skill", "TodoWrite",
     "WebFetch", "WebSearch", "Write",
 }.union(*_SAME))  # fmt: skip
+
+
+#: Patterns that mean a folder with all that is in it.
+_EVERYTHING = ("", "**", ".")
 
 
 class Rule(Struct, frozen=True):
@@ -136,13 +140,24 @@ class PathRule:
         # Folders that the pattern is relative to; a path is looked at below each.
         folder, pattern = _anchor(spec, project)
         self._folders = {os.path.normpath(folder), os.path.realpath(folder)}
-        # File systems of these systems don't tell a from A; neither may a rule that denies.
-        flags = re.IGNORECASE if sys.platform in ("darwin", "win32") else 0
-        self._pattern = re.compile(_path_pattern(pattern), flags)
+        self._pattern = pattern.strip("/") if pattern.strip("/") in _EVERYTHING else pattern.rstrip("/")
 
     def matches(self, places: Iterable[str]) -> bool:
         """Whether any of a file's places is meant: absolute paths, as named and with links followed."""
-        return any(self._pattern.fullmatch(below) for place in places for below in self._below(place))
+        return any(self._covers(below) for place in places for below in self._below(place))
+
+    @functools.cached_property
+    def _covers(self) -> Callable[[str], bool]:
+        if self._pattern in _EVERYTHING:
+            return lambda _: True
+        from stenograph.agent.tools.globbing import Glob, GlobError  # few sessions have rules about paths
+
+        # File systems of these systems don't tell a from A; neither may a rule that denies.
+        flags = re.IGNORECASE if sys.platform in ("darwin", "win32") else 0
+        try:
+            return Glob(self._pattern, braces=False, flags=flags).covers
+        except GlobError:  # not a pattern: the name itself is meant
+            return Glob(re.sub(r"([*?\[\]\\])", r"\\\1", self._pattern), braces=False, flags=flags).covers
 
     def _below(self, place: str) -> list[str]:
         # Not by relpath: it is asked of every file that a search finds.
@@ -161,30 +176,3 @@ def _anchor(spec: str, project: Path) -> tuple[Path, str]:
     if spec.startswith("./"):
         return project, "/" + spec[2:]
     return project, spec
-
-
-def _path_pattern(pattern: str) -> str:
-    """The regular expression for a path below the anchor."""
-    is_anchored = "/" in pattern.rstrip("/")
-    pattern = pattern.strip("/")
-    if pattern in ("", "**", "."):
-        return r"(?s:.*)"
-    parts = ["(?:.*/)?" if not is_anchored else ""]
-    at = 0
-    while at < len(pattern):
-        if pattern.startswith("**/", at):
-            parts.append("(?:.*/)?")
-            at += 3
-        elif pattern.startswith("**", at):
-            parts.append(".*")
-            at += 2
-        elif pattern[at] == "*":
-            parts.append("[^/]*")
-            at += 1
-        elif pattern[at] == "?":
-            parts.append("[^/]")
-            at += 1
-        else:
-            parts.append(re.escape(pattern[at]))
-            at += 1
-    return "(?s:" + "".join(parts) + "(?:/.*)?)"

@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
-from stenograph.agent.tools.globbing import GlobError, compile_glob, fixed_part, walk_files
+from stenograph.agent.tools.globbing import Glob, GlobError, fixed_part, walk_files
 from stenograph.agent.tools.texts import resolved
 from stenograph.disk.places import whole_path
 
@@ -75,7 +75,7 @@ def _refuse_no_folder(folder: Path, workspace: Workspace) -> None:
 
 
 def _find(folder: Path, pattern: str, may_read: Callable[[Path], bool] | None, deadline: float, stop: threading.Event) -> _Found:
-    matches = compile_glob(pattern).fullmatch
+    matches = Glob(pattern).matches
     files: list[tuple[int, Path]] = []
     is_complete = True
     for relative in walk_files(folder):

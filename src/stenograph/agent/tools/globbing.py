@@ -1,107 +1,105 @@
-"""Glob patterns, as .gitignore and ripgrep read them, and the files of a folder.
+"""Path patterns as git and ripgrep read them, and the files of a folder.
 
-In: a pattern, a folder. Out: what matches a path relative to the folder, written with `/`. `*` and `?` stay inside a name, `**`
-spans folders, `{a,b}` and `[a-z]` choose; a pattern without `/` matches names at any depth. Hidden files count. Links are not
-followed. Does not know tools or limits.
+In: a pattern, a folder. Out: whether a path relative to the folder, written with `/`, matches. The rules are git's, by pathspec:
+`*` and `?` stay inside a name, `**` spans folders, `[a-z]` is a choice, and a pattern without `/` matches names at any depth.
+ripgrep's `{a,b}` is added here. Hidden files count. Links are not followed. Does not know tools or limits.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-#: Says of a path relative to the folder, and whether it is a folder, that it is left out.
-LeaveOut: TypeAlias = Callable[[str, bool], bool]
+#: Says of a path relative to the folder, and whether it is a folder, that it is ignored.
+IsIgnored: TypeAlias = Callable[[str, bool], bool]
 
 _MAGIC = re.compile(r"[*?\[{\\]")
+#: Patterns that one with braces may stand for; `{a,b}` thirty times would be a billion.
+_MOST_ALTERNATIVES = 1000
 
 
 class GlobError(ValueError):
-    """A pattern that can't be understood; the text says why."""
+    """A pattern that is not valid; the text says why."""
 
 
-def compile_glob(pattern: str) -> re.Pattern[str]:
-    """Matches whole relative paths. Raises GlobError."""
-    body = pattern.removeprefix("./")
-    anchored = "/" in body.rstrip("/")
-    translated = _translate(body.removeprefix("/"))
-    if not anchored:
-        translated = f"(?:.*/)?{translated}"
+class Glob:
+    """Matches paths themselves; `covers` also what is below a path that matches."""
+
+    def __init__(self, pattern: str, *, braces: bool = True, flags: int = 0) -> None:
+        """Raises GlobError."""
+        body = pattern.removeprefix("./")
+        self._patterns = [_compile(each, pattern, flags) for each in (_alternatives(body) if braces else [body])]
+
+    def matches(self, relative: str) -> bool:
+        return any(found is not None and found.lastgroup is None for found in self._found(relative))
+
+    def covers(self, relative: str) -> bool:
+        return any(found is not None for found in self._found(relative))
+
+    def _found(self, relative: str) -> Iterator[re.Match[str] | None]:
+        return (pattern.match(relative) for pattern in self._patterns)
+
+
+def _compile(alternative: str, pattern: str, flags: int) -> re.Pattern[str]:
+    from pathspec.patterns.gitignore.base import GitIgnorePatternError
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    if alternative.startswith(("!", "#")):  # these mean something in a .gitignore only
+        alternative = "\\" + alternative
     try:
-        return re.compile(translated, re.DOTALL)
-    except re.error as error:
+        translated, _ = GitIgnoreSpecPattern.pattern_to_regex(alternative)
+        if translated is None:
+            raise GlobError(f"error parsing glob '{pattern}': unclosed character class; missing ']'")
+        return re.compile(translated, flags | re.DOTALL)
+    except (GitIgnorePatternError, re.error) as error:
         raise GlobError(f"error parsing glob '{pattern}': {error}") from None
 
 
-def _translate(pattern: str) -> str:
-    out: list[str] = []
-    depth = 0
-    at = 0
-    while at < len(pattern):
-        sign = pattern[at]
-        if sign == "*" and pattern.startswith("**", at):
-            piece, at = _stars(pattern, at)
-            out.append(piece)
+def _alternatives(pattern: str) -> list[str]:
+    """The patterns that one with `{a,b}` stands for."""
+    waiting, found = [pattern], []
+    while waiting:
+        text = waiting.pop()
+        if (braces := _first_braces(text, pattern)) is None:
+            found.append(text)
             continue
-        if sign == "[":
-            piece, at = _choice(pattern, at)
-            out.append(piece)
-            continue
-        at += 1
-        if sign == "*":
-            out.append("[^/]*")
-        elif sign == "?":
-            out.append("[^/]")
+        begin, commas, end = braces
+        edges = [begin, *commas, end]
+        waiting += [text[:begin] + text[a + 1 : b] + text[end + 1 :] for a, b in itertools.pairwise(edges)]
+        if len(waiting) + len(found) > _MOST_ALTERNATIVES:
+            raise GlobError(f"error parsing glob '{pattern}': more than {_MOST_ALTERNATIVES} alternatives")
+    return found
+
+
+def _first_braces(text: str, pattern: str) -> tuple[int, list[int], int] | None:
+    """Where the first outermost braces begin, are divided and end."""
+    begin, depth, at = -1, 0, 0
+    commas: list[int] = []
+    while at < len(text):
+        sign = text[at]
+        if sign == "\\":
+            at += 1
+        elif sign == "[":
+            at = max(at, text.find("]", at + 2 + (text[at + 1 : at + 2] in ("!", "^"))))
         elif sign == "{":
             depth += 1
-            out.append("(?:")
+            begin = at if depth == 1 else begin
+        elif sign == "," and depth == 1:
+            commas.append(at)
         elif sign == "}" and depth:
             depth -= 1
-            out.append(")")
-        elif sign == "," and depth:
-            out.append("|")
-        elif sign == "\\" and at < len(pattern):
-            out.append(re.escape(pattern[at]))
-            at += 1
-        else:
-            out.append(re.escape(sign))
+            if not depth:
+                return begin, commas, at
+        at += 1
     if depth:
         raise GlobError(
             f"error parsing glob '{pattern}': unclosed alternate group; missing '}}' (maybe escape '{{' with '[{{]'?)"
         )
-    return "".join(out)
-
-
-def _stars(pattern: str, at: int) -> tuple[str, int]:
-    """`**/` is any folders or none, `/**` at the end all below; inside a name it is `*`."""
-    end = at
-    while end < len(pattern) and pattern[end] == "*":
-        end += 1
-    begins = at == 0 or pattern[at - 1] in "/{,"
-    if begins and pattern.startswith("/", end):
-        return "(?:.*/)?", end + 1
-    if begins and (end == len(pattern) or pattern[end] in "},"):
-        return ".*", end
-    return "[^/]*", end
-
-
-def _choice(pattern: str, at: int) -> tuple[str, int]:
-    end = at + 1
-    if end < len(pattern) and pattern[end] in "!^":
-        end += 1
-    if end < len(pattern) and pattern[end] == "]":  # the first one is meant itself
-        end += 1
-    end = pattern.find("]", end)
-    if end < 0:
-        raise GlobError(f"error parsing glob '{pattern}': unclosed character class; missing ']'")
-    inside = pattern[at + 1 : end]
-    negated = inside[:1] in ("!", "^")
-    body = inside[1:] if negated else inside
-    escaped = body.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace("&&", "&\\&")
-    return f"(?!/)[{'^' if negated else ''}{escaped}]", end + 1
+    return None
 
 
 def fixed_part(pattern: str) -> tuple[str, str]:
@@ -112,8 +110,8 @@ def fixed_part(pattern: str) -> tuple[str, str]:
     return "/".join(parts[:count]) or ("/" if count else ""), "/".join(parts[count:])
 
 
-def walk_files(folder: Path, leave_out: LeaveOut | None = None) -> Iterator[str]:
-    """Relative paths of the regular files below a folder, in the order of their names. What can't be listed is passed over."""
+def walk_files(folder: Path, is_ignored: IsIgnored | None = None) -> Iterator[str]:
+    """Relative paths of the regular files below a folder, in the order of their names. What can't be listed is skipped."""
     waiting = _entries(folder, "")
     while waiting:
         relative, entry = waiting.pop()
@@ -122,7 +120,7 @@ def walk_files(folder: Path, leave_out: LeaveOut | None = None) -> Iterator[str]
             is_file = not is_folder and entry.is_file(follow_symlinks=False)
         except OSError:
             continue
-        if not (is_folder or is_file) or (leave_out is not None and leave_out(relative, is_folder)):
+        if not (is_folder or is_file) or (is_ignored is not None and is_ignored(relative, is_folder)):
             continue
         if is_folder:
             waiting += _entries(folder, f"{relative}/")

@@ -1,41 +1,34 @@
-"""What a search passes over: folders of version control, and what .gitignore names.
+"""What a search ignores: folders of version control, and what .gitignore names.
 
-In: the folder that is searched. Out: whether a path below it is left out. As ripgrep does it, .gitignore counts inside a
-repository only, those of the folders above included, and the last pattern that matches decides. Does not read
-other lists of that kind.
+In: the folder that is searched. Out: whether a path below it is ignored. As ripgrep does it, .gitignore counts inside a
+repository only, those of the folders above included, and the last one that says something decides. Does not read other lists of
+that kind. Patterns are pathspec's.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from stenograph.agent.tools.globbing import GlobError, compile_glob
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 VERSION_CONTROL = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
-#: Longer lists are no lists.
+#: A .gitignore is read up to here.
 _LONGEST = 1024 * 1024
 
 
-class _Rule(Struct, frozen=True):
-    pattern: re.Pattern[str]
-    is_negated: bool
-    folders_only: bool
-
-
 class Ignored:
-    """Asked about every path on the way down: what is below a folder that is left out is never asked about."""
+    """Asked about every path on the way down: what is below a folder that is ignored is never asked about."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._rules: dict[str, list[_Rule]] = {}
-        self._above: list[tuple[str, list[_Rule]]] = []
+        self._below: dict[str, GitIgnoreSpec | None] = {}
+        self._above: list[tuple[str, GitIgnoreSpec | None]] = []
         self._counts = False
         for parent in (folder, *folder.parents):
             if parent != folder:
-                self._above.insert(0, (folder.relative_to(parent).as_posix(), _rules(parent)))
+                self._above.insert(0, (folder.relative_to(parent).as_posix(), _read(parent)))
             if (parent / ".git").exists():
                 self._counts = True
                 break
@@ -46,44 +39,43 @@ class Ignored:
             return True
         if not self._counts:
             return False
-        is_left_out = False
-        for below, rules in self._above:
-            is_left_out = _verdict(rules, f"{below}/{relative}", is_folder, is_left_out)
+        path = f"{relative}/" if is_folder else relative
+        is_ignored = False
+        for below, spec in self._above:
+            is_ignored = _verdict(spec, f"{below}/{path}", is_ignored)
         parts = relative.split("/")
         for depth in range(len(parts)):
-            rules = self._rules_of("/".join(parts[:depth]))
-            is_left_out = _verdict(rules, "/".join(parts[depth:]), is_folder, is_left_out)
-        return is_left_out
+            below = "/".join(parts[:depth])
+            is_ignored = _verdict(self._of(below), path[len(below) + bool(below) :], is_ignored)
+        return is_ignored
 
-    def _rules_of(self, below: str) -> list[_Rule]:
-        if below not in self._rules:
-            self._rules[below] = _rules(self._folder / below)
-        return self._rules[below]
-
-
-def _verdict(rules: list[_Rule], relative: str, is_folder: bool, so_far: bool) -> bool:
-    for rule in rules:
-        if (is_folder or not rule.folders_only) and rule.pattern.fullmatch(relative):
-            so_far = not rule.is_negated
-    return so_far
+    def _of(self, below: str) -> GitIgnoreSpec | None:
+        if below not in self._below:
+            self._below[below] = _read(self._folder / below)
+        return self._below[below]
 
 
-def _rules(folder: Path) -> list[_Rule]:
+def _verdict(spec: GitIgnoreSpec | None, path: str, so_far: bool) -> bool:
+    include = None if spec is None else spec.check_file(path).include
+    return so_far if include is None else include
+
+
+def _read(folder: Path) -> GitIgnoreSpec | None:
+    """The .gitignore of a folder, without the lines that git can't read either."""
     try:
         with (folder / ".gitignore").open("rb") as file:
             text = file.read(_LONGEST).decode("utf-8", "replace")
     except OSError:
-        return []
-    rules: list[_Rule] = []
+        return None
+    import re
+
+    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    patterns = []
     for line in text.splitlines():
-        pattern = line.rstrip()
-        if not pattern or pattern.startswith("#"):
-            continue
-        is_negated = pattern.startswith("!")
-        pattern = pattern.removeprefix("!").removeprefix("\\")
         try:
-            compiled = compile_glob(pattern.rstrip("/"))
-        except GlobError:
-            continue  # git passes it over as well
-        rules.append(_Rule(compiled, is_negated, pattern.endswith("/")))
-    return rules
+            patterns.append(GitIgnoreSpecPattern(line))
+        except (ValueError, re.error):
+            continue
+    return GitIgnoreSpec(patterns)

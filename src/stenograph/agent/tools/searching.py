@@ -82,23 +82,23 @@ def _names(target: Path, matches_name: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _name_filter(wanted: Search) -> Callable[[str], bool]:
-    from stenograph.agent.tools.globbing import GlobError, compile_glob
+    from stenograph.agent.tools.globbing import Glob, GlobError
 
     if wanted.type and wanted.type not in _TYPES:
         raise SearchError(f"unrecognized file type: {wanted.type}")
     suffixes = tuple(f".{suffix}" for suffix in _TYPES.get(wanted.type, "").split())
     try:
-        included = [compile_glob(glob) for glob in wanted.globs if not glob.startswith("!")]
-        excluded = [compile_glob(glob[1:]) for glob in wanted.globs if glob.startswith("!")]
+        included = [Glob(glob) for glob in wanted.globs if not glob.startswith("!")]
+        excluded = [Glob(glob[1:]) for glob in wanted.globs if glob.startswith("!")]
     except GlobError as error:
         raise SearchError(str(error)) from None
 
     def matches(relative: str) -> bool:
         if suffixes and not relative.endswith(suffixes):
             return False
-        if included and not any(glob.fullmatch(relative) for glob in included):
+        if included and not any(glob.matches(relative) for glob in included):
             return False
-        return not any(glob.fullmatch(relative) for glob in excluded)
+        return not any(glob.matches(relative) for glob in excluded)
 
     return matches
 
