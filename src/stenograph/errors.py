@@ -9,6 +9,13 @@
     │   ├── UnreadableError            a file or folder can't be read
     │   ├── UnwritableError            a file or folder can't be written
     │   └── BusyError                  somebody else holds the lock on a file
+    ├── NetworkError                   there is no connection to a server, or no response on it that can be used
+    │   ├── NetworkTimeoutError        it took too long
+    │   ├── UnknownHostError           a name has no address
+    │   ├── UntrustedCertificateError  the server is not who it says, or nobody we trust vouches for it
+    │   ├── UnreadableAuthoritiesError the file of authorities to trust can't be used
+    │   ├── ProxyRefusedError          the proxy does not connect to the server
+    │   └── MalformedResponseError     what came is not HTTP, or ended too early
     ├── DeliveryError                  a receiver of traces did not take them
     ├── ModelError                     the model's endpoint gave no answer, or none that can be used
     │   ├── UnreachableError           there is no connection, or it ended too early
@@ -74,6 +81,45 @@ class UnwritableError(DiskError):
 
 class BusyError(DiskError):
     """Somebody else holds the lock on a file."""
+
+
+class NetworkError(StenographError):
+    """There is no connection to a server, or no response on it that can be used. `model` and `traces` say whose server it was."""
+
+    def __init__(self, reason: str, *, errno: int = 0) -> None:
+        super().__init__(f"the server can't be reached ({reason})")
+        #: What happened, in a word or two; never what a server said.
+        self.reason = reason
+        #: The system's number for it; 0 where there is none.
+        self.errno = errno
+
+
+class NetworkTimeoutError(NetworkError):
+    """It took too long."""
+
+
+class UnknownHostError(NetworkError):
+    """A name has no address."""
+
+
+class UntrustedCertificateError(NetworkError):
+    """The server is not who it says, or nobody we trust vouches for it."""
+
+
+class UnreadableAuthoritiesError(NetworkError):
+    """The file of authorities to trust can't be used."""
+
+
+class ProxyRefusedError(NetworkError):
+    """The proxy does not connect to the server."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the proxy answered with HTTP {status}")
+        self.status = status
+
+
+class MalformedResponseError(NetworkError):
+    """What came is not HTTP, or ended too early."""
 
 
 class DeliveryError(StenographError):

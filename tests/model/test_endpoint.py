@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stenograph.errors import ConfigError, UsageError
-from stenograph.model.addresses import Address, find_proxy, is_loopback
 from stenograph.model.endpoint import Endpoint, endpoint_from_environment
+from stenograph.net import Address
 
 KEY = "sentinel-of-a-key"
 
@@ -57,18 +57,6 @@ def test_custom_headers_beat_the_key_of_a_variable() -> None:
 def test_a_base_url_is_an_address_and_a_path(written: str, address: Address, path: str) -> None:
     endpoint = read(ANTHROPIC_BASE_URL=written)
     assert (endpoint.address, endpoint.path) == (address, path)
-
-
-@pytest.mark.parametrize(
-    ("address", "authority", "with_port"),
-    [
-        (Address("https", "a.example", 443), "a.example", "a.example:443"),
-        (Address("http", "a.example", 443), "a.example:443", "a.example:443"),
-        (Address("http", "::1", 80), "[::1]", "[::1]:80"),
-    ],
-)
-def test_an_address_names_its_port_where_it_has_to(address: Address, authority: str, with_port: str) -> None:
-    assert (address.authority, address.with_port) == (authority, with_port)
 
 
 @pytest.mark.parametrize(
@@ -137,66 +125,3 @@ def test_nothing_that_is_printed_of_an_endpoint_shows_a_key() -> None:
     assert "sentinel" not in f"{endpoint} {endpoint!r}"
     assert "dTpzZW50aW5lbA==" not in f"{endpoint.proxy!r}"
     assert {"sentinel-of-a-key", "sentinel-two", "sentinel-three", "dTpzZW50aW5lbA=="} <= set(endpoint.secrets)
-
-
-# Proxies
-
-
-def proxy_of(url: str, **environ: str) -> str:
-    found = read(ANTHROPIC_BASE_URL=url, **environ).proxy
-    return found.address.with_port if found else ""
-
-
-@pytest.mark.parametrize(
-    ("url", "environ", "expected"),
-    [
-        ("https://a.example", {"HTTPS_PROXY": "http://p:1"}, "p:1"),
-        ("https://a.example", {"https_proxy": "p"}, "p:80"),
-        ("https://a.example", {"HTTPS_PROXY": "http://p:1", "https_proxy": "http://q:2"}, "q:2"),
-        # "If HTTPS is not available": the client's documentation.
-        ("https://a.example", {"HTTP_PROXY": "http://p:1"}, "p:1"),
-        ("https://a.example", {"HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://q:2"}, "q:2"),
-        ("http://a.example", {"HTTP_PROXY": "http://p:1"}, "p:1"),
-        ("http://a.example", {"HTTPS_PROXY": "http://p:1"}, ""),
-        ("http://127.0.0.1:5", {"HTTP_PROXY": "http://p:1"}, ""),
-        ("http://localhost:5", {"HTTP_PROXY": "http://p:1"}, ""),
-        ("https://a.example", {}, ""),
-    ],
-)
-def test_a_proxy_is_chosen_by_the_scheme(url: str, environ: dict[str, str], expected: str) -> None:
-    assert proxy_of(url, **environ) == expected
-
-
-@pytest.mark.parametrize(
-    ("host", "exceptions", "is_excepted"),
-    [
-        ("a.example", "*", True),
-        ("a.example", "a.example", True),
-        ("a.example", "A.EXAMPLE", True),
-        ("a.example", "b.example a.example", True),
-        ("a.example", "b.example, .example", True),
-        ("a.example", "example", True),
-        ("a.example", "*.example", True),
-        ("a.example", "a.example:443", True),
-        ("a.example", "a.example:80", False),
-        ("ba.example", "a.example", False),
-        ("a.example", "", False),
-        ("a.example", ",", False),
-        ("a.example", ".", False),
-        ("10.1.2.3", "10.0.0.0/8", True),
-        ("11.1.2.3", "10.0.0.0/8", False),
-        ("a.example", "10.0.0.0/8", False),
-        ("a.example", "nonsense/x", False),
-        ("fd00::1", "[fd00::1]", True),
-        ("fd00::1", "fd00::1", True),
-        ("fd00::1", "fd00::/8", True),
-    ],
-)
-def test_no_proxy_names_hosts_domains_and_networks(host: str, exceptions: str, is_excepted: bool) -> None:
-    found = find_proxy(Address("https", host, 443), {"HTTPS_PROXY": "http://p:1", "NO_PROXY": exceptions})
-    assert (found is None) is is_excepted
-
-
-def test_what_this_machine_is() -> None:
-    assert all(map(is_loopback, ["localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "::1"]))
-    assert not any(map(is_loopback, ["127.example", "128.0.0.1", "localhost.example", ""]))

@@ -15,10 +15,10 @@ from tests.model.raw_endpoint import HELLO, Do, RawEndpoint, TunnelProxy, answer
 
 from stenograph.errors import ModelError, UnreachableError
 from stenograph.model import transport
-from stenograph.model.addresses import Address
 from stenograph.model.client import ModelClient
 from stenograph.model.events import BlockEnd, Retrying, StreamEvent
 from stenograph.model.transport import Dialer
+from stenograph.net import Address
 
 
 @pytest.fixture(scope="module")

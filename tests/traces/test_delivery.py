@@ -355,7 +355,7 @@ def test_an_answer_without_an_end_is_read_no_further() -> None:
         ("-3", 0.0),
         ("soon", 0.0),
         ("", 0.0),
-        ("1.5", 0.0),
+        ("1.5", 1.5),
         ("³", 0.0),
     ],
 )

@@ -13,19 +13,18 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
-import h11
-
-from stenograph.errors import UsageError
+from stenograph.errors import NetworkError, NetworkTimeoutError, UsageError
 from stenograph.model.assembly import Assembler, MalformedAnswer
 from stenograph.model.encoding import encode_count, encode_request
 from stenograph.model.endpoint import Endpoint
 from stenograph.model.events import BlockEnd, Json, ResponseEnd, Retrying, StreamEvent
-from stenograph.model.failures import Failures, NoProgress
+from stenograph.model.failures import Failures, NoProgressError
 from stenograph.model.json_text import read_json
 from stenograph.model.request import Request
 from stenograph.model.retry import LONGEST_RETRY_AFTER, Failure, wait_before
 from stenograph.model.sse import EventReader
-from stenograph.model.transport import Connection, Dialer, Head
+from stenograph.model.transport import Connection, Dialer
+from stenograph.net import Head
 
 API_VERSION = "2023-06-01"
 #: Connections that wait for the next request. More than one is open only while sub-agents run beside each other.
@@ -176,7 +175,7 @@ class ModelClient:
                 async with aclosing(self._read_stream(connection, head, self._assembler(request, head))) as parts:
                     async for part in parts:
                         yield part
-        except (OSError, h11.RemoteProtocolError) as error:
+        except NetworkError as error:
             yield self._failures.of_exception(error, head)
         finally:
             self._give_back(connection)
@@ -279,7 +278,7 @@ class ModelClient:
             if head.status != 200:
                 return self._failures.of_answer(head, await self._read_some(connection), now=self._clock())
             told = await self._read_json(connection)
-        except (OSError, h11.RemoteProtocolError) as error:
+        except NetworkError as error:
             return self._failures.of_exception(error, head)
         finally:
             self._give_back(connection)
@@ -295,7 +294,7 @@ class ModelClient:
             try:
                 if connection is None:
                     connection = await self._dialer.open()
-            except OSError as error:
+            except NetworkError as error:
                 return self._failures.of_exception(error)
             self._busy.add(connection)
             has_head = False
@@ -306,7 +305,7 @@ class ModelClient:
                 return connection, head
             except TimeoutError:
                 return self._failures.of_silence(f"gave no answer in {self.endpoint.timeout:g} s (API_TIMEOUT_MS)")
-            except (OSError, h11.RemoteProtocolError) as error:
+            except NetworkError as error:
                 # The other side hung up on a waiting connection just when it was used: nobody has seen the request.
                 if not connection.is_used or connection.has_answered:
                     return self._failures.of_exception(error)
@@ -319,18 +318,17 @@ class ModelClient:
         return asyncio.get_running_loop().time() + self.endpoint.longest_stall
 
     async def _read(self, connection: Connection, stalls_at: float) -> bytes:
-        """Raises TimeoutError, an OSError, where nothing comes for too long; NoProgress where `stalls_at` has passed."""
+        """Raises NetworkTimeoutError where nothing comes for too long; NoProgressError where `stalls_at` has passed."""
         clock = asyncio.get_running_loop().time
         # What has come already is read without a look at the clock.
         if clock() >= stalls_at:
-            raise NoProgress
+            raise NoProgressError("no progress")
         try:
             async with asyncio.timeout_at(min(clock() + self.endpoint.idle_timeout, stalls_at)):
                 return await connection.read()
         except TimeoutError:
-            if clock() >= stalls_at:
-                raise NoProgress from None
-            raise
+            late = NoProgressError if clock() >= stalls_at else NetworkTimeoutError
+            raise late("no progress") from None
 
     async def _read_some(self, connection: Connection) -> bytes:
         """As much of an error as anybody needs."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stenograph.errors import ConfigError, UsageError
-from stenograph.model.addresses import Address, Proxy, find_proxy, read_address
+from stenograph.net import Address, Proxy, find_proxy, read_url
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 #: Seconds until an answer begins, as the clients' API_TIMEOUT_MS has it where it is not set.
@@ -68,7 +68,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 def endpoint_from_environment(environ: Mapping[str, str]) -> Endpoint:
     """Raises UsageError where there is no key, ConfigError where a variable can't be understood."""
-    address, path = read_address(environ.get("ANTHROPIC_BASE_URL", "").strip() or DEFAULT_BASE_URL, name="ANTHROPIC_BASE_URL")
+    address, path = _base_url(environ.get("ANTHROPIC_BASE_URL", "").strip() or DEFAULT_BASE_URL)
     headers = {}
     # Both where both are set: client 2.1.325 sends both.
     if key := environ.get("ANTHROPIC_API_KEY", "").strip():
@@ -89,6 +89,18 @@ def endpoint_from_environment(environ: Mapping[str, str]) -> Endpoint:
         marks_cache=environ.get("DISABLE_PROMPT_CACHING", "").strip().lower() not in ("1", "true", "yes", "on"),
         authorities=environ.get("NODE_EXTRA_CA_CERTS", "").strip(),
     )
+
+
+def _base_url(written: str) -> tuple[Address, str]:
+    """The server and the path on it, without a slash at the end."""
+    url = read_url(written)
+    if url is None:
+        raise ConfigError("ANTHROPIC_BASE_URL is not an address: write it like https://example.com")
+    if url.has_user:
+        raise ConfigError("ANTHROPIC_BASE_URL holds a user or a key: name it in ANTHROPIC_API_KEY or ANTHROPIC_CUSTOM_HEADERS")
+    if url.query or url.fragment:
+        raise ConfigError("ANTHROPIC_BASE_URL has a `?` or a `#`: name the address alone, without /v1/messages")
+    return url.address, url.path.rstrip("/")
 
 
 def _custom_headers(written: str) -> dict[str, str]:

@@ -7,18 +7,26 @@ line that says what to do next; the endpoint's own are part of it, cut, and with
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Mapping
 from typing import Any
 
-import h11
-
-from stenograph.errors import ModelError, RefusedError, UnreachableError
+from stenograph.errors import (
+    MalformedResponseError,
+    ModelError,
+    NetworkError,
+    NetworkTimeoutError,
+    ProxyRefusedError,
+    RefusedError,
+    UnknownHostError,
+    UnreachableError,
+    UnreadableAuthoritiesError,
+    UntrustedCertificateError,
+)
 from stenograph.model.endpoint import Endpoint
 from stenograph.model.events import Json
 from stenograph.model.json_text import read_json
-from stenograph.model.retry import Failure, is_status_temporary, is_temporary_in_stream, read_retry_after
-from stenograph.model.transport import AuthoritiesUnreadable, Head, ProxyRefused
+from stenograph.model.retry import Failure, asked_wait, is_status_temporary, is_temporary_in_stream
+from stenograph.net import Head
 
 #: Characters of an endpoint's words.
 _LONGEST_WORDS = 1_000
@@ -35,7 +43,7 @@ _REMEDIES = {
 _SPENT = re.compile(r"spend_limit|usage_limit|quota|credit_balance|billing")
 
 
-class NoProgress(TimeoutError):  # noqa: N818 - a time-out, like the other
+class NoProgressError(NetworkTimeoutError):
     """Bytes come, but nothing of an answer: pings, or events and bodies that never end."""
 
 
@@ -53,7 +61,7 @@ class Failures:
         """Of an answer that is no success. `now`: seconds since 1970, for dates in `retry-after`."""
         told = _read_error(body)
         kind, words, code = _member(told, "type"), _member(told, "message"), _error_code(told)
-        retry_after = read_retry_after(head.headers, now=now)
+        retry_after = asked_wait(head.headers, now=now)
         said = self._clean(words) or _REMEDIES.get(head.status, "")
         if 300 <= head.status < 400:
             said = "it redirects: set ANTHROPIC_BASE_URL to the final address"
@@ -92,36 +100,35 @@ class Failures:
         """Of an answer that did not come, or not to its end."""
         return self._unreachable(f"{self._host} {told}", head, is_temporary=True)
 
-    def of_exception(self, error: OSError | h11.RemoteProtocolError, head: Head | None = None) -> Failure:
+    def of_exception(self, error: NetworkError, head: Head | None = None) -> Failure:
         """Of what the transport raised."""
-        # Its class alone: the text may hold what a proxy or a foreign server said.
-        if isinstance(error, ProxyRefused):
+        if isinstance(error, ProxyRefusedError):
             remedy = _REMEDIES[407] if error.status == 407 else "check HTTPS_PROXY"
             told = f"the proxy does not connect to {self._host} (HTTP {error.status}): {remedy}"
             return self._unreachable(told, head, is_temporary=is_status_temporary(error.status, {}))
-        if type(error).__name__ == "SSLCertVerificationError":
+        if isinstance(error, UntrustedCertificateError):
             told = f"{self._host} has a certificate that is not trusted: name its authority in NODE_EXTRA_CA_CERTS"
             return self._unreachable(told, head, is_temporary=False)
-        if isinstance(error, AuthoritiesUnreadable):
+        if isinstance(error, UnreadableAuthoritiesError):
             told = "NODE_EXTRA_CA_CERTS has to name a file with certificates that can be read"
             return self._unreachable(told, head, is_temporary=False)
-        if isinstance(error, NoProgress):
+        if isinstance(error, NoProgressError):
             limit = f"{self._longest_stall:g} s (STENO_IDLE_TIMEOUT_MS)"
             return self.of_silence(f"sends signs of life, but nothing of an answer for {limit}", head)
-        if head is not None and isinstance(error, TimeoutError):
+        if head is not None and isinstance(error, NetworkTimeoutError):
             return self.of_silence(f"said nothing more for {self._idle_timeout:g} s (STENO_IDLE_TIMEOUT_MS)", head)
         if head is not None:
-            return self.of_silence(f"broke off in the middle of the answer ({type(error).__name__})", head)
-        if isinstance(error, TimeoutError):
+            return self.of_silence(f"broke off in the middle of the answer ({error.reason})", head)
+        if isinstance(error, NetworkTimeoutError):
             return self.of_silence("could not be connected to in time")
-        if isinstance(error, h11.RemoteProtocolError):
+        if isinstance(error, MalformedResponseError):
             return self.of_silence("hung up without an answer, or does not speak HTTP/1.1")
-        if isinstance(error, socket.gaierror):
+        if isinstance(error, UnknownHostError):
             told = f"the name {self._host} can't be found: check the network and ANTHROPIC_BASE_URL"
             if self._has_proxy:  # whose name is the one that was looked up
                 told = "the proxy's name can't be found: check the network and HTTPS_PROXY or HTTP_PROXY"
             return self._unreachable(told, head, is_temporary=True)
-        return self.of_silence(f"can't be reached ({type(error).__name__}): check the network and ANTHROPIC_BASE_URL")
+        return self.of_silence(f"can't be reached ({error.reason}): check the network and ANTHROPIC_BASE_URL")
 
     def _unreachable(self, told: str, head: Head | None, *, is_temporary: bool) -> Failure:
         status, request_id = (head.status, self.request_id_of(head)) if head is not None else (0, "")

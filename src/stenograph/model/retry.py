@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stenograph.errors import ModelError
+from stenograph.net import read_number, read_retry_after
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 32.0
@@ -43,30 +44,11 @@ def is_temporary_in_stream(kind: str) -> bool:
     return kind in _TEMPORARY_KINDS
 
 
-def read_retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
-    """Seconds that the endpoint asks for, from a number or a date; None where it asks for none, or in words of no sense."""
-    if (milliseconds := _read_number(headers.get("retry-after-ms", ""))) is not None:
+def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Seconds that the endpoint asks for; None where it asks for none. `now`: seconds since 1970."""
+    if (milliseconds := read_number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
-    written = headers.get("retry-after", "").strip()
-    if not written:
-        return None
-    if (seconds := _read_number(written)) is not None:
-        return seconds
-    from datetime import UTC  # only for a date: these take 10 ms
-    from email.utils import parsedate_to_datetime
-
-    try:
-        moment = parsedate_to_datetime(written)
-        # A date whose zone is "-0000" comes without one and means UTC.
-        return max(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() - now, 0.0)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _read_number(written: str) -> float | None:
-    whole, _, part = written.strip().partition(".")
-    is_number = whole.isascii() and whole.isdigit() and (not part or (part.isascii() and part.isdigit()))
-    return float(f"{whole}.{part or 0}") if is_number and len(whole) < 16 else None
+    return read_retry_after(headers.get("retry-after", ""), now=now)
 
 
 def wait_before(attempt: int, retry_after: float | None, chance: float) -> float:

@@ -1,20 +1,21 @@
 """HTTP/1.1 over asyncio: one connection, one exchange after the other on it.
 
 In: an address, perhaps a proxy, and requests as bytes. Out: the head of the answer, then its body in pieces as they come. Knows
-nothing of models, of retries, or of time-outs other than that of connecting; what fails comes out as it is: OSError (TLS and
-look-ups among them) or h11.RemoteProtocolError. Cancelling whoever waits here and then `close` is always safe.
+nothing of models, of retries, or of time-outs other than that of connecting. Whatever fails is a NetworkError. Cancelling whoever
+waits here and then `close` is always safe.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 import h11
-from msgspec import Struct
 
-from stenograph.model.addresses import Address, Proxy
+from stenograph.errors import MalformedResponseError, ProxyRefusedError
+from stenograph.net import Address, Head, Proxy, network_error, tls_context
 
 if TYPE_CHECKING:
     import ssl
@@ -29,24 +30,14 @@ _LONGEST_HEAD = 64 * 1024
 Headers = Sequence[tuple[str, str]]
 
 
-class Head(Struct, frozen=True):
-    """The head of an answer."""
-
-    status: int
-    #: Names in small letters; of several with one name the last.
-    headers: dict[str, str]
-
-
-class ProxyRefused(OSError):  # noqa: N818 - a failure to connect, like the others
-    """The proxy did not open a tunnel."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(f"the proxy answered with HTTP {status}")
-        self.status = status
-
-
-class AuthoritiesUnreadable(OSError):  # noqa: N818 - likewise
-    """The file of authorities to trust is none."""
+@contextmanager
+def _network_errors() -> Iterator[None]:
+    try:
+        yield
+    except h11.RemoteProtocolError as error:
+        raise MalformedResponseError(type(error).__name__) from None
+    except OSError as error:
+        raise network_error(error) from None
 
 
 class _Wire(asyncio.Protocol):
@@ -152,6 +143,10 @@ class Connection:
 
     async def send(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Head:
         """Send a request and wait for the head of its answer."""
+        with _network_errors():
+            return await self._send(method, target, headers, body)
+
+    async def _send(self, method: str, target: str, headers: Headers, body: bytes) -> Head:
         self.has_answered = False
         self._has_ended = False
         self._expects_end = False
@@ -178,6 +173,10 @@ class Connection:
 
     async def read(self) -> bytes:
         """What has come of the body; b"" at its end, after which the connection may be reusable."""
+        with _network_errors():
+            return await self._read()
+
+    async def _read(self) -> bytes:
         pieces: list[bytes] = []
         while not self._has_ended:
             try:
@@ -236,11 +235,11 @@ class Dialer:
         self._tls: ssl.SSLContext | None = None
 
     async def open(self) -> Connection:
-        """Raises OSError; TimeoutError among them."""
         wire = _Wire()
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT):
-                return await self._open(wire)
+            with _network_errors():
+                async with asyncio.timeout(CONNECT_TIMEOUT):
+                    return await self._open(wire)
         except BaseException:
             wire.abort()
             raise
@@ -251,27 +250,18 @@ class Dialer:
             await _connect(wire, address, self._context() if address.is_secure else None)
             return Connection(wire)
         await _connect(wire, proxy.address, None)
-        headers = [("proxy-authorization", proxy.authorization)] if proxy.authorization else []
+        headers = list(proxy.headers.items())
         if not address.is_secure:
             return Connection(wire, target_prefix=f"http://{address.authority}", extra_headers=headers)
         head = await Connection(wire).send("CONNECT", address.with_port, [("host", address.with_port), *headers])
         if not 200 <= head.status < 300:
-            raise ProxyRefused(head.status)
+            raise ProxyRefusedError(head.status)
         await wire.start_tls(self._context(), address.host)
         return Connection(wire)
 
     def _context(self) -> ssl.SSLContext:
-        # Made once, and only where it is needed: reading the system's authorities takes 20 ms.
         if self._tls is None:
-            import ssl
-
-            self._tls = ssl.create_default_context()
-            if self._authorities:
-                try:
-                    self._tls.load_verify_locations(self._authorities)
-                except OSError as error:
-                    self._tls = None
-                    raise AuthoritiesUnreadable(str(error)) from None
+            self._tls = tls_context(self._authorities)
         return self._tls
 
 

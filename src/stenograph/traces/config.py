@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from stenograph import __version__
 from stenograph.disk.places import own_folder
 from stenograph.errors import ConfigError
-from stenograph.model.addresses import is_loopback
+from stenograph.net import is_loopback
 from stenograph.traces.hook import is_off
 from stenograph.traces.keys import KeySource, readable_by_others, resolve_key, what_is_missing
 

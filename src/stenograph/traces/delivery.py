@@ -9,27 +9,26 @@ cursors or attributes, and says nothing of a span but its ids and its size; of w
 from __future__ import annotations
 
 import gzip
-import http.client
+import os
 import random
 import re
-import socket
-import ssl
-import threading
 import time
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Self, TypeVar
-from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
 from stenograph import __version__
-from stenograph.errors import ConfigError, DeliveryError, StenographError
-from stenograph.model.addresses import is_loopback
+from stenograph.errors import (
+    ConfigError,
+    DeliveryError,
+    NetworkError,
+    NetworkTimeoutError,
+    StenographError,
+    UntrustedCertificateError,
+)
+from stenograph.net import Connection, Head, Url, find_proxy, read_retry_after, read_url
 from stenograph.traces.config import HEADER_NAME, Destination
 from stenograph.traces.otlp import decode_response, encode_span, join_request
 from stenograph.traces.spans import Attributes, Span
@@ -68,9 +67,6 @@ _REMEDIES = {
 }
 
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
-_TARGET = re.compile(r"[!-~]*")
-
-_Connection = http.client.HTTPConnection
 
 
 class BadSpan(Struct, frozen=True):
@@ -268,151 +264,72 @@ class _Channel:
     def __init__(self, destination: Destination) -> None:
         self._name = destination.name
         self._timeout = destination.timeout_seconds
-        self._address = _address(destination)
+        url = _url(destination)
+        self._target = url.target
         self._headers = {
             "user-agent": f"stenograph/{__version__}",
             **_headers(destination),
             "content-type": "application/x-protobuf",
             "content-encoding": "gzip",
         }
-        self._target = self._address.path or "/"
-        if self._address.query:
-            self._target += "?" + self._address.query
-        self._connection: _Connection | None = None
-        self._proxy = _proxy(self._address, self._name)
-        if self._proxy and self._address.scheme == "http":
-            self._target = f"http://{self._address.netloc}{self._target}"
-            self._headers |= _proxy_headers(self._proxy)
+        try:
+            proxy = find_proxy(url.address, os.environ)
+        except ConfigError as error:
+            raise ConfigError(f"the proxy for the trace destination {self._name}: {error}") from None
+        patience = self._timeout * _WHOLE_EXCHANGE
+        self._connection = Connection(url.address, proxy=proxy, timeout=self._timeout, patience=patience)
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._connection.close()
 
     def post(self, body: bytes) -> _Answer:
         """The answer, where it acknowledges or refuses the spans; anything else raises `DeliveryError`."""
-        if self._connection is not None:
-            try:
-                return self._exchange(self._connection, body)
-            except (TimeoutError, ssl.SSLCertVerificationError) as error:
-                raise self._unreached(error) from None
-            except (OSError, http.client.HTTPException):
-                # Receivers close a connection that was idle; only a new one tells whether they are there.
-                self.close()
         try:
-            # The context takes 20 ms, so there is one a connection, not one a request.
-            self._connection = self._connect()
-            return self._exchange(self._connection, body)
-        except (OSError, http.client.HTTPException) as error:
+            head = self._connection.send("POST", self._target, self._headers, body)
+            content = self._connection.read(_ANSWER_BYTES)
+        except NetworkError as error:
             raise self._unreached(error) from None
+        return self._judge(head, content)
 
-    def _connect(self) -> _Connection:
-        host, port = self._address.hostname or "", self._address.port
-        is_secure = self._address.scheme == "https"
-        proxy = self._proxy
-        if proxy is None:
-            if is_secure:
-                return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=ssl.create_default_context())
-            return _Connection(host, port, timeout=self._timeout)
-        if not is_secure:
-            return _Connection(proxy.hostname or "", proxy.port or 80, timeout=self._timeout)
-        tunnel = http.client.HTTPSConnection(
-            proxy.hostname or "", proxy.port or 80, timeout=self._timeout, context=ssl.create_default_context()
-        )
-        tunnel.set_tunnel(host, port or 443, headers=_proxy_headers(proxy))
-        return tunnel
-
-    def _exchange(self, connection: _Connection, body: bytes) -> _Answer:
-        # A time-out of a socket begins anew with each byte: an answer that drips would hold us, and our lock, for ever.
-        watch = threading.Timer(self._timeout * _WHOLE_EXCHANGE, _hang_up, [connection])
-        watch.daemon = True
-        watch.start()
-        try:
-            connection.request("POST", self._target, body=body, headers=self._headers)
-            with connection.getresponse() as response:
-                content = response.read(_ANSWER_BYTES)
-                if not response.isclosed():
-                    # Too long to be read to its end: the next answer could not be told from its rest.
-                    self.close()
-        finally:
-            watch.cancel()
-        return self._judge(response, content)
-
-    def _judge(self, response: http.client.HTTPResponse, content: bytes) -> _Answer:
-        status = response.status
+    def _judge(self, head: Head, content: bytes) -> _Answer:
+        status = head.status
         if 200 <= status < 300:
-            if response.headers.get_content_type() == "text/html" and content:
+            if head.content_type == "text/html" and content:
                 # The login page of a network or of a proxy: nobody has the spans.
                 raise self._error("answers with a web page: is this the address of a receiver?", status=status)
             return _Answer(status, decode_response(content).count)
         if status in _REFUSALS:
             return _Answer(status, 0)
         if status in _FOR_NOW or status >= 500:
-            wait = _retry_after(response.headers.get("retry-after", ""))
+            asked = read_retry_after(head.headers.get("retry-after", ""), now=time.time())
+            wait = min(asked or 0.0, LONGEST_RETRY_AFTER)
             raise self._error(f"can't take spans now (HTTP {status}): try again later", status=status, retry_after=wait)
         if 300 <= status < 400:
             raise self._error(f"redirects (HTTP {status}): set its `url` to the final address", status=status, is_permanent=True)
         told, remedy = _REMEDIES.get(status, ("does not take it", "check its `url`"))
         raise self._error(f"{told} (HTTP {status}): {remedy}", status=status, is_permanent=True)
 
-    def _unreached(self, error: OSError | http.client.HTTPException) -> DeliveryError:
-        self.close()
-        if isinstance(error, ssl.SSLCertVerificationError):
+    def _unreached(self, error: NetworkError) -> DeliveryError:
+        if isinstance(error, UntrustedCertificateError):
             return self._error("has a certificate that is not trusted: name its authority in SSL_CERT_FILE", is_permanent=True)
-        if isinstance(error, TimeoutError):
+        if isinstance(error, NetworkTimeoutError):
             return self._error(f"gave no answer in {self._timeout:g} s: try again later")
-        # The class alone: the text of an error may hold what a proxy said.
-        return self._error(f"can't be reached ({type(error).__name__}): try again later")
+        return self._error(f"can't be reached ({error.reason}): try again later")
 
     def _error(self, told: str, *, is_permanent: bool = False, status: int = 0, retry_after: float = 0.0) -> DeliveryError:
         message = f"the trace destination {self._name} {told}"
         return DeliveryError(message, is_permanent=is_permanent, status=status, retry_after=retry_after)
 
 
-def _hang_up(connection: _Connection) -> None:
-    """From another thread: whoever waits for this connection finds that it ended."""
-    if connection.sock is not None:
-        with suppress(OSError):
-            # Not the method of a TLS socket, which would go on without encryption.
-            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
-
-
-def _retry_after(value: str) -> float:
-    """Seconds, from a number or a date."""
-    value = value.strip()
-    if value.isascii() and value.isdigit():
-        return min(float(value[:9]), LONGEST_RETRY_AFTER)
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return 0.0
-    # A date whose zone is "-0000" comes without one and means UTC.
-    seconds = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() - time.time()
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
-
-
-def _address(destination: Destination) -> SplitResult:
+def _url(destination: Destination) -> Url:
     """Where to post. No error shows it: people put keys into addresses."""
     wrong = f"the `url` of the trace destination {destination.name}"
-    try:
-        address = urlsplit(destination.endpoint)
-        is_usable = address.scheme in ("http", "https") and _is_host(address)
-    except ValueError:
-        is_usable = False
-    if not is_usable:
-        raise ConfigError(f"{wrong} is no address: write it like https://example.com/v1/traces")
-    if "@" in address.netloc:
+    url = read_url(destination.endpoint)
+    if url is None:
+        raise ConfigError(f"{wrong} is not an address in plain ASCII: write it like https://example.com/v1/traces")
+    if url.has_user:
         raise ConfigError(f"{wrong} holds a user or a key: put it into the headers")
-    if not _TARGET.fullmatch(address.path + address.query + address.netloc):
-        raise ConfigError(f"{wrong} has a blank or a letter that is not ASCII: encode it")
-    return address
-
-
-def _is_host(address: SplitResult) -> bool:
-    """Raises ValueError for a port that is no number."""
-    labels = (address.hostname or "").removesuffix(".").split(".")
-    # What DNS does not allow raises a UnicodeError, with the name in it, as late as a connection is made.
-    return all(0 < len(label) < 64 for label in labels) and address.port != 0
+    return url
 
 
 def _headers(destination: Destination) -> dict[str, str]:
@@ -424,32 +341,3 @@ def _headers(destination: Destination) -> dict[str, str]:
         if not _HEADER_VALUE.fullmatch(value):
             raise ConfigError(f"the header {name} of the trace destination {destination.name} holds what HTTP does not allow")
     return {name.lower(): value for name, value in destination.headers.items() if name.lower() not in reserved}
-
-
-def _proxy(address: SplitResult, name: str) -> SplitResult | None:
-    """The proxy that the environment (or the system) names for an address; none for this machine's own."""
-    import urllib.request
-
-    host = address.hostname or ""
-    if is_loopback(host) or urllib.request.proxy_bypass(address.netloc):
-        return None
-    proxies = urllib.request.getproxies()
-    named = proxies.get(address.scheme) or proxies.get("all")
-    if not named:
-        return None
-    wrong = f"the proxy for the trace destination {name} can't be used: name one like http://proxy:3128"
-    try:
-        proxy = urlsplit(named if "://" in named else f"http://{named}")
-        is_usable = proxy.scheme == "http" and _is_host(proxy)
-    except ValueError:
-        is_usable = False
-    if not is_usable:
-        raise ConfigError(wrong)
-    return proxy
-
-
-def _proxy_headers(proxy: SplitResult) -> dict[str, str]:
-    if not proxy.username:
-        return {}
-    key = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"proxy-authorization": "Basic " + b64encode(key.encode()).decode()}

@@ -16,10 +16,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.errors import UsageError
+from stenograph.net import canonical_host
 
 _RULE = re.compile(r"(?P<tool>[A-Za-z_][\w.-]*)(?:\((?P<spec>.*)\))?", re.DOTALL)
-#: What may be an address, in one of the ways in which systems take them.
-_ADDRESS = re.compile(r"[0-9][0-9a-fx.]*|[0-9a-f.]*:[0-9a-f:.]*")
 #: Spellings of one tool, of older and newer releases.
 _SAME = (
     {"Agent", "Task"},
@@ -106,29 +105,10 @@ def matches_host(spec: str, host: str, *, with_subdomains: bool) -> bool:
     kind, _, domain = spec.partition(":")
     if kind != "domain" or not host:
         return False
-    domain, host = _plain_host(domain.strip()), _plain_host(host)
+    domain, host = canonical_host(domain.strip()), canonical_host(host)
     if domain.startswith("*."):
         return host.endswith(domain[1:])
     return host == domain or (with_subdomains and host.endswith(f".{domain}"))
-
-
-def _plain_host(host: str) -> str:
-    """One spelling for a host: `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1, and so is `0`, which leads there."""
-    host = host.lower().rstrip(".")
-    if not _ADDRESS.fullmatch(host):
-        return host
-    import ipaddress  # few conversations fetch from addresses
-    import socket
-
-    try:
-        if ":" not in host:
-            host = socket.inet_ntoa(socket.inet_aton(host))
-        address = ipaddress.ip_address(host)
-    except (OSError, ValueError):  # a name that looks like an address
-        return host
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(str(address), str(address))
 
 
 class PathRule:

@@ -1,4 +1,4 @@
-"""A page of the web -> its text. Blocking, with the standard library: it runs in a thread of its own.
+"""A page of the web -> its text. Blocking: it runs in a thread of its own.
 
 In: an address. Out: a `Page`: the answer's status, its size, and its text, HTML as Markdown; or where it would lead to. Raises
 `Unfetched` in words for the model. Redirects inside a host are followed, others are not: permission was given for the host.
@@ -8,26 +8,32 @@ Knows nothing of tools and models.
 from __future__ import annotations
 
 import errno
+import os
 import re
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from msgspec import Struct
 
-from stenograph.model.addresses import is_loopback
-
-if TYPE_CHECKING:
-    from http.client import HTTPResponse
+from stenograph.errors import (
+    ConfigError,
+    NetworkError,
+    NetworkTimeoutError,
+    UnknownHostError,
+    UntrustedCertificateError,
+)
+from stenograph.net import Address, Connection, Head, find_proxy, is_loopback, read_url
 
 LONGEST_ADDRESS = 2_000
 #: Bytes of a page; longer ones are refused.
 LARGEST = 10 * 1024 * 1024
-#: Seconds for all of it.
+#: Seconds for all of it, and for each step of it.
 PATIENCE = 60.0
+_STEP_TIMEOUT = 30.0
 _MOST_REDIRECTS = 10
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Characters of HTML that are turned into Markdown: more takes longer than anybody waits.
 _MOST_HTML = 2_000_000
 _TEXTUAL = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|x-yaml|toml|x-ndjson)|\Z", re.IGNORECASE)
@@ -84,6 +90,7 @@ class Fetch:
         self._url = url
         self._deadline = time.monotonic() + PATIENCE
         self._is_given_up = False
+        self._connection: Connection | None = None
 
     def start(self, done: Callable[[Page | Unfetched], None]) -> None:
         """`done` is called in that thread."""
@@ -101,8 +108,10 @@ class Fetch:
         threading.Thread(target=work, daemon=True, name="web fetch").start()
 
     def give_up(self) -> None:
-        """Nobody wants it any more: the thread ends at its next byte."""
+        """Nobody wants it any more: the thread ends soon."""
         self._is_given_up = True
+        if self._connection is not None:
+            self._connection.hang_up()
 
     def fetch(self) -> Page:
         """Raises Unfetched."""
@@ -119,45 +128,36 @@ class Fetch:
 
     def _get(self, url: str) -> tuple[int, str, Page]:
         """The status, the target of a redirect or nothing, and the page."""
-        from http.client import HTTPException
-        from urllib.error import HTTPError, URLError
-        from urllib.request import Request, build_opener
-
+        at = read_url(url)
+        if at is None:
+            raise Unfetched("Invalid URL")
         headers = {
-            "User-Agent": "stenograph (web fetch for a person)",
-            "Accept": "text/markdown, text/html, text/plain, */*;q=0.5",
-            "Accept-Encoding": "identity",
+            "user-agent": "stenograph (web fetch for a person)",
+            "accept": "text/markdown, text/html, text/plain, */*;q=0.5",
+            "accept-encoding": "identity",
         }
+        left = self._left()
         try:
-            # Proxies come from the environment, as with everything that the standard library fetches.
-            fetch = build_opener(_no_redirects()).open
-            with fetch(Request(url, headers=headers), timeout=self._left()) as response:
-                data = self._body(response)
-                return response.status, "", Page(status=response.status, size=len(data), text=_text(response, data))
-        except HTTPError as error:
-            with error:
-                target = error.headers.get("location", "") if error.code in (301, 302, 303, 307, 308) else ""
-                return error.code, target, Page(status=error.code)
-        except URLError as error:
-            reason = error.reason
-            raise Unfetched(_why(reason if isinstance(reason, Exception) else error, urlsplit(url))) from None
-        except (OSError, HTTPException, ValueError) as error:
-            raise Unfetched(_why(error, urlsplit(url))) from None
-
-    def _body(self, response: HTTPResponse) -> bytes:
-        data = bytearray()
-        while chunk := response.read1(64 * 1024):
-            data += chunk
-            if len(data) > LARGEST:
-                raise Unfetched(f"The page is larger than {LARGEST // 1024**2} MB")
-            self._left()
-        return bytes(data)
+            proxy = find_proxy(at.address, os.environ)
+            with Connection(at.address, proxy=proxy, timeout=min(left, _STEP_TIMEOUT), patience=left) as self._connection:
+                head = self._connection.send("GET", at.target, headers)
+                if head.status >= 300:
+                    target = head.headers.get("location", "") if head.status in _REDIRECTS else ""
+                    return head.status, target, Page(status=head.status)
+                data = self._connection.read(LARGEST + 1)
+        except ConfigError as error:
+            raise Unfetched(str(error)) from None
+        except NetworkError as error:
+            raise Unfetched(_why(error, at.address)) from None
+        if len(data) > LARGEST:
+            raise Unfetched(f"The page is larger than {LARGEST // 1024**2} MB")
+        return head.status, "", Page(status=head.status, size=len(data), text=_text(head, data))
 
     def _left(self) -> float:
         left = self._deadline - time.monotonic()
         if left <= 0 or self._is_given_up:
             raise Unfetched(f"The page took longer than {PATIENCE:.0f} s")
-        return min(left, 30.0)
+        return left
 
 
 def markdown(html: str) -> str:
@@ -182,22 +182,12 @@ def markdown(html: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", made).strip()
 
 
-def _no_redirects() -> type:
-    from urllib.request import HTTPRedirectHandler
-
-    class NoRedirects(HTTPRedirectHandler):
-        def redirect_request(self, *_: object) -> None:
-            """The answer itself is wanted."""
-
-    return NoRedirects
-
-
-def _text(response: HTTPResponse, data: bytes) -> str:
-    kind = response.headers.get_content_type() if "content-type" in response.headers else ""
+def _text(head: Head, data: bytes) -> str:
+    kind = head.content_type
     if not _TEXTUAL.match(kind) or b"\0" in data[:1024]:
         raise Unfetched(f"The page is no text ({kind or 'unknown'}, {len(data)} bytes). Fetch it to a file with Bash and curl")
-    charset = response.headers.get_content_charset()
-    if charset is None and (found := _CHARSET.search(data[:2048])):
+    charset = head.charset
+    if not charset and (found := _CHARSET.search(data[:2048])):
         charset = found[1].decode("ascii")
     text = _decoded(data, charset or "utf-8")
     is_html = "html" in kind or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")))
@@ -231,19 +221,15 @@ def _quoted(parts: SplitResult) -> SplitResult:
     return parts._replace(path=quote(parts.path, kept) or "/", query=quote(parts.query, kept))
 
 
-def _why(error: Exception, parts: SplitResult) -> str:
+def _why(error: NetworkError, address: Address) -> str:
     """A failure in the words of the client where it has some."""
-    import socket
-    import ssl
-
     match error:
-        case ssl.SSLCertVerificationError():
-            return f"The certificate of {parts.hostname} can't be trusted: {error.verify_message}"
-        case socket.gaierror():
-            return f"getaddrinfo ENOTFOUND {parts.hostname}"
-        case TimeoutError():
-            return f"{parts.hostname} did not answer in time"
-        case OSError(errno=int(number)) if number in errno.errorcode:
-            port = parts.port or (443 if parts.scheme == "https" else 80)
-            return f"connect {errno.errorcode[number]} {parts.hostname}:{port}"
-    return f"{parts.hostname} gave no answer that can be used ({type(error).__name__})"
+        case UntrustedCertificateError():
+            return f"The certificate of {address.host} can't be trusted: {error.reason}"
+        case UnknownHostError():
+            return f"getaddrinfo ENOTFOUND {address.host}"
+        case NetworkTimeoutError():
+            return f"{address.host} did not answer in time"
+        case NetworkError(errno=number) if number in errno.errorcode:
+            return f"connect {errno.errorcode[number]} {address.host}:{address.port}"
+    return f"{address.host} gave no answer that can be used ({error.reason})"

@@ -1,0 +1,24 @@
+"""The way to a server: addresses, proxies, TLS, waiting, and one blocking connection; nothing of what is said on it."""
+
+from stenograph.net.addresses import Address, Url, canonical_host, is_loopback, read_url
+from stenograph.net.connection import Connection, Head
+from stenograph.net.failures import network_error
+from stenograph.net.proxies import Proxy, find_proxy
+from stenograph.net.retry_after import read_number, read_retry_after
+from stenograph.net.tls import tls_context
+
+__all__ = [
+    "Address",
+    "Connection",
+    "Head",
+    "Proxy",
+    "Url",
+    "canonical_host",
+    "find_proxy",
+    "is_loopback",
+    "network_error",
+    "read_number",
+    "read_retry_after",
+    "read_url",
+    "tls_context",
+]

@@ -1,0 +1,181 @@
+"""HTTP/1.1 with the standard library: one connection, kept open, one exchange after the other on it.
+
+In: an address, perhaps a proxy, and requests. Out: the head of the response, then its body up to a limit. Blocking. Follows no
+redirects and judges no status. Whatever fails is a NetworkError, after which the connection is opened anew by the next `send`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct
+
+from stenograph.errors import NetworkError, NetworkTimeoutError, ProxyRefusedError, UntrustedCertificateError
+from stenograph.net.addresses import Address
+from stenograph.net.failures import network_error
+from stenograph.net.proxies import Proxy
+from stenograph.net.tls import tls_context
+
+if TYPE_CHECKING:
+    import socket
+    from email.message import Message
+    from http.client import HTTPConnection, HTTPResponse
+
+#: How `http.client` begins to say that a proxy opened no tunnel; the status follows.
+_NO_TUNNEL = "Tunnel connection failed: "
+
+
+class Head(Struct, frozen=True):
+    """The head of a response."""
+
+    status: int
+    #: Names in lower case; of several with one name the last.
+    headers: dict[str, str]
+
+    @property
+    def content_type(self) -> str:
+        """In lower case, without parameters; empty where none is given."""
+        return self._content.get_content_type() if "content-type" in self.headers else ""
+
+    @property
+    def charset(self) -> str:
+        """In lower case; empty where none is given."""
+        return self._content.get_content_charset() or ""
+
+    @property
+    def _content(self) -> Message:
+        from email.message import Message  # which `http.client` has loaded
+
+        message = Message()
+        message["content-type"] = self.headers.get("content-type", "")
+        return message
+
+
+class Connection:
+    """A context manager. One exchange at a time: `send`, then `read` or `close`. Requests must be safe to send twice.
+
+    `timeout`: seconds for each step (connecting, sending, the next bytes). `patience`: seconds for a whole exchange.
+    """
+
+    def __init__(self, address: Address, *, proxy: Proxy | None = None, timeout: float, patience: float) -> None:
+        self._address = address
+        self._proxy = proxy
+        self._timeout = timeout
+        self._patience = patience
+        self._http: HTTPConnection | None = None
+        #: Known by itself: `http.client` forgets it while a last response is still being read.
+        self._socket: socket.socket | None = None
+        self._response: HTTPResponse | None = None
+        self._watch: threading.Timer | None = None
+        self._is_hung_up = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None = None) -> Head:
+        """Send a request and wait for the head of its response. Names of headers are in lower case."""
+        is_kept = self._http is not None
+        try:
+            return self._send(method, target, headers, body)
+        except (NetworkTimeoutError, UntrustedCertificateError):
+            raise
+        except NetworkError:
+            if not is_kept:
+                raise
+        # Servers close a connection that was idle; only a new one tells whether they are there.
+        return self._send(method, target, headers, body)
+
+    def read(self, limit: int) -> bytes:
+        """The body, `limit` bytes at most. A connection whose response is longer is closed."""
+        response = self._response
+        assert response is not None, "read after send"
+        with self._guarded():
+            data = response.read(limit)
+        if response.isclosed():
+            self._end_exchange()
+        else:
+            self.close()
+        return data
+
+    def close(self) -> None:
+        self._end_exchange()
+        if self._http is not None:
+            self._http.close()
+        self._http = self._socket = None
+
+    def hang_up(self) -> None:
+        """For another thread: whoever waits for this connection gets a NetworkTimeoutError now."""
+        import socket
+
+        self._is_hung_up = True
+        http = self._http
+        connected = self._socket or (http.sock if http else None)
+        if connected is not None:
+            with suppress(OSError):
+                # Not the method of a TLS socket, which would continue without encryption.
+                socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+    def _send(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> Head:
+        if self._response is not None:  # not read to its end: the next one could not be told from its rest
+            self.close()
+        # A time-out of a socket begins anew with each byte: a response that drips would hold us for ever.
+        self._watch = threading.Timer(self._patience, self.hang_up)
+        self._watch.daemon = True
+        self._watch.start()
+        headers = {"host": self._address.authority, **headers}
+        if self._proxy and not self._address.is_secure:
+            target = f"http://{self._address.authority}{target}"
+            headers |= self._proxy.headers
+        with self._guarded():
+            http = self._http or self._open()
+            http.request(method, target, body=body, headers=headers)
+            self._response = http.getresponse()
+        return Head(self._response.status, {name.lower(): value for name, value in self._response.headers.items()})
+
+    def _open(self) -> HTTPConnection:
+        from http.client import HTTPConnection, HTTPSConnection
+
+        nearest = self._proxy.address if self._proxy else self._address
+        if self._address.is_secure:
+            self._http = HTTPSConnection(nearest.host, nearest.port, timeout=self._timeout, context=tls_context())
+            if self._proxy:
+                self._http.set_tunnel(self._address.host, self._address.port, headers=self._proxy.headers)
+        else:
+            self._http = HTTPConnection(nearest.host, nearest.port, timeout=self._timeout)
+        self._http.connect()
+        self._socket = self._http.sock
+        if self._is_hung_up:  # before there was a socket to shut down
+            raise TimeoutError
+        return self._http
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        from http.client import HTTPException
+
+        try:
+            yield
+        except (OSError, HTTPException, UnicodeError) as error:
+            is_late, self._is_hung_up = self._is_hung_up, False
+            self.close()
+            if is_late:
+                raise NetworkTimeoutError("TimeoutError") from None
+            if self._proxy and str(error).startswith(_NO_TUNNEL):
+                raise ProxyRefusedError(int(str(error).removeprefix(_NO_TUNNEL).split()[0])) from None
+            raise network_error(error) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _end_exchange(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._response is not None:
+            self._response.close()
+        self._watch = self._response = None

@@ -1,0 +1,26 @@
+"""What a library raised on the way to a server -> one of our network errors."""
+
+from __future__ import annotations
+
+from stenograph.errors import NetworkError, NetworkTimeoutError, UnknownHostError, UntrustedCertificateError
+
+
+def network_error(error: Exception) -> NetworkError:
+    """In: an OSError, or an error of an HTTP library. Of its text nothing is kept: it may quote a server or a proxy."""
+    import socket  # whoever has such an error has loaded these
+    import ssl
+
+    if isinstance(error, NetworkError):
+        return error
+    reason = type(error).__name__
+    match error:
+        case ssl.SSLCertVerificationError():
+            # OpenSSL's own words; the server has no part in them.
+            return UntrustedCertificateError(error.verify_message)
+        case TimeoutError():
+            return NetworkTimeoutError(reason)
+        case socket.gaierror() | UnicodeError():  # the second for names that DNS does not allow
+            return UnknownHostError(reason)
+        case OSError(errno=int(number)):
+            return NetworkError(reason, errno=number)
+    return NetworkError(reason)
