@@ -1,4 +1,4 @@
-"""Who writes files: an examination of the source, for what imports can't show."""
+"""Who writes files and who opens connections: an examination of the source, for what imports between layers can't show."""
 
 from __future__ import annotations
 
@@ -138,3 +138,61 @@ def test_the_census_sees_a_write(source: str) -> None:
 )
 def test_the_census_lets_reading_pass(source: str) -> None:
     assert not writes(source)
+
+
+#: Who may speak to the network. Folders end with a slash.
+MAY_CONNECT = ("net/", "model/transport.py")
+_NETWORK_MODULES = ("socket", "ssl", "http.client", "urllib.request", "h11")
+
+
+def connects(source: str) -> list[tuple[int, str]]:
+    """The line and the name of every import of a library that speaks to the network."""
+    imported = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                imported += [(node.lineno, alias.name) for alias in names]
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                imported += [(node.lineno, f"{module}.{alias.name}") for alias in names]
+    return [(line, name) for line, name in imported if f"{name}.".startswith(tuple(f"{each}." for each in _NETWORK_MODULES))]
+
+
+def test_only_net_and_the_transport_connect() -> None:
+    found = {
+        f"{module}:{line}": name
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(MAY_CONNECT)
+        for line, name in connects(path.read_text(encoding="utf-8"))
+    }
+    assert found == {}, "connect through stenograph.net"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import socket",
+        "import os, ssl as tls",
+        "import http.client",
+        "from http import client",
+        "from http.client import HTTPException",
+        "from urllib import request",
+        "def late():\n    from urllib.request import urlopen",
+        "import h11",
+    ],
+)
+def test_the_census_sees_a_connection(source: str) -> None:
+    assert connects(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import http",
+        "from http import HTTPStatus",
+        "from urllib.parse import urlsplit",
+        "import socketserver",
+        "from .socket import x",
+    ],
+)
+def test_the_census_lets_other_imports_pass(source: str) -> None:
+    assert not connects(source)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import socket
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 from lab.otlp_sink import Keeps, OtlpSink
+from tests.model.raw_endpoint import make_certificate
 
 from stenograph.errors import ConfigError, DeliveryError
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService
@@ -589,15 +589,6 @@ def test_what_is_no_http_is_an_error_that_says_nothing_of_it() -> None:
 
 
 # TLS and proxies
-
-
-def make_certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate and its key, for this run alone."""
-    pair = (folder / "certificate.pem", folder / "key.pem")
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=receiver"]
-    command += ["-addext", f"subjectAltName={name}", "-keyout", str(pair[1]), "-out", str(pair[0])]
-    subprocess.run(command, capture_output=True, timeout=30, check=True)
-    return pair
 
 
 def test_tls_is_spoken_to_a_receiver_whose_certificate_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

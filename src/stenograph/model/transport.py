@@ -8,8 +8,7 @@ waits here and then `close` is always safe.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 import h11
@@ -28,16 +27,6 @@ _HIGH_WATER = 1024 * 1024
 _LONGEST_HEAD = 64 * 1024
 
 Headers = Sequence[tuple[str, str]]
-
-
-@contextmanager
-def _network_errors() -> Iterator[None]:
-    try:
-        yield
-    except h11.RemoteProtocolError as error:
-        raise MalformedResponseError(type(error).__name__) from None
-    except OSError as error:
-        raise network_error(error) from None
 
 
 class _Wire(asyncio.Protocol):
@@ -92,7 +81,7 @@ class _Wire(asyncio.Protocol):
             self._reader.set_result(None)
 
     async def read(self) -> bytes:
-        """All that has come; b"" at the end. Raises OSError."""
+        """All that has come; b"" at the end."""
         while not self._pieces and not self.is_over:
             self._reader = asyncio.get_running_loop().create_future()
             try:
@@ -100,7 +89,7 @@ class _Wire(asyncio.Protocol):
             finally:
                 self._reader = None
         if not self._pieces and isinstance(self._error, OSError):
-            raise self._error
+            raise network_error(self._error)
         return self.take()
 
     def take(self) -> bytes:
@@ -143,10 +132,6 @@ class Connection:
 
     async def send(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Head:
         """Send a request and wait for the head of its answer."""
-        with _network_errors():
-            return await self._send(method, target, headers, body)
-
-    async def _send(self, method: str, target: str, headers: Headers, body: bytes) -> Head:
         self.has_answered = False
         self._has_ended = False
         self._expects_end = False
@@ -161,7 +146,7 @@ class Connection:
         # Nobody waits until all is out: the answer may come before (413).
         self._wire.transport.write(head + body)
         while True:
-            event = self._http.next_event()
+            event = self._next_event()
             if event is h11.NEED_DATA:
                 data = await self._wire.read()
                 self.has_answered = self.has_answered or bool(data)
@@ -169,19 +154,15 @@ class Connection:
             elif isinstance(event, h11.Response):
                 return Head(event.status_code, {name.decode(): value.decode("latin-1") for name, value in event.headers})
             elif not isinstance(event, h11.InformationalResponse):
-                raise h11.RemoteProtocolError("no answer to the request")
+                raise MalformedResponseError("no answer to the request")
 
     async def read(self) -> bytes:
         """What has come of the body; b"" at its end, after which the connection may be reusable."""
-        with _network_errors():
-            return await self._read()
-
-    async def _read(self) -> bytes:
         pieces: list[bytes] = []
         while not self._has_ended:
             try:
-                event = self._http.next_event()
-            except h11.RemoteProtocolError:
+                event = self._next_event()
+            except MalformedResponseError:
                 if not pieces:
                     raise
                 break  # what came before it counts; h11 says the same again when it is asked again
@@ -203,16 +184,22 @@ class Connection:
         """Whether it may be kept: reusable, or so as soon as the end that is expected has come. Never waits."""
         try:
             while self._expects_end and not self._has_ended:
-                event = self._http.next_event()
+                event = self._next_event()
                 if event is h11.NEED_DATA:
                     if self._wire.is_quiet:
                         return True
                     self._http.receive_data(self._wire.take())
                 elif type(event) is not h11.Data:
                     self._end()
-        except h11.RemoteProtocolError:
+        except MalformedResponseError:
             return False
         return self.is_reusable
+
+    def _next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        try:
+            return self._http.next_event()
+        except h11.RemoteProtocolError as error:
+            raise MalformedResponseError(type(error).__name__) from None
 
     def _end(self) -> None:
         self._has_ended = True
@@ -237,11 +224,12 @@ class Dialer:
     async def open(self) -> Connection:
         wire = _Wire()
         try:
-            with _network_errors():
-                async with asyncio.timeout(CONNECT_TIMEOUT):
-                    return await self._open(wire)
-        except BaseException:
+            async with asyncio.timeout(CONNECT_TIMEOUT):
+                return await self._open(wire)
+        except BaseException as error:
             wire.abort()
+            if isinstance(error, OSError):
+                raise network_error(error) from None
             raise
 
     async def _open(self, wire: _Wire) -> Connection:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -22,7 +21,6 @@ from stenograph.net.tls import tls_context
 
 if TYPE_CHECKING:
     import socket
-    from email.message import Message
     from http.client import HTTPConnection, HTTPResponse
 
 #: How `http.client` begins to say that a proxy opened no tunnel; the status follows.
@@ -39,24 +37,11 @@ class Head(Struct, frozen=True):
     @property
     def content_type(self) -> str:
         """In lower case, without parameters; empty where none is given."""
-        return self._content.get_content_type() if "content-type" in self.headers else ""
-
-    @property
-    def charset(self) -> str:
-        """In lower case; empty where none is given."""
-        return self._content.get_content_charset() or ""
-
-    @property
-    def _content(self) -> Message:
-        from email.message import Message  # which `http.client` has loaded
-
-        message = Message()
-        message["content-type"] = self.headers.get("content-type", "")
-        return message
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 class Connection:
-    """A context manager. One exchange at a time: `send`, then `read` or `close`. Requests must be safe to send twice.
+    """One exchange at a time: `send`, then `read` or `close`. Requests must be safe to send twice.
 
     `timeout`: seconds for each step (connecting, sending, the next bytes). `patience`: seconds for a whole exchange.
     """
@@ -73,12 +58,6 @@ class Connection:
         self._watch: threading.Timer | None = None
         self._is_hung_up = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
     def send(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None = None) -> Head:
         """Send a request and wait for the head of its response. Names of headers are in lower case."""
         is_kept = self._http is not None
@@ -94,10 +73,15 @@ class Connection:
 
     def read(self, limit: int) -> bytes:
         """The body, `limit` bytes at most. A connection whose response is longer is closed."""
+        from http.client import IncompleteRead
+
         response = self._response
         assert response is not None, "read after send"
         with self._guarded():
             data = response.read(limit)
+            # `http.client` takes a cut for the end here.
+            if self._is_hung_up or (len(data) < limit and response.length):
+                raise IncompleteRead(b"")
         if response.isclosed():
             self._end_exchange()
         else:

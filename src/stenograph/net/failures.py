@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from stenograph.errors import NetworkError, NetworkTimeoutError, UnknownHostError, UntrustedCertificateError
+from stenograph.errors import (
+    MalformedResponseError,
+    NetworkError,
+    NetworkTimeoutError,
+    UnknownHostError,
+    UntrustedCertificateError,
+)
 
 
 def network_error(error: Exception) -> NetworkError:
@@ -10,8 +16,6 @@ def network_error(error: Exception) -> NetworkError:
     import socket  # whoever has such an error has loaded these
     import ssl
 
-    if isinstance(error, NetworkError):
-        return error
     reason = type(error).__name__
     match error:
         case ssl.SSLCertVerificationError():
@@ -23,4 +27,6 @@ def network_error(error: Exception) -> NetworkError:
             return UnknownHostError(reason)
         case OSError(errno=int(number)):
             return NetworkError(reason, errno=number)
-    return NetworkError(reason)
+        case OSError():
+            return NetworkError(reason)
+    return MalformedResponseError(reason)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from lab.observatory.web_page import WebPage
 from tests.agent.tools.desk import Desk
+from tests.model.raw_endpoint import RawEndpoint, TunnelProxy, answer, make_certificate
 
 from stenograph.agent.tools import page
 from stenograph.agent.tools.base import Json, ToolFailed, ToolOutput
@@ -37,6 +38,8 @@ ANSWERS: dict[str, Answer] = {
     "/untyped": (200, {}, b"<!doctype html><h2>Untyped</h2>"),
     "/image": (200, {"content-type": "image/png"}, b"\x89PNG\0"),
     "/lying": (200, {"content-type": "text/plain"}, b"\x7fELF\0\0\0"),
+    "/mistyped": (200, {"content-type": "utf-8"}, b"words"),
+    "/quoted-charset": (200, {"content-type": 'text/plain; charset="iso-8859-1"'}, b"W\xf6rds"),
     "/empty": (200, {"content-type": "text/html"}, b""),
     "/missing": (404, {"content-type": "text/html"}, b"no such page"),
     "/odd": (799, {}, b""),
@@ -149,6 +152,8 @@ def test_a_page_is_read_as_markdown_by_the_small_model(desk: Desk, pages: Pages,
         ("/latin", "\nWörds\n"),
         ("/odd-charset", "\nwords\n"),
         ("/no-charset", "\nwords\n"),
+        ("/mistyped", "\nwords\n"),
+        ("/quoted-charset", "\nWörds\n"),
         ("/surrogates", "\na?b\n"),
         ("/plain", "\n<b>plain</b>\n"),
         ("/json", '\n{"a": 1}\n'),
@@ -421,9 +426,35 @@ def test_only_web_addresses_are_fetched() -> None:
         checked_address("data:text/plain,words")
 
 
-def test_a_proxy_is_used_where_one_is_named(desk: Desk, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A server that is asked for a whole address is a proxy.
-    monkeypatch.setenv("http_proxy", pages.url)
-    monkeypatch.setenv("no_proxy", "")
-    fetch(desk, "http://127.0.0.1:9/plain")
-    assert pages.asked == ["http://127.0.0.1:9/plain"]
+def test_a_proxy_is_used_where_one_is_named(desk: Desk, reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = make_certificate(tmp_path, "DNS:page.invalid")
+    monkeypatch.setenv("SSL_CERT_FILE", str(pair[0]))
+    with RawEndpoint([answer(200, b"Words.", content_type="text/plain")], certificate=pair) as site, TunnelProxy(site) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://us%40er:pass@{proxy.authority}")
+        fetch(desk, "https://page.invalid/plain")
+    assert "\nWords.\n" in reader.asked[0][1]
+    # printf us@er:pass | base64
+    assert proxy.asked == [("CONNECT page.invalid:443", "Basic dXNAZXI6cGFzcw==")]
+    assert "proxy-authorization" not in site.requests[0].headers
+
+
+def test_a_proxy_that_refuses_is_a_clear_error(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RawEndpoint([answer()]) as site, TunnelProxy(site, refuses_with=403) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.authority)
+        told = failure(desk, "https://page.invalid/")
+    assert told == "page.invalid gave no answer that can be used (the proxy answered with HTTP 403)"
+
+
+def test_a_proxy_that_can_not_be_used_is_a_clear_error(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://sentinel:1080")
+    told = failure(desk, "https://page.invalid/")
+    assert told.startswith("ALL_PROXY can't be used")
+    assert "sentinel" not in told
+
+
+def test_this_machine_is_not_reached_through_a_proxy(desk: Desk, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+    fetch(desk, f"{pages.url}/plain")
+    assert pages.asked == ["/plain"]

@@ -10,20 +10,13 @@ from __future__ import annotations
 import errno
 import os
 import re
-import threading
 import time
-from collections.abc import Callable
+from contextlib import closing
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from msgspec import Struct
 
-from stenograph.errors import (
-    ConfigError,
-    NetworkError,
-    NetworkTimeoutError,
-    UnknownHostError,
-    UntrustedCertificateError,
-)
+from stenograph.errors import ConfigError, NetworkError, NetworkTimeoutError, UnknownHostError, UntrustedCertificateError
 from stenograph.net import Address, Connection, Head, find_proxy, is_loopback, read_url
 
 LONGEST_ADDRESS = 2_000
@@ -37,7 +30,8 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Characters of HTML that are turned into Markdown: more takes longer than anybody waits.
 _MOST_HTML = 2_000_000
 _TEXTUAL = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|x-yaml|toml|x-ndjson)|\Z", re.IGNORECASE)
-_CHARSET = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", re.IGNORECASE)
+_CHARSET = re.compile(r";\s*charset=[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
+_META_CHARSET = re.compile(r"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
 #: They hold nothing to read.
 _SILENT = ["script", "style", "noscript", "template", "svg", "iframe"]
 
@@ -84,28 +78,13 @@ def checked_address(url: str) -> str:
 
 
 class Fetch:
-    """One fetch, in a thread that nobody has to wait for."""
+    """One fetch, which another thread can give up."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._deadline = time.monotonic() + PATIENCE
         self._is_given_up = False
         self._connection: Connection | None = None
-
-    def start(self, done: Callable[[Page | Unfetched], None]) -> None:
-        """`done` is called in that thread."""
-
-        def work() -> None:
-            found: Page | Unfetched = Unfetched("The page could not be read")
-            try:
-                found = self.fetch()
-            except Unfetched as reason:
-                found = reason
-            finally:
-                # Whatever happened: somebody waits for it.
-                done(found)
-
-        threading.Thread(target=work, daemon=True, name="web fetch").start()
 
     def give_up(self) -> None:
         """Nobody wants it any more: the thread ends soon."""
@@ -139,7 +118,8 @@ class Fetch:
         left = self._left()
         try:
             proxy = find_proxy(at.address, os.environ)
-            with Connection(at.address, proxy=proxy, timeout=min(left, _STEP_TIMEOUT), patience=left) as self._connection:
+            self._connection = Connection(at.address, proxy=proxy, timeout=min(left, _STEP_TIMEOUT), patience=left)
+            with closing(self._connection):
                 head = self._connection.send("GET", at.target, headers)
                 if head.status >= 300:
                     target = head.headers.get("location", "") if head.status in _REDIRECTS else ""
@@ -183,13 +163,11 @@ def markdown(html: str) -> str:
 
 
 def _text(head: Head, data: bytes) -> str:
-    kind = head.content_type
+    kind = head.content_type if head.content_type.count("/") == 1 else ""
     if not _TEXTUAL.match(kind) or b"\0" in data[:1024]:
         raise Unfetched(f"The page is no text ({kind or 'unknown'}, {len(data)} bytes). Fetch it to a file with Bash and curl")
-    charset = head.charset
-    if not charset and (found := _CHARSET.search(data[:2048])):
-        charset = found[1].decode("ascii")
-    text = _decoded(data, charset or "utf-8")
+    named = _CHARSET.search(head.headers.get("content-type", "")) or _META_CHARSET.search(data[:2048].decode("latin-1"))
+    text = _decoded(data, named[1] if named else "utf-8")
     is_html = "html" in kind or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")))
     return markdown(text) if is_html else text
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Annotated
 
 from msgspec import Meta
@@ -80,26 +81,22 @@ class WebFetch(Tool[WebFetchInput]):
 
 async def _fetched(url: str) -> Page:
     """The page, from a thread that is given up, not waited for, when we are cancelled. Raises Unfetched."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Page] = loop.create_future()
-
-    def settle(found: Page | Unfetched) -> None:
-        if future.done():
-            return
-        if isinstance(found, Unfetched):
-            future.set_exception(found)
-        else:
-            future.set_result(found)
-
-    def done(found: Page | Unfetched) -> None:
-        # The loop may be over when a page comes that nobody waits for any more.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, found)
-
     fetch = Fetch(url)
-    fetch.start(done)
+    future: Future[Page] = Future()
+    future.set_running_or_notify_cancel()
+
+    def work() -> None:
+        try:
+            future.set_result(fetch.fetch())
+        except Unfetched as reason:
+            future.set_exception(reason)
+        finally:
+            if not future.done():  # whatever happened: somebody waits for it
+                future.set_exception(Unfetched("The page could not be read"))
+
+    threading.Thread(target=work, daemon=True, name="web fetch").start()
     try:
-        return await future
+        return await asyncio.wrap_future(future)
     finally:
         fetch.give_up()
 
