@@ -25,8 +25,8 @@ from bench.bench_messages import SESSION, write_session
 from bench.figures import CORPUS, FIXTURES, ROOT, Figure, best, python, run_process
 from bench.surgery_peers import Row
 from bench.surgery_tools import NO_NETWORK, ToolFailed, pypi_environment
+from stenograph.config.traces import Destination, DestinationKind, TraceConfig
 from stenograph.redact import Masker
-from stenograph.traces.config import Destination, DestinationKind, TraceConfig
 from stenograph.traces.delivery import Sender
 from stenograph.traces.folder import alone, default_trace_folder, is_held, mask_key, waiting_events
 from stenograph.traces.history import Candidate, send_history

@@ -12,17 +12,11 @@ PACKAGE = Path(__file__).parent.parent / "src" / "stenograph"
 
 #: Modules that may write, with the reason. Folders end with a slash.
 MAY_WRITE = {
-    "disk/writer.py": "the one writer of session files",
-    "archive/store.py": "originals in our own data folder",
-    "check/baseline.py": "the file that a user names for accepted findings",
-    "agent/tools/texts.py": "files that a model was allowed to write",
+    "disk/writer.py": "the one writer",
     "agent/tools/spill.py": "outputs too long for a conversation, beside the session",
-    "agent/recording/file_history.py": "copies of files before they are changed, and bringing them back",
     "agent/engine/background.py": "what background tasks say, beside the session",
     "agent/tools/shell.py": "the output of commands",
     "traces/hook.py": "events into the spool, in our own state folder, without this package",
-    "traces/folder.py": "lock, key and spool in our own state folder",
-    "traces/state.py": "a damaged database in our own state folder is put aside",
 }
 
 _WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}

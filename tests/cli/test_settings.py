@@ -10,7 +10,7 @@ import pytest
 from tests.cli.running import SOURCE, assert_one_clear_line, run, run_unprivileged
 from tests.homes import session_id, turns, write_session
 
-from stenograph.cli._settings import Config, ListSettings
+from stenograph.config import Config, ListSettings
 from stenograph.sessions import ACTIVE_SECONDS
 
 

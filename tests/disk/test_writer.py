@@ -15,7 +15,18 @@ from pathlib import Path
 import pytest
 from tests.disk.conftest import NOBODY, Unprivileged
 
-from stenograph.disk import FileState, append_lines, lock, read_lines, replace_file, state_of
+from stenograph.disk import (
+    FileState,
+    append_lines,
+    lock,
+    move_file,
+    read_lines,
+    remove_file,
+    replace_file,
+    state_of,
+    write_atomically,
+    write_user_file,
+)
 from stenograph.errors import BusyError, UnreadableError, UnwritableError, UsageError
 
 
@@ -572,3 +583,79 @@ def test_the_state_is_that_of_the_file_a_link_points_to(file: Path, tmp_path: Pa
     (tmp_path / "link").symlink_to(file)
     status = file.stat()
     assert state_of(tmp_path / "link") == FileState(4, status.st_mtime_ns, status.st_ino)
+
+
+# Whole files of our own, and of a project
+
+
+def test_a_file_of_our_own_is_written_at_once_with_the_mode_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    write_atomically(path, b"one", mode=0o600)
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"one", 0o600)
+    path.chmod(0o640)
+    write_atomically(path, iter([b"t", b"wo"]), sync=False)
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"two", 0o640)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    write_atomically(link, b"three")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"three"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "link"]
+
+
+def test_what_fails_while_it_is_made_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    def parts() -> Iterator[bytes]:
+        yield b"new"
+        raise BusyError("no", path=tmp_path)
+
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    with pytest.raises(BusyError):
+        write_atomically(path, parts())
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a", b"old")]
+    with pytest.raises(UnwritableError, match="can't be written"):
+        write_atomically(tmp_path / "none" / "a", b"")
+
+
+def test_a_new_file_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "own", b"")
+        write_user_file(tmp_path / "sub" / "user", b"")
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("own", "sub/user")] == [0o640, 0o640]
+
+
+def test_a_file_of_a_project_stays_what_it_is(tmp_path: Path) -> None:
+    path, other = tmp_path / "a", tmp_path / "b"
+    path.write_bytes(b"old")
+    path.chmod(0o755)
+    write_user_file(path, b"new")
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o755)
+    other.hardlink_to(path)
+    write_user_file(path, b"both")
+    assert (other.read_bytes(), path.stat().st_ino) == (b"both", other.stat().st_ino)
+    with pytest.raises(UnwritableError) as raised:
+        write_user_file(tmp_path, b"")
+    assert isinstance(raised.value.__cause__, OSError)
+
+
+def test_moved_and_removed_files_are_gone(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x")
+    move_file(path, tmp_path / "b")
+    remove_file(tmp_path / "b")
+    remove_file(tmp_path / "b")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(UnwritableError):
+        move_file(path, tmp_path / "b")
+    with pytest.raises(UnwritableError, match="can't be deleted"):
+        remove_file(tmp_path)
+
+
+def test_a_lock_file_can_be_made(tmp_path: Path) -> None:
+    path = tmp_path / "sub" / "lock"
+    with lock(path, create=True), pytest.raises(BusyError), lock(path, timeout=0):
+        pass
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -18,9 +18,9 @@ import pytest
 from lab.otlp_sink import Keeps, OtlpSink
 from tests.model.raw_endpoint import make_certificate
 
+from stenograph.config.traces import Destination, DestinationKind, DestinationTable
 from stenograph.errors import ConfigError, DeliveryError
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService
-from stenograph.traces.config import _DESTINATION, Destination, DestinationKind
 from stenograph.traces.delivery import Sender, deliver, next_wait, retrying
 from stenograph.traces.spans import Span, span_id_of, trace_id_of
 
@@ -296,7 +296,7 @@ def test_errors_name_no_setting_that_there_is_not(status: int) -> None:
             deliver(spans(1), to(sink), {})
     named = re.findall(r"`(\w+)`", str(caught.value))
     assert named or "check its key" in str(caught.value)
-    assert set(named) <= set(_DESTINATION)
+    assert set(named) <= set(DestinationTable.__struct_fields__)
     assert "endpoint" not in str(caught.value)
 
 

@@ -8,8 +8,8 @@ import pytest
 from tests.corpora import ROOT
 
 from stenograph.cli.trace import trace
+from stenograph.config.traces import load_trace_config
 from stenograph.errors import ConfigError
-from stenograph.traces.config import load_trace_config
 
 PAGE = (ROOT / "docs" / "tracing.md").read_text("utf-8")
 

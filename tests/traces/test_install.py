@@ -349,7 +349,7 @@ def test_it_is_told_where_a_projects_hooks_would_find_no_steno(tmp_path: Path, m
 
 @pytest.mark.parametrize("is_named", [False, True])
 def test_without_a_destination_it_is_told_what_to_do_next(is_named: bool, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = home / "my.toml" if is_named else Path(os.environ["XDG_CONFIG_HOME"]) / "stenograph" / "trace.toml"
+    file = home / "my.toml" if is_named else Path(os.environ["XDG_CONFIG_HOME"]) / "stenograph" / "config.toml"
     if is_named:
         monkeypatch.setenv("STENO_TRACE_CONFIG", str(file))
     for told in (ok("install", "--yes"), ok("install", "--yes")):  # the second has nothing to do
@@ -371,7 +371,7 @@ def test_a_broken_config_is_told_after_the_install(home: Path, monkeypatch: pyte
     file.write_text("projekt = 'SENTINEL'")
     monkeypatch.setenv("STENO_TRACE_CONFIG", str(file))
     told = ok("install", "--yes")
-    assert f"Nothing is sent yet: {file}: unknown key 'projekt'" in told
+    assert f"Nothing is sent yet: {file}: `projekt` is not a known key" in told
     assert "Mend it, then: python -m stenograph trace test" in told
     assert "SENTINEL" not in told
     monkeypatch.setenv("STENO_TRACE_OFF", "1")
@@ -556,20 +556,19 @@ def test_the_group_tells_what_is_sent_and_what_is_missing(home: Path, monkeypatc
 
 
 def test_without_a_destination_the_group_names_the_file() -> None:
-    file = Path(os.environ["XDG_CONFIG_HOME"]) / "stenograph" / "trace.toml"
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "stenograph" / "config.toml"
     assert f"no destination is configured: name one in {file}" in ok()
 
 
-def test_the_config_of_traces_given_as_that_of_steno_is_told(tmp_path: Path) -> None:
+def test_settings_of_traces_outside_of_their_table_are_told(tmp_path: Path) -> None:
     config, other = tmp_path / "my.toml", tmp_path / "other.toml"
     config.write_text("[[destinations]]\nname = 'a'\nurl = 'http://h'\n")
     other.write_text("colour = 1\n")
     for words in (("trace", "--config", config), ("trace", "test", "--config", config), ("--config", config, "trace", "status")):
         done = run(*words)
         assert_one_clear_line(done)
-        assert "my.toml is a config of traces" in done.stderr
-        assert "STENO_TRACE_CONFIG" in done.stderr
-    assert "unknown key 'colour'" in run("trace", "--config", other).stderr
+        assert "my.toml: `destinations` belongs in the table [trace]" in done.stderr
+    assert "`colour` is not a known key" in run("trace", "--config", other).stderr
 
 
 def test_doctor_has_a_line_on_tracing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -587,7 +586,7 @@ def test_doctor_has_a_line_on_tracing(home: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("STENO_TRACE_SHAPE", "SENTINEL")
     found = json.loads(run("doctor", "--json").stdout)
     (problem,) = (problem for problem in found["problems"] if problem["code"] == "trace-config")
-    assert "$STENO_TRACE_SHAPE has to be" in problem["what"]
+    assert "$STENO_TRACE_SHAPE must be" in problem["what"]
     assert "SENTINEL" not in problem["what"]
     assert found["facts"]["tracing"]["installed"] == [str(home / "settings.json")]
 

@@ -41,8 +41,8 @@ from tests.turns.independent_count import lines_of
 from tests.turns.recordings import interactive_sessions, print_session
 from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
+from stenograph.config.traces import Content, Shape, TraceConfig
 from stenograph.redact import Masker
-from stenograph.traces.config import Content, Shape, TraceConfig
 from stenograph.traces.mapping import Mapper
 from stenograph.traces.reading import Closing, Place, read_closed
 from stenograph.traces.spans import SpanStatus

@@ -15,7 +15,7 @@ import pytest
 from lab.receivers import MLflow, Phoenix, ReceivedSession, ReceivedSpan, ReceivedTrace
 from tests.traces.tracing import RECORDED, all_mapped, foreseen, kind_of, of_kind, summed
 
-from stenograph.traces.config import Destination, DestinationKind, TraceConfig
+from stenograph.config.traces import Destination, DestinationKind, TraceConfig
 from stenograph.traces.delivery import Sender
 from stenograph.traces.reading import Closing
 from stenograph.traces.sending import SessionSender, resource_of

@@ -29,8 +29,8 @@ from tests.traces.tracing import (
 )
 from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
+from stenograph.config.traces import Shape, TraceConfig
 from stenograph.errors import DeliveryError
-from stenograph.traces.config import Shape, TraceConfig
 from stenograph.traces.history import find_sessions, send_history
 from stenograph.traces.mapping import UNKNOWN_MODEL
 from stenograph.traces.reading import Closing, Place, read_closed

@@ -36,9 +36,9 @@ from tests.turns.recordings import interactive_sessions, print_session
 from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
 from stenograph.archive import Archive
+from stenograph.config.traces import Destination, DestinationKind
 from stenograph.errors import DeliveryError, UnreadableError
 from stenograph.surgery.clone import apply_clone, plan_clone
-from stenograph.traces.config import Destination, DestinationKind
 from stenograph.traces.delivery import Sender
 from stenograph.traces.reading import Closing
 from stenograph.traces.sending import SessionSender

@@ -25,9 +25,9 @@ from tests.cli.running import SOURCE
 from tests.traces.tracing import RECORDED, Growing, agents_of, counts_told, foreseen, of_kind, summed, timed, write, write_agent
 from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
+from stenograph.config.traces import Destination, DestinationKind, TraceConfig
 from stenograph.errors import UnwritableError
 from stenograph.traces import mapping, sending
-from stenograph.traces.config import Destination, DestinationKind, TraceConfig
 from stenograph.traces.folder import is_held, mask_key, spool_folder, waiting_events
 from stenograph.traces.history import Candidate, is_behind, send_history
 from stenograph.traces.state import TraceState
@@ -665,7 +665,7 @@ _DRIVER = """
 import functools, json, os, signal, sys
 from pathlib import Path
 from stenograph.traces import delivery, folder, state, worker
-from stenograph.traces.config import Destination, DestinationKind, TraceConfig
+from stenograph.config.traces import Destination, DestinationKind, TraceConfig
 
 steps, deadly = 0, 0
 

@@ -24,8 +24,9 @@ from stenograph.archive.live import live, looks_live, refuse_open
 from stenograph.archive.recovery import holds, settle, tidy
 from stenograph.archive.removal import plan_removal
 from stenograph.archive.store import Store, digest_of
+from stenograph.config import data_folder
 from stenograph.disk import FileState, Finding, make_folder, put_in_place, stage_file, state_of, unfinished_beside
-from stenograph.disk.places import file_itself, own_folder, whole_path
+from stenograph.disk.places import file_itself, whole_path
 from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
 from stenograph.sessions import ACTIVE_SECONDS
 
@@ -39,7 +40,7 @@ def default_archive_folder(environ: Mapping[str, str]) -> Path:
 
     Raises UsageError where there is no user's folder.
     """
-    folder = own_folder(environ, "XDG_DATA_HOME", "LOCALAPPDATA", ".local/share")
+    folder = data_folder(environ)
     if folder is None:
         raise UsageError("there is no user's folder to keep originals in: set HOME or XDG_DATA_HOME")
     return folder / "archive"

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from stenograph.disk import make_folder, read_blocks, sync_folder, write_all
+from stenograph.disk import make_folder, read_blocks, remove_file, sync_folder, write_atomically
 from stenograph.errors import BusyError, UnreadableError, UnwritableError
 
 # Measured on 30 MB of public sessions: level 3 packs 129 MB/s to 22.0 %, level 6 66 MB/s to 19.5 %, lzma 25 MB/s to 17.0 %.
@@ -25,7 +25,6 @@ _GZIP = 31
 _BLOCK = 1 << 20
 _UNFINISHED = ".unfinished-"
 _FILE_MODE = 0o600
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Store:
@@ -40,14 +39,14 @@ class Store:
 
     def keep_file(self, path: Path, sha256: str) -> None:
         """Keep a file whose digest is known. Raises BusyError where it is another by now, UnreadableError, UnwritableError."""
-        if not self.has(sha256) and self._write(read_blocks(path), sha256) != sha256:
-            raise BusyError(f"{path} changed while it was read; try again", path=path)
+        if not self.has(sha256):
+            self._write(read_blocks(path), sha256, path)
 
     def keep_bytes(self, data: bytes) -> str:
         """Keep some bytes; returns their digest. Raises UnwritableError."""
         sha256 = hashlib.sha256(data).hexdigest()
         if not self.has(sha256):
-            self._write((data[at : at + _BLOCK] for at in range(0, len(data), _BLOCK)), sha256)
+            self._write((data[at : at + _BLOCK] for at in range(0, len(data), _BLOCK)), sha256, self.folder)
         return sha256
 
     def stream(self, sha256: str) -> Iterator[bytes]:
@@ -71,32 +70,17 @@ class Store:
 
     def clean(self) -> None:
         """Take away what writers that were killed left; nobody may be writing."""
-        with contextlib.suppress(OSError):  # what stays does no harm
+        with contextlib.suppress(OSError, UnwritableError):  # what stays does no harm
             for left in self.folder.glob(f"{_UNFINISHED}*"):
-                left.unlink()
+                remove_file(left)
 
-    def _write(self, blocks: Iterable[bytes], sha256: str) -> str:
-        """Write an object and name it if the bytes are what they should be; returns the digest that they have."""
+    def _write(self, blocks: Iterable[bytes], sha256: str, source: Path) -> None:
+        """Write an object, and name it if the bytes are what they should be. Raises BusyError where they are not."""
         place = self.path_of(sha256)
-        unfinished = self.folder / f"{_UNFINISHED}{os.urandom(8).hex()}"
         make_folder(place.parent)
-        try:
-            descriptor = os.open(unfinished, _CREATE, _FILE_MODE)
-            try:
-                try:
-                    found = _pack(blocks, descriptor)
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
-                if found == sha256:
-                    os.replace(unfinished, place)  # noqa: PTH105
-            finally:
-                unfinished.unlink(missing_ok=True)
-            sync_folder(place.parent)
-            sync_folder(self.folder)
-        except OSError as error:
-            raise UnwritableError(f"the archive {self.folder.parent} can't be written: {error.strerror}", path=place) from error
-        return found
+        unfinished = self.folder / f"{_UNFINISHED}{os.urandom(8).hex()}"
+        write_atomically(place, _packed(blocks, sha256, source), mode=_FILE_MODE, unfinished=unfinished)
+        sync_folder(self.folder)
 
 
 def digest_of(path: Path, stop: int | None = None) -> tuple[str, int]:
@@ -108,13 +92,14 @@ def digest_of(path: Path, stop: int | None = None) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def _pack(blocks: Iterable[bytes], descriptor: int) -> str:
+def _packed(blocks: Iterable[bytes], sha256: str, source: Path) -> Iterator[bytes]:
     packing, digest = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP), hashlib.sha256()
     for block in blocks:
         digest.update(block)
-        write_all(descriptor, packing.compress(block))
-    write_all(descriptor, packing.flush())
-    return digest.hexdigest()
+        yield packing.compress(block)
+    yield packing.flush()
+    if digest.hexdigest() != sha256:
+        raise BusyError(f"{source} changed while it was read; try again", path=source)
 
 
 def _damaged(path: Path) -> UnreadableError:

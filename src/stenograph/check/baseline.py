@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from stenograph.check.report import DamageFinding, Report
-from stenograph.errors import ConfigError, UnwritableError
+from stenograph.disk import write_atomically
+from stenograph.errors import ConfigError
 
 
 class Accepted(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -37,11 +38,9 @@ def baseline_of(report: Report) -> Baseline:
 
 
 def write_baseline(baseline: Baseline, path: Path) -> None:
+    """Raises UnwritableError."""
     lines = ",\n".join(msgspec.json.encode(entry).decode() for entry in baseline.accepted)
-    try:
-        path.write_text(f'{{"accepted": [\n{lines}\n]}}\n', encoding="utf-8")
-    except OSError as error:
-        raise UnwritableError(f"{path} can't be written: {error.strerror}", path=path) from error
+    write_atomically(path, f'{{"accepted": [\n{lines}\n]}}\n'.encode())
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -14,36 +14,12 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from stenograph.config import Config, read_config, usual_config_file, wants_color
 from stenograph.errors import ConfigError, UsageError
 
 _KEY = "stenograph.cli.options"
 DEMO_IS_READ_ONLY = "the demo is read-only; copy it and name the copy with --home"
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class ListSettings(msgspec.Struct, frozen=True):
-    """Table `[ls]` of the config file."""
-
-    all: bool = False
-    limit: int = 30
-
-
-class Config(msgspec.Struct, frozen=True):
-    """The config file, all keys with their defaults."""
-
-    homes: tuple[str, ...] = ()
-    active: float | None = msgspec.field(default=None, name="active_seconds")
-    #: `auto`, `always` or `never`.
-    color: str = "auto"
-    ls: ListSettings = ListSettings()
-
-    @property
-    def active_seconds(self) -> float:
-        if self.active is not None:
-            return self.active
-        from stenograph.sessions import ACTIVE_SECONDS  # not for those who don't ask: it costs more than all else here
-
-        return ACTIVE_SECONDS
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -127,16 +103,14 @@ def settings_and_problem(ctx: click.Context) -> tuple[Settings, ConfigProblem | 
     """
     options: dict[str, Any] = ctx.meta.get(_KEY, {})
     named: Path | None = options.get("config")
-    config_file = named or usual_config_file()
+    config_file = named or usual_config_file(os.environ)
     config, problem = None, None
     try:
-        if named is not None and not is_file(named):
-            raise ConfigError(f"there is no config file {named}")
-        config = read_config(config_file) if config_file is not None else None
+        config = read_config(config_file, must_exist=named is not None) if config_file is not None else None
     except ConfigError as error:
         problem = ConfigProblem(error, named is not None or not isinstance(error.__cause__, OSError))
     config = config or Config()
-    ctx.color = _color(bool(options.get("no_color")), config)
+    ctx.color = False if options.get("no_color") else wants_color(config, os.environ)
     demo = bool(options.get("demo"))
     explicit = tuple(_of_user(home) for home in options.get("home", ()))
     settings = Settings(
@@ -180,6 +154,12 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113 - never raises, unlike Path's
 
 
+def named_config(ctx: click.Context) -> Path | None:
+    """The config file that was named on the command line."""
+    named: Path | None = ctx.meta.get(_KEY, {}).get("config")
+    return named
+
+
 def again(ctx: click.Context, *words: str) -> str:
     """A command line that a user can paste: this program with the homes, demo and config file of this run, and these words."""
     options: dict[str, Any] = ctx.meta.get(_KEY, {})
@@ -202,57 +182,6 @@ def refuse_demo(settings: Settings, path: Path | None = None) -> None:
     """The demo is part of the installation. Raises UsageError."""
     if is_demo(settings, path):
         raise UsageError(DEMO_IS_READ_ONLY)
-
-
-def usual_config_file() -> Path | None:
-    """`$XDG_CONFIG_HOME`, else `%APPDATA%` on Windows and `~/.config` elsewhere, macOS too; None where there is no such place."""
-    from stenograph.disk.places import own_folder  # not for `steno --help`
-
-    folder = own_folder(os.environ, "XDG_CONFIG_HOME", "APPDATA", ".config")
-    return folder and folder / "config.toml"
-
-
-def read_config(path: Path) -> Config:
-    """The config file; defaults where there is none. Raises ConfigError, which names the key and the file."""
-    try:
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return Config()
-    except OSError as error:
-        raise ConfigError(f"{path} can't be read: {error.strerror}") from error
-    import tomllib
-
-    try:
-        values = tomllib.loads(data.decode())
-    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers longer than Python reads
-        raise ConfigError(f"{path} is no TOML: {error}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path} is nested too deep") from error
-    _refuse_unknown(values, Config, path, "")
-    if isinstance(values.get("ls"), dict):
-        _refuse_unknown(values["ls"], ListSettings, path, "ls.")
-    try:
-        config = msgspec.convert(values, Config)
-    except (msgspec.ValidationError, OverflowError) as error:
-        raise ConfigError(f"{path}: {error}") from error
-    if config.color not in ("auto", "always", "never"):
-        raise ConfigError(f"{path}: `color` is auto, always or never")
-    if config.active is not None and not 0 <= config.active < float("inf"):  # no number fails this too
-        raise ConfigError(f"{path}: `active_seconds` has to be a number of seconds, 0 or more")
-    if config.ls.limit < 0:
-        raise ConfigError(f"{path}: `ls.limit` has to be 0 or more; 0 means all")
-    if not all(config.homes):
-        raise ConfigError(f"{path}: `homes` holds an empty name")
-    if any("\0" in home for home in config.homes):
-        raise ConfigError(f"{path}: `homes` holds what is no name for a folder")
-    return config
-
-
-def _refuse_unknown(values: dict[str, Any], shape: type[msgspec.Struct], path: Path, prefix: str) -> None:
-    known = shape.__struct_encode_fields__
-    for key in values:
-        if key not in known:
-            raise ConfigError(f"{path}: unknown key {prefix + key!r}; known are {', '.join(prefix + name for name in known)}")
 
 
 def _homes(explicit: tuple[Path, ...], demo: bool, config: Config) -> list[Path]:
@@ -285,13 +214,3 @@ def _of_user(path: str | Path) -> Path:
 def demo_home() -> Path:
     """The demo sessions; by path, because commands read them as any other home."""
     return Path(__file__).parent.parent / "demo"
-
-
-def _color(refused: bool, config: Config) -> bool | None:
-    """True or False forces it; None leaves it to whether the output is a terminal."""
-    if refused or os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    dumb = False if os.environ.get("TERM") == "dumb" else None
-    return {"always": True, "never": False}.get(config.color, dumb)

@@ -13,13 +13,13 @@ import click
 import msgspec
 
 from stenograph.cli import FAILED
-from stenograph.cli._settings import again, shared_options, state_options
+from stenograph.cli._settings import again, named_config, shared_options, state_options
 from stenograph.errors import ConfigError, DeliveryError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stenograph.traces.config import Destination, TraceConfig
+    from stenograph.config.traces import Destination, TraceConfig
     from stenograph.traces.history import Candidate
     from stenograph.traces.state import TraceState
 
@@ -177,8 +177,8 @@ def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
       steno trace test
     """
     from stenograph.cli._text import echo_json, plain
-    from stenograph.traces.config import notes_on
     from stenograph.traces.folder import default_trace_folder
+    from stenograph.traces.keys import notes_on
     from stenograph.traces.state import TraceState
     from stenograph.traces.worker import work
 
@@ -219,13 +219,14 @@ def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _config() -> TraceConfig:
-    from stenograph.traces.config import load_trace_config, no_destination
+    from stenograph.config.traces import load_trace_config, no_destination
 
-    config = load_trace_config(os.environ)
+    named = named_config(click.get_current_context())
+    config = load_trace_config(os.environ, named)
     if config.is_off:
         raise UsageError("everything is off: STENO_TRACE_OFF is set")
     if not config.destinations:
-        raise UsageError(no_destination(os.environ))
+        raise UsageError(no_destination(os.environ, named))
     return config
 
 
@@ -367,7 +368,7 @@ def _is_gone(path: Path) -> bool:
 
 def _echo_status(ctx: click.Context, report: dict[str, Any], config: TraceConfig) -> None:
     from stenograph.cli._text import count_of, plain, size
-    from stenograph.traces.config import notes_on
+    from stenograph.traces.keys import notes_on
 
     for row in report["destinations"]:
         click.echo(click.style(plain(f"{row['name']}  {row['type']}, {row['endpoint']}"), bold=True))
@@ -394,8 +395,8 @@ def _echo_status(ctx: click.Context, report: dict[str, Any], config: TraceConfig
 
 def _try(destination: Destination, config: TraceConfig) -> str | None:
     """What is wrong, or None."""
-    from stenograph.traces.config import with_keys
     from stenograph.traces.delivery import deliver
+    from stenograph.traces.keys import with_keys
     from stenograph.traces.sending import resource_of
     from stenograph.traces.spans import Span, span_id_of, trace_id_of
 

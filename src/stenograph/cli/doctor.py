@@ -11,10 +11,18 @@ import click
 import msgspec
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._settings import Settings, is_file, is_folder, settings_and_problem, shared_options, what_is_wrong_with
-from stenograph.disk.places import own_folder
+from stenograph.cli._settings import (
+    Settings,
+    is_file,
+    is_folder,
+    named_config,
+    settings_and_problem,
+    shared_options,
+    what_is_wrong_with,
+)
+from stenograph.config import cache_folder, state_folder, usual_config_file
+from stenograph.config.traces import TraceConfig, load_trace_config, trace_config_file
 from stenograph.errors import ConfigError
-from stenograph.traces.config import TraceConfig, load_trace_config, trace_config_file
 from stenograph.traces.install import is_installed, settings_files
 
 if TYPE_CHECKING:
@@ -54,7 +62,7 @@ def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
     """
     from stenograph.cli._text import count_of, echo_json, plain, size
 
-    found = diagnose(*settings_and_problem(ctx))
+    found = diagnose(*settings_and_problem(ctx), named_config(ctx))
     if as_json:
         echo_json(msgspec.to_builtins(found))
     else:
@@ -85,13 +93,12 @@ def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
         ctx.exit(NOTHING_MATCHED)
 
 
-def diagnose(settings: Settings, wrong: ConfigProblem | None = None) -> Diagnosis:
+def diagnose(settings: Settings, wrong: ConfigProblem | None = None, named: Path | None = None) -> Diagnosis:
     """Look at everything; never raises."""
     import platform
     import shutil
 
     from stenograph import __version__
-    from stenograph.cli._settings import usual_config_file
 
     problems: list[Problem] = []
     if wrong is not None:
@@ -110,14 +117,14 @@ def diagnose(settings: Settings, wrong: ConfigProblem | None = None) -> Diagnosi
         "executable": sys.executable,
         "platform": platform.platform(),
         "config_file": _text(settings.config_file),
-        "usual_config_file": _text(usual_config_file()),
-        "state_folder": _text(own_folder(os.environ, "XDG_STATE_HOME", "LOCALAPPDATA", ".local/state")),
-        "cache_folder": _text(own_folder(os.environ, "XDG_CACHE_HOME", "LOCALAPPDATA", ".cache")),
+        "usual_config_file": _text(usual_config_file(os.environ)),
+        "state_folder": _text(state_folder(os.environ)),
+        "cache_folder": _text(cache_folder(os.environ)),
         "clients": [found] if (found := shutil.which("claude")) else [],
         "terminal": os.environ.get("TERM", "no $TERM") if sys.stdout.isatty() else "none",
         "columns": shutil.get_terminal_size().columns,
         "encoding": encoding,
-        "tracing": _tracing(settings, problems),
+        "tracing": _tracing(settings, named, problems),
         "homes": [_home(home, settings, problems) for home in settings.homes],
     }
     return Diagnosis(facts, problems)
@@ -148,14 +155,13 @@ def _home(home: Path, settings: Settings, problems: list[Problem]) -> dict[str, 
     }
 
 
-def _tracing(settings: Settings, problems: list[Problem]) -> dict[str, Any]:
-    file = trace_config_file(os.environ)
+def _tracing(settings: Settings, named: Path | None, problems: list[Problem]) -> dict[str, Any]:
+    file = trace_config_file(os.environ, named)
     try:
-        config = load_trace_config(os.environ)
+        config = load_trace_config(os.environ, named)
     except ConfigError as error:
         config = TraceConfig()
-        # One that can't even be seen is in a folder that is closed, which is told of the config file already.
-        if not isinstance(error.__cause__, PermissionError) or file is None or os.path.lexists(file):
+        if all(problem.what != str(error) for problem in problems):  # what is wrong with the whole file is told already
             problems.append(Problem("trace-config", str(error), "Mend it, as docs/tracing.md says; until then no trace is sent"))
     try:
         folder = Path.cwd()

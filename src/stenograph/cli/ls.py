@@ -9,7 +9,8 @@ import click
 
 from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._look import make_mask, reveal_option
-from stenograph.cli._settings import GivenPath, ListSettings, Settings, is_folder, shared_options, state_options
+from stenograph.cli._settings import GivenPath, Settings, is_folder, shared_options, state_options
+from stenograph.config import ListSettings
 from stenograph.errors import SessionNotFoundError, UsageError
 
 if TYPE_CHECKING:

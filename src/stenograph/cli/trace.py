@@ -12,33 +12,16 @@ import click
 import msgspec
 
 from stenograph.cli import _trace_history
-from stenograph.cli._settings import again, is_file, refuse_demo, settings_and_problem, shared_options, state_options
+from stenograph.cli._settings import again, is_file, named_config, refuse_demo, shared_options, state_options
 from stenograph.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from stenograph.archive import Entry
-    from stenograph.traces.config import TraceConfig
+    from stenograph.config.traces import TraceConfig
     from stenograph.traces.install import SettingsChange
 
 
-class TraceGroup(click.Group):
-    """Tells who gives the config of traces with --config, which names another, so: its own error knows nothing of traces."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except UsageError as error:  # some commands get no further than to miss a destination
-            from stenograph.traces.config import is_trace_config
-
-            settings, problem = settings_and_problem(ctx)
-            if problem is None or settings.config_file is None or not is_trace_config(settings.config_file):
-                raise
-            told = f"{settings.config_file} is a config of traces, not that of steno itself; name it with STENO_TRACE_CONFIG"
-            raise ConfigError(told) from error
-
-
 @click.group(
-    cls=TraceGroup,
     short_help="Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver.",
     invoke_without_command=True,
 )
@@ -64,14 +47,15 @@ def trace(ctx: click.Context, as_json: bool) -> None:
             ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
         return
     from stenograph.cli._text import echo_json, plain, short_path
-    from stenograph.traces.config import load_trace_config, no_destination, notes_on_all, trace_config_file
+    from stenograph.config.traces import load_trace_config, no_destination, trace_config_file
     from stenograph.traces.folder import default_trace_folder
     from stenograph.traces.install import is_installed, settings_files
+    from stenograph.traces.keys import notes_on_all
 
     places = settings_files(state_options(ctx).homes, Path.cwd())
     installed = [str(place) for place in places if is_installed(place)]
-    config = load_trace_config(os.environ)
-    file = trace_config_file(os.environ)
+    config = load_trace_config(os.environ, named_config(ctx))
+    file = trace_config_file(os.environ, named_config(ctx))
     notes = notes_on_all(config, os.environ)
     if as_json:
         echo_json(
@@ -97,7 +81,7 @@ def trace(ctx: click.Context, as_json: bool) -> None:
     if config.is_off:
         click.echo("everything is off: STENO_TRACE_OFF is set")
     elif not config.destinations:
-        click.echo(plain(no_destination(os.environ)))
+        click.echo(plain(no_destination(os.environ, named_config(ctx))))
     else:
         click.echo(plain(_what_is_said(config)))
     for note in notes:
@@ -225,7 +209,7 @@ _SHOWN = ("project", "environment", "user", "tags", "redact", "shape", "content"
 
 
 def _what_is_said(config: TraceConfig) -> str:
-    from stenograph.traces.config import Content
+    from stenograph.config.traces import Content
 
     told = [f"project {config.project}", "secrets are masked" if config.redact else "secrets are not masked"]
     usual = Content()
@@ -238,12 +222,12 @@ def _what_is_said(config: TraceConfig) -> str:
 
 def _next_steps(ctx: click.Context) -> list[str]:
     """What is left to do after an install. A config that can't be read is no reason not to install: hooks do no harm."""
-    from stenograph.traces.config import EXAMPLE, load_trace_config, trace_config_file
+    from stenograph.config.traces import EXAMPLE, load_trace_config, trace_config_file
 
     test = again(ctx, "trace", "test")
-    file = trace_config_file(os.environ)
+    file = trace_config_file(os.environ, named_config(ctx))
     try:
-        config = load_trace_config(os.environ)
+        config = load_trace_config(os.environ, named_config(ctx))
     except ConfigError as error:
         told = f"Nothing is sent yet: {error}"
         if file is None or os.path.lexists(file):

@@ -17,14 +17,18 @@ from stenograph.disk.writer import (
     lock,
     make_folder,
     missing_folders,
+    move_file,
     put_in_place,
     remove_empty_folder,
+    remove_file,
     replace_file,
     stage_file,
     state_of,
     sync_folder,
     unfinished_beside,
     write_all,
+    write_atomically,
+    write_user_file,
 )
 
 __all__ = [
@@ -43,6 +47,7 @@ __all__ = [
     "lock",
     "make_folder",
     "missing_folders",
+    "move_file",
     "project_folder_name",
     "projects_folder",
     "put_in_place",
@@ -51,6 +56,7 @@ __all__ = [
     "read_lines",
     "read_whole",
     "remove_empty_folder",
+    "remove_file",
     "replace_file",
     "resolve_homes",
     "stage_file",
@@ -58,4 +64,6 @@ __all__ = [
     "sync_folder",
     "unfinished_beside",
     "write_all",
+    "write_atomically",
+    "write_user_file",
 ]

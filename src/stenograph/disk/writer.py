@@ -1,15 +1,17 @@
-"""The one writer of session files: whole files replaced or deleted at once, lines appended whole, all under a lock.
+"""The one writer: whole files replaced or deleted at once, lines of sessions appended whole under a lock.
 
 In: a path and bytes. Out: the file, or the file as it was and an error. A replaced file is never something
 between, also after a crash; an appended line may be cut off by one, which readers take for a torn tail. The lock keeps out other
 users of this module only: clients take none, which is why `expect` exists. A link is written through to the file it points
 to, and never deleted. Does not know what the bytes mean, nor which files belong together: `stage_file` writes one in full
-beside its place so that a caller can put several there when all are ready.
+beside its place so that a caller can put several there when all are ready. Sessions are replaced by `replace_file`; for files
+that no client appends to there is `write_atomically`, and `write_user_file` for those of a project, which stay what they are.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -27,6 +29,9 @@ LOCK_TIMEOUT = 5.0
 UNFINISHED = ".steno-"
 #: Sessions hold whatever was said and read; clients keep them from other users too.
 PRIVATE = 0o600
+
+# What the mask of the process leaves of it.
+_ANY_NEW_FILE = 0o666
 
 #: So are the folders made for them.
 PRIVATE_FOLDER = 0o700
@@ -148,9 +153,15 @@ def _carry_over(old: int, size: int, new: int) -> None:
 
 
 @contextlib.contextmanager
-def lock(path: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[LockedFile]:
-    """Hold the file against every other user of this module. Raises BusyError after `timeout` seconds, UnwritableError."""
+def lock(path: Path, *, timeout: float = LOCK_TIMEOUT, create: bool = False) -> Iterator[LockedFile]:
+    """Hold the file against every other user of this module; `create` makes it, with its folder, where it is not there.
+
+    Raises BusyError after `timeout` seconds, UnwritableError.
+    """
     target = _target(path)
+    if create:
+        make_folder(target.parent)
+        os.close(_open_regular(target, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS))
     locked = LockedFile(target, _open_locked(target, timeout))
     try:
         yield locked
@@ -191,6 +202,82 @@ def replace_file(
             os.close(fresh.descriptor)
     with lock(path, timeout=timeout) as locked:
         return locked.replace(data, expect=expect)
+
+
+def write_atomically(
+    path: Path, data: bytes | Iterable[bytes], *, mode: int | None = None, sync: bool = True, unfinished: Path | None = None
+) -> None:
+    """Write a whole file of our own at once, without a lock: readers see the old bytes or the new ones.
+
+    `mode`: its permissions; else it keeps those it has, and a new one gets what any new file does. Without `sync` a crash of the
+    machine may leave it empty. An exception that `data` raises leaves everything as it was. Raises UnwritableError.
+    """
+    target = _target(path)
+    _write_whole(target, data, owner=_owner_of(target), mode=mode, sync=sync, unfinished=unfinished)
+
+
+def write_user_file(path: Path, data: bytes) -> None:
+    """Write a file of a user's project at once; folders above it are made. Does not wait for the disk.
+
+    In place, where a new file would part hard links or change the owner, or the folder takes none. Raises UnwritableError, whose
+    cause is the OSError.
+    """
+    target = _target(path)
+    try:
+        try:
+            before = os.stat(target)  # noqa: PTH116
+        except FileNotFoundError:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write_whole(target, data, owner=None, sync=False)
+            return None
+        # To replace a file takes rights on its folder only: its own have to be asked for.
+        if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        is_ours = before.st_uid == os.geteuid() if hasattr(os, "geteuid") else True
+        if before.st_nlink == 1 and is_ours:
+            try:
+                return _write_whole(target, data, owner=before, sync=False)
+            except UnwritableError as error:
+                if not isinstance(error.__cause__, PermissionError):  # which means that the folder takes no new file
+                    raise
+        target.write_bytes(data)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _write_whole(
+    target: Path,
+    data: bytes | Iterable[bytes],
+    *,
+    owner: os.stat_result | None,
+    mode: int | None = None,
+    sync: bool,
+    unfinished: Path | None = None,
+) -> None:
+    created = _ANY_NEW_FILE if mode is None else mode
+    with _written_beside(target, data, owner=owner, unfinished=unfinished, mode=created, sync=sync) as fresh:
+        if mode is not None:
+            os.chmod(fresh.path, mode)  # noqa: PTH101 - the mask of the process does not count, nor does the file's mode before
+        fresh.move_to(target, sync=sync)
+    os.close(fresh.descriptor)
+
+
+def move_file(path: Path, to: Path) -> None:
+    """Give a file another name. Raises UnwritableError."""
+    try:
+        os.replace(path, to)  # noqa: PTH105
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def remove_file(path: Path) -> None:
+    """Delete a file that no client uses; one that is not there is fine. Raises UnwritableError."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise UnwritableError(f"{path} can't be deleted: {error.strerror}", path=path) from error
 
 
 def unfinished_beside(path: Path) -> Path:
@@ -347,7 +434,7 @@ def _open_locked(path: Path, timeout: float, flags: int = _APPEND_FLAGS) -> int:
 
 def _open_regular(path: Path, flags: int) -> int:
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, flags, PRIVATE)
     except OSError as error:
         raise _unwritable(path, error) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -441,7 +528,7 @@ class _Fresh:
         self.path = path
         self.descriptor = descriptor
 
-    def move_to(self, path: Path) -> None:
+    def move_to(self, path: Path, *, sync: bool = True) -> None:
         if sys.platform == "win32":  # there an open file can't be moved
             os.close(self.descriptor)
             self.descriptor = -1
@@ -449,17 +536,24 @@ class _Fresh:
             self.descriptor = _open_locked(path, LOCK_TIMEOUT)
         else:
             os.replace(self.path, path)  # noqa: PTH105
-            sync_folder(path.parent)
+            if sync:
+                sync_folder(path.parent)
 
 
 @contextlib.contextmanager
 def _written_beside(
-    path: Path, data: bytes | Iterable[bytes], *, owner: os.stat_result | None, unfinished: Path | None = None
+    path: Path,
+    data: bytes | Iterable[bytes],
+    *,
+    owner: os.stat_result | None,
+    unfinished: Path | None = None,
+    mode: int = PRIVATE,
+    sync: bool = True,
 ) -> Iterator[_Fresh]:
     """The data in a new file in the folder of `path`, on the disk and locked; gone again when anything fails."""
     unfinished = unfinished or unfinished_beside(path)
     try:
-        fresh = _Fresh(unfinished, os.open(unfinished, _CREATE_FLAGS | os.O_APPEND, PRIVATE))
+        fresh = _Fresh(unfinished, os.open(unfinished, _CREATE_FLAGS | os.O_APPEND, mode))
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
@@ -467,7 +561,8 @@ def _written_beside(
         _keep_owner(fresh.descriptor, path, owner)
         for part in (data,) if isinstance(data, bytes) else data:
             write_all(fresh.descriptor, part)
-        os.fsync(fresh.descriptor)
+        if sync:
+            os.fsync(fresh.descriptor)
         yield fresh
     except BaseException as error:
         if fresh.descriptor >= 0:

@@ -4,6 +4,7 @@ In: homes, paths, and what a user calls a session. Out: values that a list or a 
 decodes them and writes only through `disk`.
 """
 
+from stenograph.config import ACTIVE_SECONDS
 from stenograph.sessions.find import (
     HIDDEN,
     Listing,
@@ -16,7 +17,7 @@ from stenograph.sessions.find import (
 from stenograph.sessions.glance import Ending, Glance, glance
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.resolve import resolve, session_at, titles_of
-from stenograph.sessions.status import ACTIVE_SECONDS, Status, files_being_written, status
+from stenograph.sessions.status import Status, files_being_written, status
 from stenograph.sessions.titles import title
 
 __all__ = [

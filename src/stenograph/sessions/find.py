@@ -14,13 +14,14 @@ from pathlib import Path
 
 import msgspec
 
+from stenograph.config import ACTIVE_SECONDS
 from stenograph.disk import Finding, find_project_folders, project_folder_name, projects_folder
 from stenograph.disk.homes import distinct_homes
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import ProjectListing, SessionFile, list_project, list_projects
 from stenograph.records.times import moment
 from stenograph.sessions.glance import STEPS_WANTED, Glance, glance
-from stenograph.sessions.status import ACTIVE_SECONDS, Status, files_being_written, status
+from stenograph.sessions.status import Status, files_being_written, status
 from stenograph.sessions.titles import title
 from stenograph.sessions.understanding import understanding, unreadable
 

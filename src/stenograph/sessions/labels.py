@@ -10,11 +10,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from stenograph.config import ACTIVE_SECONDS
 from stenograph.disk import lock, state_of
 from stenograph.errors import BusyError, UsageError
 from stenograph.family import LINES_SUFFIX, is_session_id
 from stenograph.sessions.glance import glance
-from stenograph.sessions.status import ACTIVE_SECONDS, changed_lately, is_being_written
+from stenograph.sessions.status import changed_lately, is_being_written
 
 # Format, private-use and unassigned characters: invisible, and able to make two tags look the same. The SDK takes them out.
 _INVISIBLE = frozenset({"Cf", "Co", "Cn"})

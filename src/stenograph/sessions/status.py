@@ -19,10 +19,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from stenograph.config import ACTIVE_SECONDS
 from stenograph.family import LINES_SUFFIX
 from stenograph.sessions.glance import Ending, Glance
-
-ACTIVE_SECONDS = 120.0
 
 _PROC = "/proc"
 _ACCESS_MODE = 0o3

@@ -20,6 +20,7 @@ from typing import Self, TypeVar
 from msgspec import Struct
 
 from stenograph import __version__
+from stenograph.config.traces import HEADER_NAME, Destination
 from stenograph.errors import (
     ConfigError,
     DeliveryError,
@@ -29,7 +30,6 @@ from stenograph.errors import (
     UntrustedCertificateError,
 )
 from stenograph.net import Connection, Head, Url, find_proxy, read_retry_after, read_url
-from stenograph.traces.config import HEADER_NAME, Destination
 from stenograph.traces.otlp import decode_response, encode_span, join_request
 from stenograph.traces.spans import Attributes, Span
 

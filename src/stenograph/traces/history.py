@@ -14,13 +14,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from stenograph.config.traces import Destination, TraceConfig
 from stenograph.disk import projects_folder
 from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError
 from stenograph.family import list_project
 from stenograph.redact import Masker
-from stenograph.traces.config import Destination, TraceConfig, with_keys
 from stenograph.traces.delivery import Sender
 from stenograph.traces.folder import mask_key
+from stenograph.traces.keys import with_keys
 from stenograph.traces.lineage import originals_first
 from stenograph.traces.reading import Closing, Failure
 from stenograph.traces.sending import Sent, SessionSender, resource_of

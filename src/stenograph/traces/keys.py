@@ -1,6 +1,7 @@
 """Keys of receivers: named in the config, fetched only when something is sent.
 
-In: where a key is. Out: the key. Errors and reprs never hold it.
+In: a destination, which says where its keys are. Out: the destination with the keys in its headers; and what a user should know
+of them, without fetching any. Errors and reprs never hold a key.
 """
 
 from __future__ import annotations
@@ -9,28 +10,72 @@ import importlib
 import os
 import stat
 import sys
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec.structs import replace
 
-from stenograph.disk.quiet import quiet
+from stenograph import __version__
+from stenograph.config.traces import Destination, DestinationKind, KeySource, TraceConfig
 from stenograph.errors import ConfigError
+from stenograph.net import is_loopback
 
 _LONGEST = 16_384
 
 
-@quiet
-class KeySource(Struct, frozen=True):
-    """One of these is set; with `literal` also `env`, where the key was found in that variable."""
+def with_keys(destination: Destination, environ: Mapping[str, str]) -> Destination:
+    """The destination with its keys in its headers, as it is needed to send. Raises ConfigError."""
+    found: dict[str, str] = {}
+    for what, source in destination.keys.items():
+        found[what] = resolve_key(source, environ, f"destination {destination.name!r}: `{what.removeprefix('header:')}`")
+        if not found[what].isprintable() or not found[what].isascii():
+            raise ConfigError(f"destination {destination.name!r}: `{what.removeprefix('header:')}` can't stand in a header")
+    headers = dict(destination.headers)
+    if destination.kind is DestinationKind.LANGFUSE:
+        both = f"{found['public_key']}:{found['secret_key']}"
+        headers["authorization"] = f"Basic {b64encode(both.encode()).decode()}"
+        headers |= {
+            "x-langfuse-public-key": found["public_key"],
+            "x-langfuse-ingestion-version": "4",
+            "x-langfuse-sdk-name": "stenograph",
+            "x-langfuse-sdk-version": __version__,
+        }
+    elif bearer := found.get("api_key") or found.get("token"):
+        headers["authorization"] = f"Bearer {bearer}"
+    for what, key in found.items():
+        if what.startswith("header:"):
+            headers[what.removeprefix("header:")] = key
+    return replace(destination, headers=headers, keys={})
 
-    literal: str = ""
-    #: The name of a variable.
-    env: str = ""
-    #: A file whose first line it is; `~` is the user's folder.
-    file: str = ""
-    #: `service/user` in the system's keyring.
-    keyring: str = ""
+
+def notes_on(destination: Destination) -> list[str]:
+    """What a user should know of a destination that works all the same; no key is fetched."""
+    notes = []
+    address = urlsplit(destination.endpoint)
+    if address.scheme == "http" and destination.keys and not is_loopback(address.hostname or ""):
+        notes.append(f"{destination.name}: keys are sent over plain http to {address.hostname}; anyone on the way can read them")
+    for what, source in destination.keys.items():
+        name = what.removeprefix("header:")
+        if source.file and readable_by_others(source.file):
+            notes.append(f"{destination.name}: the file of `{name}` can be read by other users; chmod 600 {source.file}")
+        if source.literal and not source.env:
+            notes.append(f"{destination.name}: `{name}` is written out; name a variable, a file or the keyring instead")
+    return notes
+
+
+def notes_on_all(config: TraceConfig, environ: Mapping[str, str]) -> list[str]:
+    """The same of every destination, which keys are not there, and whether secrets are sent as they are; no key is fetched."""
+    notes = [*config.notes]
+    for destination in config.destinations:
+        for what, source in destination.keys.items():
+            if missing := what_is_missing(source, environ):
+                notes.append(f"{destination.name}: `{what.removeprefix('header:')}` is not set: {missing}")
+        notes += notes_on(destination)
+    if config.destinations and not config.redact:
+        notes.append("`redact` is off: secrets in a session are sent as they are")
+    return notes
 
 
 def resolve_key(source: KeySource, environ: Mapping[str, str], what: str) -> str:

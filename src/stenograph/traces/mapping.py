@@ -18,12 +18,12 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
+from stenograph.config.traces import Shape, TraceConfig
 from stenograph.pricing import Cost, price_usage
 from stenograph.records import AssistantRecord, ChainedRecord, Usage
 from stenograph.records.times import moment
 from stenograph.traces import attributes as words
 from stenograph.traces.attributes import About, Response
-from stenograph.traces.config import Shape, TraceConfig
 from stenograph.traces.spans import Attributes, Span, SpanEvent, SpanKind, SpanStatus, span_id_of, trace_id_of
 from stenograph.traces.texts import Texts
 from stenograph.turns import AgentRun, ApiCall, Compaction, ToolCall, Turn, TurnStatus

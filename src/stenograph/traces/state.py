@@ -21,6 +21,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from stenograph.disk import move_file
 from stenograph.errors import UnwritableError
 from stenograph.traces.delivery import BadSpan
 from stenograph.traces.reading import Closing, Failure, Place
@@ -137,14 +138,14 @@ class TraceState:
             raise
 
     def _set_aside(self) -> None:
-        """Rename the damaged file and what SQLite keeps beside it, unless that was done meanwhile. Raises OSError."""
+        """Rename the damaged file and what SQLite keeps beside it, unless that was done meanwhile."""
         if not self._path.exists() or self._path.stat().st_ino != self._inode:
             return
         aside = self._path.with_name(f"{self._path.name}.damaged-{time.time_ns()}")
-        self._path.rename(aside)
+        move_file(self._path, aside)
         for suffix in ("-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                Path(f"{self._path}{suffix}").rename(f"{aside}{suffix}")
+            if (beside := Path(f"{self._path}{suffix}")).exists():
+                move_file(beside, Path(f"{aside}{suffix}"))
 
     def damaged(self) -> list[Path]:
         """Earlier states that were set aside because they were damaged, until somebody deletes them."""

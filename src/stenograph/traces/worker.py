@@ -21,13 +21,15 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from stenograph.config.traces import Destination, TraceConfig, load_trace_config
+from stenograph.disk import remove_file
 from stenograph.disk.lines import read_slice
 from stenograph.errors import BusyError, DeliveryError, DiskError, StenographError, UnreadableError
 from stenograph.records import AssistantRecord, decode, text_of
 from stenograph.redact import Masker
-from stenograph.traces.config import Destination, TraceConfig, load_trace_config, with_keys
 from stenograph.traces.delivery import LONGEST_RETRY_AFTER, PERMANENT_WAIT, Sender, next_wait
-from stenograph.traces.folder import alone, clear_leftovers, default_trace_folder, is_held, mask_key, take_out, waiting_events
+from stenograph.traces.folder import alone, clear_leftovers, default_trace_folder, is_held, mask_key, waiting_events
+from stenograph.traces.keys import with_keys
 from stenograph.traces.reading import Closing, Failure
 from stenograph.traces.sending import AGENT_QUIET_SECONDS, SessionSender, resource_of
 from stenograph.traces.state import Due, TraceState
@@ -131,7 +133,7 @@ class Worker:
                 if is_fresh and last.get(event.transcript_path) is event:
                     wait_for_answer(transcript, event.answer_sha256, self._timing)
                 self._state.make_due(names, transcript, event.closing, event.received_ns)
-            take_out(path)
+            remove_file(path)
 
     def _send_due(self, destination: Destination) -> None:
         due = self._state.due(destination.name)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
 from stenograph.agent.permissions.sensitive_files import sensitive_names
+from stenograph.disk import remove_file, write_atomically
 from stenograph.disk.places import whole_path
 from stenograph.errors import DiskError, UnreadableError, UnwritableError, UsageError
 
@@ -197,14 +198,13 @@ class FileHistory:
     def _bring_back(self, path: Path, backup: Json) -> bool:
         try:
             if backup["backupFileName"] is None:
-                path.unlink()
+                remove_file(path)
                 return True
             copy = self._folder / backup["backupFileName"]
             if not copy.is_file():
                 return False
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(copy.read_bytes())
-            path.chmod(stat.S_IMODE(copy.stat().st_mode))
+            write_atomically(path, copy.read_bytes(), mode=stat.S_IMODE(copy.stat().st_mode), sync=False)
         except OSError as error:
             raise UnwritableError(f"a file can't be brought back: {error.strerror}", path=path) from None
         return True
@@ -253,15 +253,10 @@ class FileHistory:
             raise UnreadableError(f"a file can't be kept: {error.strerror}", path=path) from None
         if not stat.S_ISREG(status.st_mode) or status.st_size > LONGEST:
             raise UnreadableError("a file can't be kept: it is too large, or no regular file", path=path)
-        scratch = copy.with_name(f".{copy.name}.{os.getpid()}")
         try:
             copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            scratch.write_bytes(path.read_bytes())
-            scratch.chmod(stat.S_IMODE(status.st_mode))
-            scratch.replace(copy)
+            write_atomically(copy, path.read_bytes(), mode=stat.S_IMODE(status.st_mode), sync=False)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                scratch.unlink()
             raise UnwritableError(f"a file can't be kept: {error.strerror}", path=path) from None
         return True
 

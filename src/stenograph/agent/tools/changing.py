@@ -11,8 +11,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from stenograph.agent.tools.base import ToolContext, ToolFailed, failed_use
-from stenograph.agent.tools.texts import TextFile, os_failure, read_bytes, write_whole
-from stenograph.errors import StenographError
+from stenograph.agent.tools.texts import TextFile, os_failure, read_bytes
+from stenograph.disk import write_user_file
+from stenograph.errors import StenographError, UnwritableError
 
 UNREAD = "File has not been read yet. Read it first before writing to it."
 READ_IN_PART = (
@@ -75,9 +76,9 @@ def keep_and_write(path: Path, data: bytes, context: ToolContext) -> None:
         except StenographError as error:
             raise ToolFailed(f"Nothing was written, because the file could not be backed up before: {error}") from None
     try:
-        write_whole(path, data)
-    except OSError as error:
-        raise os_failure(error, "write", path) from None
+        write_user_file(path, data)
+    except UnwritableError as error:
+        raise os_failure(error.__cause__ if isinstance(error.__cause__, OSError) else OSError(), "write", path) from None
 
 
 def original_for_record(file: TextFile) -> str | None:

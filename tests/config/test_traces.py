@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from base64 import b64decode
 from collections.abc import Mapping
@@ -11,8 +12,7 @@ from types import ModuleType
 import pytest
 
 from stenograph import __version__
-from stenograph.errors import ConfigError
-from stenograph.traces.config import (
+from stenograph.config.traces import (
     DEFAULT_LENGTH,
     Content,
     Destination,
@@ -21,11 +21,10 @@ from stenograph.traces.config import (
     TraceConfig,
     load_trace_config,
     no_destination,
-    notes_on,
-    notes_on_all,
-    usual_trace_config_file,
-    with_keys,
+    trace_config_file,
 )
+from stenograph.errors import ConfigError
+from stenograph.traces.keys import notes_on, notes_on_all, with_keys
 
 WHOLE = """
 project = "my project"
@@ -62,7 +61,7 @@ url = "http://127.0.0.1:6006"
 def load(text: str, environ: Mapping[str, str] | None = None, *, folder: Path) -> TraceConfig:
     file = folder / "trace.toml"
     file.write_text(text)
-    return load_trace_config(environ or {}, file)
+    return load_trace_config({**(environ or {}), "STENO_TRACE_CONFIG": str(file)})
 
 
 def destination(text: str, folder: Path, environ: Mapping[str, str] | None = None) -> Destination:
@@ -101,13 +100,60 @@ def test_without_a_file_there_are_the_defaults_and_no_destination(tmp_path: Path
     assert (config.redact, config.destinations) == (True, ())
 
 
-def test_the_usual_file_is_in_the_config_folder(tmp_path: Path) -> None:
-    assert usual_trace_config_file({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/stenograph/trace.toml")
-    assert usual_trace_config_file({"HOME": "/h"}) == Path("/h/.config/stenograph/trace.toml")
-    place = tmp_path / ".config" / "stenograph"
-    place.mkdir(parents=True)
-    (place / "trace.toml").write_text("project = 'there'")
-    assert load_trace_config({"HOME": str(tmp_path)}).project == "there"
+def test_the_settings_are_a_table_of_the_config_file(tmp_path: Path) -> None:
+    assert trace_config_file({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/stenograph/config.toml")
+    assert trace_config_file({"HOME": "/h"}) == Path("/h/.config/stenograph/config.toml")
+    usual = usual_file(tmp_path, "color = 'pink'\n[trace]\nproject = 'there'\n[trace.content]\nthinking = false\n")
+    config = load_trace_config({"HOME": str(tmp_path)})
+    assert (config.project, config.content.thinking, config.notes) == ("there", 0, ())
+    usual.write_text("[trace]\nprojekt = 'SENTINEL'\n")
+    with pytest.raises(ConfigError, match=re.escape(f"{usual}: `trace.projekt` is not a known key")):
+        load_trace_config({"HOME": str(tmp_path)})
+
+
+def usual_file(home: Path, text: str, name: str = "config.toml") -> Path:
+    file = home / ".config" / "stenograph" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def test_a_file_from_before_is_read_until_the_config_file_has_the_table(tmp_path: Path) -> None:
+    old, environ = usual_file(tmp_path, WHOLE, "trace.toml"), {"HOME": str(tmp_path)}
+    for text in (None, "color = 'never'\n"):
+        usual = usual_file(tmp_path, text) if text is not None else old.with_name("config.toml")
+        config = load_trace_config(environ)
+        assert [each.name for each in config.destinations] == ["langfuse", "local"]
+        assert trace_config_file(environ) == old
+        (note,) = config.notes
+        assert note.startswith(f"the settings are read from {old}; move them into the table [trace] of {usual}")
+        assert note in notes_on_all(config, {"SOME_PUBLIC": "x"})
+    usual = usual_file(tmp_path, "[trace]\nproject = 'new'\n")
+    config = load_trace_config(environ)
+    assert (config.project, config.destinations, trace_config_file(environ)) == ("new", (), usual)
+    assert config.notes == (f"{old} is ignored, because {usual} has a table [trace]; delete it",)
+
+
+def test_what_is_wrong_in_a_file_from_before_is_told_with_its_name(tmp_path: Path) -> None:
+    old = usual_file(tmp_path, "projekt = 'SENTINEL'", "trace.toml")
+    with pytest.raises(ConfigError, match=re.escape(f"{old}: `projekt` is not a known key")):
+        load_trace_config({"HOME": str(tmp_path)})
+
+
+def test_a_file_of_its_own_may_have_the_table_too(tmp_path: Path) -> None:
+    assert load("[trace]\nproject = 'a'", folder=tmp_path).project == "a"
+
+
+def test_a_config_file_that_was_named_beats_the_others(tmp_path: Path) -> None:
+    usual_file(tmp_path, "project = 'old'", "trace.toml")
+    named, own = tmp_path / "named.toml", tmp_path / "own.toml"
+    own.write_text("project = 'own'")
+    named.write_text("[trace]\nproject = 'named'")
+    environ = {"HOME": str(tmp_path), "STENO_TRACE_CONFIG": str(own)}
+    assert load_trace_config(environ, named).project == "named"
+    named.write_text("")
+    assert load_trace_config(environ, named).project == "own"
+    assert load_trace_config({"HOME": str(tmp_path)}, named).project == "old"
 
 
 def test_a_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:
@@ -317,7 +363,7 @@ def test_secrets_that_are_sent_are_worth_a_note(tmp_path: Path) -> None:
 
 
 def test_what_to_do_without_a_destination_names_the_file() -> None:
-    assert "name one in /c/stenograph/trace.toml," in no_destination({"XDG_CONFIG_HOME": "/c", "HOME": "/h"})
+    assert "name one in /c/stenograph/config.toml," in no_destination({"XDG_CONFIG_HOME": "/c", "HOME": "/h"})
     assert "name one in /named.toml," in no_destination({"XDG_CONFIG_HOME": "/c", "STENO_TRACE_CONFIG": "/named.toml"})
 
 
@@ -327,35 +373,35 @@ def test_what_to_do_without_a_destination_names_the_file() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("projekt = 'SENTINEL'", "unknown key 'projekt'; known are project,"),
-        ("[content]\nprompt = false", "unknown key 'content.prompt'; known are content.prompts,"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nkey = 'SENTINEL'", "unknown key 'destinations.1.key'"),
-        ("project = 1", "`project` has to be a text"),
-        ('user = "a\\nb"', "`user` has to be a text on one line"),
-        ("redact = 'SENTINEL'", "`redact` has to be true or false"),
-        ("shape = 'SENTINEL'", "`shape` has to be siblings or nested"),
-        ("tags = 'SENTINEL'", "`tags` has to be a list"),
-        ("tags = [1]", "`tags` has to be a text"),
-        ("quiet_seconds = -1", "`quiet_seconds` has to be a number, 0 or more"),
-        ("patience_seconds = inf", "`patience_seconds` has to be a number"),
-        ("patience_seconds = true", "`patience_seconds` has to be a number"),
-        ("content = 'SENTINEL'", "`content` has to be a table"),
-        ("[content]\nprompts = -1", "`content.prompts` has to be true, false or a number of characters"),
-        ("[content]\nprompts = 'SENTINEL'", "`content.prompts` has to be true"),
-        ("destinations = 'SENTINEL'", "`destinations` has to be a list of tables"),
+        ("projekt = 'SENTINEL'", "`projekt` is not a known key; known here: project,"),
+        ("[content]\nprompt = false", "`content.prompt` is not a known key; known here: prompts,"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nkey = 'SENTINEL'", "`destinations.1.key` is not a known key"),
+        ("project = 1", "`project` must be a text"),
+        ('user = "a\\nb"', "`user` must be a text on one line"),
+        ("redact = 'SENTINEL'", "`redact` must be true or false"),
+        ("shape = 'SENTINEL'", "`shape` must be siblings or nested"),
+        ("tags = 'SENTINEL'", "`tags` must be a list"),
+        ("tags = [1]", "`tags.1` must be a text"),
+        ("quiet_seconds = -1", "`quiet_seconds` must be a number of seconds, 0 or more"),
+        ("patience_seconds = inf", "`patience_seconds` must be a number"),
+        ("patience_seconds = true", "`patience_seconds` must be a number"),
+        ("content = 'SENTINEL'", "`content` must be a table"),
+        ("[content]\nprompts = -1", "`content.prompts` must be true, false or a number of characters"),
+        ("[content]\nprompts = 'SENTINEL'", "`content.prompts` must be true"),
+        ("destinations = 'SENTINEL'", "`destinations` must be a list, each item a table"),
         ("[[destinations]]\nurl = 'http://h'", "`destinations.1.name` is missing"),
         ("[[destinations]]\nname = 'a'", "`destinations.1.url` is missing"),
-        ("[[destinations]]\nname = 'a'\nurl = 'SENTINEL'", "`destinations.1.url` is no address"),
-        ("[[destinations]]\nname = 'a'\nurl = 'ftp://SENTINEL'", "`destinations.1.url` is no address"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h:99999'", "`destinations.1.url` is no address"),
+        ("[[destinations]]\nname = 'a'\nurl = 'SENTINEL'", "`destinations.1.url` is not an address"),
+        ("[[destinations]]\nname = 'a'\nurl = 'ftp://SENTINEL'", "`destinations.1.url` is not an address"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h:99999'", "`destinations.1.url` is not an address"),
         ("[[destinations]]\nname = 'a'\nurl = 'http://SENTINEL:x@h'", "`destinations.1.url` holds a user or password"),
         (
             "[[destinations]]\nname = 'a'\nurl = 'http://h'\ntype = 'SENTINEL'",
-            "`destinations.1.type` has to be langfuse, phoenix",
+            "`destinations.1.type` must be langfuse or phoenix",
         ),
         (
             "[[destinations]]\nname = 'a'\nurl = 'http://h'\ntoken = {SENTINEL = 'a'}",
-            "`destinations.1.token` has to be a text, {env",
+            "`destinations.1.token` must be a text, {env",
         ),
         ("[[destinations]]\nname = 'a'\nurl = 'http://h'\ntoken = {keyring = 'SENTINEL'}", '{keyring = "service/user"}'),
         ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nsecret_key = 'SENTINEL'", "is for the type langfuse only"),
@@ -363,14 +409,14 @@ def test_what_to_do_without_a_destination_names_the_file() -> None:
         ("[[destinations]]\nname = 'a'\ntype = 'langfuse'\nurl = 'http://h'\ntoken = 'SENTINEL'", "is not for the type langfuse"),
         ("[[destinations]]\nname = 'a'\ntype = 'phoenix'\nurl = 'http://h?SENTINEL'", "holds a query"),
         ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nexperiment = 'SENTINEL'", "is for the type mlflow only"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nheaders = {'a b' = 'SENTINEL'}", "no name of a header"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\ntimeout_seconds = 0", "has to be more than 0"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nbatch_bytes = 0", "has to be 1 or more"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nheaders = {'a b' = 'SENTINEL'}", "not a name of a header"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\ntimeout_seconds = 0", "must be a number of seconds, more than 0"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nbatch_bytes = 0", "must be a number of bytes, 1 or more"),
         (
             "[[destinations]]\nname = 'a'\nurl = 'http://h'\n[[destinations]]\nname = 'a'\nurl = 'http://i'",
             "'a' is the name of two",
         ),
-        ("project = SENTINEL", "is no TOML (at line 1, column 11)"),
+        ("project = SENTINEL", "is not valid TOML (at line 1, column 11)"),
         ("a = " + "[" * 100_000, "is nested too deep"),
     ],
 )
@@ -426,14 +472,14 @@ def test_an_address_in_a_variable_is_one_more_destination(tmp_path: Path) -> Non
     [
         ({"PROJEKT": "SENTINEL"}, r"there is no setting \$STENO_TRACE_PROJEKT; known are STENO_TRACE_PROJECT,"),
         ({"CONTENT_PROMPT": "0"}, r"there is no setting \$STENO_TRACE_CONTENT_PROMPT;"),
-        ({"REDACT": "SENTINEL"}, r"\$STENO_TRACE_REDACT has to be true or false"),
-        ({"CONTENT_PROMPTS": "SENTINEL"}, r"\$STENO_TRACE_CONTENT_PROMPTS has to be true"),
-        ({"QUIET_SECONDS": "SENTINEL"}, r"\$STENO_TRACE_QUIET_SECONDS has to be a number"),
+        ({"REDACT": "SENTINEL"}, r"\$STENO_TRACE_REDACT must be true or false"),
+        ({"CONTENT_PROMPTS": "SENTINEL"}, r"\$STENO_TRACE_CONTENT_PROMPTS must be true"),
+        ({"QUIET_SECONDS": "SENTINEL"}, r"\$STENO_TRACE_QUIET_SECONDS must be a number"),
         ({"SECRET_KEY": "SENTINEL"}, r"\$STENO_TRACE_URL is missing, which \$STENO_TRACE_SECRET_KEY belongs to"),
-        ({"URL": "http://h", "TYPE": "SENTINEL"}, r"\$STENO_TRACE_TYPE has to be langfuse"),
-        ({"URL": "SENTINEL"}, r"\$STENO_TRACE_URL is no address"),
-        ({"URL": "http://h", "HEADERS": "SENTINEL"}, r"\$STENO_TRACE_HEADERS has to be name=value"),
-        ({"URL": "http://h", "HEADERS": "a b=SENTINEL"}, r"\$STENO_TRACE_HEADERS holds what is no name"),
+        ({"URL": "http://h", "TYPE": "SENTINEL"}, r"\$STENO_TRACE_TYPE must be langfuse"),
+        ({"URL": "SENTINEL"}, r"\$STENO_TRACE_URL is not an address"),
+        ({"URL": "http://h", "HEADERS": "SENTINEL"}, r"\$STENO_TRACE_HEADERS must be name=value"),
+        ({"URL": "http://h", "HEADERS": "a b=SENTINEL"}, r"\$STENO_TRACE_HEADERS holds what is not a name"),
     ],
 )
 def test_a_variable_that_is_wrong_is_told_by_its_name(variables: dict[str, str], told: str) -> None:

@@ -1,0 +1,79 @@
+"""What holds for every command: homes, colors, what `ls` shows.
+
+In: the config file and the environment. Out: one `Config`. The table `[trace]` is kept as it is: `config.traces` reads it, so
+that what is wrong there stops nobody who does not send traces.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from stenograph.config.folders import config_folder
+from stenograph.config.typed import in_file, read_toml, typed
+from stenograph.errors import ConfigError
+
+#: How long after its last change an open or unfinished session counts as running.
+ACTIVE_SECONDS = 120.0
+
+# `le`: infinity is no number of seconds.
+Seconds = Annotated[float, Meta(ge=0, le=sys.float_info.max, description="a number of seconds, 0 or more")]
+_Folder = Annotated[str, Meta(min_length=1, pattern=r"^[^\0]*$", description="the name of a folder")]
+
+
+class ListSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Table `[ls]` of the config file."""
+
+    all: bool = False
+    limit: Annotated[int, Meta(ge=0, description="a whole number, 0 or more; 0 means all")] = 30
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
+    """The config file, all keys with their defaults."""
+
+    homes: tuple[_Folder, ...] = ()
+    active_seconds: Seconds = ACTIVE_SECONDS
+    color: Literal["auto", "always", "never"] = "auto"
+    ls: ListSettings = ListSettings()
+    trace: dict[str, Any] = {}
+
+    def __repr__(self) -> str:  # a key may be written out in [trace]
+        return "<Config>"
+
+
+def usual_config_file(environ: Mapping[str, str]) -> Path | None:
+    """`config.toml` in our config folder; None where there is no such place."""
+    folder = config_folder(environ)
+    return folder and folder / "config.toml"
+
+
+def read_config(path: Path, *, must_exist: bool = False) -> Config:
+    """The config file; defaults where there is none. Raises ConfigError, which names the key and the file."""
+    return typed(read_values(path, must_exist=must_exist), Config, in_file(path))
+
+
+def read_values(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
+    """The config file before its types are checked. Raises ConfigError."""
+    values = read_toml(path, must_exist=must_exist)
+    if misplaced := next((name for name in ("destinations", "content", "redact", "project") if name in values), None):
+        raise ConfigError(f"{path}: `{misplaced}` belongs in the table [trace]; docs/tracing.md shows how")
+    return values
+
+
+def wants_color(config: Config, environ: Mapping[str, str]) -> bool | None:
+    """True or False forces colors; None leaves it to whether the output is a terminal."""
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    dumb = False if environ.get("TERM") == "dumb" else None
+    return {"always": True, "never": False}.get(config.color, dumb)
+
+
+def is_debugging(environ: Mapping[str, str]) -> bool:
+    """`$STENO_DEBUG`: a traceback before the one line of an error."""
+    return bool(environ.get("STENO_DEBUG"))

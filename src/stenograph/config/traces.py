@@ -1,0 +1,398 @@
+"""Where traces go, and what of a session they may say.
+
+In: the table `[trace]` of the config file and `STENO_TRACE_*` variables, which beat it. Out: one `TraceConfig`. Keys are named
+there, never written there unless a user insists: each comes from a variable, a file or the keyring, and only when something is
+sent (`traces.keys`). The settings once had a file of their own, `trace.toml`, which is still read where there is no `[trace]`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import unquote, urlsplit
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, force_setattr, replace
+
+from stenograph.config.folders import config_folder, state_folder
+from stenograph.config.settings import Seconds, read_values, usual_config_file
+from stenograph.config.typed import UnfitError, in_file, read_toml, typed
+from stenograph.errors import ConfigError
+
+#: Characters of one text in a span, where nothing else is asked for.
+DEFAULT_LENGTH = 50_000
+#: The destination that `$STENO_TRACE_URL` makes.
+FROM_ENVIRONMENT = "environment"
+#: The least that a config has to say.
+EXAMPLE = """\
+[[trace.destinations]]
+name = "local"
+url = "http://localhost:4318"
+"""
+
+_PREFIX = "STENO_TRACE_"
+_TRACES = "/v1/traces"
+_LANGFUSE = "/api/public/otel"
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_NO = ("", "0", "false", "no", "off")
+_YES_OR_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+_Text = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", description="a text on one line")]
+_Name = Annotated[str, Meta(pattern=r"^(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", description="a name on one line")]
+_Length = Annotated[bool | Annotated[int, Meta(ge=0)], Meta(description="true, false or a number of characters")]
+_Key = Annotated[
+    Annotated[str, Meta(min_length=1)] | dict[str, str],
+    Meta(description='a text, {env = "NAME"}, {file = "PATH"} or {keyring = "service/user"}'),
+]
+_KEYS = ("public_key", "secret_key", "api_key", "token")
+
+
+class DestinationKind(StrEnum):
+    LANGFUSE = "langfuse"
+    PHOENIX = "phoenix"
+    MLFLOW = "mlflow"
+    #: Any other receiver of OTLP over HTTP.
+    OTLP = "otlp"
+
+
+class Shape(StrEnum):
+    #: Tools beside generations, under the agent's span.
+    SIBLINGS = "siblings"
+    #: Tools under the generation that asked for them (seed 002 §7).
+    NESTED = "nested"
+
+
+class KeySource(Struct, frozen=True):
+    """Where a key is: one of these is set; with `literal` also `env`, where the key was found in that variable."""
+
+    literal: str = ""
+    #: The name of a variable.
+    env: str = ""
+    #: A file whose first line it is; `~` is the user's folder.
+    file: str = ""
+    #: `service/user` in the system's keyring.
+    keyring: str = ""
+
+    def __repr__(self) -> str:
+        return "<KeySource>"
+
+
+class Content(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many characters of each kind of text a span may hold; 0 for none. In the file also true, for the default, and false."""
+
+    prompts: _Length = DEFAULT_LENGTH
+    answers: _Length = DEFAULT_LENGTH
+    thinking: _Length = DEFAULT_LENGTH
+    tool_inputs: _Length = DEFAULT_LENGTH
+    tool_outputs: _Length = DEFAULT_LENGTH
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if isinstance(given := getattr(self, name), bool):
+                force_setattr(self, name, DEFAULT_LENGTH if given else 0)
+
+
+class Destination(Struct, frozen=True):
+    #: Its own, for cursors and reports.
+    name: str
+    kind: DestinationKind
+    #: All of the address that spans are posted to.
+    endpoint: str
+    #: After `with_keys` with keys in them: never shown.
+    headers: dict[str, str] = {}
+    #: Bytes of one request before compression.
+    batch_bytes: int = 3_000_000
+    timeout_seconds: float = 10.0
+    #: Where its keys come from, by what they are: `public_key`, `secret_key`, `api_key`, `token`, or `header:<name>`.
+    keys: dict[str, KeySource] = {}
+
+    def __repr__(self) -> str:
+        return f"<Destination {self.name}>"
+
+
+class DestinationTable(Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
+    """A destination as it is written."""
+
+    name: Annotated[
+        str, Meta(pattern=r"^(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", description="a text of its own on one line")
+    ]
+    url: _Text
+    type: DestinationKind = DestinationKind.OTLP
+    headers: Annotated[dict[str, _Key], Meta(description="a table of headers, each a text or where it is")] = {}
+    public_key: _Key | None = None
+    secret_key: _Key | None = None
+    api_key: _Key | None = None
+    token: _Key | None = None
+    experiment: Annotated[int | _Text | None, Meta(description="the number of an experiment")] = None
+    batch_bytes: Annotated[float, Meta(ge=1, le=1e15, description="a number of bytes, 1 or more")] = 3_000_000
+    timeout_seconds: Annotated[float, Meta(gt=0, le=1e9, description="a number of seconds, more than 0")] = 10.0
+
+    def __repr__(self) -> str:
+        return "<DestinationTable>"
+
+    def __post_init__(self) -> None:
+        self.destination()
+
+    def destination(self) -> Destination:
+        """Raises UnfitError."""
+        keys, headers = self._keys(), {}
+        if self.type is DestinationKind.MLFLOW:
+            headers["x-mlflow-experiment-id"] = str(self.experiment or 0)  # 0 is MLflow's "Default"
+        elif self.experiment is not None:
+            raise UnfitError("experiment", "is for the type mlflow only")
+        for header, value in self.headers.items():
+            if not HEADER_NAME.fullmatch(header):
+                raise UnfitError("headers", "holds what is not a name of a header")
+            keys[f"header:{header.lower()}"] = _key_source(f"headers.{header}", value)
+        return Destination(
+            self.name, self.type, self._endpoint(), headers, int(self.batch_bytes), float(self.timeout_seconds), keys
+        )
+
+    def _endpoint(self) -> str:
+        try:
+            parts = urlsplit(self.url)
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.fragment
+        except ValueError:
+            is_address = False
+        if not is_address or not self.url.isascii() or " " in self.url:
+            raise UnfitError("url", "is not an address like https://host or http://host:port")
+        if "@" in parts.netloc:
+            raise UnfitError("url", "holds a user or password; give keys by themselves")
+        base = parts.path.rstrip("/")
+        if self.type is DestinationKind.OTLP:
+            path = parts.path if base else _TRACES
+        elif parts.query:
+            raise UnfitError("url", f"holds a query, which the type {self.type} has no use for")
+        else:
+            path = base.removesuffix(_TRACES)
+            if self.type is DestinationKind.LANGFUSE:
+                path = path.removesuffix(_LANGFUSE) + _LANGFUSE
+            path += _TRACES
+        return parts._replace(path=path).geturl()
+
+    def _keys(self) -> dict[str, KeySource]:
+        given = {name: _key_source(name, value) for name in _KEYS if (value := getattr(self, name)) is not None}
+        for name in given:
+            if self.type is DestinationKind.LANGFUSE and name in ("api_key", "token"):
+                raise UnfitError(name, "is not for the type langfuse, which has public_key and secret_key")
+            if self.type is not DestinationKind.LANGFUSE and name in ("public_key", "secret_key"):
+                raise UnfitError(name, "is for the type langfuse only")
+        if {"api_key", "token"} <= given.keys():
+            raise UnfitError("token", "and `api_key` are the same thing; give one of them")
+        if self.type is not DestinationKind.LANGFUSE:
+            return given
+        return {**{name: KeySource(env=f"LANGFUSE_{name.upper()}") for name in ("public_key", "secret_key")}, **given}
+
+
+class TraceTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[trace]` as it is written."""
+
+    project: _Text = "claude-code"
+    environment: _Text = ""
+    user: _Text = ""
+    tags: tuple[_Text, ...] = ()
+    redact: bool = True
+    shape: Shape = Shape.SIBLINGS
+    quiet_seconds: Seconds = 3600.0
+    patience_seconds: Seconds = 600.0
+    content: Content = Content()
+    destinations: tuple[DestinationTable, ...] = ()
+
+
+class TraceConfig(Struct, frozen=True):
+    destinations: tuple[Destination, ...] = ()
+    content: Content = Content()
+    redact: bool = True
+    shape: Shape = Shape.SIBLINGS
+    #: Of resource and trace: the project's name at the receiver, the environment, who uses the client.
+    project: str = "claude-code"
+    environment: str = ""
+    user: str = ""
+    tags: tuple[str, ...] = ()
+    #: After so many seconds without a new line an unanswered prompt counts as closed.
+    quiet_seconds: float = 3600.0
+    #: So long a worker tries to reach a receiver that fails, before it leaves the rest to the next one.
+    patience_seconds: float = 600.0
+    #: `$STENO_TRACE_OFF`: there are no destinations then, whatever the file says.
+    is_off: bool = False
+    #: What a user should know of where the settings are.
+    notes: tuple[str, ...] = ()
+
+
+class _Source(Struct, frozen=True):
+    """Where the settings are, or should be; None where there is no such place."""
+
+    path: Path | None
+    values: Any
+    #: In the file they are in this table; empty in a file of their own.
+    table: str = "trace"
+    notes: tuple[str, ...] = ()
+
+
+def is_off(environ: Mapping[str, str]) -> bool:
+    return environ.get(f"{_PREFIX}OFF", "").strip().lower() not in _NO
+
+
+def trace_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where spool, state and locks are; None where there is no user's folder."""
+    folder = state_folder(environ)
+    return folder and folder / "traces"
+
+
+def trace_config_file(environ: Mapping[str, str], config_file: Path | None = None) -> Path | None:
+    """Where the settings are, or should be, also where they can't be understood; None where there is no such place."""
+    try:
+        return _source(environ, config_file).path
+    except ConfigError:
+        named = environ.get(f"{_PREFIX}CONFIG")
+        return Path(named) if named else config_file or usual_config_file(environ)
+
+
+def no_destination(environ: Mapping[str, str], config_file: Path | None = None) -> str:
+    """What to say where there is nowhere to send to."""
+    path = trace_config_file(environ, config_file)
+    where = f"name one in {path}, as docs/tracing.md shows, or set" if path is not None else "set"
+    return f"no destination is configured: {where} {_PREFIX}URL"
+
+
+def load_trace_config(environ: Mapping[str, str], config_file: Path | None = None) -> TraceConfig:
+    """The settings of the config file, and over them those of variables; no key is fetched yet. Raises ConfigError.
+
+    `config_file` is the one that a user named, if any. The table `[trace]` is taken from it, else all of what
+    `$STENO_TRACE_CONFIG` names, which has to be there, else from the usual config file, else all of `trace.toml` beside that.
+    """
+    if is_off(environ):
+        return TraceConfig(is_off=True)
+    source = _source(environ, config_file)
+    above = (source.table,) if source.table else ()
+    table = typed(source.values, TraceTable, in_file(source.path or Path(), *above))
+    over, given = _of_variables(environ)
+    content = replace(table.content, **{name: getattr(over.content, name) for name in given.get("content", ())})
+    tables = (*table.destinations, *over.destinations)
+    names = [each.name for each in tables]
+    if doubled := next((name for name in names if names.count(name) > 1), None):
+        raise ConfigError(f"{source.path}: {doubled!r} is the name of two destinations")
+    destinations = tuple(
+        _from_variables(each.destination()) if each.name == FROM_ENVIRONMENT and over.destinations else each.destination()
+        for each in tables
+    )
+    plain = asdict(replace(table, **{name: getattr(over, name) for name in given if name in _SIMPLE}))
+    return TraceConfig(**{**plain, "content": content, "destinations": destinations}, notes=source.notes)
+
+
+def _source(environ: Mapping[str, str], config_file: Path | None) -> _Source:
+    if config_file is not None and "trace" in (values := read_values(config_file, must_exist=True)):
+        return _Source(config_file, values["trace"])
+    if named := environ.get(f"{_PREFIX}CONFIG"):
+        path = Path(os.path.expanduser(named))  # noqa: PTH111 - Path.expanduser raises for a user that is not there
+        return _file_of_its_own(path)
+    usual = config_file or usual_config_file(environ)
+    folder = config_folder(environ)
+    old = folder and folder / "trace.toml"
+    has_old = old is not None and os.path.isfile(old)  # noqa: PTH113 - never raises
+    values = read_values(usual) if usual is not None else {}
+    if "trace" in values:
+        notes = (f"{old} is ignored, because {usual} has a table [trace]; delete it",) if has_old else ()
+        return _Source(usual, values["trace"], notes=notes)
+    if old is not None and has_old:
+        told = f"the settings are read from {old}; move them into the table [trace] of {usual}: docs/tracing.md shows how"
+        return replace(_file_of_its_own(old), notes=(told,))
+    return _Source(usual, {})
+
+
+def _file_of_its_own(path: Path) -> _Source:
+    values = read_toml(path, must_exist=True)
+    return _Source(path, values["trace"]) if "trace" in values else _Source(path, values, "")
+
+
+#: The settings of `[trace]` that are no tables.
+_SIMPLE = tuple(name for name in TraceTable.__struct_fields__ if name not in ("content", "destinations"))
+_VARIABLES = {
+    **{name.upper(): (name,) for name in _SIMPLE},
+    **{f"CONTENT_{name.upper()}": ("content", name) for name in Content.__struct_fields__},
+    **{name.upper(): ("destinations", "1", name) for name in DestinationTable.__struct_fields__ if name != "name"},
+}
+_SPELLED = {keys: name for name, keys in _VARIABLES.items()}
+
+
+def _of_variables(environ: Mapping[str, str]) -> tuple[TraceTable, dict[str, Any]]:
+    """The settings in variables, and which of them were given."""
+    values: dict[str, Any] = {}
+    place: dict[str, Any] = {}
+    for variable, written in environ.items():
+        name = variable.removeprefix(_PREFIX)
+        # An empty variable is none: that is how one is taken away for a single command.
+        if name == variable or not written or name in ("CONFIG", "OFF"):
+            continue
+        if name not in _VARIABLES:
+            known = ", ".join(_PREFIX + each for each in (*_VARIABLES, "CONFIG", "OFF"))
+            raise ConfigError(f"there is no setting ${variable}; known are {known}")
+        *tables, key = _VARIABLES[name]
+        table = place if "destinations" in tables else values.setdefault("content", {}) if tables else values
+        table[key] = _as_toml(name, written)
+    if place and "url" not in place:
+        raise ConfigError(f"${_PREFIX}URL is missing, which ${_PREFIX}{next(iter(place)).upper()} belongs to")
+    if place:
+        kind = DestinationKind.LANGFUSE if "public_key" in place else DestinationKind.OTLP
+        values["destinations"] = [{"type": kind.value, **place, "name": FROM_ENVIRONMENT}]
+    return typed(values, TraceTable, _spell_variable), values
+
+
+def _spell_variable(keys: Any) -> str:
+    """What is inside of `headers` is in its variable."""
+    return "$" + _PREFIX + next(_SPELLED[tuple(keys[:end])] for end in range(len(keys), 0, -1) if tuple(keys[:end]) in _SPELLED)
+
+
+def _as_toml(name: str, written: str) -> Any:
+    """The value as TOML would give it; what can't be is left to be refused."""
+    word = written.strip().lower()
+    if name == "REDACT":
+        return _YES_OR_NO.get(word, written)
+    if name.startswith("CONTENT_"):  # 1 and 0 are one character and none, not yes and no: so they are in the file
+        return int(word) if re.fullmatch(r"[0-9]{1,12}", word) else _YES_OR_NO.get(word, written)
+    if name == "TAGS":
+        return [tag.strip() for tag in written.split(",") if tag.strip()]
+    if name == "HEADERS":
+        return _headers(written)
+    if name in ("QUIET_SECONDS", "PATIENCE_SECONDS", "BATCH_BYTES", "TIMEOUT_SECONDS"):
+        try:
+            return float(written)
+        except ValueError:
+            return written
+    return written
+
+
+def _headers(written: str) -> dict[str, str]:
+    """`name=value,name=value`, percent signs as in `OTEL_EXPORTER_OTLP_HEADERS`."""
+    headers = {}
+    for part in written.split(","):
+        name, _, text = part.partition("=")
+        if not text.strip():
+            raise ConfigError(f"${_PREFIX}HEADERS must be name=value, several with commas between")
+        headers[name.strip()] = unquote(text.strip())
+    return headers
+
+
+def _from_variables(destination: Destination) -> Destination:
+    """Keys that were written into variables are not written out in a file."""
+    variables = {what: "HEADERS" if what.startswith("header:") else what.upper() for what in destination.keys}
+    keys = {
+        what: replace(source, env=_PREFIX + variables[what]) if source.literal else source
+        for what, source in destination.keys.items()
+    }
+    return replace(destination, keys=keys)
+
+
+def _key_source(name: str, value: str | dict[str, str]) -> KeySource:
+    if isinstance(value, str):
+        return KeySource(literal=value)
+    ((how, where),) = value.items() if len(value) == 1 else (("", ""),)
+    if how not in ("env", "file", "keyring") or not where or "\0" in where:
+        raise UnfitError(name, 'must be a text, {env = "NAME"}, {file = "PATH"} or {keyring = "service/user"}')
+    if how == "keyring" and not all(where.rpartition("/")[::2]):
+        raise UnfitError(name, 'must be {keyring = "service/user"}')
+    return KeySource(**{how: where})

@@ -1,0 +1,117 @@
+"""Values of a file or of variables as typed settings, and one line for what does not fit.
+
+In: plain values and a type with msgspec's constraints. Out: the typed value, or a ConfigError that names the key and what is
+expected there, taken from the type. Never tells a value: it may be a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from stenograph.errors import ConfigError
+
+T = TypeVar("T")
+#: How an error spells the place of a setting: its keys, from the outermost on.
+Spell = Callable[[Sequence[str]], str]
+
+_PLACE = re.compile(r"(?P<problem>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
+_FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
+_PLACE_IN_TOML = re.compile(r"\(at (?:line \d+, column \d+|end of document)\)")
+
+
+class UnfitError(ValueError):
+    """Raised by `__post_init__` of a setting's type, for what constraints can't say."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(problem)
+        self.key = key
+
+
+def typed(values: Any, kind: type[T], spell: Spell) -> T:
+    """The values as that type. Raises ConfigError."""
+    try:
+        return msgspec.convert(values, kind)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise ConfigError(_explain(error, kind, spell)) from None
+
+
+def in_file(path: Path, *above: str) -> Spell:
+    """How errors name what is in a file, in a table there."""
+    return lambda keys: f"{path}: `{'.'.join((*above, *keys))}`"
+
+
+def read_toml(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
+    """The values of a file; none where it is not there. Raises ConfigError, whose cause is an OSError where it can't be read."""
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if must_exist:
+            raise ConfigError(f"there is no config file {path}") from error
+        return {}
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise ConfigError(f"{path} can't be read: {getattr(error, 'strerror', 'not a name for a file')}") from error
+    import tomllib  # not for those who have no file
+
+    try:
+        return tomllib.loads(data.decode())
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers longer than Python reads
+        # Only the place: the text of the error may quote what is there, and that may be a key.
+        place = _PLACE_IN_TOML.search(str(error))
+        raise ConfigError(f"{path} is not valid TOML{' ' + place[0] if place else ''}") from None
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deep") from None
+
+
+def _explain(error: Exception, kind: type[Any], spell: Spell) -> str:
+    import msgspec.inspect  # not before something is wrong
+
+    found = _PLACE.fullmatch(str(error))
+    problem, path = (found["problem"], found["path"] or "") if found else (str(error), "")
+    keys, type_there = [], msgspec.inspect.type_info(kind)
+    for name, number in _STEP.findall(path):
+        type_there = _plain(type_there)
+        if isinstance(type_there, msgspec.inspect.StructType):
+            type_there = next(field.type for field in type_there.fields if field.encode_name == name)
+        elif isinstance(type_there, msgspec.inspect.VarTupleType):
+            type_there = type_there.item_type
+        keys.append(name or str(int(number) + 1))
+    if isinstance(error.__cause__, UnfitError):
+        return f"{spell([*keys, error.__cause__.key])} {problem}"
+    if (field := _FIELD.fullmatch(problem)) is None:
+        return f"{spell(keys)} must be {_description(type_there)}"
+    if field["how"] == "missing required":
+        return f"{spell([*keys, field['name']])} is missing"
+    shape = _plain(type_there)
+    known = [each.encode_name for each in shape.fields] if isinstance(shape, msgspec.inspect.StructType) else []
+    return f"{spell([*keys, field['name']])} is not a known key; known here: {', '.join(known)}"
+
+
+def _plain(type_there: Any) -> Any:
+    return type_there.type if isinstance(type_there, msgspec.inspect.Metadata) else type_there
+
+
+def _description(type_there: Any) -> str:
+    inspect = msgspec.inspect
+    match type_there:
+        case inspect.Metadata(type=inner, extra_json_schema=extra):
+            return str((extra or {}).get("description") or _description(inner))
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.StrType():
+            return "a text"
+        case inspect.EnumType(cls=cls):
+            return " or ".join(each.value for each in cls)
+        case inspect.LiteralType(values=values):
+            return " or ".join(map(str, values))
+        case inspect.VarTupleType(item_type=item):
+            return f"a list, each item {_description(item)}"
+        case inspect.UnionType(types=types):
+            return " or ".join(map(_description, types))
+        case _:
+            return "a table"
