@@ -1,9 +1,10 @@
-"""Who writes files and who opens connections: an examination of the source, for what imports between layers can't show."""
+"""Who writes files, opens connections, reads the environment, names the client's settings: what imports can't show."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -190,3 +191,116 @@ def test_the_census_sees_a_connection(source: str) -> None:
 )
 def test_the_census_lets_other_imports_pass(source: str) -> None:
     assert not connects(source)
+
+
+# The environment, and the client's settings
+
+#: Modules that may read the environment themselves, with the reason. All others are given what they need.
+MAY_READ_ENVIRONMENT = {
+    "cli/": "the entry: it hands the environment on",
+    "traces/hook.py": "a script that works without this package",
+    "traces/worker.py": "a process of its own",
+    "traces/delivery.py": "proxies",
+    "traces/history.py": "keys of receivers are fetched when something is sent",
+    "agent/engine/session.py": "models that the client's variables name",
+    "agent/engine/calls.py": "whether a traceback is wanted",
+    "agent/recording/opening.py": "the project folder that the client's variable names",
+    "agent/tools/": "what commands run in",
+    "sessions/load.py": "homes, where the caller of the library names none",
+    "sessions/messages.py": "homes, where the caller of the library names none",
+    "sessions/resuming.py": "where the client would look, where the caller does not say",
+}
+#: Modules that may look up variables of our own, or those that say where our folders are.
+MAY_NAME_OUR_VARIABLES = {
+    "config/": "our settings and folders",
+    "traces/hook.py": "a script that works without this package; tests/config compares the two",
+    "model/endpoint.py": "read with the client's own variables of an endpoint",
+}
+MAY_NAME_SETTINGS = {"client_settings/": "the client's settings"}
+
+_OUR_VARIABLE = re.compile(r"STENO_[A-Z_]+|XDG_[A-Z]+_HOME|(LOCAL)?APPDATA")
+
+
+def environment_reads(source: str) -> list[int]:
+    """The lines that read the environment of the process."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv") and _is_os(node.value))
+        or (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "os"
+            and {"environ", "getenv"} & {each.name for each in node.names}
+        )
+    ]
+
+
+def _is_os(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "os"
+
+
+def texts(source: str) -> list[tuple[int, str]]:
+    """Every text in some source that is not a docstring or a part of an f-string, with its line."""
+    tree = ast.parse(source)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        (node.lineno, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+    ]
+
+
+def variables_named(source: str) -> list[int]:
+    return [line for line, text in texts(source) if _OUR_VARIABLE.fullmatch(text)]
+
+
+def settings_named(source: str) -> list[int]:
+    """Names of files, not help texts that have one in them."""
+    return [
+        line
+        for line, text in texts(source)
+        if text.rpartition("/")[2] in ("settings.json", "settings.local.json") and " " not in text
+    ]
+
+
+EXAMINATIONS = pytest.mark.parametrize(
+    ("examine", "allowed"),
+    [
+        (environment_reads, MAY_READ_ENVIRONMENT),
+        (variables_named, MAY_NAME_OUR_VARIABLES),
+        (settings_named, MAY_NAME_SETTINGS),
+    ],
+)
+
+
+@EXAMINATIONS
+def test_only_its_owner_reads_or_names_it(examine: Callable[[str], list[int]], allowed: dict[str, str]) -> None:
+    found = [
+        f"{module}:{line}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(tuple(allowed))
+        for line in examine(path.read_text(encoding="utf-8"))
+    ]
+    assert found == [], "ask config or client_settings, or say above why not"
+
+
+@EXAMINATIONS
+def test_every_exception_of_these_is_needed(examine: Callable[[str], list[int]], allowed: dict[str, str]) -> None:
+    for module in allowed:
+        paths = (PACKAGE / module).rglob("*.py") if module.endswith("/") else [PACKAGE / module]
+        assert any(examine(path.read_text(encoding="utf-8")) for path in paths), module
+
+
+def test_the_census_sees_the_environment_and_names() -> None:
+    for source in ("os.environ['A']", "os.environ.get('A')", "x = os.getenv('A')", "from os import environ"):
+        assert environment_reads(source), source
+    for source in ("given.get('STENO_DEBUG')", "a = 'XDG_STATE_HOME'", "f(environ, 'LOCALAPPDATA')"):
+        assert variables_named(source), source
+    for source in ("home / 'settings.json'", "Path('.claude/settings.local.json')"):
+        assert settings_named(source), source
+
+
+def test_the_census_lets_other_words_pass() -> None:
+    assert not environment_reads("def f(environ): return environ.get('A')")
+    assert not variables_named("'STENO_DEBUG'\nraise Problem('STENO_TRACE_OFF is set')")
+    assert not settings_named("'settings.json'\nhelp = 'Into .claude/settings.json of the folder'")

@@ -12,6 +12,8 @@ NEWEST = "2.1.325"
 PROVED = ("2.0.76", "2.1.45", NEWEST)
 #: The one member of a line that is our own: the version of this package that wrote it, beside the release whose shapes it has.
 OWN_FIELD = "stenograph"
+#: The first release that knows a hook event; those of the others are older than any that can be asked.
+HOOK_EVENT_SINCE = {"PostCompact": "2.1.76", "StopFailure": "2.1.78"}
 
 
 def release_numbers(release: str) -> tuple[int, ...]:

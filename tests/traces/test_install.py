@@ -19,10 +19,11 @@ from tests.conftest import Client
 from tests.traces.test_hook import holding
 
 from stenograph.archive import Archive
+from stenograph.client_settings import events_known_to
 from stenograph.errors import UsageError
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, MessagesHandler, ScriptedApi, script_prompt
 from stenograph.traces.install import hook_command, plan_uninstall, shared_hook_command
-from stenograph.traces.known_events import EVENTS, events_known_to, oldest_release
+from stenograph.traces.known_events import EVENTS, oldest_release
 
 OLD_EVENTS = {"Stop", "SubagentStop", "SessionStart", "SessionEnd"}
 ALL_EVENTS = {*OLD_EVENTS, "StopFailure", "PostCompact"}
@@ -415,11 +416,15 @@ def test_nothing_is_told_where_nothing_else_traces(home: Path) -> None:
 # Which events
 
 
+def known_to(release: str | None) -> set[str]:
+    return set(events_known_to(release, EVENTS))
+
+
 def test_events_are_known_since_their_release() -> None:
-    assert set(events_known_to(None)) == set(events_known_to("2.0.76")) == set(events_known_to("2.1.75")) == OLD_EVENTS
-    assert set(events_known_to("2.1.76")) == {*OLD_EVENTS, "PostCompact"}
-    assert set(events_known_to("2.1.77")) == {*OLD_EVENTS, "PostCompact"}
-    assert set(events_known_to("2.1.78")) == set(events_known_to("2.1.325")) == set(events_known_to("3.0.0")) == ALL_EVENTS
+    assert known_to(None) == known_to("2.0.76") == known_to("2.1.75") == OLD_EVENTS
+    assert known_to("2.1.76") == {*OLD_EVENTS, "PostCompact"}
+    assert known_to("2.1.77") == {*OLD_EVENTS, "PostCompact"}
+    assert known_to("2.1.78") == known_to("2.1.325") == known_to("3.0.0") == ALL_EVENTS
 
 
 def test_the_older_of_the_program_and_the_newest_session_counts(home: Path, tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ from tests.traces.test_hook import holding
 from tests.traces.test_install import events_in, fail_a_turn
 
 from stenograph import __version__
+from stenograph.releases import HOOK_EVENT_SINCE
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 from stenograph.traces.install import hooks_for, shared_hook_command
-from stenograph.traces.known_events import EVENTS, KNOWN_SINCE
+from stenograph.traces.known_events import EVENTS
 
 ROOT = SOURCE.parent
 PLUGIN = ROOT / "plugin"
@@ -41,7 +42,7 @@ def test_the_marketplace_leads_to_the_plugin() -> None:
 def test_its_hooks_are_those_of_the_install_with_newer_events_in_a_file_of_their_own() -> None:
     manifest = _json(PLUGIN / ".claude-plugin" / "plugin.json")
     common, newer = _json(PLUGIN / "hooks" / "hooks.json")["hooks"], _json(PLUGIN / manifest["hooks"])["hooks"]
-    assert set(newer) == set(KNOWN_SINCE)
+    assert set(newer) == set(HOOK_EVENT_SINCE)
     assert {**common, **newer} == {event: [{"hooks": [hook]}] for event, hook in hooks_for(shared_hook_command(), EVENTS).items()}
     assert len(common) + len(newer) == len(EVENTS)
 

@@ -87,7 +87,9 @@ def _unexpected(error: Exception) -> int:
 def _fail(message: str) -> int:
     import click
 
-    if os.environ.get("STENO_DEBUG"):
+    from stenograph.config import is_debugging
+
+    if is_debugging(os.environ):
         import traceback
 
         traceback.print_exc()

@@ -20,10 +20,11 @@ from stenograph.cli._settings import (
     shared_options,
     what_is_wrong_with,
 )
+from stenograph.client_settings import settings_files
 from stenograph.config import cache_folder, state_folder, usual_config_file
 from stenograph.config.traces import TraceConfig, load_trace_config, trace_config_file
 from stenograph.errors import ConfigError
-from stenograph.traces.install import is_installed, settings_files
+from stenograph.traces.install import is_installed
 
 if TYPE_CHECKING:
     from stenograph.cli._settings import ConfigProblem

@@ -17,8 +17,8 @@ from stenograph.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from stenograph.archive import Entry
+    from stenograph.client_settings import SettingsChange
     from stenograph.config.traces import TraceConfig
-    from stenograph.traces.install import SettingsChange
 
 
 @click.group(
@@ -47,9 +47,10 @@ def trace(ctx: click.Context, as_json: bool) -> None:
             ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
         return
     from stenograph.cli._text import echo_json, plain, short_path
+    from stenograph.client_settings import settings_files
     from stenograph.config.traces import load_trace_config, no_destination, trace_config_file
     from stenograph.traces.folder import default_trace_folder
-    from stenograph.traces.install import is_installed, settings_files
+    from stenograph.traces.install import is_installed
     from stenograph.traces.keys import notes_on_all
 
     places = settings_files(state_options(ctx).homes, Path.cwd())
@@ -113,19 +114,20 @@ def install(ctx: click.Context, project: bool, local: bool, all_events: bool, ye
       steno trace install
       steno trace install --local --yes
     """
+    from stenograph.client_settings import client_of_unknown_release, events_known_to
     from stenograph.traces.install import commands_in, hook_command, hooks_for, plan_install, shared_hook_command
-    from stenograph.traces.known_events import EVENTS, events_known_to, oldest_release, program_of_unknown_release
+    from stenograph.traces.known_events import EVENTS, oldest_release
 
     path = _settings_file(ctx, project, local)
     # Whoever shares a project's settings may have an older client.
     release = None if project else oldest_release(_home(ctx), os.environ)
-    events = EVENTS if all_events else events_known_to(release)
+    events = EVENTS if all_events else events_known_to(release, EVENTS)
     command = shared_hook_command() if project else hook_command()
     change = plan_install(path, hooks_for(command, events), os.environ)
     warnings = [*change.warnings]
     if missing := [event for event in EVENTS if event not in events]:
         who = f"the client {release}" if release else "an older client"
-        if not project and (program := program_of_unknown_release(os.environ)):
+        if not project and (program := client_of_unknown_release(os.environ)):
             who = f"the release of {program} can't be told, and an older client"
         warnings.append(f"without {' and '.join(missing)}: {who} would ignore the whole file for it; --all-events writes them")
     for other in _others(ctx, path):
@@ -244,7 +246,8 @@ def _next_steps(ctx: click.Context) -> list[str]:
 
 def _others(ctx: click.Context, path: Path) -> list[Path]:
     """Which other settings hold our hooks, of those that a client reads which works here."""
-    from stenograph.traces.install import is_installed, settings_files
+    from stenograph.client_settings import settings_files
+    from stenograph.traces.install import is_installed
 
     places = settings_files([_home(ctx)], Path.cwd())
     return [place for place in places if os.path.realpath(place) != os.path.realpath(path) and is_installed(place)]
@@ -252,24 +255,24 @@ def _others(ctx: click.Context, path: Path) -> list[Path]:
 
 def _uninstall(ctx: click.Context, path: Path) -> str:
     """The command that takes the hooks out of settings."""
-    option = dict(zip(_of_project(Path.cwd()), ("--project", "--local"), strict=True)).get(path)
+    from stenograph.client_settings import project_settings
+
+    option = dict(zip(project_settings(Path.cwd()), ("--project", "--local"), strict=True)).get(path)
     return again(ctx, "trace", "uninstall", *([option] if option else []))
 
 
-def _of_project(folder: Path) -> tuple[Path, Path]:
-    return folder / ".claude" / "settings.json", folder / ".claude" / "settings.local.json"
-
-
 def _settings_file(ctx: click.Context, project: bool, local: bool) -> Path:
+    from stenograph.client_settings import home_settings, project_settings
+
     settings = state_options(ctx)
     refuse_demo(settings)
     if project and local:
         raise UsageError("give --project or --local, not both")
     if project or local:
-        return _of_project(Path.cwd())[local]
+        return project_settings(Path.cwd())[local]
     if settings.explicit and len(settings.homes) > 1:
         raise UsageError("name one home: the client's settings are in it")
-    return _home(ctx) / "settings.json"
+    return home_settings(_home(ctx))
 
 
 def _home(ctx: click.Context) -> Path:
@@ -282,9 +285,9 @@ def _carry_out(
     ctx: click.Context, change: SettingsChange, *, yes: bool, as_json: bool, nothing: str, done: str, steps: list[str]
 ) -> None:
     from stenograph.archive import Archive, default_archive_folder
+    from stenograph.archive.settings import make_change
     from stenograph.cli._text import echo_json, plain, short_path
     from stenograph.redact import Masker
-    from stenograph.traces.install import make_change
 
     mask = Masker().mask  # settings may hold keys beside what is changed
     diff = [mask(line) for line in change.diff()]

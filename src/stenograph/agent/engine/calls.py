@@ -18,6 +18,7 @@ from stenograph.agent.permissions.policy import Decision, Permissions
 from stenograph.agent.recording.lines import Json
 from stenograph.agent.tools.base import ToolContext, ToolFailed, ToolInput, failed_use
 from stenograph.agent.tools.toolbox import AnyTool, Toolbox, checked_input
+from stenograph.config import is_debugging
 
 #: What is said of calls that a person stopped. (2.1.325)
 STOPPED = (
@@ -75,7 +76,7 @@ async def run_call(
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}:{where.lineno}"
         report(f"{call.name} failed in a way that it should not: {type(error).__name__} at {place}; STENO_DEBUG=1 shows more")
-        if os.environ.get("STENO_DEBUG"):
+        if is_debugging(os.environ):
             report("".join(traceback.format_exception(error)))
         return _failed(call, ToolFailed(f"Error: {call.name} failed: {type(error).__name__}"), began, decision)
     block: Json = {"tool_use_id": call.id, "type": "tool_result", "content": output.content}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stenograph.client_settings import Hook, add_hooks, hooks_in, parse_settings, remove_hooks
 from stenograph.errors import FieldError
-from stenograph.traces.settings_text import Hook, add_hooks, hooks_in, parse_settings, remove_hooks
 
 HOOKS: dict[str, Hook] = {
     "Stop": {"type": "command", "command": "ours", "timeout": 10},

@@ -1,7 +1,7 @@
 """Put our hooks into the text of a client's `settings.json`, or take them out, and leave every other character as it is.
 
 In: the text of a settings file. Out: a new text. Spacing, key order, escapes and what is not known here stay; what is added is
-spelled as its neighbours are. Does not know where the file is nor what the hooks run: `install` does.
+spelled as its neighbours are. Does not know where the file is nor what the hooks run.
 """
 
 from __future__ import annotations

@@ -1,0 +1,113 @@
+"""Changes of a client's settings, made through the archive: the original is kept and `steno undo` brings it back.
+
+In: a `SettingsChange`. Out: an entry of the journal. A file that an installer's hooks are taken out of again becomes what it was
+before, byte for byte, where nobody changed it in between. Does not know what hooks do: that is the installer's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from stenograph.archive.archive import Archive
+from stenograph.archive.journal import Entry, FileChange
+from stenograph.client_settings import IsOurs, SettingsChange, hooks_in, parse_settings
+from stenograph.errors import BusyError, UnreadableError
+
+#: What the journal has in the place of a session's id.
+_JOURNAL_NAME = "settings"
+
+
+def make_change(change: SettingsChange, archive: Archive) -> Entry | None:
+    """Carry a change out; None when there is nothing to do. Raises BusyError where the file was changed since, DiskError."""
+    if change.is_empty:
+        return None
+    target = Path(os.path.realpath(change.path))
+    mode = stat.S_IMODE(target.stat().st_mode) if change.state is not None else None
+    with archive.transaction(_JOURNAL_NAME, command=change.command) as edit:
+        if change.state is None and os.path.lexists(target):
+            raise BusyError(f"{change.path} changed since it was read; try again", path=change.path)
+        if change.after is None:
+            edit.delete(target, expect=change.state)
+            for folder in change.folders:
+                edit.remove_folder(folder)
+        else:
+            edit.write(target, change.after, expect=change.state)
+    if mode is not None and change.after is not None:
+        # Settings are often in a repository, or read by others; those that clients make are not private either.
+        target.chmod(mode)
+    return edit.entry
+
+
+def as_before(change: SettingsChange, archive: Archive, is_ours: IsOurs, install: dict[str, str]) -> SettingsChange:
+    """The removal of an installer's hooks, turned into the very file from before, where nobody changed it since.
+
+    `install` is what the journal has for its installs.
+    """
+    if change.is_empty or change.before is None or change.after is None:
+        return change
+    installs = _installs(change.path, archive, install)
+    if (original := _original(installs, change.before, archive, is_ours)) is not None:
+        return replace(change, after=original)
+    if installs and installs[-1].before is None and not parse_settings(change.after.decode()):
+        folders = _folders_that_go(change.path, archive, (install, change.command))
+        return replace(change, after=None, folders=folders)
+    return change
+
+
+def _installs(path: Path, archive: Archive, install: dict[str, str]) -> list[FileChange]:
+    """Our installs into a file since we last took them out, the newest first; others may have changed it in between."""
+    target = Path(os.path.realpath(path))
+    found: list[FileChange] = []
+    for entry in reversed(archive.entries()):
+        change = next((change for change in entry.files if Path(os.path.realpath(change.path)) == target), None)
+        if change is None or not entry.is_standing:
+            continue
+        if entry.command != install:
+            break
+        found.append(change)
+    return found
+
+
+def _folders_that_go(path: Path, archive: Archive, commands: tuple[dict[str, str], ...]) -> tuple[Path, ...]:
+    """The folders around a file that an install made, of this file or of one beside it, and that hold nothing else."""
+    made: set[Path] = set()
+    for entry in archive.entries():
+        if entry.is_standing and entry.command in commands:
+            made = (made | {Path(os.path.realpath(folder)) for folder in entry.folders_made}) - set(entry.folders_removed)
+    inner, found = Path(os.path.realpath(path)), []
+    while inner.parent in made and _holds_only(inner.parent, inner.name):
+        inner = inner.parent
+        found.append(inner)
+    return tuple(found)
+
+
+def _holds_only(folder: Path, name: str) -> bool:
+    try:
+        return [path.name for path in folder.iterdir()] == [name]
+    except OSError:  # a folder that can't be listed stays
+        return False
+
+
+def _original(installs: list[FileChange], before: bytes, archive: Archive, is_ours: IsOurs) -> bytes | None:
+    """What a file was before our installs, where it is still as they left it; None where it is not, or was none.
+
+    Where it was changed between two installs, what was before the second mostly holds the hooks of the first: None as well.
+    """
+    now: str | None = hashlib.sha256(before).hexdigest()
+    first: str | None = None
+    for change in installs:
+        if change.after != now:
+            break
+        now = first = change.before
+    if first is None:
+        return None
+    try:
+        original = archive.original(first)
+    except UnreadableError:  # the archive was cleaned up: then only our hooks go
+        return None
+    return None if any(is_ours(hook) for _, hook in hooks_in(parse_settings(original.decode()))) else original

@@ -1,0 +1,128 @@
+"""Settings files, and what is to become of them.
+
+In: a settings file, and which hooks it is to hold. Out: a change that can be shown before it is made. Never changes a file that
+is not JSON.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stenograph.client_settings.text import Hook, IsOurs, add_hooks, hooks_in, parse_settings, remove_hooks
+from stenograph.disk import FileState, state_of
+from stenograph.disk.quiet import quiet
+from stenograph.errors import DiskError, FieldError, UnreadableError, UsageError
+
+_SETTINGS, _LOCAL_SETTINGS = "settings.json", "settings.local.json"
+
+
+@quiet
+class SettingsChange(msgspec.Struct, frozen=True):
+    """What is to become of a settings file. Its repr says nothing: settings may hold keys."""
+
+    path: Path
+    #: None: there is no file.
+    before: bytes | None
+    after: bytes | None
+    state: FileState | None
+    #: What the journal notes.
+    command: dict[str, str]
+    warnings: tuple[str, ...] = ()
+    #: Folders that an install made and that go with the file.
+    folders: tuple[Path, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return self.before == self.after
+
+    def diff(self) -> list[str]:
+        """A unified diff, a line each."""
+        old, new = (str(self.path) if data is not None else os.devnull for data in (self.before, self.after))
+        return list(difflib.unified_diff(_lines(self.before), _lines(self.after), old, new, lineterm=""))
+
+    def settings_before(self) -> dict[str, Any]:
+        return parse_settings((self.before or b"").decode())
+
+
+def home_settings(home: Path) -> Path:
+    """The settings of a client's home; its `projects` folder will do."""
+    return (home.parent if home.name == "projects" else home) / _SETTINGS
+
+
+def project_settings(folder: Path) -> tuple[Path, Path]:
+    """The settings of a project: those that are shared, and the user's own."""
+    return folder / ".claude" / _SETTINGS, folder / ".claude" / _LOCAL_SETTINGS
+
+
+def settings_files(homes: Iterable[Path], folder: Path) -> list[Path]:
+    """The settings that a client reads which works in a folder, each file once."""
+    found = [*map(home_settings, homes), *project_settings(folder)]
+    return list({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
+
+
+def hooks_of(path: Path, is_ours: IsOurs) -> list[tuple[str, Hook]]:
+    """Our hooks in a settings file, each with its event; none for one that can't be read."""
+    try:
+        before, _ = _read(path)
+        return _ours(_text(path, before), is_ours)
+    except (DiskError, UsageError, FieldError):
+        return []
+
+
+def plan_hooks(path: Path, wanted: Mapping[str, Hook], is_ours: IsOurs, command: dict[str, str]) -> SettingsChange:
+    """A settings file with these hooks, by their events, instead of those of ours that it holds. Raises DiskError, UsageError."""
+    before, state = _read(path)
+    text = _text(path, before)
+    try:
+        ours = [(event, dict(hook)) for event, hook in _ours(text, is_ours)]
+        is_there = sorted(ours, key=repr) == sorted([(event, dict(hook)) for event, hook in wanted.items()], key=repr)
+        after = before if is_there else add_hooks(remove_hooks(text, is_ours) if ours else text, wanted).encode()
+    except FieldError as error:
+        raise UsageError(f"{path} is left as it is: {error}") from error
+    return SettingsChange(path, before, after, state, command)
+
+
+def plan_removal(path: Path, is_ours: IsOurs, command: dict[str, str]) -> SettingsChange:
+    """A settings file without our hooks. Raises DiskError, UsageError."""
+    before, state = _read(path)
+    text = _text(path, before)
+    try:
+        if not _ours(text, is_ours):
+            return SettingsChange(path, before, before, state, command)
+        without = remove_hooks(text, is_ours)
+        if _ours(without, is_ours):
+            raise FieldError("our hooks can't be taken out of it")
+    except FieldError as error:
+        raise UsageError(f"{path} is left as it is: {error}") from error
+    return SettingsChange(path, before, without.encode(), state, command)
+
+
+def _ours(text: str, is_ours: IsOurs) -> list[tuple[str, Hook]]:
+    return [(event, hook) for event, hook in hooks_in(parse_settings(text)) if is_ours(hook)]
+
+
+def _read(path: Path) -> tuple[bytes | None, FileState | None]:
+    if not os.path.exists(path):  # noqa: PTH110 - never raises
+        return None, None
+    state = state_of(path)
+    try:
+        return path.read_bytes(), state
+    except OSError as error:
+        raise UnreadableError(f"{path} can't be read: {error.strerror}", path=path) from error
+
+
+def _text(path: Path, data: bytes | None) -> str:
+    try:
+        return (data or b"").decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is left as it is: it is no UTF-8") from error
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode(errors="replace").splitlines()
