@@ -29,7 +29,7 @@ from stenograph.traces.folder import is_held, waiting_events
 
 #: Seconds; a worker is done in two or three, on a busy machine in ten.
 PATIENCE = 60.0
-_CONFIG = '[[destinations]]\nname = "sink"\nurl = "{url}"\n'
+_CONFIG = '[[trace.destinations]]\nname = "sink"\nurl = "{url}"\n'
 
 
 class Recorder(Stage):
@@ -67,7 +67,7 @@ class Live:
         if self.by_variables:
             self.variables = {"STENO_TRACE_URL": self.sink.url}
         else:
-            config = self.studio.home / ".config" / "stenograph" / "trace.toml"
+            config = self.studio.home / ".config" / "stenograph" / "config.toml"
             config.parent.mkdir(parents=True)
             config.write_text(_CONFIG.format(url=self.sink.url), encoding="utf-8")
         self.steno("trace", "install", "--yes")

@@ -322,6 +322,26 @@ def test_only_the_named_destination_gets_it(
         assert (wrong.code, wrong.err) == (2, "steno: there is no destination 'third'; there are other, environment\n")
 
 
+def test_settings_that_move_into_the_config_file_send_nothing_twice(steno: Steno, both: list[Path]) -> None:
+    assert len(both) == 2
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "stenograph"
+    folder.mkdir(parents=True, exist_ok=True)
+    with OtlpSink() as receiver:
+        old = folder / "trace.toml"
+        old.write_text(f'[[destinations]]\nname = "mine"\nurl = "{receiver.endpoint}"\n')
+        assert steno("backfill", "--json").row["turns"] == 4
+        assert_both_arrived(receiver)
+        assert f"the settings are read from {old}; move them into the table [trace] of {folder / 'config.toml'}" in steno().out
+        assert f"the settings are read from {old}" in " ".join(steno("install", "--json").json["next"])
+        posts = receiver.posts
+        old.rename(folder / "config.toml")
+        moved = old.with_name("config.toml")
+        moved.write_text(moved.read_text().replace("[[destinations]]", "[[trace.destinations]]"))
+        assert steno("backfill", "--json").row["turns"] == 0
+        assert receiver.posts == posts
+        assert "read from" not in steno().out
+
+
 # Sweep
 
 

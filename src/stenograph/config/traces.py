@@ -188,35 +188,29 @@ class DestinationTable(Struct, frozen=True, forbid_unknown_fields=True, repr_omi
         return {**{name: KeySource(env=f"LANGFUSE_{name.upper()}") for name in ("public_key", "secret_key")}, **given}
 
 
-class TraceTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """The table `[trace]` as it is written."""
-
+class _TraceSettings(Struct, frozen=True, kw_only=True):
+    #: Of resource and trace: the project's name at the receiver, the environment, who uses the client.
     project: _Text = "claude-code"
     environment: _Text = ""
     user: _Text = ""
     tags: tuple[_Text, ...] = ()
     redact: bool = True
     shape: Shape = Shape.SIBLINGS
+    #: After so many seconds without a new line an unanswered prompt counts as closed.
     quiet_seconds: Seconds = 3600.0
+    #: So long a worker tries to reach a receiver that fails, before it leaves the rest to the next one.
     patience_seconds: Seconds = 600.0
     content: Content = Content()
+
+
+class TraceTable(_TraceSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table `[trace]` as it is written."""
+
     destinations: tuple[DestinationTable, ...] = ()
 
 
-class TraceConfig(Struct, frozen=True):
+class TraceConfig(_TraceSettings, frozen=True, kw_only=True):
     destinations: tuple[Destination, ...] = ()
-    content: Content = Content()
-    redact: bool = True
-    shape: Shape = Shape.SIBLINGS
-    #: Of resource and trace: the project's name at the receiver, the environment, who uses the client.
-    project: str = "claude-code"
-    environment: str = ""
-    user: str = ""
-    tags: tuple[str, ...] = ()
-    #: After so many seconds without a new line an unanswered prompt counts as closed.
-    quiet_seconds: float = 3600.0
-    #: So long a worker tries to reach a receiver that fails, before it leaves the rest to the next one.
-    patience_seconds: float = 600.0
     #: `$STENO_TRACE_OFF`: there are no destinations then, whatever the file says.
     is_off: bool = False
     #: What a user should know of where the settings are.
