@@ -180,7 +180,7 @@ def test_uninstall_leaves_no_hook_of_another_install(old: str, new: str, home: P
 def test_it_is_not_called_done_where_a_hook_would_be_left(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = home / "settings.json"
     ok("install", "--yes")
-    monkeypatch.setattr("stenograph.traces.install.remove_hooks", lambda text, _: text)
+    monkeypatch.setattr("stenograph.client_settings.files.remove_hooks", lambda text, _: text)
     with pytest.raises(UsageError, match="our hooks can't be taken out of it"):
         plan_uninstall(settings, Archive(tmp_path / "archive"))
 
