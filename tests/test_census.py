@@ -1,4 +1,4 @@
-"""Who writes files, opens connections, reads the environment, names the client's settings: what imports can't show."""
+"""Who writes files, connects, reads the environment, names settings, spells lines: what imports can't show."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from stenograph.records import TYPES
 
 PACKAGE = Path(__file__).parent.parent / "src" / "stenograph"
 
@@ -204,6 +206,7 @@ MAY_READ_ENVIRONMENT = {
     "traces/history.py": "keys of receivers are fetched when something is sent",
     "agent/engine/session.py": "models that the client's variables name",
     "agent/engine/calls.py": "whether a traceback is wanted",
+    "agent/recording/forking.py": "where the archive is",
     "agent/recording/opening.py": "the project folder that the client's variable names",
     "agent/tools/": "what commands run in",
     "sessions/load.py": "homes, where the caller of the library names none",
@@ -304,3 +307,121 @@ def test_the_census_lets_other_words_pass() -> None:
     assert not environment_reads("def f(environ): return environ.get('A')")
     assert not variables_named("'STENO_DEBUG'\nraise Problem('STENO_TRACE_OFF is set')")
     assert not settings_named("'settings.json'\nhelp = 'Into .claude/settings.json of the folder'")
+
+
+# Lines of the format
+
+#: Modules that may spell what looks like a line of a session, with the reason.
+MAY_SPELL = {
+    "records/": "the format",
+    "agent/faces/stream_json.py": "messages of the SDK's stream, which are not lines of a session",
+}
+#: Modules that may look for members in the bytes of a line, with the reason.
+MAY_PEEK = {
+    "records/": "the format",
+    "surgery/ids.py": "finds every id of a family wherever it stands, at the speed of a byte search",
+}
+#: Members that a line of the format has beside its type.
+_MEMBERS_OF_LINES = {
+    "uuid", "parentUuid", "sessionId", "message", "subtype", "snapshot", "leafUuid", "summary", "data", "attachment",
+    "customTitle", "aiTitle", "agentName", "tag", "lastPrompt", "operation", "mode", "permissionMode",
+}  # fmt: skip
+
+
+def spelled_lines(source: str) -> list[tuple[int, str]]:
+    """Where some source spells a line of the format, and of which type: as a dict, by `dict(…)`, or as JSON in a text."""
+    return sorted(found for node in ast.walk(ast.parse(source)) for found in _lines_of(node))
+
+
+def _lines_of(node: ast.AST) -> Iterator[tuple[int, str]]:
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            members = {key.value: value for key, value in zip(keys, values, strict=True) if isinstance(key, ast.Constant)}
+        case ast.Call(func=ast.Name(id="dict"), keywords=keywords):
+            members = {keyword.arg: keyword.value for keyword in keywords if keyword.arg}
+        case ast.Constant(value=str() | bytes() as text) if _is_json_of_a_line(text):
+            yield node.lineno, "JSON"
+            return
+        case _:
+            return
+    kind = members.get("type")
+    if isinstance(kind, ast.Constant) and kind.value in TYPES and members.keys() & _MEMBERS_OF_LINES:
+        yield kind.lineno, str(kind.value)
+
+
+def _is_json_of_a_line(text: str | bytes) -> bool:
+    plain = (text if isinstance(text, str) else text.decode("utf-8", "replace")).replace(" ", "").lstrip()
+    return plain.startswith("{") and any(f'"type":"{kind}"' in plain for kind in TYPES)
+
+
+def peeks(source: str) -> list[tuple[int, str]]:
+    """Where some source looks for the name of a member in bytes: a quotation mark and a word."""
+    return sorted(
+        (node.lineno, node.value.decode("utf-8", "replace"))
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, bytes) and re.search(rb'"\w', node.value)
+    )
+
+
+def _outside(allowed: dict[str, str], look: Callable[[str], list[tuple[int, str]]]) -> dict[str, str]:
+    return {
+        f"{module}:{line}": what
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(tuple(allowed))
+        for line, what in look(path.read_text(encoding="utf-8"))
+    }
+
+
+def test_only_records_spells_a_line_of_the_format() -> None:
+    assert _outside(MAY_SPELL, spelled_lines) == {}, "use a constructor of stenograph.records.write"
+
+
+def test_only_records_looks_for_members_in_the_bytes_of_a_line() -> None:
+    assert _outside(MAY_PEEK, peeks) == {}, "use or add a named read of stenograph.records.peek"
+
+
+@pytest.mark.parametrize(("allowed", "look"), [(MAY_SPELL, spelled_lines), (MAY_PEEK, peeks)])
+def test_every_exception_to_the_format_is_needed(allowed: dict[str, str], look: Callable[[str], list[tuple[int, str]]]) -> None:
+    for name in allowed:
+        paths = (PACKAGE / name).rglob("*.py") if name.endswith("/") else [PACKAGE / name]
+        assert any(look(path.read_text(encoding="utf-8")) for path in paths), name
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '{"type": "user", "message": {"role": "user", "content": text}}',
+        '{"type": "custom-title", "customTitle": title, "sessionId": session}',
+        '{**envelope, "type": "system", "subtype": "compact_boundary"}',
+        'dict(type="assistant", uuid=uuid)',
+        """line = '{"type":"tag","tag":"x"}'""",
+        """line = b'{"type": "last-prompt", "leafUuid": "x"}'""",
+        """line = f'{{"type":"tag","tag":{tag}}}'""",
+    ],
+)
+def test_the_census_sees_a_line_of_the_format(source: str) -> None:
+    assert spelled_lines(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '{"type": "text", "text": text}',
+        '{"type": "user"}',
+        '{"type": kind, "message": message}',
+        '{"kind": "user", "message": message}',
+        '"the type user"',
+    ],
+)
+def test_the_census_lets_other_values_pass(source: str) -> None:
+    assert not spelled_lines(source)
+
+
+@pytest.mark.parametrize("source", ["""b'"cwd"' in line""", """line.find(b'{"type":')"""])
+def test_the_census_sees_a_look_into_a_line(source: str) -> None:
+    assert peeks(source)
+
+
+@pytest.mark.parametrize("source", ["""line.find(b"\\n")""", """b'"'""", """'"cwd"' in text"""])
+def test_the_census_lets_other_bytes_pass(source: str) -> None:
+    assert not peeks(source)

@@ -10,8 +10,6 @@ from stenograph.errors import UsageError
 NEWEST = "2.1.325"
 #: The clients that sessions are proved for: those that go by time, those that came between, and the newest.
 PROVED = ("2.0.76", "2.1.45", NEWEST)
-#: The one member of a line that is our own: the version of this package that wrote it, beside the release whose shapes it has.
-OWN_FIELD = "stenograph"
 #: The first release that knows a hook event; those of the others are older than any that can be asked.
 HOOK_EVENT_SINCE = {"PostCompact": "2.1.76", "StopFailure": "2.1.78"}
 

@@ -26,6 +26,7 @@ from tests.messages.asking import ask_question, of_file
 from tests.messages.golden import RELEASES, compare_with_answer, our_messages
 
 from stenograph.agent.engine.events import Notice
+from stenograph.archive import Archive, default_archive_folder
 from stenograph.check import check
 from stenograph.disk.projects import project_folder_name
 from stenograph.errors import BusyError, SessionNotFoundError, StenographError, UsageError
@@ -208,6 +209,26 @@ def test_a_fork_has_the_agents_and_long_results_that_its_lines_name(world: World
     (agent,) = new.glob("subagents/*.jsonl")
     assert {line["sessionId"] for line in lines_of(agent)} == {OTHER_ID}
     assert_clean(new.with_suffix(".jsonl"))
+
+
+def test_a_fork_keeps_a_line_of_an_agent_that_holds_a_lone_carriage_return(world: World) -> None:
+    """A carriage return may stand between members, as white space of JSON."""
+    world.run(cue("agent"), session_id=ID)
+    (agent,) = (world.session_folder / ID).glob("subagents/*.jsonl")
+    agent.write_bytes(agent.read_bytes().replace(b',"isSidechain"', b',\r"isSidechain"', 1))
+    count = agent.read_bytes().count(b"\n")
+    world.run("Go on.", resume=ID, fork=True, session_id=OTHER_ID)
+    (copy,) = (world.session_folder / OTHER_ID).glob("subagents/*.jsonl")
+    assert copy.read_bytes() == agent.read_bytes().replace(ID.encode(), OTHER_ID.encode())
+    assert copy.read_bytes().count(b"\n") == count
+    assert_clean(world.session_folder / f"{OTHER_ID}.jsonl")
+
+
+def test_a_fork_can_be_undone(world: World) -> None:
+    world.run(cue("agent"), session_id=ID)
+    world.run("Go on.", resume=ID, fork=True, session_id=OTHER_ID)
+    (entry,) = Archive(default_archive_folder(os.environ)).entries(OTHER_ID)
+    assert entry.command["command"] == "clone"
 
 
 def test_an_id_that_is_in_use_is_refused(world: World) -> None:

@@ -20,12 +20,12 @@ from tests.messages.golden import RELEASES, compare_with_answer, our_messages
 from stenograph.agent.engine import events
 from stenograph.agent.engine.options import Compat
 from stenograph.agent.engine.session import Agent, open_agent
-from stenograph.agent.recording.lines import Envelope
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.check import check
 from stenograph.errors import BusyError, UnwritableError
 from stenograph.model.client import ModelClient
 from stenograph.model.endpoint import endpoint_from_environment
+from stenograph.records.write import Envelope
 from stenograph.sessions.glance import glance
 from stenograph.sessions.messages import load_messages
 
@@ -51,7 +51,7 @@ PROGRESS: dict[str, Json] = {
 
 def recorder_at(path: Path, compat: Compat = Compat.NEWEST) -> Recorder:
     slug = "quiet-weaving-hopper"
-    return Recorder(path, Envelope(session_id=ID, cwd="/w", git_branch="", slug=slug, own_version="1", compat=compat))
+    return Recorder(path, Envelope(session_id=ID, cwd="/w", git_branch="", slug=slug, version=compat.release))
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from stenograph.records import (
     AssistantRecord,
     CompactBoundaryRecord,
     DamagedRecord,
+    ForkContextRefRecord,
     Record,
     Shape,
     TextBlock,
@@ -360,3 +361,17 @@ def test_no_repr_shows_what_a_transcript_says() -> None:
     assert isinstance(record.content, tuple)
     shown: list[Record | Shape] = [record, record.message, *record.content]  # type: ignore[list-item]
     assert all(secret not in repr(each) for each in shown)
+
+
+def test_a_forked_agents_reference_to_its_context_is_a_record_of_its_own() -> None:
+    """The first line of a forked sub-agent's file, as 2.1.325 wrote it."""
+    line = (
+        b'{"type":"fork-context-ref","agentId":"a49a3b60e0c47a3f2","parentSessionId":"a07b50e6-e0e3-4095-901d-ebf04c748622",'
+        b'"parentLastUuid":"26be99ba-c983-4992-8114-019b33b5bf18","contextLength":18}'
+    )
+    record = decode(line, strict=True)
+    assert isinstance(record, ForkContextRefRecord)
+    assert (record.agentId, record.contextLength) == ("a49a3b60e0c47a3f2", 18)
+    assert record.parentLastUuid == "26be99ba-c983-4992-8114-019b33b5bf18"
+    assert encode(record) == line
+    assert not record.extra

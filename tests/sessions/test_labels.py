@@ -1,4 +1,4 @@
-"""Labels are appended byte for byte as the public SDK appends them."""
+"""Labels are appended byte for byte as the public SDK appends them, with our mark behind their members."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import claude_agent_sdk
 import pytest
 from tests.homes import session_id, turns, write_session
 
+from stenograph import __version__
+from stenograph.check import check
 from stenograph.errors import BusyError, UnreadableError, UsageError
 from stenograph.sessions import glance, rename, tag
 
 ID = session_id(1)
+RECORDED = Path(__file__).parent.parent / "fixtures" / "recorded"
 WORDS = [
     "plain",
     "  spaces around  ",
@@ -34,12 +37,17 @@ def twins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     return write_session(tmp_path / "ours", ID, turns(2)), write_session(tmp_path / "theirs", ID, turns(2))
 
 
+def marked(path: Path) -> bytes:
+    """The bytes of a file with our mark in its last line."""
+    return path.read_bytes().removesuffix(b"}\n") + b',"stenograph":"%s"}\n' % __version__.encode()
+
+
 @pytest.mark.parametrize("words", WORDS)
 def test_a_title_is_appended_as_the_sdk_appends_it(twins: tuple[Path, Path], words: str) -> None:
     ours, theirs = twins
     rename(ours, words)
     claude_agent_sdk.rename_session(ID, words)
-    assert ours.read_bytes() == theirs.read_bytes()
+    assert ours.read_bytes() == marked(theirs)
     assert glance(ours).custom_title == words.strip()
 
 
@@ -48,7 +56,28 @@ def test_a_tag_is_appended_as_the_sdk_appends_it(twins: tuple[Path, Path], words
     ours, theirs = twins
     tag(ours, words)
     claude_agent_sdk.tag_session(ID, words)
-    assert ours.read_bytes() == theirs.read_bytes()
+    assert ours.read_bytes() == marked(theirs)
+
+
+def test_the_sdk_reads_labels_with_our_mark(twins: tuple[Path, Path]) -> None:
+    _, theirs = twins
+    rename(theirs, "A title")
+    tag(theirs, "a-tag")
+    (found,) = claude_agent_sdk.list_sessions()
+    assert (found.custom_title, found.tag) == ("A title", "a-tag")
+
+
+@pytest.mark.parametrize("release", ["2.0.76", "2.1.45", "2.1.325"])
+def test_the_checker_finds_nothing_in_labels(tmp_path: Path, release: str) -> None:
+    recorded = next(path for path in sorted((RECORDED / release / "print").rglob("*.jsonl")) if path.stem in path.read_text())
+    path = tmp_path / recorded.name
+    path.write_bytes(recorded.read_bytes())
+    before = check([path])
+    rename(path, "A title")
+    tag(path, "a-tag")
+    after = check([path])
+    assert [one.shape for one in after.drift] == [one.shape for one in before.drift]
+    assert (after.damage, after.failures) == (before.damage, before.failures)
 
 
 def test_the_last_label_counts_and_can_be_taken_back(twins: tuple[Path, Path]) -> None:
@@ -67,7 +96,8 @@ def test_a_missing_final_newline_is_mended_first(tmp_path: Path) -> None:
     path = write_session(tmp_path, ID, turns(1), tail=b'{"type":"user"}')
     rename(path, "t")
     assert path.read_bytes().endswith(
-        b'{"type":"user"}\n{"type":"custom-title","customTitle":"t","sessionId":"%s"}\n' % ID.encode()
+        b'{"type":"user"}\n{"type":"custom-title","customTitle":"t","sessionId":"%s","stenograph":"%s"}\n'
+        % (ID.encode(), __version__.encode())
     )
 
 

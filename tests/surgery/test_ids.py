@@ -213,3 +213,15 @@ def test_a_renewed_line_is_the_old_one_but_for_ids(message: object, result: obje
     for old in (ONE, TWO, SESSION, AGENT):
         changed = changed.replace(renewal.name(old).encode(), old.encode())
     assert changed == one
+
+
+def test_a_forked_agents_reference_to_its_context_is_renewed() -> None:
+    """As 2.1.325 writes it; the line that the context ends with is one of the session's own."""
+    reference = line(type="fork-context-ref", agentId=AGENT, parentSessionId=SESSION, parentLastUuid=ONE, contextLength=18)
+    own = line(type="user", uuid=ONE, sessionId=SESSION)
+    renewal = renewal_of(own, reference, agents=(AGENT,))
+    new = json.loads(renewal.renew(reference))
+    assert new["parentSessionId"] == NEW
+    assert new["parentLastUuid"] == json.loads(renewal.renew(own))["uuid"] != ONE
+    assert new["agentId"] == renewal.name(AGENT) != AGENT
+    assert new["contextLength"] == 18

@@ -17,8 +17,7 @@ from stenograph.disk import Finding, Line, read_lines
 from stenograph.drift import Tally
 from stenograph.family import is_agent_file
 from stenograph.graph import Graph, build_graph, choose_leaf
-from stenograph.records import AssistantRecord, LastPromptRecord, Located, UserRecord
-from stenograph.records.json_text import REFUSALS, parse_or_unset, parse_strictly
+from stenograph.records import AssistantRecord, LastPromptRecord, Located, UserRecord, peek
 from stenograph.records.outline import outline
 from stenograph.records.read import locate
 from stenograph.releases import NEWEST
@@ -65,10 +64,9 @@ def look_at(path: Path, number: int, tally: Tally) -> Looked:
     for line in read_lines(path):
         looked.lines = line.number
         looked.size = line.offset + len(line.data) + line.ended
-        try:
-            record = parse_strictly(line.data)
-        except REFUSALS:
-            record = _odd_line(line, looked)
+        record, is_standard = peek.members(line.data)
+        if not is_standard and record is not msgspec.UNSET:
+            _note_encoding(line, looked)
         if record.__class__ is not dict or not line.ended:
             _note_line(line, looked)
             if record.__class__ is not dict:
@@ -94,15 +92,12 @@ def look_at(path: Path, number: int, tally: Tally) -> Looked:
     return looked
 
 
-def _odd_line(line: Line, looked: Looked) -> object:
-    """A line that is not JSON as the standard has it, as clients read it all the same; UNSET where they don't."""
-    value = parse_or_unset(line.data)
-    if value is not msgspec.UNSET:
-        try:
-            line.data.decode()
-        except UnicodeDecodeError:
-            looked.note("invalid-utf8", line.number)
-    return value
+def _note_encoding(line: Line, looked: Looked) -> None:
+    """Of a line that clients read though it is not JSON as the standard has it."""
+    try:
+        line.data.decode()
+    except UnicodeDecodeError:
+        looked.note("invalid-utf8", line.number)
 
 
 def _note_line(line: Line, looked: Looked) -> None:
@@ -121,8 +116,8 @@ def _in_the_graph(path: Path) -> list[Finding]:
 
 def _outlines(path: Path) -> Iterator[Located]:
     for line in read_lines(path):
-        members = parse_or_unset(line.data)
-        if members.__class__ is dict:
+        members, _ = peek.members(line.data)
+        if isinstance(members, dict):
             yield Located(outline(members), line.number, line.offset, len(line.data))
 
 

@@ -275,11 +275,10 @@ async def _converse(
     from stenograph.agent.engine.session import open_agent
     from stenograph.agent.faces.print_mode import run_print
     from stenograph.agent.faces.stream_json import StreamMessages
-    from stenograph.agent.recording.lines import WRITTEN_AS
     from stenograph.model.client import ModelClient
 
     messages = StreamMessages(
-        release=WRITTEN_AS[options.compat],
+        release=options.compat.release,
         key_source=next((name for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN") if os.environ.get(name)), "none"),
         include_partial=given["include_partial_messages"],
         replay_prompts=given["replay_user_messages"],

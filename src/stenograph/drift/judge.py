@@ -16,7 +16,8 @@ import msgspec
 from stenograph.drift.freedom import ANY_KEY, ELEMENT, FREE_TYPED_FIELD, field_path
 from stenograph.drift.registry import NEVER, NOT_MET, Registry
 from stenograph.drift.shapes import TYPE_NAMES, Form
-from stenograph.releases import OWN_FIELD, release_numbers
+from stenograph.records.markers import OWN_FIELD
+from stenograph.releases import release_numbers
 
 UNKNOWN_TYPE = "UNKNOWN_TYPE"
 NEW_FIELD = "NEW_FIELD"
@@ -64,7 +65,7 @@ def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[D
     required_of: dict[str, dict[str, list[str]]] = {}
     for form in forms:
         if not registry.knows_shape(form.shape, release):
-            if not form.path:
+            if not form.path and OWN_FIELD not in form.fields:  # a kind that we write, such as the SDK's `tag`
                 yield _drift(registry, UNKNOWN_TYPE, form, release)
             continue
         if form.path and not registry.knows_field(form.shape, form.path, release):

@@ -19,11 +19,9 @@ from stenograph.records import (
     Record,
     UserRecord,
 )
+from stenograph.records.markers import ZERO_UUID
 from stenograph.records.times import moment
 from stenograph.releases import NEWEST
-
-# What 2.1.325 writes to say: forget the last prompt, take the last leaf of the file (rule 21).
-ZERO_UUID = "00000000-0000-0000-0000-000000000000"
 
 # 5.000 s are bridged by 2.1.325, 5.001 s are not.
 _BRIDGED_GAP = timedelta(seconds=5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stenograph.messages.habits import Habits
+from stenograph.records.json_text import without_halves
 
 # Whole numbers up to here are the same as doubles.
 _EXACT = 2**53
@@ -37,24 +38,6 @@ def write_as_sent(holder: Any, habits: Habits) -> None:
 
 def _is_ascii(value: Any) -> bool:
     return value.__class__ is str and value.isascii()
-
-
-def without_halves(text: str) -> str:
-    """Text that can be encoded: each half of a surrogate pair without its other half is U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def encodable(value: Any) -> Any:
-    """A copy of some JSON in which all text can be encoded."""
-    if isinstance(value, str):
-        return without_halves(value)
-    if isinstance(value, dict):
-        return {encodable(key): encodable(inner) for key, inner in value.items()}
-    return [encodable(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _double(number: float) -> float | int | None:

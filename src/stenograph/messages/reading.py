@@ -11,12 +11,11 @@ from pathlib import Path
 from stenograph.graph import Graph, build_graph
 from stenograph.messages.habits import habits_of
 from stenograph.records import CompactBoundaryRecord, DamagedRecord, Located, Record, decode, read_all_records
+from stenograph.records.peek import compactions_backwards
 from stenograph.releases import NEWEST
 
 #: Bytes; a longer file is read from its last compaction on. (2.1.112, 2.1.200, 2.1.325: one of 5,242,881 bytes is.)
 READ_WHOLE = 5 * 1024 * 1024
-
-_BOUNDARY = b'"compact_boundary"'
 
 
 def read_for_resume(path: Path, release: str = NEWEST) -> Graph:
@@ -28,12 +27,9 @@ def read_for_resume(path: Path, release: str = NEWEST) -> Graph:
 def last_compaction(memory: bytes) -> int:
     """Where the line begins that a client reads a file from; 0 for the whole file."""
     end = len(memory) if len(memory) > READ_WHOLE else 0
-    while (place := memory.rfind(_BOUNDARY, 0, end)) >= 0:
-        start = memory.rfind(b"\n", 0, place) + 1
-        stop = memory.find(b"\n", place)
-        if begins_anew(decode(memory[start : stop if stop >= 0 else len(memory)])):
+    for start, stop in compactions_backwards(memory, end):
+        if begins_anew(decode(memory[start:stop])):
             return start
-        end = start
     return 0
 
 

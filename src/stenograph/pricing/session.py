@@ -24,9 +24,9 @@ from stenograph.records import (
     CostStateRecord,
     Record,
     ToolUseBlock,
-    mentions,
 )
 from stenograph.records.markers import SYNTHETIC
+from stenograph.records.peek import is_aborted, may_use_the_web
 from stenograph.releases import release_numbers
 
 # A client adds doubles: below this the two figures are equal.
@@ -155,7 +155,7 @@ class _Tally:
             self._responses[key] = _Response(model, cost)
         release = _release_of(record)
         # A user line's `interruptedMessageId` is no sign: it names responses whose tools were interrupted too, which are charged.
-        if (release >= _SAYS_WHY_IT_STOPPED and message.stop_reason is None) or _is_cut_off(record):
+        if (release >= _SAYS_WHY_IT_STOPPED and message.stop_reason is None) or is_aborted(record):
             self._aborted.add(key)
         self._note_reasons(record, release)
 
@@ -166,7 +166,7 @@ class _Tally:
             self._reasons.add(GapReason.OTHER_RELEASE)
         if not record.isSidechain:
             self._reasons.add(GapReason.AFTER_LAST_TOTAL)
-        if mentions(record, b'"Web'):
+        if may_use_the_web(record):
             blocks = record.content if isinstance(record.content, tuple) else ()
             names = {block.name for block in blocks if isinstance(block, ToolUseBlock)}
             self._reasons |= {reason for name, reason in _TOOLS.items() if name in names}
@@ -181,10 +181,6 @@ class _Tally:
         if self._answered - self._sent:
             seen.add(GapReason.COPIED)
         return tuple(reason for reason in GapReason if reason in seen and (reason in _LESS) == (gap < 0))
-
-
-def _is_cut_off(record: AssistantRecord) -> bool:
-    return mentions(record, b"isAbortedMidStream") and record.extra.get("isAbortedMidStream") is True
 
 
 def _release_of(record: AssistantRecord) -> tuple[int, ...]:

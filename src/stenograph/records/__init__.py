@@ -24,7 +24,7 @@ from stenograph.records.line import TYPES, change, decode, encode
 from stenograph.records.messages import AssistantMessage, Message, Usage
 from stenograph.records.progress import Progress, ProgressRecord, UnknownProgress
 from stenograph.records.read import Located, find_invalid_text, read_all_records, read_records
-from stenograph.records.shape import Shape, mentions, rebuild
+from stenograph.records.shape import Shape, rebuild
 from stenograph.records.sidecars import (
     AgentNameRecord,
     AiTitleRecord,
@@ -37,6 +37,7 @@ from stenograph.records.sidecars import (
     CustomTitleRecord,
     FileHistoryDeltaRecord,
     FileHistorySnapshotRecord,
+    ForkContextRefRecord,
     LastPromptRecord,
     ModeRecord,
     PermissionModeRecord,
@@ -91,6 +92,7 @@ __all__ = [
     "FileHistorySnapshotRecord",
     "FlatAssistantRecord",
     "FlatUserRecord",
+    "ForkContextRefRecord",
     "ImageBlock",
     "InformationalRecord",
     "LastPromptRecord",
@@ -132,7 +134,6 @@ __all__ = [
     "decode",
     "encode",
     "find_invalid_text",
-    "mentions",
     "message_id_of",
     "read_all_records",
     "read_records",

@@ -30,6 +30,8 @@ class SessionRecord(Record):
     """A record that names its session and stands outside the conversation's tree."""
 
     sessionId: Opt[str] = UNSET
+    # The version of this package that wrote the line: `markers.OWN_FIELD`.
+    stenograph: Opt[str] = UNSET
 
 
 class ChainedRecord(SessionRecord):
@@ -55,8 +57,6 @@ class ChainedRecord(SessionRecord):
     teamName: Opt[str] = UNSET
     # Put in by the client, not typed by a person.
     isMeta: Opt[bool] = UNSET
-    # The version of this package that wrote the line: `disk.releases.OWN_FIELD`.
-    stenograph: Opt[str] = UNSET
 
 
 class UnknownRecord(ChainedRecord):

@@ -103,3 +103,21 @@ def _write_odd_numbers(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(_write_odd_numbers, value)) + "]"
     return json.dumps(value)
+
+
+def without_halves(text: str) -> str:
+    """Text that can be encoded: each half of a surrogate pair without its other half is U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def encodable(value: Any) -> Any:
+    """A copy of some JSON in which all text can be encoded."""
+    if isinstance(value, str):
+        return without_halves(value)
+    if isinstance(value, dict):
+        return {encodable(key): encodable(inner) for key, inner in value.items()}
+    return [encodable(inner) for inner in value] if isinstance(value, list | tuple) else value

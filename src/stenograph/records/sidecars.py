@@ -177,6 +177,17 @@ class PrLinkRecord(SessionRecord, tag_field="type", tag="pr-link"):
     timestamp: Opt[str] = UNSET
 
 
+class ForkContextRefRecord(Record, tag_field="type", tag="fork-context-ref"):
+    """The first line of a forked sub-agent's file: its context is a conversation up to a line, which is not copied."""
+
+    agentId: Opt[str] = UNSET
+    parentSessionId: Opt[str] = UNSET
+    # The last line of the context.
+    parentLastUuid: Opt[str] = UNSET
+    # In messages.
+    contextLength: Opt[int] = UNSET
+
+
 class BridgeSessionRecord(SessionRecord, tag_field="type", tag="bridge-session"):
     bridgeSessionId: Opt[str] = UNSET
     lastSequenceNum: Opt[int] = UNSET
@@ -209,4 +220,5 @@ SIDECARS: tuple[type[Record], ...] = (
     AtisLatchRecord,
     PrLinkRecord,
     BridgeSessionRecord,
+    ForkContextRefRecord,
 )

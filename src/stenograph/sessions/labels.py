@@ -1,19 +1,21 @@
 """Give a session a title or a tag, as the public SDK's `rename_session` and `tag_session` do: by one line at its end.
 
-In: the path of a session file and the label. Out: the line appended, byte for byte the one that claude-agent-sdk 0.2.182
-appends. Nothing is rewritten: the last such line counts, so a second one takes the first back. A file whose last line somebody is
-just writing is refused: our line would come in between.
+In: the path of a session file and the label. Out: the line appended: the one that claude-agent-sdk 0.2.182 appends, byte for
+byte, and our mark behind its members. Nothing is rewritten: the last such line counts, so a second one takes the first back. A
+file whose last line somebody is just writing is refused: our line would come in between.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from stenograph.config import ACTIVE_SECONDS
 from stenograph.disk import lock, state_of
 from stenograph.errors import BusyError, UsageError
 from stenograph.family import LINES_SUFFIX, is_session_id
+from stenograph.records import write
 from stenograph.sessions.glance import glance
 from stenograph.sessions.status import changed_lately, is_being_written
 
@@ -31,14 +33,14 @@ def rename(path: Path, title: str, *, active_seconds: float = ACTIVE_SECONDS) ->
     """
     cleaned = title.strip()
     _refuse_bad_text(cleaned, "a title")
-    _append(path, {"type": "custom-title", "customTitle": cleaned}, active_seconds)
+    _append(path, lambda session_id: write.custom_title(cleaned, session_id), active_seconds)
 
 
 def title_line(title: str, session_id: str) -> bytes:
     """The line that gives a session a title, for the end of a file that is being made. Raises UsageError."""
     cleaned = title.strip()
     _refuse_bad_text(cleaned, "a title")
-    return _line({"type": "custom-title", "customTitle": cleaned}, session_id)
+    return _encoded(write.custom_title(cleaned, session_id))
 
 
 def tag(path: Path, tag: str | None, *, active_seconds: float = ACTIVE_SECONDS) -> None:
@@ -47,7 +49,7 @@ def tag(path: Path, tag: str | None, *, active_seconds: float = ACTIVE_SECONDS) 
     if tag is not None:
         cleaned = _visible(tag).strip()
         _refuse_bad_text(cleaned, "a tag")
-    _append(path, {"type": "tag", "tag": cleaned}, active_seconds)
+    _append(path, lambda session_id: write.tag(cleaned, session_id), active_seconds)
 
 
 def _refuse_bad_text(text: str, what: str) -> None:
@@ -64,7 +66,7 @@ def _refuse_bad_text(text: str, what: str) -> None:
         raise UsageError(f"{what} needs at least one visible character")
 
 
-def _append(path: Path, members: dict[str, str], active_seconds: float) -> None:
+def _append(path: Path, make: Callable[[str], write.Json], active_seconds: float) -> None:
     session_id = path.name.removesuffix(LINES_SUFFIX)
     if not is_session_id(session_id):
         raise UsageError(f"{path} is not named by a session's id, so no client would show a label of it")
@@ -76,13 +78,13 @@ def _append(path: Path, members: dict[str, str], active_seconds: float) -> None:
             raise UsageError(f"{path} is no session: none of its lines is a record")
         if seen.torn and (changed_lately(seen, time.time(), active_seconds) or is_being_written(locked.path)):
             raise BusyError(f"{path} ends in a line that is being written; try again when it is finished", path=path)
-        locked.append_lines([_line(members, session_id)])
+        locked.append_lines([_encoded(make(session_id))])
 
 
-def _line(members: dict[str, str], session_id: str) -> bytes:
+def _encoded(line: write.Json) -> bytes:
     import json  # as the SDK spells it: ASCII only
 
-    return json.dumps({**members, "sessionId": session_id}, separators=(",", ":")).encode()
+    return json.dumps(line, separators=(",", ":")).encode()
 
 
 def _visible(text: str) -> str:

@@ -18,6 +18,7 @@ from stenograph.disk import chosen_project_folder, default_homes, project_folder
 from stenograph.disk.places import whole_path
 from stenograph.family import is_session_id
 from stenograph.records import ChainedRecord, decode
+from stenograph.records.peek import may_name_cwd
 from stenograph.releases import NEWEST
 
 
@@ -71,7 +72,7 @@ def _working_folders(path: Path) -> dict[str, None]:
     """The working folders that the session's lines name, the newest last."""
     found: dict[str, None] = {}
     for line in read_lines(path):
-        if b'"cwd"' not in bytes(line.data):
+        if not may_name_cwd(line.data):
             continue
         record = decode(line.data)
         if isinstance(record, ChainedRecord) and isinstance(record.cwd, str) and _is_whole(record.cwd) and not record.isSidechain:

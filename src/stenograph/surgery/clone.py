@@ -15,9 +15,7 @@ import uuid
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from stenograph.archive import Archive, Entry
@@ -34,12 +32,13 @@ from stenograph.family import (
     is_session_id,
     list_project,
 )
+from stenograph.records import peek, write
 from stenograph.releases import PROVED
 from stenograph.sessions.labels import title_line
 from stenograph.sessions.load import family_of, load_file
 from stenograph.sessions.status import is_being_written
 from stenograph.surgery.cut import Cut, cut, find_place
-from stenograph.surgery.ids import NOT_JSON, OwnIds, Renewal, is_workflow
+from stenograph.surgery.ids import OwnIds, Renewal, is_workflow
 from stenograph.surgery.verify import name_own
 
 _CUSTOM_TITLE = "custom-title.json"
@@ -93,13 +92,6 @@ class ClonePlan(Struct, frozen=True):
         return sum(file.size for file in self.files)
 
 
-class _Named(Struct):
-    sessionId: Any = None  # noqa: N815 - the file's own spelling
-
-
-_read_name = msgspec.json.Decoder(_Named).decode
-
-
 class _Part(Struct, frozen=True):
     """A file of the family beside the session's own."""
 
@@ -117,11 +109,13 @@ def plan_clone(
     to_project: Path | None = None,
     new_id: str | None = None,
     title: str | None = None,
+    as_fork: bool = False,
 ) -> ClonePlan:
     """What a clone of a session would be.
 
     `at` cuts it behind a message (its uuid, or the beginning of that) or a turn (its number, on `branch` or the current one);
-    `branch` alone takes that branch to its end. Raises UsageError, UnreadableError.
+    `branch` alone takes that branch to its end. `as_fork`: as clients fork, only the session gets a new id, so
+    that nobody counts an answer twice (rule 52); its whole file history is kept. Raises UsageError, UnreadableError.
     """
     source = whole_path(session.path if isinstance(session, SessionFile) else session)
     project = source.parent if to_project is None else whole_path(to_project)
@@ -137,15 +131,17 @@ def plan_clone(
     place, left_out = None, dict[str, int]()
     if at is not None or branch is not None:
         loaded = load_file(source)
-        place = cut(loaded, find_place(loaded, at, branch), PROVED)
+        place = cut(loaded, find_place(loaded, at, branch), PROVED, all_file_history=as_fork)
         left_out |= place.left_out
-        parts = _belonging(parts, place, source, state.size, left_out)
+        parts = _belonging(parts, place, source, state.size, left_out, all_file_history=as_fork)
     elif unfinished:
         left_out["last lines that were never finished"] = unfinished
     taken = [agent.agent_id for agent in list_project(project).loose_agents] if project.is_dir() else []
-    renewal = Renewal(own, new_id, taken=taken)
+    renewal = Renewal(OwnIds(own.session_id) if as_fork else own, new_id, taken=taken)
     path = project / (new_id + LINES_SUFFIX)
     files = [ClonedFile(part.what, part.path, _target(part, family, path, renewal), state_of(part.path).size) for part in parts]
+    if as_fork:  # loose agents keep their names, so those of the same project stay the original's
+        files = [file for file in files if not os.path.lexists(file.target)]
     size = state.size if place is None else sum(map(len, _blocks(source, state.size, place.lines)))
     return ClonePlan(
         source=source,
@@ -189,7 +185,7 @@ def read_clone(plan: ClonePlan, file: ClonedFile) -> Iterator[bytes]:
         # Files of the user's, as a rewind puts them back: whatever stands in them is no id of ours.
         yield from read_blocks(file.source)
     elif file.what == "other" and file.source.name == _CUSTOM_TITLE and plan.title is not None:
-        yield msgspec.json.encode({"customTitle": plan.title.strip()})
+        yield write.custom_title_file(plan.title.strip())
     elif file.what == "session":
         blocks = _blocks(file.source, plan.state.size, plan.lines)
         yield from map(plan.renewal.renew, blocks, plan.places if plan.lines is None else itertools.repeat(None))
@@ -224,7 +220,7 @@ def _gather(
 ) -> tuple[OwnIds, int, list[array[int]]]:
     """The ids of a family, of the session's own file only those in `lines`; how many last lines are unfinished, and where UUIDs
     end in each block of the session's own file."""
-    own = OwnIds(source.stem if is_session_id(source.stem) else _session_named(source, size) or source.stem)
+    own = OwnIds(source.stem if is_session_id(source.stem) else peek.session_named(source, size) or source.stem)
     unfinished: list[bytes] = []
     places: list[array[int]] = []
     files: list[tuple[Path, int | None]] = [(source, size)]
@@ -246,26 +242,19 @@ def _gather(
     return own, len(unfinished), places
 
 
-def _session_named(source: Path, size: int) -> str | None:
-    """The session that the last lines of a file name which has no session's name itself."""
-    found = None
-    for line in read_lines(source, stop=size):
-        if b'"sessionId"' in line.data:
-            try:
-                value = _read_name(line.data).sessionId
-            except NOT_JSON:
-                continue
-            found = value if isinstance(value, str) and value else found
-    return found
-
-
-def _belonging(parts: list[_Part], place: Cut, source: Path, size: int, left_out: dict[str, int]) -> list[_Part]:
+def _belonging(
+    parts: list[_Part], place: Cut, source: Path, size: int, left_out: dict[str, int], *, all_file_history: bool
+) -> list[_Part]:
     """What belongs to the kept lines: sub-agents by who started them, other files by who mentions them."""
     agents = [part for part in parts if part.agent is not None and part.agent.agent_id in place.agents]
     others = {part: _tokens(part.path) for part in parts if part.agent is None}
     kept_lines: list[_Lines] = [(source, size, place.lines), *((part.path, None, None) for part in agents)]
     mentioned = _mentioned({token for tokens in others.values() for token in tokens}, kept_lines)
-    files = [part for part, tokens in others.items() if part.path.name == _CUSTOM_TITLE or mentioned & tokens]
+    files = [
+        part
+        for part, tokens in others.items()
+        if part.path.name == _CUSTOM_TITLE or mentioned & tokens or (all_file_history and part.what == "file-history")
+    ]
     for what, count in (
         ("sub-agents that nothing kept has started", sum(part.what == "agent" for part in parts if part not in agents)),
         ("files that nothing kept mentions", len(others) - len(files)),
@@ -327,7 +316,7 @@ def _added(new_id: str, title: str | None, place: Cut | None, renewal: Renewal) 
     """Lines that the original does not have, as clients write them."""
     if place is not None and place.needs_last_prompt:
         leaf = renewal.name(place.uuid)
-        yield msgspec.json.encode({"type": "last-prompt", "leafUuid": leaf, "explicit": True, "sessionId": new_id})
+        yield write.encode_line(write.new_end(new_id, leaf))
     if title is not None:
         yield title_line(title, new_id)
 
@@ -342,7 +331,7 @@ def _blocks(
         if end:
             yield last + block[:end]
         last = block[end:] if end else last + block
-    if last and _is_object(last):
+    if last and peek.is_object(last):
         yield last + b"\n"
     elif last and unfinished is not None:
         unfinished.append(last)
@@ -350,14 +339,6 @@ def _blocks(
 
 def _some_lines(path: Path, stop: int | None, lines: frozenset[int]) -> Iterator[bytes]:
     return (line.data + (b"\n" if line.ended else b"") for line in read_lines(path, stop=stop) if line.number in lines)
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except NOT_JSON:
-        return False
-    return True
 
 
 def _renewed(path: Path, renewal: Renewal) -> Iterator[bytes]:

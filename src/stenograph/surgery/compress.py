@@ -6,18 +6,17 @@ The lines of the turns stay in the file, before the boundary, where no client se
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from msgspec.structs import replace
 
 from stenograph.errors import UsageError
-from stenograph.records import ChainedRecord, UserRecord
+from stenograph.records import ChainedRecord, UserRecord, write
 from stenograph.surgery.choose import turns_of
 from stenograph.surgery.digest import digest
 from stenograph.surgery.edits import Compress
 from stenograph.surgery.reach import is_condensed
-from stenograph.surgery.working import ENVELOPE, Working
+from stenograph.surgery.working import Working
 from stenograph.turns import Tokens, Turn
 
 
@@ -65,32 +64,23 @@ def _put_in(working: Working, first_kept: int, text: str) -> None:
     before = [node for node in working.chain if node < first_kept]
     last = next((other for node in reversed(before) if isinstance(other := working.graph.records[node], ChainedRecord)), None)
     name = f"stenograph compress {working.session.id} {record.uuid}"
-    envelope = {field: value for field in ENVELOPE if isinstance(value := getattr(record, field), str)}
-    boundary: dict[str, Any] = {
-        "parentUuid": None,
-        "logicalParentUuid": (last.uuid or None) if last else None,
-        "isSidechain": False,
-        **envelope,
-        "type": "system",
-        "subtype": "compact_boundary",
-        "content": "Conversation compacted",
-        "isMeta": False,
-        "timestamp": record.timestamp,
-        "uuid": str(uuid5(NAMESPACE_URL, f"{name} boundary")),
-        "level": "info",
-        "compactMetadata": {"trigger": "manual", "preTokens": _tokens_before(working, first_kept)},
-    }
-    summary: dict[str, Any] = {
-        "parentUuid": boundary["uuid"],
-        "isSidechain": False,
-        **envelope,
-        "type": "user",
-        "message": {"role": "user", "content": text},
-        "isVisibleInTranscriptOnly": True,
-        "isCompactSummary": True,
-        "uuid": str(uuid5(NAMESPACE_URL, f"{name} summary")),
-        "timestamp": record.timestamp,
-    }
+    shared, time = write.shared_with(record), record.timestamp
+    boundary = write.chained(
+        write.boundary_members(
+            logical_parent=(last.uuid or None) if last else None, trigger="manual", before=_tokens_before(working, first_kept)
+        ),
+        uuid=str(uuid5(NAMESPACE_URL, f"{name} boundary")),
+        parent=None,
+        timestamp=time,
+        shared=shared,
+    )
+    summary = write.chained(
+        write.summary_members(text),
+        uuid=str(uuid5(NAMESPACE_URL, f"{name} summary")),
+        parent=boundary["uuid"],
+        timestamp=time,
+        shared=shared,
+    )
     for members in (boundary, summary):
         working.add(members, first_kept)
     working.leave_behind(first_kept)

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from stenograph.errors import UsageError
 from stenograph.graph import NOWHERE, Graph, build_graph, choose_leaf
-from stenograph.graph.chains import ZERO_UUID
 from stenograph.messages import resume_messages
 from stenograph.records import (
     AssistantRecord,
@@ -28,6 +27,7 @@ from stenograph.records import (
     UserRecord,
     message_id_of,
 )
+from stenograph.records.markers import ZERO_UUID
 from stenograph.records.sidecars import (
     REQUEST_LOGS,
     AgentNameRecord,
@@ -45,6 +45,7 @@ from stenograph.turns import AgentRun, Branch, Session
 
 #: About the session as a whole: they come along wherever they stand.
 _TITLES = (CustomTitleRecord, AiTitleRecord, AgentNameRecord, TagRecord)
+_FILE_HISTORY = (FileHistorySnapshotRecord, FileHistoryDeltaRecord)
 
 
 class Cut(Struct, frozen=True):
@@ -83,8 +84,11 @@ def find_place(session: Session, at: str | int | None, branch: int | None) -> in
     return _end_of(session, way, place)
 
 
-def cut(session: Session, leaf: int, releases: tuple[str, ...]) -> Cut:
-    """What stays of a session that ends with `leaf`; `releases` are asked whether they go on from there."""
+def cut(session: Session, leaf: int, releases: tuple[str, ...], *, all_file_history: bool = False) -> Cut:
+    """What stays of a session that ends with `leaf`; `releases` are asked whether they go on from there.
+
+    `all_file_history`: keep snapshots of all messages, also of those that are left out.
+    """
     graph = session.graph
     main = range(graph.files[0].first, graph.files[0].last)
     kept = _conversation(graph, leaf)
@@ -93,6 +97,8 @@ def cut(session: Session, leaf: int, releases: tuple[str, ...]) -> Cut:
     for run in runs:
         kept.update(node for turn in run.turns for node in turn.nodes if node in main)
     uuids = {record.uuid for node in kept if isinstance(record := graph.records[node], ChainedRecord) and record.uuid}
+    if all_file_history:
+        kept.update(node for node in main if isinstance(graph.records[node], _FILE_HISTORY))
     logged = _logs_of(graph, kept)
     left_out: Counter[str] = Counter()
     lines = []
@@ -258,7 +264,7 @@ def _why_not(graph: Graph, record: Record, node: int, leaf: int, uuids: set[str]
         return "lines after the end, on another branch, or of a sub-agent that is left out"
     if isinstance(record, _TITLES):
         return ""
-    if isinstance(record, FileHistorySnapshotRecord | FileHistoryDeltaRecord):
+    if isinstance(record, _FILE_HISTORY):
         return "" if record.messageId in uuids else "snapshots for messages that are left out"
     if isinstance(record, SummaryRecord):
         is_about_left_out = record.leafUuid in graph.by_uuid and record.leafUuid not in uuids

@@ -6,9 +6,9 @@ from datetime import timedelta
 from uuid import NAMESPACE_URL, uuid5
 
 from stenograph.graph import NOWHERE
-from stenograph.records import UNSET, ChainedRecord
+from stenograph.records import ChainedRecord, write
 from stenograph.records.times import moment, to_client_time
-from stenograph.surgery.working import ENVELOPE, Working
+from stenograph.surgery.working import Working
 
 
 def mark_the_end(working: Working) -> None:
@@ -25,17 +25,11 @@ def mark_the_end(working: Working) -> None:
     staying = [working.record(node) for node in range(working.last) if node not in working.removed]
     chained = [other for other in staying if isinstance(other, ChainedRecord)]
     newest = max((at for other in chained if (at := moment(other.timestamp))), default=None)
-    members = {name: value for name in ENVELOPE if name != "slug" and (value := getattr(record, name)) is not UNSET}
-    marker = {
-        "parentUuid": record.uuid,
-        "isSidechain": False,
-        **members,
-        "type": "system",
-        "subtype": "informational",
-        "content": "The conversation goes on from here: what came after was taken out.",
-        "isMeta": False,
-        "level": "info",
-        "timestamp": to_client_time(newest + timedelta(milliseconds=1)) if newest else record.timestamp or None,
-        "uuid": str(uuid5(NAMESPACE_URL, f"stenograph end {working.session.id} {record.uuid} {len(working.gone)}")),
-    }
+    marker = write.chained(
+        write.informational_members("The conversation goes on from here: what came after was taken out."),
+        uuid=str(uuid5(NAMESPACE_URL, f"stenograph end {working.session.id} {record.uuid} {len(working.gone)}")),
+        parent=record.uuid,
+        timestamp=to_client_time(newest + timedelta(milliseconds=1)) if newest else record.timestamp or None,
+        shared=write.shared_with(record, without=["slug"]),
+    )
     working.add(marker, working.last)

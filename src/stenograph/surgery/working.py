@@ -33,8 +33,6 @@ from stenograph.surgery.choose import nodes_with_aside
 from stenograph.turns import Session
 
 Block = dict[str, Any]
-#: What lines of one stretch of a conversation have in common.
-ENVELOPE = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 
 
 class NewLine(Struct, frozen=True):

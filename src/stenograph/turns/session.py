@@ -16,9 +16,9 @@ from stenograph.records import (
     ProgressRecord,
     Record,
     UserRecord,
-    mentions,
 )
 from stenograph.records.markers import WARM_UP
+from stenograph.records.peek import may_be_agent_progress
 from stenograph.records.progress import AgentProgress
 from stenograph.records.tool_results import AgentResult, TeammateResult
 from stenograph.turns.assemble import assemble_turns
@@ -148,7 +148,7 @@ def _evidence(context: Context, metas: dict[str, Any]) -> dict[str, tuple[str, s
     if any(file.agent_id and file.agent_id not in found for file in context.graph.files):
         # Last, because signs of life may be a third of the lines: agents that never came back left nothing else.
         for record in context.graph.records:
-            if isinstance(record, ProgressRecord) and mentions(record, b'"agent_progress"'):
+            if isinstance(record, ProgressRecord) and may_be_agent_progress(record):
                 data, use = record.data, record.parentToolUseID
                 if isinstance(data, AgentProgress) and isinstance(data.agentId, str) and isinstance(use, str):
                     found.setdefault(data.agentId, (use, "progress"))

@@ -10,9 +10,9 @@ from msgspec import Struct, field
 
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event
-from stenograph.agent.recording.lines import Json
 from stenograph.model import events as stream
 from stenograph.model.usage import TOKEN_COUNTS
+from stenograph.records.write import Json
 
 
 class Answer(Struct):

@@ -15,10 +15,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.agent.permissions.policy import Decision, Permissions
-from stenograph.agent.recording.lines import Json
 from stenograph.agent.tools.base import ToolContext, ToolFailed, ToolInput, failed_use
 from stenograph.agent.tools.toolbox import AnyTool, Toolbox, checked_input
 from stenograph.config import is_debugging
+from stenograph.records.write import Json
 
 #: What is said of calls that a person stopped. (2.1.325)
 STOPPED = (

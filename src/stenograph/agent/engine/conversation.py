@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stenograph.agent.recording.lines import Json
+from stenograph.records.blocks import THINKING
+from stenograph.records.write import Json
 
 
 class Conversation:
@@ -35,7 +36,7 @@ class Conversation:
     def add_answer(self, blocks: Sequence[Json]) -> None:
         """A response, without blank texts (rule 46); one that holds nothing but thinking then is not sent back (rule 32)."""
         sent = [block for block in blocks if block["type"] != "text" or block["text"].strip()]
-        if any(block["type"] not in ("thinking", "redacted_thinking") for block in sent):
+        if any(block["type"] not in THINKING for block in sent):
             self.messages.append({"role": "assistant", "content": sent})
         self._is_resumed_end = False
 

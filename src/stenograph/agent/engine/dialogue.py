@@ -29,7 +29,7 @@ from stenograph.agent.engine.results import changed_lines, pull_request_of
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
-from stenograph.agent.recording.lines import Json, fresh_agent_id
+from stenograph.agent.recording.names import fresh_agent_id
 from stenograph.agent.recording.places import spill_folder
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.tools.base import RunAgent, ToolContext, Workspace
@@ -38,6 +38,7 @@ from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import ModelError
 from stenograph.model import events as stream
 from stenograph.model.request import Request
+from stenograph.records.write import Json
 
 #: Calls of one conversation that run beside each other; a model may ask for hundreds.
 _MOST_AT_ONCE = 10

@@ -7,12 +7,18 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from stenograph.releases import NEWEST, PROVED
+
 
 class Compat(StrEnum):
     """Which release's shapes are written."""
 
     NEWEST = "2.1"
     OLD = "2.0"
+
+    @property
+    def release(self) -> str:
+        return NEWEST if self is Compat.NEWEST else PROVED[0]
 
 
 class PermissionMode(StrEnum):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from stenograph.agent.recording.lines import Json
 from stenograph.messages.pieces import is_thinking, text_block
 from stenograph.messages.tools import NO_CONTENT
+from stenograph.records.write import Json
 
 
 def sendable(messages: Sequence[Json]) -> Sequence[Json]:

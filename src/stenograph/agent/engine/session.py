@@ -26,7 +26,6 @@ from stenograph.agent.engine.shared import Shared
 from stenograph.agent.engine.subagents import SubAgents
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
-from stenograph.agent.recording.lines import Json
 from stenograph.agent.recording.opening import Opened, open_session
 from stenograph.agent.recording.places import readable_folders, tasks_folder
 from stenograph.agent.recording.recorder import plain_text
@@ -35,6 +34,7 @@ from stenograph.agent.tools.base import Workspace
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import DiskError
 from stenograph.model.client import ModelClient
+from stenograph.records.write import Json
 
 Prompt = str | list[Json]
 _COMPACT = "/compact"

@@ -13,10 +13,10 @@ from stenograph.agent.context.models import Models
 from stenograph.agent.engine.background import BackgroundTasks
 from stenograph.agent.engine.events import Event
 from stenograph.agent.engine.options import AgentOptions
-from stenograph.agent.recording.lines import Json
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.model.client import ModelClient
 from stenograph.model.usage import TOKEN_COUNTS
+from stenograph.records.write import Json
 
 
 class Tally(Struct):

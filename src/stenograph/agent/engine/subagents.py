@@ -23,13 +23,14 @@ from stenograph.agent.engine.events import Outcome
 from stenograph.agent.engine.options import Compat
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.policy import Permissions
-from stenograph.agent.recording.lines import Envelope, Json
 from stenograph.agent.recording.opening import Opened
 from stenograph.agent.recording.places import agent_path, readable_folders
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.tools.base import AgentResult, ToolFailed, Workspace
 from stenograph.disk import make_folder, replace_file
 from stenograph.errors import DiskError, StenographError
+from stenograph.records import write
+from stenograph.records.write import Envelope, Json
 
 #: Agents of agents of agents; deeper ones get no tool to start more.
 DEEPEST = 4
@@ -147,18 +148,17 @@ class SubAgents:
         """What is known of the agent, beside its file. 2.0 keeps no such thing."""
         if self._shared.options.compat is Compat.OLD:
             return
-        meta: Json = {
-            "agentType": kind.name,
-            "isBuiltIn": True,
-            "description": description,
-            "toolUseId": tool_use_id,
-            **({"parentAgentId": self._parent} if self._parent else {}),
-            "spawnDepth": self._depth + 1,
-        }
+        meta = write.agent_meta(
+            agent_type=kind.name,
+            description=description,
+            tool_use_id=tool_use_id,
+            parent_agent_id=self._parent,
+            depth=self._depth + 1,
+        )
         path = agent_path(self._shared.path, agent_id, Compat.NEWEST).with_suffix(".meta.json")
         try:
             make_folder(path.parent)
-            replace_file(path, msgspec.json.encode(meta))
+            replace_file(path, meta)
         except DiskError as error:
             raise ToolFailed(f"The agent could not be started: {error}") from error
 
@@ -180,12 +180,5 @@ def _show(record: Json, progress: Callable[[Json], None], prompt: str, agent_id:
     is_note = "isApiErrorMessage" in record  # the failure is told by the result
     if record["type"] not in ("user", "assistant") or "sourceToolAssistantUUID" in record or is_note:
         return
-    said = record["message"]
-    message = {
-        "type": record["type"],
-        "message": {**said, "content": blocks_of(said["content"])},
-        "uuid": record["uuid"],
-        "timestamp": record["timestamp"],
-        **({"requestId": record["requestId"]} if "requestId" in record else {}),
-    }
-    progress({"message": message, "type": "agent_progress", "prompt": prompt, "agentId": agent_id})
+    content = blocks_of(record["message"]["content"])
+    progress(write.agent_progress(record, content, prompt=prompt, agent_id=agent_id))

@@ -16,6 +16,7 @@ from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.bill import Bill, sum_usages
 from stenograph.agent.faces.turn_words import TurnWords
+from stenograph.records.markers import SYNTHETIC
 
 Json: TypeAlias = dict[str, Any]
 
@@ -179,7 +180,7 @@ class StreamMessages:
             "id": str(uuid4()),
             "type": "message",
             "role": "assistant",
-            "model": "<synthetic>",
+            "model": SYNTHETIC,
             "content": [{"type": "text", "text": self._words.of(event)}],
             "stop_reason": "stop_sequence",
             "stop_sequence": "",

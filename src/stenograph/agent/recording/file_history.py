@@ -17,14 +17,13 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeGuard
 
 from stenograph.agent.permissions.sensitive_files import sensitive_names
 from stenograph.disk import remove_file, write_atomically
 from stenograph.disk.places import whole_path
 from stenograph.errors import DiskError, UnreadableError, UnwritableError, UsageError
-
-Json: TypeAlias = dict[str, Any]
+from stenograph.records.write import Json, file_history_snapshot
 
 #: Larger files are not kept, and not brought back.
 LONGEST = 256 * 1024 * 1024
@@ -281,7 +280,7 @@ class FileHistory:
 
 def _record(message_id: str, snapshot: Json, *, is_update: bool) -> Json:
     copied = {**snapshot, "trackedFileBackups": dict(snapshot["trackedFileBackups"])}
-    return {"type": "file-history-snapshot", "messageId": message_id, "snapshot": copied, "isSnapshotUpdate": is_update}
+    return file_history_snapshot(message_id, copied, is_update=is_update)
 
 
 def _backup_of(found: Any) -> Json | None:

@@ -11,15 +11,15 @@ from uuid import uuid4
 
 from msgspec import Struct, field
 
-from stenograph import __version__
 from stenograph.agent.context.git import branch_of
 from stenograph.agent.engine.conversation import Conversation
 from stenograph.agent.engine.options import AgentOptions
-from stenograph.agent.recording.lines import Envelope, Json, fresh_slug
+from stenograph.agent.recording.names import fresh_slug
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.disk import chosen_project_folder, project_folder_name, projects_folder
 from stenograph.errors import UsageError
 from stenograph.family import LINES_SUFFIX
+from stenograph.records.write import Envelope, Json
 
 
 class Opened(Struct, kw_only=True):
@@ -74,6 +74,5 @@ def new_envelope(options: AgentOptions, session_id: str) -> Envelope:
         cwd=str(options.cwd),
         git_branch=branch_of(options.cwd),
         slug=fresh_slug(),
-        own_version=__version__,
-        compat=options.compat,
+        version=options.compat.release,
     )

@@ -15,12 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-import msgspec
-
-from stenograph.agent.recording import lines
-from stenograph.agent.recording.lines import Envelope, Json
 from stenograph.disk import LockedFile, append_lines, lock, make_folder, read_ends, read_whole
 from stenograph.errors import BusyError
+from stenograph.records import write
+from stenograph.records.json_text import begins_with_a_value
+from stenograph.records.write import Envelope, Json, Position
 
 #: Bytes; titles and the last prompt are looked for in the last 64 KiB of a file, so they are said again before that.
 ANCHOR_EVERY = 48 * 1024
@@ -29,10 +28,6 @@ _PATIENCE = 1.0
 
 #: The last moment that can be written, in milliseconds. A session that says it is there already goes on in it.
 _LATEST_MS = 253_402_300_799_999
-#: Members of a line that name another.
-_LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
-
-_encoder = msgspec.json.Encoder()
 
 
 class Recorder:
@@ -43,8 +38,8 @@ class Recorder:
         self.envelope = envelope
         #: The uuid that the next line hangs off; None at the root.
         self.tip: str | None = None
-        #: Prompts so far, of this conversation.
-        self.prompts = 0
+        #: Of the last turn on the chain; None where that does not say it, and then no later one does (rule 62).
+        self.position: Position | None = Position()
         self.prompt_id = str(uuid4())
         self.title = ""
         #: Is shown every line of the chain.
@@ -69,9 +64,9 @@ class Recorder:
                 f"{self.path} is in use by another writer: end that one, or go on in a copy with --fork-session", path=self.path
             ) from error
 
-    def go_on_from(self, tip: str | None, *, last_ms: int = 0, prompts: int = 0) -> None:
+    def go_on_from(self, tip: str | None, *, last_ms: int = 0, position: Position | None = Position()) -> None:  # noqa: B008
         """Where the next line hangs; `last_ms`: it is later than this, in milliseconds."""
-        self.tip, self.prompts = tip, prompts
+        self.tip, self.position = tip, position
         self._last_ms = max(self._last_ms, last_ms)
 
     def cut_torn_tail(self) -> None:
@@ -82,15 +77,11 @@ class Recorder:
         """
         if self._file is None or not read_ends(self._file.path, 0, 1).torn:
             return
-        import json  # takes what clients take: half a surrogate pair, for one
-
         state = self._file.state()
         data = read_whole(self._file.path)
         whole = data.rfind(b"\n") + 1
-        try:
-            # A whole object with more behind it is read, up to there.
-            json.JSONDecoder().raw_decode(data[whole:].decode("utf-8", "replace").lstrip())
-        except (ValueError, RecursionError):
+        # A whole object with more behind it is read, up to there.
+        if not begins_with_a_value(data[whole:]):
             self._file.replace(data[:whole], expect=state)
 
     def close(self) -> None:
@@ -118,27 +109,28 @@ class Recorder:
         Behind it, though clients mostly write it before: whose a line outside the chain is is told by the chained line before
         it, which may be another client's.
         """
-        self.prompts += 1
-        self.prompt_id = str(uuid4())
-        self._last_prompt = plain_text(content)[: lines.LONGEST_LAST_PROMPT]
-        members = lines.prompt_members(
-            self.envelope, content, prompt_id=self.prompt_id, permission_mode=permission_mode, number=self.prompts
+        self._begin_turn(prompts=1)
+        self._last_prompt = plain_text(content)
+        members = write.prompt_members(
+            self.envelope, content, prompt_id=self.prompt_id, permission_mode=permission_mode, position=self.position
         )
         return self._chain([members], after=[snapshot] if snapshot else [], uuids=[uuid or str(uuid4())])[0]
 
     def notification(self, content: str, *, permission_mode: str) -> str:
-        self.prompt_id = str(uuid4())
-        members = lines.notification_members(self.envelope, content, prompt_id=self.prompt_id, permission_mode=permission_mode)
+        self._begin_turn(prompts=0)
+        members = write.notification_members(
+            self.envelope, content, prompt_id=self.prompt_id, permission_mode=permission_mode, position=self.position
+        )
         return self._chain([members])[0]
 
     def meta(self, content: str | list[Json]) -> str:
-        return self._chain([lines.meta_members(self.envelope, content, prompt_id=self.prompt_id)])[0]
+        return self._chain([write.meta_members(self.envelope, content, prompt_id=self.prompt_id)])[0]
 
     def response(self, message: Json, blocks: Sequence[Json], *, request_id: str, requested_model: str) -> list[str]:
         """A response, one line a block, all in one write: a response is in the file whole or not at all."""
         return self._chain(
             [
-                lines.answer_members(
+                write.answer_members(
                     self.envelope, message, block, index=index, request_id=request_id, requested_model=requested_model
                 )
                 for index, block in enumerate(blocks)
@@ -147,7 +139,7 @@ class Recorder:
 
     def result(self, block: Json, *, structured: object, source: str, denied_by: str = "", permission: Json | None = None) -> str:
         """A tool's result; `source` is the line of the call."""
-        members = lines.result_members(
+        members = write.result_members(
             self.envelope,
             block,
             prompt_id=self.prompt_id,
@@ -159,51 +151,46 @@ class Recorder:
         return self._chain([members])[0]
 
     def interruption(self, text: str) -> str:
-        members: Json = {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
-        return self._chain([members if self.envelope.is_old else {"promptId": self.prompt_id, **members}])[0]
+        return self._chain([write.interruption_members(self.envelope, text, prompt_id=self.prompt_id)])[0]
 
     def synthetic(self, text: str, *, error: str = "", status: int = 0) -> str:
-        return self._chain([lines.synthetic_members(self.envelope, str(uuid4()), text, error=error, status=status)])[0]
+        return self._chain([write.synthetic_members(self.envelope, str(uuid4()), text, error=error, status=status)])[0]
 
     def api_error(self, *, words: str, status: int, request_id: str, wait: float, attempt: int, max_retries: int) -> None:
-        error: Json = {"message": words, "status": status or None, "requestId": request_id or None}
-        if self.envelope.is_old:
-            error = {"status": status} if status else {}
-        self._chain(
-            [
-                lines.system_members(
-                    "api_error",
-                    level="error",
-                    error=error,
-                    retryInMs=round(wait * 1000),
-                    retryAttempt=attempt,
-                    maxRetries=max_retries,
-                )
-            ]
+        members = write.api_error_members(
+            self.envelope,
+            words=words,
+            status=status,
+            request_id=request_id,
+            wait=wait,
+            attempt=attempt,
+            max_retries=max_retries,
         )
+        self._chain([members])
 
     def turn_duration(self, duration_ms: int) -> None:
         if not self.envelope.is_old:
-            # The screen of 2.0.76 dies of a line of the system without content; no client of this release writes one with it.
-            members = lines.system_members(
-                "turn_duration", content="", durationMs=duration_ms, messageCount=self._chained, isMeta=False
-            )
-            self._chain([members])
+            self._chain([write.turn_duration_members(duration_ms, self._chained)])
 
     def compaction(self, text: str, *, trigger: str, before: int, after: int, took: int) -> str:
         """The boundary, a new root, and the summary that hangs off it; both in one write (rule 49). The summary's uuid."""
-        boundary = lines.boundary_members(
-            self.envelope, logical_parent=self.tip, trigger=trigger, before=before, after=after, took=took
+        is_old = self.envelope.is_old
+        boundary = write.boundary_members(
+            logical_parent=self.tip, trigger=trigger, before=before, after=None if is_old else after, took=took
         )
         self.tip = None
-        return self._chain([boundary, lines.summary_members(self.envelope, text, prompt_id=self.prompt_id)])[1]
+        knows_turns = not is_old and self.envelope.agent_id is None
+        summary = write.summary_members(
+            text, prompt_id="" if is_old else self.prompt_id, position=self.position if knows_turns else None
+        )
+        return self._chain([boundary, summary])[1]
 
     def progress(self, data: Json, *, tool_use_id: str, parent_tool_use_id: str = "") -> None:
         """A sign of life. 2.0 knows no such lines: they would cut its chain (rule 24)."""
         if self.envelope.is_old or self.envelope.agent_id is not None:
             return
         tip = self.tip
-        self._chain([lines.progress_members(data, tool_use_id=tool_use_id, parent_tool_use_id=parent_tool_use_id or tool_use_id)])
+        self._chain([write.progress_members(data, tool_use_id=tool_use_id, parent_tool_use_id=parent_tool_use_id or tool_use_id)])
         self.tip = tip
 
     # Lines beside the chain
@@ -214,13 +201,8 @@ class Recorder:
             self._append([record])
 
     def queue(self, operation: str, content: str | None = None) -> None:
-        record: Json = {
-            "type": "queue-operation",
-            "operation": operation,
-            "timestamp": self.now(),
-            "sessionId": self.envelope.session_id,
-        }
-        self._append([record if content is None else {**record, "content": content}])
+        session = self.envelope.session_id
+        self._append([write.queue_operation(operation, content, session_id=session, timestamp=self.now())])
 
     def modes(self, permission_mode: str) -> None:
         """In one write with the next line: no file holds them without a prompt.
@@ -229,48 +211,41 @@ class Recorder:
         those of an older one they would pass for its own.
         """
         session = self.envelope.session_id
-        records: list[Json] = []
-        if not self.envelope.is_old:
-            records.append({"type": "mode", "mode": "normal", "sessionId": session})
-            records.append({"type": "permission-mode", "permissionMode": permission_mode, "sessionId": session})
+        records = [] if self.envelope.is_old else write.modes(permission_mode, session)
         if self.title:
             # From the start: a session that is killed in its first turn has its name too.
-            records.append({"type": "custom-title", "customTitle": self.title, "sessionId": session})
+            records.append(write.custom_title(self.title, session))
         if self.is_begun:
             self._after_next += records
         else:
             self._ahead += records
 
     def pull_request(self, number: int, url: str, repository: str) -> None:
-        self.beside(
-            {
-                "type": "pr-link",
-                "sessionId": self.envelope.session_id,
-                "prNumber": number,
-                "prUrl": url,
-                "prRepository": repository,
-                "timestamp": self.now(),
-            },
-            newer=True,
-        )
+        session = self.envelope.session_id
+        line = write.pull_request(number, url, repository, session_id=session, timestamp=self.now())
+        self.beside(line, newer=True)
 
     def begin_branch(self) -> None:
         """What is appended from here on is the live branch, whatever a line before says (rule 21). Said with the next line."""
-        record: Json = {"type": "last-prompt", "leafUuid": lines.NO_LEAF, "explicit": True}
         if not self.envelope.is_old:
-            self._after_next.append({**record, "sessionId": self.envelope.session_id})
+            self._after_next.append(write.new_end(self.envelope.session_id))
 
     def anchor(self) -> None:
         """Say the title and the last prompt again, where readers look for them: near the end of the file."""
         session = self.envelope.session_id
         records: list[Json] = []
         if self.title:
-            records.append({"type": "custom-title", "customTitle": self.title, "sessionId": session})
+            records.append(write.custom_title(self.title, session))
         if self.tip and self._last_prompt and not self.envelope.is_old:
-            records.append({"type": "last-prompt", "lastPrompt": self._last_prompt, "leafUuid": self.tip, "sessionId": session})
+            records.append(write.last_prompt(self._last_prompt, self.tip, session))
         if records and self.envelope.agent_id is None:
             self._append(records)
         self._since_anchor = 0
+
+    def _begin_turn(self, *, prompts: int) -> None:
+        self.prompt_id = str(uuid4())
+        if self.position is not None:
+            self.position = Position(self.position.prompt + prompts, self.position.turn + 1)
 
     def _chain(self, members: Sequence[Json], *, after: Sequence[Json] = (), uuids: Sequence[str] = ()) -> list[str]:
         records: list[Json] = []
@@ -291,7 +266,7 @@ class Recorder:
         return names
 
     def _append(self, records: Sequence[Json]) -> None:
-        encoded = [_encoded(record) for record in records]
+        encoded = [write.encode_line(record) for record in records]
         if self._file is None:
             make_folder(self.path.parent)
             append_lines(self.path, encoded, create=True)
@@ -299,20 +274,6 @@ class Recorder:
         else:
             self._file.append_lines(encoded)
         self._since_anchor += sum(map(len, encoded)) + len(encoded)
-
-
-def _encoded(record: Json) -> bytes:
-    try:
-        return _encoder.encode(record)
-    except UnicodeEncodeError:
-        # Names of files and words of a session that is gone on with may hold half a surrogate pair, which is U+FFFD then, but
-        # not in a link: the line that it names would not be found. Hardly ever needed, so hardly ever loaded.
-        import json
-
-        from stenograph.messages.javascript import encodable
-
-        links = {key: record[key] for key in _LINKS if key in record}
-        return json.dumps({**encodable(record), **links}, separators=(",", ":")).encode()
 
 
 def plain_text(content: str | list[Json]) -> str:

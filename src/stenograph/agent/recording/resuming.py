@@ -21,45 +21,41 @@ from stenograph.agent.engine.conversation import Conversation
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.engine.sendable import sendable
 from stenograph.agent.recording.forking import fork
-from stenograph.agent.recording.lines import Envelope, Json
 from stenograph.agent.recording.opening import Opened, new_envelope, session_path
 from stenograph.agent.recording.recorder import Recorder
-from stenograph.agent.recording.rewinding import Chosen, choose
-from stenograph.agent.recording.session_facts import (
-    NOTIFICATION,
-    file_history_lines,
-    is_prompt,
-    last_model,
-    last_tokens,
-    latest_time,
-    results_of,
-    slug_of,
-    uses_of,
-)
+from stenograph.agent.recording.rewinding import Chosen, choose, latest_time
 from stenograph.archive.live import refuse_open
 from stenograph.disk import find_project_folders, projects_folder
 from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, list_project
 from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
+from stenograph.inputs import HUMAN, InputKind, classify
 from stenograph.messages import Message, habits_of, messages_of, read_for_resume, select
 from stenograph.messages.ending import NO_LINE
+from stenograph.model.usage import TOKEN_COUNTS
 from stenograph.records import (
     REMOVE,
     AssistantRecord,
     ChainedRecord,
     Record,
+    ToolUseBlock,
     UserRecord,
     change,
     read_all_records,
 )
+from stenograph.records.blocks import THINKING
 from stenograph.records.garbage import no_garbage_hunt
+from stenograph.records.json_text import without_halves
+from stenograph.records.markers import NOTIFICATION, SYNTHETIC
+from stenograph.records.peek import file_history_of
+from stenograph.records.write import Envelope, Json, Position
 from stenograph.releases import NEWEST
 from stenograph.sessions.glance import glance
 from stenograph.sessions.resolve import resolve
 
+_BEGINS_A_TURN = HUMAN | {InputKind.NOTIFICATION, InputKind.COMPACTION_SUMMARY}
 _REMINDER = "<system-reminder>"
 _END_OF_REMINDER = "</system-reminder>"
-_THINKING = ("thinking", "redacted_thinking")
 
 
 def open_again(options: AgentOptions) -> Opened:
@@ -136,7 +132,7 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> Opened:
         recorder.begin_branch()
         if not graph.records:
             recorder.cut_torn_tail()
-            return Opened(recorder=recorder, conversation=Conversation(), file_history=list(file_history_lines(path)))
+            return Opened(recorder=recorder, conversation=Conversation(), file_history=file_history_of(path))
     _keep_notifications(graph)
     selection = select(graph, NEWEST, habits_of(NEWEST))
     resume = messages_of(selection, NEWEST)
@@ -152,12 +148,12 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> Opened:
         ),
         None,
     )
-    if envelope.agent_id is None and (slug := slug_of(chain)):
+    if envelope.agent_id is None and (slug := _slug_of(chain)):
         envelope.slug = slug
     recorder.cut_torn_tail()
-    recorder.go_on_from(tip, prompts=sum(map(is_prompt, chain)))
+    recorder.go_on_from(tip, position=last_position(chain))
     records = [selection.graph.records[node] for node in [*selection.before, *selection.nodes]]
-    model = last_model(records)
+    model = _last_model(records)
     messages = as_user_words(resume.messages)
     _complete(recorder, records, messages, resume.messages[-1:])
     if asked and model and called_name(asked) != called_name(model):
@@ -165,10 +161,10 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> Opened:
     return Opened(
         recorder=recorder,
         conversation=Conversation(messages),
-        file_history=list(file_history_lines(path)),
+        file_history=file_history_of(path),
         model=model,
         # What was counted before a compaction says nothing of what is sent now.
-        tokens=last_tokens([selection.graph.records[node] for node in selection.nodes]),
+        tokens=_last_tokens([selection.graph.records[node] for node in selection.nodes]),
     )
 
 
@@ -185,8 +181,8 @@ def _keep_notifications(graph: Graph) -> None:
 
 def _complete(recorder: Recorder, records: Sequence[Record], messages: Sequence[Json], end: Sequence[Message]) -> None:
     """Write what the newest client adds of its own at the end of a conversation."""
-    answered = {block["tool_use_id"] for record in records for block in results_of(record)}
-    lines = {block.id: record.uuid for record in records if isinstance(record, AssistantRecord) for block in uses_of(record)}
+    answered = {block["tool_use_id"] for record in records for block in _results_of(record)}
+    lines = {block.id: record.uuid for record in records if isinstance(record, AssistantRecord) for block in _uses_of(record)}
     for message in messages:
         # Not only at the end: of the last turn, calls before others that were answered get a result too (rule 42).
         for block in message["content"]:
@@ -221,7 +217,7 @@ def without_thinking(messages: Iterable[Json]) -> list[Json]:
     """Messages that another model takes: it knows nothing of the signatures (rule 32)."""
     kept: list[Json] = []
     for message in messages:
-        content = [block for block in message["content"] if block.get("type") not in _THINKING]
+        content = [block for block in message["content"] if block.get("type") not in THINKING]
         if content:
             kept.append({**message, "content": content})
     return kept
@@ -234,3 +230,47 @@ def _wrapped(text: str) -> str:
 
 def _as_main(record: Record) -> Record:
     return change(record, "isSidechain", False) if isinstance(record, ChainedRecord) and record.isSidechain else record
+
+
+def last_position(chain: Sequence[Record]) -> Position | None:
+    """Where the last turn of a chain stands, as its first line says; None where it does not say it (rule 62)."""
+    for record in reversed(chain):
+        if not isinstance(record, UserRecord):
+            continue
+        if said := record.turnPosition:
+            prompt, turn = said.get("promptIndex"), said.get("turnIndex")
+            return Position(prompt, turn) if isinstance(prompt, int) and isinstance(turn, int) else None
+        # A command has a position only where the model answers it.
+        if classify(record).kind in _BEGINS_A_TURN:
+            return None
+    return Position()
+
+
+def _results_of(record: Record) -> list[Json]:
+    if not isinstance(record, UserRecord) or not isinstance(record.content, tuple):
+        return []
+    return [{"tool_use_id": use} for block in record.content if isinstance(use := getattr(block, "tool_use_id", None), str)]
+
+
+def _uses_of(record: AssistantRecord) -> list[ToolUseBlock]:
+    return [block for block in record.content or () if isinstance(block, ToolUseBlock) and isinstance(block.id, str)]
+
+
+def _slug_of(chain: Sequence[Record]) -> str:
+    return next((slug for record in reversed(chain) if isinstance(slug := getattr(record, "slug", None), str)), "")
+
+
+def _last_model(records: Sequence[Record]) -> str:
+    for record in reversed(records):
+        model = record.message.model if isinstance(record, AssistantRecord) and record.message else None
+        if isinstance(model, str) and model != SYNTHETIC:
+            return without_halves(model)  # it is sent
+    return ""
+
+
+def _last_tokens(records: Sequence[Record]) -> int:
+    for record in reversed(records):
+        if isinstance(record, AssistantRecord) and record.message and record.message.model != SYNTHETIC:
+            usage = record.message.usage
+            return sum(value for name in TOKEN_COUNTS if isinstance(value := getattr(usage, name, None), int))
+    return 0

@@ -11,12 +11,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.agent.engine.options import AgentOptions
-from stenograph.agent.recording.session_facts import file_history_lines, latest_time
 from stenograph.errors import UsageError
 from stenograph.graph import Graph, build_graph, walk_chain
 from stenograph.messages import read_for_resume
 from stenograph.messages.selection import siblings_of
-from stenograph.records import CompactBoundaryRecord, UserRecord, read_all_records
+from stenograph.records import ChainedRecord, CompactBoundaryRecord, Record, UserRecord, read_all_records
+from stenograph.records.peek import file_history_of
+from stenograph.records.times import moment
 from stenograph.releases import NEWEST
 from stenograph.turns import Turn
 
@@ -81,5 +82,11 @@ def _named_turn(turns: Sequence[Turn], uuids: Sequence[str], reference: str) -> 
 def _has_snapshot(path: Path, prompt: str) -> bool:
     return any(
         isinstance(snapshot := record.get("snapshot"), dict) and snapshot.get("messageId") == prompt
-        for record in file_history_lines(path)
+        for record in file_history_of(path)
     )
+
+
+def latest_time(records: Sequence[Record]) -> int:
+    """The greatest time of a line, in milliseconds: old clients take the latest line for the end of the chain (rule 19)."""
+    times = (moment(record.timestamp) for record in records if isinstance(record, ChainedRecord))
+    return max((round(time.timestamp() * 1000) for time in times if time is not None), default=0)

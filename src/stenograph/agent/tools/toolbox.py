@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from stenograph.agent.recording.lines import Json
 from stenograph.agent.tools.base import Tool, ToolInput, failed_use
+from stenograph.records.write import Json
 
 AnyTool = Tool[Any]
 
