@@ -6,14 +6,18 @@ calls that the script names.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.corpora import RICH
-from tests.surgery.edited import recorded_sessions
+from tests.surgery.edited import EDITS, recorded_sessions
 
+from stenograph import __version__
+from stenograph.check import check
+from stenograph.errors import UsageError
 from stenograph.surgery import (
     AnyEdit,
     Compress,
@@ -168,6 +172,26 @@ def test_the_digest_has_every_prompt_the_files_changed_and_the_failures() -> Non
     assert failed
     assert all(path in digest for path in changed)
     assert all(f"ran `{command}`: failed" in digest for command in failed)
+
+
+@pytest.mark.parametrize("name", ["compress", "drop-all-but-first"])
+def test_every_line_that_an_edit_adds_has_our_mark_and_is_no_drift(name: str, tmp_path: Path) -> None:
+    added = 0
+    for session in (path for path in recorded_sessions() if {"2.0.76", "2.1.45", "2.1.325"} & set(path.parts)):
+        with contextlib.suppress(UsageError):  # too few turns
+            plan = make_plan(session, EDITS[name])
+            before = {line["uuid"] for line in map(json.loads, session.read_bytes().splitlines()) if line.get("uuid")}
+            copy = tmp_path / session.name
+            copy.write_bytes(b"".join(plan.new_file()))
+            new = [line for line in _lines(copy) if line.get("uuid") and line["uuid"] not in before]
+            assert [line.get("stenograph") for line in new] == [__version__] * len(new)
+            assert set(shapes_of_drift(copy)) <= set(shapes_of_drift(session))
+            added += len(new)
+    assert added
+
+
+def shapes_of_drift(path: Path) -> list[tuple[str, str, str]]:
+    return [(one.code, one.shape, one.field) for one in check([path]).drift]
 
 
 def test_a_portable_session_is_one_chain_with_increasing_times() -> None:
