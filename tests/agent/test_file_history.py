@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stenograph import __version__
 from stenograph.agent.recording.file_history import FileHistory
 from stenograph.errors import UnreadableError, UnwritableError, UsageError
 
@@ -58,7 +59,8 @@ def test_the_records_of_three_prompts(world: World) -> None:
     first = world.history.at_prompt("p1")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", first["snapshot"].pop("timestamp"))
     snapshot = {"messageId": "p1", "trackedFileBackups": {}}
-    assert first == {"type": "file-history-snapshot", "messageId": "p1", "snapshot": snapshot, "isSnapshotUpdate": False}
+    members = {"type": "file-history-snapshot", "messageId": "p1", "snapshot": snapshot, "isSnapshotUpdate": False}
+    assert first == {**members, "stenograph": __version__}
     assert world.history.after_change("a0") is None
     world.change(world.a, "two\n")
     update = world.history.after_change("a1")

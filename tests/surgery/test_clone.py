@@ -26,6 +26,7 @@ from tests.surgery.cloning import (
 )
 from tests.surgery.conversations import called, linked, turn
 
+from stenograph import __version__
 from stenograph.archive import Archive
 from stenograph.errors import BusyError, UnwritableError, UsageError
 from stenograph.family import find_family
@@ -122,7 +123,8 @@ def test_the_whole_family_is_written_in_the_same_layout(tmp_path: Path) -> None:
     backup = family.file_history / "0123456789abcdef@v1"
     assert backup.read_text() == f"a file of the user's that says {FAMILY}", "the user's file, as a rewind puts it back"
     assert plan.path.read_bytes().endswith(
-        b'{"type":"custom-title","customTitle":"Another way","sessionId":"%b"}\n' % NEW_ID.encode()
+        b'{"type":"custom-title","customTitle":"Another way","sessionId":"%b","stenograph":"%b"}\n'
+        % (NEW_ID.encode(), __version__.encode())
     )
     assert entry.session_id == NEW_ID
     assert entry.command["from"] == str(path)
@@ -382,6 +384,7 @@ def test_it_is_said_when_a_line_was_added_for_new_clients(tmp_path: Path) -> Non
         "leafUuid": LINES[5]["uuid"],
         "explicit": True,
         "sessionId": NEW_ID,
+        "stenograph": __version__,
     }
 
 
