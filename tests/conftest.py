@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 from lab.clients import ClientMissing, default_clients_folder, install_client
 
 # Before any test changes the environment: the isolated one has no clients.
 _ORIGINAL_ENVIRONMENT = dict(os.environ)
+
+# A busy machine is not a failure: properties are about what holds, not about how long it takes.
+settings.register_profile("steno", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steno")
 
 Client = Callable[[str], Path]
 Need = Callable[[str, str], NoReturn]
