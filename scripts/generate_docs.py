@@ -1,5 +1,5 @@
 """Write the generated pages: docs/commands.md from the commands' own help, docs/data-flow.md from the layers' docstrings,
-docs/schema.md from the registry of what releases write.
+docs/schema.md from the registry of what releases write, docs/json.md and docs/schemas from the types of pages.
 
 With --check, say whether they are up to date.
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ import click
 from stenograph.cli._group import COMMANDS, steno
 from stenograph.drift import load_registry
 from stenograph.drift.schema import markdown
+from stenograph.views import schema as page_schema
+from stenograph.views.pages.page import Document
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "stenograph"
@@ -116,7 +120,18 @@ def schema_page() -> str:
     return _SCHEMA + markdown(load_registry())
 
 
-PAGES: dict[str, Callable[[], str]] = {"commands.md": commands_page, "data-flow.md": data_flow_page, "schema.md": schema_page}
+def document_schema(document: type[Document]) -> str:
+    """The JSON Schema of one document."""
+    return json.dumps(page_schema.json_schema(document), indent=2, ensure_ascii=False) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands_page,
+    "data-flow.md": data_flow_page,
+    "json.md": page_schema.markdown,
+    "schema.md": schema_page,
+    **{f"schemas/{name}.json": partial(document_schema, page) for name, page in page_schema.documents().items()},
+}
 
 
 def main() -> int:
@@ -124,11 +139,15 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 where a page is out of date")
     check: bool = parser.parse_args().check
     stale = [name for name, page in PAGES.items() if not _is_current(ROOT / "docs" / name, page())]
+    stale += [f"schemas/{path.name}" for path in (ROOT / "docs/schemas").glob("*.json") if f"schemas/{path.name}" not in PAGES]
     for name in stale:
         if check:
             sys.stderr.write(f"docs/{name} is out of date: run `make docs`\n")
-        else:
+        elif name in PAGES:
+            (ROOT / "docs" / name).parent.mkdir(exist_ok=True)
             (ROOT / "docs" / name).write_text(PAGES[name](), encoding="utf-8")
+        else:
+            (ROOT / "docs" / name).unlink()
     return 1 if check and stale else 0
 
 

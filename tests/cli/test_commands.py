@@ -55,8 +55,8 @@ def test_ls_json_has_the_promised_keys_and_utc_times(home: Path) -> None:
     assert first["modified"] == "2023-11-14T22:13:30Z"
     assert (first["steps"], first["steps_exact"], first["status"]) == (12, True, "completed")
     assert set(first) == {
-        *("id", "path", "project", "folder", "title", "first_prompt", "custom_title", "tag", "status", "created", "modified"),
-        *("size", "release", "branch", "entrypoint", "steps", "steps_exact", "hidden"),
+        *("id", "path", "project", "title", "first_prompt", "custom_title", "tag", "status", "started", "modified"),
+        *("size", "release", "git_branch", "entrypoint", "steps", "steps_exact", "hidden"),
     }
 
 
@@ -184,7 +184,7 @@ def test_names_of_any_bytes_are_printed_and_kept_in_json(tmp_path: Path) -> None
     folder = os.fsdecode(b"-caf\xe9")
     write_session(tmp_path, ONE, [record | {"cwd": None} for record in turns(6)], project=folder)
     assert "-caf\\udce9" in run("ls", "--home", tmp_path).stdout
-    assert json.loads(run("ls", "--json", "--home", tmp_path).stdout)["sessions"][0]["folder"] == folder
+    assert json.loads(run("ls", "--json", "--home", tmp_path).stdout)["sessions"][0]["path"].split("/")[-2] == folder
 
 
 def test_the_version_is_printed() -> None:
@@ -408,4 +408,4 @@ def test_timestamps_beyond_all_dates_stop_nothing(tmp_path: Path, timestamp: str
     for arguments in (("ls", "--json"), ("ls",), ("--json",), ()):
         done = run(*arguments, "--home", tmp_path, environment={"TZ": "Pacific/Kiritimati"})
         assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(run("ls", "--json", "--home", tmp_path).stdout)["sessions"][0]["created"] is None
+    assert json.loads(run("ls", "--json", "--home", tmp_path).stdout)["sessions"][0]["started"] is None

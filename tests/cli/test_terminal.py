@@ -15,7 +15,7 @@ from tests.cli.running import SOURCE, run, run_in_terminal
 from tests.homes import LONG_AGO, session_id, text, turns, user, write_session
 
 from stenograph.cli import _progress
-from stenograph.cli._text import width
+from stenograph.views.text import width
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 ONE = session_id(0xAAAA0001)

@@ -4,10 +4,14 @@ import io
 import json
 import time
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
-from stenograph.cli._text import age, cut, cut_start, echo_json, echo_long_json, iso, local_time, plain, size, table, width
+from stenograph.cli._output import echo_long_json
+from stenograph.cli._text import echo_json, iso
+from stenograph.views.pages.page import Document
+from stenograph.views.text import age, cut, cut_start, local_time, plain, size, table, width
 
 
 @pytest.mark.parametrize(
@@ -96,6 +100,12 @@ def test_json_keeps_what_can_be_read(capsys: pytest.CaptureFixture[str]) -> None
     assert '"日本 é \\u202e"' in capsys.readouterr().out
 
 
+class Long(Document, frozen=True, tag="long/1"):
+    id: str
+    refused: str | None
+    items: tuple[Any, ...]
+
+
 _ODD = [f"{chr(code)} nbsp and the like" for code in (0xA0, 0x200B, 0xFEFF, 0x7F, 0x1F600, 0xE0001)]
 _UNASSIGNED = "".join(map(chr, range(0xE000, 0xE100)))
 
@@ -111,9 +121,9 @@ def test_a_long_list_is_written_as_it_is_made_and_loses_nothing(
 ) -> None:
     written = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     monkeypatch.setattr("sys.stdout", written)
-    echo_long_json({"id": "é\u202e", "refused": None}, "items", iter(items))
+    echo_long_json(Long("é\u202e", None, ()), iter(items))
     written.flush()
     shown = written.buffer.getvalue().decode(encoding)
-    assert json.loads(shown) == {"id": "é\u202e", "refused": None, "items": items}
+    assert json.loads(shown) == {"schema": "long/1", "id": "é\u202e", "refused": None, "items": items}
     assert shown.count("\n") == 1
     assert shown.removesuffix("\n").isprintable()

@@ -11,15 +11,15 @@ from tests.homes import PROJECT, assistant, session_id, text, user, write_sessio
 
 from stenograph.sessions.load import load_file
 from stenograph.turns import Session
-from stenograph.views import Look, render_session
+from stenograph.views import RenderOptions
 from stenograph.views.data import agent_data, turn_data
-from stenograph.views.markdown import render_markdown
-from stenograph.views.pages import NotePart
-from stenograph.views.session import stray_agents
-from stenograph.views.terminal import render_part
+from stenograph.views.pages.transcript import NotePart
+from stenograph.views.session import render_session, stray_agents
+from stenograph.views.terminal.markdown import render_markdown
+from stenograph.views.terminal.transcript import render_part
 from stenograph.views.text import duration, local_time, thousands
 
-LOOK = Look(agents=True)
+LOOK = RenderOptions(agents=True)
 KEY = "ghp_" + "0aB1" * 9
 
 
@@ -129,14 +129,14 @@ def test_a_secret_that_markdown_put_together_is_masked(hidden: str, columns: int
 
 def test_a_secret_in_pieces_is_masked_in_a_session_and_in_a_live_one(tmp_path: Path) -> None:
     from stenograph.redact import Masker
-    from stenograph.views.live import LiveView
+    from stenograph.views.terminal.live import LiveView
 
     hidden = f"It is {KEY[:9]}**{KEY[9:20]}**{KEY[20:]}."
     session = load_file(write_session(tmp_path, session_id(1), [user("x"), assistant(text(hidden))]))
-    look = Look(width=80, color=True, markdown=True)
+    options = RenderOptions(width=80, color=True, markdown=True)
     masker = Masker()
-    live = LiveView(look, masker.mask)
-    shown = "".join(render_session(session, look, mask=masker.mask))
+    live = LiveView(options, masker.mask)
+    shown = "".join(render_session(session, options, mask=masker.mask))
     told = "".join(line for record in session.graph.records for line in live.lines(record))
     assert "[github-token:1]" in shown
     assert "[github-token:1]" in told

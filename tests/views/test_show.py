@@ -13,11 +13,13 @@ import pytest
 from tests.homes import assistant, session_id, text, user, write_session
 
 from stenograph.sessions.load import load_file
-from stenograph.views import Look, render_session, turn_page
-from stenograph.views.live import LiveView
-from stenograph.views.markdown import render_markdown
-from stenograph.views.pages import TextPart, ToolPart
-from stenograph.views.terminal import render_part
+from stenograph.views import RenderOptions
+from stenograph.views.pages.transcript import TextPart, ToolPart
+from stenograph.views.pages.turn_parts import turn_page
+from stenograph.views.session import render_session
+from stenograph.views.terminal.live import LiveView
+from stenograph.views.terminal.markdown import render_markdown
+from stenograph.views.terminal.transcript import render_part
 
 _UPDATE = bool(os.environ.get("STENO_UPDATE_SNAPSHOTS"))
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -25,8 +27,8 @@ ROOT = Path(__file__).parent.parent.parent
 DEMO = ROOT / "src" / "stenograph" / "demo" / "projects"
 RECORDED = ROOT / "tests" / "fixtures" / "recorded"
 
-PLAIN = Look(agents=True)
-SCREEN = Look(width=80, color=True, markdown=True, agents=True, thinking=True)
+PLAIN = RenderOptions(agents=True)
+SCREEN = RenderOptions(width=80, color=True, markdown=True, agents=True, thinking=True)
 CASES = [
     *((f"demo-{path.stem[:8]}", path, PLAIN) for path in sorted(DEMO.glob("*/*-*-*-*-*.jsonl"))),
     ("screen-1e73045e", DEMO / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl", SCREEN),
@@ -43,9 +45,9 @@ def _utc() -> None:
     time.tzset()
 
 
-@pytest.mark.parametrize(("name", "path", "look"), CASES, ids=[case[0] for case in CASES])
-def test_a_session_reads_as_it_was_checked_by_eye(name: str, path: Path, look: Look) -> None:
-    shown = "\n".join(render_session(load_file(path), look)).replace("\x1b", "␛") + "\n"
+@pytest.mark.parametrize(("name", "path", "options"), CASES, ids=[case[0] for case in CASES])
+def test_a_session_reads_as_it_was_checked_by_eye(name: str, path: Path, options: RenderOptions) -> None:
+    shown = "\n".join(render_session(load_file(path), options)).replace("\x1b", "␛") + "\n"
     snapshot = SNAPSHOTS / f"{name}.txt"
     if _UPDATE:
         snapshot.write_text(shown, encoding="utf-8")
@@ -59,9 +61,9 @@ def test_every_snapshot_belongs_to_a_test() -> None:
 def test_thoughts_and_results_are_folded_as_asked() -> None:
     path = DEMO / "-home-user-tidemark" / "add51933-281e-5bff-95a5-5dc0e21da7e9.jsonl"
     session = load_file(path)
-    folded = "\n".join(render_session(session, Look()))
-    open_ = "\n".join(render_session(session, Look(thinking=True)))
-    bare = "\n".join(render_session(session, Look(results=False)))
+    folded = "\n".join(render_session(session, RenderOptions()))
+    open_ = "\n".join(render_session(session, RenderOptions(thinking=True)))
+    bare = "\n".join(render_session(session, RenderOptions(results=False)))
     thought = next(call.thinking for turn in session.turns for call in turn.calls if call.thinking)
     assert "· thought, 98 B" in folded
     assert thought not in folded
@@ -72,20 +74,20 @@ def test_thoughts_and_results_are_folded_as_asked() -> None:
 
 
 def test_a_long_output_is_cut_in_the_middle_and_whole_when_asked_for() -> None:
-    from stenograph.views.pages import Output
+    from stenograph.views.pages.transcript import Output
 
     part = ToolPart("1", "Bash", "$ seq 100", "ok", (Output("\n".join(map(str, range(1, 101)))),))
-    lines = list(render_part(part, Look(head=2, tail=1)))
+    lines = list(render_part(part, RenderOptions(head=2, tail=1)))
     assert lines == ["● Bash $ seq 100", "  1", "  2", "  … 97 lines left out (--full)", "  100"]
-    assert len(list(render_part(part, Look(full=True)))) == 101
+    assert len(list(render_part(part, RenderOptions(full=True)))) == 101
 
 
 def test_a_spilled_output_is_read_when_everything_is_asked_for() -> None:
     path = DEMO / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl"
     session = load_file(path)
     spilled = (path.with_suffix("") / "tool-results" / "bd7c36022.txt").read_text(encoding="utf-8").splitlines()
-    assert spilled[-1] not in "\n".join(render_session(session, Look()))
-    assert spilled[-1] in "\n".join(render_session(session, Look(full=True)))
+    assert spilled[-1] not in "\n".join(render_session(session, RenderOptions()))
+    assert spilled[-1] in "\n".join(render_session(session, RenderOptions(full=True)))
 
 
 def test_the_first_lines_are_there_before_the_second_turn_is_built(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_the_first_lines_are_there_before_the_second_turn_is_built(tmp_path: Pat
         built.append(words)
         return words
 
-    lines = render_session(session, Look(), mask=mask)
+    lines = render_session(session, RenderOptions(), mask=mask)
     assert "A" in [next(lines) for _ in range(9)]
     assert "Two" not in built
     assert "> Two" in list(lines)
@@ -112,13 +114,13 @@ def test_sub_agents_that_nobody_started_are_shown_at_the_end(tmp_path: Path) -> 
     agent = user("Look around", uuid="a", parentUuid=None, isSidechain=True, agentId="abc1234", sessionId=session_id(1))
     write_session(tmp_path, "agent-abc1234", [agent])
     session = load_file(path)
-    assert list(render_session(session, Look(agents=True)))[-4:] == [
+    assert list(render_session(session, RenderOptions(agents=True)))[-4:] == [
         "· a sub-agent that no tool call here started",
         "  ┌ sub-agent abc1234",
         "  │ > Look around",
         "  └",
     ]
-    assert "> Look around" not in "\n".join(render_session(session, Look()))
+    assert "> Look around" not in "\n".join(render_session(session, RenderOptions()))
 
 
 @pytest.mark.parametrize("color", [False, True])
@@ -133,8 +135,8 @@ def test_markdown_can_smuggle_nothing_into_the_terminal(color: bool) -> None:
 
 def test_markdown_is_rendered_for_a_screen_and_left_alone_in_a_pipe() -> None:
     part = TextPart("## Title\n\n- **bold** item")
-    assert list(render_part(part, Look())) == ["## Title", "", "- **bold** item"]
-    screen = "\n".join(render_part(part, Look(width=40, markdown=True)))
+    assert list(render_part(part, RenderOptions())) == ["## Title", "", "- **bold** item"]
+    screen = "\n".join(render_part(part, RenderOptions(width=40, markdown=True)))
     assert "Title" in screen
     assert "**" not in screen
 
@@ -142,7 +144,7 @@ def test_markdown_is_rendered_for_a_screen_and_left_alone_in_a_pipe() -> None:
 def test_live_lines_are_those_of_a_session_in_short() -> None:
     path = DEMO / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl"
     session = load_file(path)
-    view = LiveView(Look(head=1, tail=0))
+    view = LiveView(RenderOptions(head=1, tail=0))
     lines = [line for record in session.graph.records for line in view.lines(record)]
     for turn in session.turns:
         assert f"> {turn.prompt}" in lines

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from stenograph.records.tool_results import read_tool_result
-from stenograph.views.pages import Checklist, Fact, Output, Patch, ToolPart
+from stenograph.views.pages.transcript import Checklist, Fact, Output, Patch, ToolPart
 from stenograph.views.tools import ToolFacts, tool_part
 
 

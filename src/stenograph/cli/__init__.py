@@ -37,8 +37,8 @@ def _run() -> int:
     import click
 
     from stenograph.cli._group import steno
-    from stenograph.cli._text import plain
     from stenograph.errors import StenographError
+    from stenograph.views.text import plain
 
     stdout = sys.stdout
     if stdout is None:  # so Python says that it was started with a closed stdout

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stenograph.cli._text import count_of, cut, plain, short_path, size, table, terminal_width
+from stenograph.cli._output import terminal_width
 from stenograph.surgery import Compress, TruncateResults
+from stenograph.views.text import count_of, cut, plain, short_path, size, table
 
 if TYPE_CHECKING:
     from stenograph.archive import Entry

@@ -69,8 +69,8 @@ def _resumability_data(path: Path, found: Resumability) -> dict[str, Any]:
 
 def echo_report(report: Report, resumed: dict[Path, list[Resumability]], why: Callable[[Path, str], str]) -> None:
     """`why` is the command that says what a release loses of a session."""
-    from stenograph.cli._text import count_of, size
     from stenograph.drift import load_registry
+    from stenograph.views.text import count_of, size
 
     recorded = load_registry().recorded
     against = f"against {count_of(len(recorded), 'recorded release')}, {recorded[0]} to {recorded[-1]}"
@@ -91,7 +91,7 @@ def echo_report(report: Report, resumed: dict[Path, list[Resumability]], why: Ca
 
 
 def _echo_drift(found: list[DriftFinding]) -> None:
-    from stenograph.cli._text import terminal_width
+    from stenograph.cli._output import terminal_width
 
     columns = terminal_width() or 200
     met: Counter[str] = Counter()
@@ -105,7 +105,7 @@ def _echo_drift(found: list[DriftFinding]) -> None:
 
 
 def _echo_one_drift(found: DriftFinding, columns: int) -> None:
-    from stenograph.cli._text import count_of, cut
+    from stenograph.views.text import count_of, cut
 
     what = f"{found.shape} {found.field}".rstrip()
     if found.met:
@@ -121,7 +121,7 @@ def _echo_one_drift(found: DriftFinding, columns: int) -> None:
 
 def _echo_damage(found: list[DamageFinding]) -> None:
     from stenograph.check import DAMAGE
-    from stenograph.cli._text import count_of
+    from stenograph.views.text import count_of
 
     for each in found:
         times = f"{count_of(each.count, 'time')} in {count_of(len(each.files), 'file')}"
@@ -132,7 +132,7 @@ def _echo_damage(found: list[DamageFinding]) -> None:
 
 
 def _echo_resumability(answers: list[Resumability]) -> None:
-    from stenograph.cli._text import table
+    from stenograph.views.text import table
 
     rows = [["release", "", "messages", "tool calls", "thinking"]]
     for each in answers:
@@ -156,6 +156,6 @@ def _heading(text: str) -> None:
 
 
 def _short(path: Path) -> str:
-    from stenograph.cli._text import plain, short_path
+    from stenograph.views.text import plain, short_path
 
     return plain(short_path(str(path)))

@@ -1,4 +1,4 @@
-"""The argument SESSION: its shell completion, which turns of it are meant, and sessions as JSON."""
+"""The argument SESSION: its shell completion, and which turns of it are meant."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from stenograph.cli._text import iso, plain
 from stenograph.errors import UsageError
-from stenograph.family import SessionFile, is_session_id
-from stenograph.sessions import SessionInfo
+from stenograph.family import SessionFile
 from stenograph.sessions.resolve import LAST
+from stenograph.views.text import plain
 
 if TYPE_CHECKING:
     from stenograph.turns import Branch, Session, Turn
 
 _OFFERED = 50
 _HELP_COLUMNS = 60
-_SHORT_ID = 8
 
 
 # Generic only for the type checker: click 8.1 is not.
@@ -82,46 +80,8 @@ def _offer(session_id: str, title: str) -> CompletionItem:
     return CompletionItem(session_id, help=plain(mask(title)[0])[:_HELP_COLUMNS].replace(",", " ") or None)
 
 
-def short_id(name: str) -> str:
-    """The first part of a session's id; of a file that is not named by one the whole name, harmless."""
-    return name[:_SHORT_ID] if is_session_id(name) else plain(name)
-
-
 def session_argument(command: Any) -> Any:
     return click.argument("session", type=SessionReference())(command)
-
-
-def masked_info(info: SessionInfo, mask: Callable[[str], str]) -> SessionInfo:
-    """The session with what people and models said in it masked."""
-    from msgspec.structs import replace
-
-    said = {name: getattr(info, name) for name in ("cwd", "title", "first_prompt", "custom_title", "tag", "branch")}
-    changed = {name: masked for name, text in said.items() if text and (masked := mask(text)) != text}
-    return replace(info, **changed) if changed else info
-
-
-def session_json(info: SessionInfo) -> dict[str, Any]:
-    """A session under the keys that `ls --json` promises."""
-    return {
-        "id": info.id,
-        "path": os.fspath(info.path),
-        "project": info.cwd,
-        "folder": info.path.parent.name,
-        "title": info.title,
-        "first_prompt": info.first_prompt,
-        "custom_title": info.custom_title,
-        "tag": info.tag,
-        "status": info.status.value,
-        "created": iso(info.created),
-        "modified": iso(info.modified),
-        "size": info.size,
-        "release": info.release,
-        "branch": info.branch,
-        "entrypoint": info.entrypoint,
-        "steps": info.steps,
-        "steps_exact": info.steps_exact,
-        "hidden": info.hidden,
-    }
 
 
 def choose_branch(session: Session, number: int | None) -> Branch:

@@ -176,11 +176,12 @@ def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     Example:
       steno trace test
     """
-    from stenograph.cli._text import echo_json, plain
+    from stenograph.cli._text import echo_json
     from stenograph.traces.folder import default_trace_folder
     from stenograph.traces.keys import notes_on
     from stenograph.traces.state import TraceState
     from stenograph.traces.worker import work
+    from stenograph.views.text import plain
 
     config = _config()
     folder = default_trace_folder(os.environ)
@@ -242,10 +243,11 @@ def _send(
 ) -> None:
     """Send what is behind of the candidates of each destination, by its name."""
     from stenograph.cli._progress import waiting
-    from stenograph.cli._text import count_of, echo_json, size
+    from stenograph.cli._text import echo_json
     from stenograph.traces.folder import alone, default_trace_folder
     from stenograph.traces.history import is_behind
     from stenograph.traces.state import TraceState
+    from stenograph.views.text import count_of, size
 
     config = _config()
     chosen = _chosen(config, names)
@@ -308,7 +310,7 @@ def _send_to(
 
 
 def _echo_row(row: dict[str, Any]) -> None:
-    from stenograph.cli._text import count_of, plain, size
+    from stenograph.views.text import count_of, plain, size
 
     told = [count_of(row["turns"], "turn"), f"of {count_of(row['sessions'], 'session')},", count_of(row["spans"], "span")]
     told += [f"from {size(row['bytes'])}"]
@@ -367,8 +369,8 @@ def _is_gone(path: Path) -> bool:
 
 
 def _echo_status(ctx: click.Context, report: dict[str, Any], config: TraceConfig) -> None:
-    from stenograph.cli._text import count_of, plain, size
     from stenograph.traces.keys import notes_on
+    from stenograph.views.text import count_of, plain, size
 
     for row in report["destinations"]:
         click.echo(click.style(plain(f"{row['name']}  {row['type']}, {row['endpoint']}"), bold=True))

@@ -62,8 +62,9 @@ def check(
     from stenograph.check import write_baseline as write
     from stenograph.cli._progress import progress
     from stenograph.cli._report import echo_report, report_data
-    from stenograph.cli._text import echo_json, plain
+    from stenograph.cli._text import echo_json
     from stenograph.cli._when import moment_of
+    from stenograph.views.text import plain
 
     accepted = read_baseline(baseline) if baseline else None
     after = moment_of(since, datetime.now(UTC)) if since else None

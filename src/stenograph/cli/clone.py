@@ -53,11 +53,12 @@ def clone(
     """
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.cli._progress import waiting
-    from stenograph.cli._text import echo_json, short_path
+    from stenograph.cli._text import echo_json
     from stenograph.disk import projects_folder
     from stenograph.errors import UsageError
     from stenograph.sessions import resolve
     from stenograph.surgery.clone import apply_clone, plan_clone
+    from stenograph.views.text import short_path
 
     if at is not None and turn is not None:
         raise UsageError("--at and --turn both say where the clone ends; give one of them")
@@ -103,7 +104,7 @@ def _json(plan: ClonePlan, entry: Entry | None, resume: str) -> dict[str, Any]:
 
 def _echo(plan: ClonePlan, *, written: bool) -> None:
     """What the clone is made of."""
-    from stenograph.cli._text import count_of, plain, short_path, size
+    from stenograph.views.text import count_of, plain, short_path, size
 
     amount = f"{count_of(len(plan.files), 'file')}, {size(plan.size)}, {count_of(plan.ids, 'id')} renewed"
     if written:

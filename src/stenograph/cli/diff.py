@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._look import make_look, make_mask, pager_option, reveal_option, width_option
+from stenograph.cli._output import make_mask, pager_option, render_options, reveal_option, width_option
 from stenograph.cli._session import SessionReference, choose_branch
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import SessionNotFoundError, UsageError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from stenograph.analysis.compare import Comparison
     from stenograph.turns import Session, Turn
-    from stenograph.views import Look
+    from stenograph.views import RenderOptions
 
     _Chosen = tuple[Session, Sequence[Turn], int]
 
@@ -86,8 +86,8 @@ def diff(
 
         echo_json(mask_json(_data(found, one, other), mask))
     else:
-        look = make_look(ctx, width)
-        echo_lines(_unified(found, look, mask) if unified else _lines(found, one, other, look, mask), pager=pager)
+        options = render_options(ctx, width)
+        echo_lines(_unified(found, options, mask) if unified else _lines(found, one, other, options, mask), pager=pager)
     if strict and found.parting != "same":
         ctx.exit(NOTHING_MATCHED)
 
@@ -129,19 +129,18 @@ def _data(found: Comparison, one: _Chosen, other: _Chosen) -> dict[str, Any]:
     return {"shared": found.shared, "parting": found.parting, **sides, "common_files": list(found.common_files)}
 
 
-def _lines(found: Comparison, one: _Chosen, other: _Chosen, look: Look, mask: Callable[[str], str]) -> Iterator[str]:
-    from stenograph.cli._text import cut, pad, plain, short_path
-    from stenograph.views.text import count_of
+def _lines(found: Comparison, one: _Chosen, other: _Chosen, options: RenderOptions, mask: Callable[[str], str]) -> Iterator[str]:
+    from stenograph.views.text import count_of, cut, pad, plain, short_path
 
-    yield look.paint(_where(found), 1)
+    yield options.paint(_where(found), 1)
     if found.parting != "same":
-        columns = (look.width or _PIPE_COLUMNS) // 2 - 2
+        columns = (options.width or _PIPE_COLUMNS) // 2 - 2
         names = [
             f"{plain(session.id[:8])}{f'#{branch}' if branch > 1 or one[0].id == other[0].id else ''}"
             for session, _, branch in (one, other)
         ]
         yield ""
-        yield look.paint(pad(names[0], columns) + "  │ " + names[1], 2)
+        yield options.paint(pad(names[0], columns) + "  │ " + names[1], 2)
         for left, right in zip_longest(found.first.rest, found.second.rest):
             for a, b in zip_longest(_cell(left, mask), _cell(right, mask), fillvalue=""):
                 yield f"{pad(cut(a, columns), columns)}  │ {cut(b, columns)}".rstrip()
@@ -152,7 +151,7 @@ def _lines(found: Comparison, one: _Chosen, other: _Chosen, look: Look, mask: Ca
     ):
         if paths:
             yield ""
-            yield look.paint(f"{label} {count_of(len(paths), 'file')}:", 2)
+            yield options.paint(f"{label} {count_of(len(paths), 'file')}:", 2)
             yield from (f"  {short_path(mask(path))}" for path in paths)
 
 
@@ -188,14 +187,15 @@ def _cell(turn: Turn | None, mask: Callable[[str], str]) -> list[str]:
     return lines
 
 
-def _unified(found: Comparison, look: Look, mask: Callable[[str], str]) -> Iterator[str]:
+def _unified(found: Comparison, options: RenderOptions, mask: Callable[[str], str]) -> Iterator[str]:
     from difflib import unified_diff
 
-    from stenograph.views import Look, turn_page
+    from stenograph.views import RenderOptions
     from stenograph.views.masking import mask_page
-    from stenograph.views.terminal import render_parts, render_patch
+    from stenograph.views.pages.turn_parts import turn_page
+    from stenograph.views.terminal.transcript import render_parts, render_patch
 
-    plain = Look(width=look.width, agents=True, thinking=True)
+    plain = RenderOptions(width=options.width, agents=True, thinking=True)
 
     def lines(turns: Sequence[Turn]) -> list[str]:
         # Without times and counts, which always differ.
@@ -204,7 +204,7 @@ def _unified(found: Comparison, look: Look, mask: Callable[[str], str]) -> Itera
         return [line for page in pages for line in (f"── turn {page.number}", *render_parts(page.parts, plain), "")]
 
     before, after = lines(found.first.rest), lines(found.second.rest)
-    yield look.paint(_where(found), 1)
+    yield options.paint(_where(found), 1)
     from msgspec.structs import replace
 
-    yield from render_patch(list(unified_diff(before, after, "a", "b", lineterm="")), replace(look, full=True))
+    yield from render_patch(list(unified_diff(before, after, "a", "b", lineterm="")), replace(options, full=True))

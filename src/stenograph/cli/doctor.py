@@ -61,7 +61,8 @@ def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
     Example:
       steno doctor --strict
     """
-    from stenograph.cli._text import count_of, echo_json, plain, size
+    from stenograph.cli._text import echo_json
+    from stenograph.views.text import count_of, plain, size
 
     found = diagnose(*settings_and_problem(ctx), named_config(ctx))
     if as_json:

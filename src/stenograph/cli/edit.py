@@ -12,7 +12,7 @@ import click
 
 from stenograph.cli import FAILED
 from stenograph.cli._hints import HintingCommand
-from stenograph.cli._look import make_mask, reveal_option, tell_masked
+from stenograph.cli._output import make_mask, reveal_option, tell_masked
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 from stenograph.errors import BusyError, UsageError
@@ -105,9 +105,10 @@ def edit(
     """
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.cli._plan import plan_json, plan_lines, preview_json, preview_lines
-    from stenograph.cli._text import echo_json, plain
+    from stenograph.cli._text import echo_json
     from stenograph.sessions import resolve
     from stenograph.surgery import apply, make_plan, preview
+    from stenograph.views.text import plain
 
     settings = state_options(ctx)
     file = resolve(session, settings.homes)

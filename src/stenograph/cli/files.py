@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._look import make_look, make_mask, pager_option, reveal_option
+from stenograph.cli._output import make_mask, pager_option, render_options, reveal_option
 from stenograph.cli._session import choose_branch, session_argument
 from stenograph.cli._settings import shared_options, state_options
 
 if TYPE_CHECKING:
     from stenograph.analysis.changes import FileChange
-    from stenograph.views import Look
+    from stenograph.views import RenderOptions
 
 
 _LEAST_PATH_COLUMNS = 16
@@ -70,10 +70,10 @@ def files(
 
         echo_json(mask_json({"id": loaded.id, "path": str(file.path), "files": [_data(each, mask) for each in found]}, mask))
     else:
-        from stenograph.views.build import last_of
+        from stenograph.views.pages.turn_parts import last_of
 
-        look = make_look(ctx, full=True)
-        echo_lines(_lines(found, last_of(loaded, "cwd"), look, mask, with_diff=with_diff), pager=pager)
+        options = render_options(ctx, full=True)
+        echo_lines(_lines(found, last_of(loaded, "cwd"), options, mask, with_diff=with_diff), pager=pager)
     if not found:
         click.echo("steno: no file was read or changed", err=True)
         ctx.exit(NOTHING_MATCHED)
@@ -109,11 +109,12 @@ def _count(diff: Sequence[str]) -> tuple[int, int]:
     return sum(line.startswith("+") for line in diff[2:]), sum(line.startswith("-") for line in diff[2:])
 
 
-def _lines(found: Sequence[FileChange], folder: str, look: Look, mask: Callable[[str], str], *, with_diff: bool) -> Iterator[str]:
+def _lines(
+    found: Sequence[FileChange], folder: str, options: RenderOptions, mask: Callable[[str], str], *, with_diff: bool
+) -> Iterator[str]:
     from stenograph.analysis.changes import REASONS
-    from stenograph.cli._text import column_width, cut_start, short_path, table
-    from stenograph.views.terminal import render_patch
-    from stenograph.views.text import cut
+    from stenograph.views.terminal.transcript import render_patch
+    from stenograph.views.text import column_width, cut, cut_start, short_path, table
     from stenograph.views.tools.facts import path_from
 
     rows, diffs = [], []
@@ -131,23 +132,23 @@ def _lines(found: Sequence[FileChange], folder: str, look: Look, mask: Callable[
         for doubt in change.doubts:
             doubtful.setdefault(doubt, []).append(path)
         rows.append([what, net, ", ".join(counts), path + (" *" if change.doubts else "")])
-    if look.width is not None:
-        room = look.width - sum(column_width(row[column] for row in rows) + 2 for column in range(3))
+    if options.width is not None:
+        room = options.width - sum(column_width(row[column] for row in rows) + 2 for column in range(3))
         rows = [[*row[:3], cut_start(row[3], max(_LEAST_PATH_COLUMNS, room))] for row in rows]
     for line in table(rows, frozenset({1})):
-        yield cut(line, look.width)
+        yield cut(line, options.width)
     for reason, words in REASONS.items():
         if paths := doubtful.get(reason):
-            yield look.paint(f"* {words}: {', '.join(paths)}", 33)
+            yield options.paint(f"* {words}: {', '.join(paths)}", 33)
     if with_diff:
         for diff in diffs:
             if diff:
                 yield ""
-                yield from (look.paint(line, 1) for line in map(_named, map(mask, diff[:2])))
-                yield from render_patch(diff[2:], look)
+                yield from (options.paint(line, 1) for line in map(_named, map(mask, diff[:2])))
+                yield from render_patch(diff[2:], options)
 
 
 def _named(line: str) -> str:
-    from stenograph.cli._text import plain
+    from stenograph.views.text import plain
 
     return plain(line)

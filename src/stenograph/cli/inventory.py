@@ -38,7 +38,8 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
     """
     from stenograph.analysis import take_inventory
     from stenograph.cli._progress import progress
-    from stenograph.cli._text import echo_json, plain
+    from stenograph.cli._text import echo_json
+    from stenograph.views.text import plain
 
     settings = state_options(ctx)
     named = [place_of(path, settings.homes) for path in paths]
@@ -116,7 +117,7 @@ class _Named(msgspec.Struct, frozen=True):
 
 
 def _echo_tables(taken: Inventory) -> None:
-    from stenograph.cli._text import terminal_width
+    from stenograph.cli._output import terminal_width
 
     columns = terminal_width()
     rows = [_Named(_name(file, short=columns is not None), file.counts, file.agents) for file in taken.sessions]
@@ -143,7 +144,7 @@ def _echo_tables(taken: Inventory) -> None:
 
 def _echo_releases(rows: list[_Named], columns: int | None) -> None:
     """By row: a session mostly has one release, a home may have dozens."""
-    from stenograph.cli._text import cut, plain, table
+    from stenograph.views.text import cut, plain, table
 
     cells = [
         [row.name, ", ".join(f"{plain(release)} ({number})" for release, number in row.counts.releases.items())]
@@ -164,9 +165,9 @@ def _few(rows: list[_Named], columns: int | None) -> list[_Named]:
 
 
 def _name(file: FileInventory, *, short: bool) -> str:
-    from stenograph.cli._session import short_id
-    from stenograph.cli._text import cut, plain
     from stenograph.family import LINES_SUFFIX, is_session_id
+    from stenograph.views.terminal.sessions import short_id
+    from stenograph.views.text import cut, plain
 
     name = file.path.name.removesuffix(LINES_SUFFIX)
     if is_session_id(name):
@@ -186,7 +187,7 @@ def _row(row: _Named) -> list[str]:
 
 def _echo_distribution(title: str, named: list[tuple[str, dict[str, int]]], columns: int | None) -> None:
     """The longer side goes down: mostly files, but of a single file the kinds."""
-    from stenograph.cli._text import plain
+    from stenograph.views.text import plain
 
     keys = sorted({key for _, counts in named for key in counts}, key=lambda key: (key == "null", key))
     if not keys:
@@ -201,7 +202,7 @@ def _echo_distribution(title: str, named: list[tuple[str, dict[str, int]]], colu
 
 def _echo_table(rows: list[list[str]], columns: int | None) -> None:
     """A name and numbers in each row; what does not fit the columns beside the names comes below, with the names again."""
-    from stenograph.cli._text import column_width, cut, table
+    from stenograph.views.text import column_width, cut, table
 
     widths = [column_width(row[index] for row in rows) + 2 for index in range(len(rows[0]))]
     pieces: list[list[int]] = [[]]
@@ -221,7 +222,7 @@ def _echo_table(rows: list[list[str]], columns: int | None) -> None:
 
 def _echo_findings(taken: Inventory) -> None:
     """How many of each code, and where the first is."""
-    from stenograph.cli._text import short_path, table
+    from stenograph.views.text import short_path, table
 
     numbers: dict[str, int] = {}
     first: dict[str, str] = {}

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._look import make_mask, reveal_option
+from stenograph.cli._output import json_option, make_mask, reveal_option
 from stenograph.cli._settings import GivenPath, Settings, is_folder, shared_options, state_options
 from stenograph.config import ListSettings
 from stenograph.errors import SessionNotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from stenograph.disk import Finding
-    from stenograph.sessions import Listing
+    from collections.abc import Sequence
+
+    from stenograph.views.pages.page import FindingPage
+    from stenograph.views.pages.sessions import SessionsPage
 
 
 @click.command(short_help="List sessions, newest first.")
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--limit", "-n", type=click.IntRange(min=0), help=f"At most so many; 0 for all. [default: {ListSettings().limit}]")
 @reveal_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @shared_options
 @click.pass_context
 def ls(ctx: click.Context, everything: bool, project: str | None, limit: int | None, reveal: bool, as_json: bool) -> None:
@@ -43,78 +45,61 @@ def ls(ctx: click.Context, everything: bool, project: str | None, limit: int | N
     Running is what a live process writes to, or what changed in the last two minutes (`active_seconds` in the config file) and
     ends in an open turn or an unfinished line. Of more than 2,000 sessions only as many are looked at as the limit asks for.
 
-    --json prints {"sessions": [...], "hidden": {reason: count}, "older": count, "unseen": count, "findings": [{"code", "path",
-    "detail"}]}; times are UTC. Where "unseen", the files that were not looked at, is not 0, the other counts are least numbers.
-    Findings are what could not be read, or is odd.
-
     \b
     Example:
       steno ls --project . --limit 5
     """
-    from stenograph.cli._listing import echo_findings, left_out_lines, session_lines
+    from stenograph.cli._output import echo_page, echo_unreadable, render_options
     from stenograph.cli._progress import progress
-    from stenograph.cli._session import masked_info, session_json
-    from stenograph.cli._text import echo_json, plain
     from stenograph.sessions import list_sessions
+    from stenograph.views.masking import mask_page
+    from stenograph.views.pages.sessions import sessions_page
+    from stenograph.views.terminal.sessions import left_out_lines, render_sessions
+    from stenograph.views.text import plain
 
     settings = state_options(ctx)
     folder = None if project is None else working_folder(project)
     limit = settings.config.ls.limit if limit is None else limit
 
-    def listed(folder: str | None) -> Listing:
+    def listed(folder: str | None) -> SessionsPage:
         with progress("reading") as report:
-            return list_sessions(
-                settings.homes,
-                everything=everything or settings.config.ls.all,
-                project=folder,
-                limit=limit or None,
-                active_seconds=settings.config.active_seconds,
-                progress=report,
+            return sessions_page(
+                list_sessions(
+                    settings.homes,
+                    everything=everything or settings.config.ls.all,
+                    project=folder,
+                    limit=limit or None,
+                    active_seconds=settings.config.active_seconds,
+                    progress=report,
+                )
             )
 
-    listing = listed(folder)
-    nothing = not listing.sessions and not listing.hidden
+    page = listed(folder)
+    nothing = not page.sessions and not page.hidden
     if nothing and project is not None and (shown := _folder_shown_as(project, settings)):
         folder = shown
-        listing = listed(folder)
-        nothing = not listing.sessions and not listing.hidden
+        page = listed(folder)
+        nothing = not page.sessions and not page.hidden
     if nothing and folder is None:
-        raise no_sessions(settings, listing.findings)
-    mask, _ = make_mask(reveal)
-    sessions = [masked_info(info, mask) for info in listing.sessions]
-    if as_json:
-        echo_json(
-            {
-                "sessions": [session_json(info) for info in sessions],
-                "hidden": listing.hidden,
-                "older": listing.older,
-                "unseen": listing.unseen,
-                "findings": [
-                    {"code": finding.code, "path": None if finding.path is None else str(finding.path), "detail": finding.detail}
-                    for finding in listing.findings
-                ],
-            }
-        )
-    else:
-        for line in session_lines(sessions):
-            click.echo(line)
-    echo_findings(listing.findings)
+        raise no_sessions(settings, page.findings)
+    echo_page(mask_page(page, make_mask(reveal)[0]), render_sessions, render_options(ctx), as_json=as_json)
+    echo_unreadable(page.findings)
     if nothing and folder is not None:
         click.echo(f"steno: no sessions of the working folder {plain(folder)}", err=True)
     if not as_json:
-        for line in left_out_lines(listing):
+        for line in left_out_lines(page):
             click.echo(line, err=True)
-    if not listing.sessions:
+    if not page.sessions:
         ctx.exit(NOTHING_MATCHED)
 
 
-def no_sessions(settings: Settings, findings: list[Finding]) -> SessionNotFoundError:
+def no_sessions(settings: Settings, findings: Sequence[FindingPage]) -> SessionNotFoundError:
     """One line that says where was looked, or what could not be read; of several such all but the last are told at once."""
-    from stenograph.cli._listing import echo_findings, is_unreadable
+    from stenograph.cli._output import echo_unreadable
     from stenograph.disk import projects_folder
 
-    if unread := [finding for finding in findings if is_unreadable(finding)]:
-        echo_findings(unread[:-1])
+    if unread := [finding for finding in findings if finding.code.startswith("unreadable")]:
+        echo_unreadable(unread[:-1])
         return SessionNotFoundError(unread[-1].detail)
     places = ", ".join(
         str(projects_folder(home)) + ("" if is_folder(home) else " (there is no such home)") for home in settings.homes
@@ -125,11 +110,13 @@ def no_sessions(settings: Settings, findings: list[Finding]) -> SessionNotFoundE
 
 def _folder_shown_as(name: str, settings: Settings) -> str | None:
     """The working folder that the list shows under a name; None for none. Raises UsageError where several are shown so."""
-    from stenograph.cli._listing import is_shown_as
-    from stenograph.cli._text import plain, short_path
     from stenograph.sessions import list_sessions
+    from stenograph.views.pages.sessions import session_row
+    from stenograph.views.terminal.sessions import is_shown_as
+    from stenograph.views.text import plain, short_path
 
-    sessions = [info for info in list_sessions(settings.homes, everything=True).sessions if is_shown_as(info, name)]
+    listing = list_sessions(settings.homes, everything=True)
+    sessions = [info for info in listing.sessions if is_shown_as(session_row(info), name)]
     # Sessions that don't say where they began are listed with those of the folder that their project folder is named by.
     found = sorted({info.cwd for info in sessions if info.cwd} or {info.project for info in sessions})
     if len(found) > 1:

@@ -28,10 +28,11 @@ def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
       steno rename last "Parser rewrite"
     """
     from stenograph.cli._progress import waiting
-    from stenograph.cli._text import echo_json, plain, short_path
+    from stenograph.cli._text import echo_json
     from stenograph.sessions import glance, resolve
     from stenograph.sessions import rename as rename_session
     from stenograph.sessions import title as title_of
+    from stenograph.views.text import plain, short_path
 
     settings = state_options(ctx)
     refuse_demo(settings)

@@ -32,9 +32,10 @@ def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_pr
     """
     import shutil
 
-    from stenograph.cli._text import echo_json, plain, quoted
+    from stenograph.cli._text import echo_json
     from stenograph.sessions import resolve
     from stenograph.sessions.resuming import command_line, plan_resume
+    from stenograph.views.text import plain, quoted
 
     file = resolve(session, state_options(ctx).homes)
     plan = plan_resume(file.path, arguments)

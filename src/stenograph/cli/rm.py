@@ -32,8 +32,9 @@ def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> Non
       steno rm 3f2a --apply
     """
     from stenograph.archive import Archive, default_archive_folder, plan_removal
-    from stenograph.cli._text import count_of, echo_json, plain, short_path, size
+    from stenograph.cli._text import echo_json
     from stenograph.sessions import resolve
+    from stenograph.views.text import count_of, plain, short_path, size
 
     settings = state_options(ctx)
     file = resolve(session, settings.homes)

@@ -32,8 +32,9 @@ def schema(ctx: click.Context, as_json: bool) -> None:
         if as_json and ctx.invoked_subcommand != "export":
             ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
         return
-    from stenograph.cli._text import count_of, echo_json
+    from stenograph.cli._text import echo_json
     from stenograph.drift import load_registry
+    from stenograph.views.text import count_of
 
     registry = load_registry()
     fields = sum(len(shape.fields) for shape in registry.shapes.values())
@@ -152,7 +153,7 @@ def _say_who_answers(schema: ReleaseSchema) -> None:
 
 
 def _echo_diff(found: SchemaDiff) -> None:
-    from stenograph.cli._text import count_of
+    from stenograph.views.text import count_of
 
     click.echo(click.style(f"{found.old} -> {found.new}", bold=True))
     for sign, colour, kinds in (("+", "green", found.added), ("-", "red", found.removed)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stenograph.cli._look import hooks_option, make_look, make_mask, pager_option, reveal_option, tell_masked, width_option
+from stenograph.cli._output import hooks_option, make_mask, pager_option, render_options, reveal_option, tell_masked, width_option
 from stenograph.cli._session import choose_branch, parse_turns, session_argument
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
@@ -83,10 +83,10 @@ def show(
         if as_json:
             _echo_pages(loaded, chosen, wanted, mask, name, agents=agents, whole=full)
         else:
-            from stenograph.views import render_session
+            from stenograph.views.session import render_session
 
-            look = make_look(ctx, width, thinking=thinking, results=results, agents=agents, hooks=hooks, full=full)
-            echo_lines(render_session(loaded, look, branch=chosen, wanted=wanted, mask=mask, title=name), pager=pager)
+            options = render_options(ctx, width, thinking=thinking, results=results, agents=agents, hooks=hooks, full=full)
+            echo_lines(render_session(loaded, options, branch=chosen, wanted=wanted, mask=mask, title=name), pager=pager)
     tell_masked(masker)
 
 
@@ -104,8 +104,7 @@ def _echo_pages(
 
     from stenograph.cli._text import echo_json
     from stenograph.redact import mask_json
-    from stenograph.views import session_page, turn_page
-    from stenograph.views.build import agent_part
+    from stenograph.views.pages.turn_parts import agent_part, session_page, turn_page
     from stenograph.views.session import stray_agents
 
     seen: set[str] = set()
@@ -142,8 +141,8 @@ def _show_steps(
         return
     from stenograph.cli._pager import echo_lines
 
-    look = make_look(ctx, width)
-    echo_lines(_step_lines(found, look.width), pager=pager)
+    options = render_options(ctx, width)
+    echo_lines(_step_lines(found, options.width), pager=pager)
 
 
 def _step_lines(steps: list[dict[str, Any]], columns: int | None) -> Iterator[str]:

@@ -31,9 +31,10 @@ def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json:
       steno tag last --clear
     """
     from stenograph.cli._progress import waiting
-    from stenograph.cli._text import echo_json, plain, short_path
+    from stenograph.cli._text import echo_json
     from stenograph.sessions import glance, resolve
     from stenograph.sessions import tag as tag_session
+    from stenograph.views.text import plain, short_path
 
     if clear == (tag is not None):
         raise UsageError("give a TAG, or --clear")

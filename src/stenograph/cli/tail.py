@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stenograph.cli._look import make_look, make_mask, reveal_option, width_option
+from stenograph.cli._output import make_mask, render_options, reveal_option, width_option
 from stenograph.cli._session import SessionReference
 from stenograph.cli._settings import shared_options, state_options
 
@@ -60,12 +60,12 @@ def tail(
 
     from stenograph.sessions import resolve
     from stenograph.sessions.follow import Follower
-    from stenograph.views.live import LiveView
+    from stenograph.views.terminal.live import LiveView
 
     file = resolve(session, state_options(ctx).homes)
     mask, _ = make_mask(reveal)
-    look = make_look(ctx, width, thinking=thinking, results=results, full=full, head=4, tail=2, patch=20)
-    view = LiveView(look, mask)
+    options = render_options(ctx, width, thinking=thinking, results=results, full=full, head=4, tail=2, patch=20)
+    view = LiveView(options, mask)
     follower = Follower(file.path)
     tell = _json_lines(mask) if as_json else _lines(view)
     try:

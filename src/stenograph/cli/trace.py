@@ -46,12 +46,13 @@ def trace(ctx: click.Context, as_json: bool) -> None:
         if as_json and ctx.invoked_subcommand != "hook":
             ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
         return
-    from stenograph.cli._text import echo_json, plain, short_path
+    from stenograph.cli._text import echo_json
     from stenograph.client_settings import settings_files
     from stenograph.config.traces import load_trace_config, no_destination, trace_config_file
     from stenograph.traces.folder import default_trace_folder
     from stenograph.traces.install import is_installed
     from stenograph.traces.keys import notes_on_all
+    from stenograph.views.text import plain, short_path
 
     places = settings_files(state_options(ctx).homes, Path.cwd())
     installed = [str(place) for place in places if is_installed(place)]
@@ -286,8 +287,9 @@ def _carry_out(
 ) -> None:
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.archive.settings import make_change
-    from stenograph.cli._text import echo_json, plain, short_path
+    from stenograph.cli._text import echo_json
     from stenograph.redact import Masker
+    from stenograph.views.text import plain, short_path
 
     mask = Masker().mask  # settings may hold keys beside what is changed
     diff = [mask(line) for line in change.diff()]
@@ -330,7 +332,7 @@ def _echo_steps(steps: list[str]) -> None:
 
 def plain_line(line: str) -> str:
     """A line of a file, its indentation kept."""
-    from stenograph.cli._text import plain
+    from stenograph.views.text import plain
 
     words = line.lstrip(" \t+-")
     lead = line[: len(line) - len(words)].replace("\t", "    ")

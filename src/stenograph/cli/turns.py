@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stenograph.cli._look import make_mask, reveal_option
+from stenograph.cli._output import make_mask, reveal_option
 from stenograph.cli._session import choose_branch, session_argument
 from stenograph.cli._settings import shared_options, state_options
 
@@ -98,7 +98,8 @@ def turns(
         }
         echo_json(mask_json(found, mask))
         return
-    from stenograph.cli._text import cut, table, terminal_width
+    from stenograph.cli._output import terminal_width
+    from stenograph.views.text import cut, table
 
     columns = terminal_width()
     rows = [dict(zip(_HEADINGS, _row(turn, mask(_asked(turn))), strict=True)) for turn in chosen]
@@ -122,7 +123,7 @@ def _own_turns(branch: Branch) -> list[int]:
 
 def _fitted(rows: list[dict[str, str]], columns: int | None) -> list[dict[str, str]]:
     """The rows, without what is least needed where prompts would get less than their share of the columns."""
-    from stenograph.cli._text import column_width
+    from stenograph.views.text import column_width
 
     if columns is None:
         return rows
@@ -137,7 +138,7 @@ def _fitted(rows: list[dict[str, str]], columns: int | None) -> list[dict[str, s
 def _asked(turn: Turn) -> str:
     """What opened the turn: a person's words, or a background task's summary."""
     from stenograph.inputs import InputKind
-    from stenograph.views.build import notification_summary
+    from stenograph.views.pages.turn_parts import notification_summary
 
     return (turn.kind is InputKind.NOTIFICATION and notification_summary(turn.prompt)) or turn.prompt
 

@@ -55,7 +55,8 @@ def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | N
       steno undo last
     """
     from stenograph.archive import Archive, default_archive_folder
-    from stenograph.cli._text import echo_json, short_path
+    from stenograph.cli._text import echo_json
+    from stenograph.views.text import short_path
 
     settings = state_options(ctx)
     refuse_demo(settings)
@@ -127,7 +128,8 @@ def _wanted(archive: Archive, settings: Settings, session: str | None) -> list[E
 
 
 def _list(archive: Archive, entries: list[Entry], as_json: bool) -> None:
-    from stenograph.cli._text import count_of, echo_json, iso
+    from stenograph.cli._text import echo_json, iso
+    from stenograph.views.text import count_of
 
     if as_json:
         listed = [
@@ -165,7 +167,8 @@ def _list(archive: Archive, entries: list[Entry], as_json: bool) -> None:
 def _listed(entries: list[Entry]) -> list[str]:
     """One edit a line, in a terminal under a header. Where that is too narrow, the count of files is left out, then what was done
     gets lines of its own, and then the size goes there too."""
-    from stenograph.cli._text import count_of, local_time, plain, size, table, terminal_width, width
+    from stenograph.cli._output import terminal_width
+    from stenograph.views.text import count_of, local_time, plain, size, table, width
 
     rows = [
         [
@@ -203,8 +206,7 @@ def _listed(entries: list[Entry]) -> list[str]:
 
 def _hanging(start: str, text: str, columns: int, indent: str | None = None) -> list[str]:
     """A text behind a start, in lines of so many columns; what does not fit goes on below, under the text or so far in."""
-    from stenograph.cli._text import width
-    from stenograph.views.text import wrap
+    from stenograph.views.text import width, wrap
 
     first, *more = wrap(text, columns - width(start))
     indent = " " * width(start) if indent is None else indent
@@ -230,7 +232,7 @@ def _title(entry: Entry) -> str:
 
 
 def _name(entry: Entry) -> str:
-    from stenograph.cli._session import short_id
+    from stenograph.views.terminal.sessions import short_id
 
     return short_id(entry.session_id)
 
@@ -244,7 +246,7 @@ def _what_was_done(entry: Entry) -> list[tuple[str, Path, int]]:
 
 def _settled(recovery: Recovery) -> str:
     from stenograph.archive import State
-    from stenograph.cli._text import plain
+    from stenograph.views.text import plain
 
     told = {
         State.DONE: "it is finished now",

@@ -1,6 +1,7 @@
-"""Turns -> pages -> what a person reads.
+"""One frozen page value per question, rendered to a terminal or encoded as JSON.
 
-In: turns of a session. Out: page values, and lines for a terminal or a pipe. Knows nothing of commands, pagers and options.
+In: library values. Out: pages (`views.pages`), their lines for a terminal (`views.terminal`), their JSON and its schema. Knows
+nothing of commands, pagers and options.
 
 Names are imported when first used: who wants `stenograph.views.text` alone gets nothing else.
 """
@@ -10,22 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stenograph.views.build import session_page, turn_page
-    from stenograph.views.pages import SessionPage, TurnPage
-    from stenograph.views.session import render_session
-    from stenograph.views.terminal import Look, render_turn
+    from stenograph.views.encode import encode_page
+    from stenograph.views.masking import mask_page
+    from stenograph.views.schema import documents, json_schema
+    from stenograph.views.terminal.options import RenderOptions
 
 _HOMES = {
-    "Look": "terminal",
-    "SessionPage": "pages",
-    "TurnPage": "pages",
-    "render_session": "session",
-    "render_turn": "terminal",
-    "session_page": "build",
-    "turn_page": "build",
+    "RenderOptions": "terminal.options",
+    "documents": "schema",
+    "encode_page": "encode",
+    "json_schema": "schema",
+    "mask_page": "masking",
 }
 
-__all__ = ["Look", "SessionPage", "TurnPage", "render_session", "render_turn", "session_page", "turn_page"]
+__all__ = ["RenderOptions", "documents", "encode_page", "json_schema", "mask_page"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stenograph.turns import AgentRun, ApiCall, Tokens, ToolCall, Turn
-from stenograph.views.build import DEEPEST, leave_out
+from stenograph.views.pages.turn_parts import DEEPEST, leave_out
 
 
 def iso(moment: datetime | None) -> str | None:

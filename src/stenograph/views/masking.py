@@ -6,30 +6,34 @@ In: a page, or a part of one, and a function that masks texts. Out: the same wit
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stenograph.views.pages import Patch
+from stenograph.redact import mask_json
+from stenograph.views.pages.transcript import Patch
 
 Mask = Callable[[str], str]
-Page = TypeVar("Page", bound=Struct)
+PageType = TypeVar("PageType", bound=Struct)
 
 
 def as_is(text: str) -> str:
     return text
 
 
-def mask_page(page: Page, mask: Mask) -> Page:
+def mask_page(page: PageType, mask: Mask) -> PageType:
     """A copy of a page with every text in it masked; the page itself where nothing is to be masked."""
     if mask is as_is:
         return page
-    masked: Page = _masked(page, mask)
+    masked: PageType = _masked(page, mask)
     return masked
 
 
 def _masked(value: Any, mask: Mask) -> Any:
+    if isinstance(value, Enum):
+        return value
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, tuple):
@@ -39,4 +43,6 @@ def _masked(value: Any, mask: Mask) -> Any:
         return Patch(tuple(mask("\n".join(value.lines)).split("\n")))
     if isinstance(value, Struct):
         return replace(value, **{name: _masked(getattr(value, name), mask) for name in value.__struct_fields__})
+    if isinstance(value, dict | list):
+        return mask_json(value, mask)
     return value

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from stenograph.turns import NO_BRANCH, AgentRun, Branch, Session, Turn
-from stenograph.views.build import agent_part, aside_parts, session_page, turn_page, walk_runs
 from stenograph.views.masking import Mask, as_is, mask_page
-from stenograph.views.pages import BranchPage
-from stenograph.views.terminal import Look, render_agent, render_branches, render_heading, render_parts, render_turn
+from stenograph.views.pages.transcript import BranchPage
+from stenograph.views.pages.turn_parts import agent_part, aside_parts, session_page, turn_page, walk_runs
+from stenograph.views.terminal.options import RenderOptions
+from stenograph.views.terminal.transcript import (
+    render_agent,
+    render_branches,
+    render_heading,
+    render_parts,
+    render_turn,
+)
 
 
 def render_session(
     session: Session,
-    look: Look,
+    options: RenderOptions,
     *,
     branch: Branch | None = None,
     wanted: Callable[[Turn], bool] = lambda _: True,
@@ -21,30 +28,32 @@ def render_session(
     title: str = "",
 ) -> Iterator[str]:
     """The lines of one branch (the current one unless another is given), made turn by turn."""
-    look = look.masking(mask)
+    options = options.masking(mask)
     shown = branch or next((each for each in session.branches if each.is_current), NO_BRANCH)
     page = mask_page(session_page(session, shown, title=title), mask)
-    yield from render_heading(page, look)
+    yield from render_heading(page, options)
     whole = all(wanted(turn) for turn in shown.turns)
     if whole and (notes := aside_parts(session)):
         yield ""
-        yield from render_parts([mask_page(note, mask) for note in notes], look)
+        yield from render_parts([mask_page(note, mask) for note in notes], options)
     branches: dict[int, list[BranchPage]] = {}
     for other in page.others:
         branches.setdefault(other.after, []).append(other)
     if whole:
-        yield from render_branches(branches.get(0, ()), look)
+        yield from render_branches(branches.get(0, ()), options)
     seen: set[str] = set()
     for turn in shown.turns:
         if wanted(turn):
-            yield from render_turn(mask_page(turn_page(turn, agents=look.agents, whole=look.full, seen=seen), mask), look)
-            if lines := list(render_branches(branches.get(turn.number, ()), look)):
+            yield from render_turn(
+                mask_page(turn_page(turn, agents=options.agents, whole=options.full, seen=seen), mask), options
+            )
+            if lines := list(render_branches(branches.get(turn.number, ()), options)):
                 yield ""
                 yield from lines
-    if whole and look.agents:
+    if whole and options.agents:
         for run in stray_agents(session):
-            yield from ("", look.paint("· a sub-agent that no tool call here started", 2))
-            yield from render_agent(mask_page(agent_part(run, whole=look.full, seen=seen), mask), look)
+            yield from ("", options.paint("· a sub-agent that no tool call here started", 2))
+            yield from render_agent(mask_page(agent_part(run, whole=options.full, seen=seen), mask), options)
 
 
 def stray_agents(session: Session) -> Iterator[AgentRun]:

@@ -6,7 +6,9 @@ In: any string. Out: text that can't move a cursor, change a colour, reorder or 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ ELLIPSIS = "…"
 # Below this every character takes one column.
 _FIRST_ODD_ONE = "\u0300"
 _TAB = 4
+#: A longer cell stands as it is, and the other rows are not padded to it.
+_WIDEST_COLUMN = 200
+_UNITS = ("B", "kB", "MB", "GB", "TB")
 # Made into patterns when first needed: lists of sessions need none.
 # Colours that a program gave its output are left out without a trace; everything else that is not text becomes visible.
 _COLOUR = r"\x1b\[[0-9;:]*m"
@@ -105,12 +110,7 @@ def wrap(line: str, columns: int | None) -> list[str]:
 
 def amount(text: str) -> str:
     """How much text it is: `312 B`, `1.2 kB`."""
-    size = float(len(text.encode("utf-8", "surrogatepass")))
-    for unit in ("B", "kB", "MB"):
-        if size < 1000 or unit == "MB":
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
-        size /= 1000
-    raise AssertionError("the last unit takes everything")
+    return size(len(text.encode("utf-8", "surrogatepass")))
 
 
 def local_time(moment: datetime) -> str:
@@ -150,3 +150,94 @@ def thousands(number: int) -> str:
 def count_of(number: int, noun: str, plural: str = "") -> str:
     """`1 turn`, `2 turns`; of a noun that has another plural, that one."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def plain(text: str) -> str:
+    """The text on one line: control, format and surrogate characters as escapes, line ends and tabs as spaces."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = " ".join(text.split())
+    if text.isprintable():
+        return text
+    return "".join(character if is_harmless(character) else escaped(character) for character in text)
+
+
+def cut_start(text: str, columns: int) -> str:
+    """The same, keeping the end: of a path it says more."""
+    return text if width(text) <= columns else cut(text[::-1], columns)[::-1]
+
+
+def pad(text: str, columns: int, *, right: bool = False) -> str:
+    space = " " * (columns - width(text))
+    return space + text if right else text + space
+
+
+def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> list[str]:
+    """Lines with aligned columns, two spaces between; those in `right` aligned to the right, the last one not padded."""
+    if not rows:
+        return []
+    last = len(rows[0]) - 1
+    padded = range(last + (last in right))
+    widths = [column_width(row[column] for row in rows) for column in padded]
+    lines = []
+    for row in rows:
+        cells = [pad(row[column], widths[column], right=column in right) for column in padded]
+        lines.append("  ".join([*cells, *row[len(cells) :]]).rstrip())
+    return lines
+
+
+def column_width(cells: Iterable[str]) -> int:
+    """How wide a table makes a column with these cells."""
+    return min(_WIDEST_COLUMN, max(map(width, cells), default=0))
+
+
+def short_path(path: str) -> str:
+    """A path with the user's folder as `~`, harmless."""
+    user = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
+    if user not in ("~", "/") and (path == user or path.startswith(user + os.sep)):
+        path = "~" + path[len(user) :]
+    return plain(path)
+
+
+def size(count: int) -> str:
+    amount = float(count)
+    for unit in _UNITS:
+        if amount < 1000 or unit == _UNITS[-1]:
+            return f"{count} B" if unit == "B" else f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
+        amount /= 1000
+    raise AssertionError("the last unit takes everything")
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """How long ago, for a person; the day, in local time, when that was longer than a week ago or is still to come."""
+    seconds = (now - moment).total_seconds()
+    if seconds < -60 or seconds >= 7 * 86400:
+        return local_time(moment)[: len("2026-01-31")]
+    if seconds < 60:
+        return "just now"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min ago"
+    if seconds < 86400:
+        return f"{int(seconds // 3600)} h ago"
+    return f"{int(seconds // 86400)} d ago"
+
+
+def quoted(text: str) -> str:
+    """The text as one word for a POSIX shell; where it holds characters that are not harmless, for bash, zsh and ksh."""
+    import shlex
+
+    if text.isprintable():
+        return shlex.quote(text)
+    return "$'" + "".join(_in_quotes(character) for character in text) + "'"
+
+
+def _in_quotes(character: str) -> str:
+    if character in "\\'":
+        return "\\" + character
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as os.fsdecode gives it
+        code -= 0xDC00
+        return f"\\x{code:02x}"
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stenograph.views.pages import AgentPart, Body, Output, ToolPart
+from stenograph.views.pages.transcript import AgentPart, Body, Output, ToolPart
 from stenograph.views.tools import agents, asking, files, lists, other, search, shell
 from stenograph.views.tools.facts import Renderer, ToolFacts
 

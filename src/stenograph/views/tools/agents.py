@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stenograph.records import text_of
 from stenograph.records.tool_results import AgentResult
-from stenograph.views.pages import Body, Output
+from stenograph.views.pages.transcript import Body, Output
 from stenograph.views.tools.facts import Renderer, ToolFacts
 
 

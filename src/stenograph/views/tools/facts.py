@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from stenograph.records import ToolResult
-from stenograph.views.pages import Body
+from stenograph.views.pages.transcript import Body
 
 
 class ToolFacts(Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 
 from stenograph.records.tool_results import EditResult, Hunk, MultiEditResult, ReadResult, WriteResult
-from stenograph.views.pages import Body, Fact, Output, Patch
+from stenograph.views.pages.transcript import Body, Fact, Output, Patch
 from stenograph.views.text import count_of
 from stenograph.views.tools.facts import Renderer, ToolFacts
 

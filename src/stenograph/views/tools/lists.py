@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from stenograph.views.pages import Body, Checklist, Output
+from stenograph.views.pages.transcript import Body, Checklist, Output
 from stenograph.views.text import count_of
 from stenograph.views.tools.facts import Renderer, ToolFacts
 

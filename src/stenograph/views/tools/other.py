@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.views.pages import Body, Output
+from stenograph.views.pages.transcript import Body, Output
 from stenograph.views.tools.facts import Renderer, ToolFacts
 
 

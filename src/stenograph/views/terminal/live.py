@@ -28,14 +28,13 @@ from stenograph.records import (
 from stenograph.records.attachments import QueuedCommandAttachment
 from stenograph.records.markers import SYNTHETIC
 from stenograph.turns import Compaction
-from stenograph.views.build import compaction_note, event_line, is_local_command, local_output_note, notification_note
 from stenograph.views.masking import Mask, as_is, mask_page
-from stenograph.views.pages import Fact, NotePart, Output, Part, PromptPart, TextPart, ThoughtPart, ToolPart
-from stenograph.views.terminal import Look, render_bodies, render_part
+from stenograph.views.pages.transcript import Fact, NotePart, Output, Part, PromptPart, TextPart, ThoughtPart, ToolPart
+from stenograph.views.pages.turn_parts import compaction_note, event_line, is_local_command, local_output_note, notification_note
+from stenograph.views.terminal.options import DIM, RenderOptions
+from stenograph.views.terminal.transcript import render_bodies, render_part
 from stenograph.views.text import cut, one_line
 from stenograph.views.tools import ToolFacts, tool_part
-
-_DIM = 2
 
 
 def _number(value: object) -> str:
@@ -45,32 +44,32 @@ def _number(value: object) -> str:
 class LiveView:
     """Turns records into lines; remembers the tool uses that wait for their results, and who spoke last."""
 
-    def __init__(self, look: Look, mask: Mask = as_is) -> None:
-        look = look.masking(mask)
-        self._look = look
-        self._inside = look.narrower(4)
+    def __init__(self, options: RenderOptions, mask: Mask = as_is) -> None:
+        options = options.masking(mask)
+        self._options = options
+        self._inside = options.narrower(4)
         self._mask = mask
         self._uses: dict[str, tuple[ToolUseBlock, str]] = {}
         self._speaker = ""
 
     def lines(self, record: Record, agent_id: str = "") -> Iterator[str]:
         """The lines for one record; none for what is not told."""
-        look = self._inside if agent_id else self._look
-        edge = look.paint("  │ ", _DIM) if agent_id else ""
-        for line in self._told(record, look):
+        options = self._inside if agent_id else self._options
+        edge = options.paint("  │ ", DIM) if agent_id else ""
+        for line in self._told(record, options):
             if agent_id != self._speaker:
                 self._speaker = agent_id
                 if agent_id:
-                    yield look.paint(f"  ┌ sub-agent {one_line(agent_id)}", _DIM)
+                    yield options.paint(f"  ┌ sub-agent {one_line(agent_id)}", DIM)
             yield f"{edge}{line}".rstrip()
 
     def notice(self, text: str) -> str:
         """A line of our own."""
-        return self._look.paint(cut(f"── {one_line(text)} ──", self._look.width), _DIM)
+        return self._options.paint(cut(f"── {one_line(text)} ──", self._options.width), DIM)
 
-    def _told(self, record: Record, look: Look) -> Iterator[str]:
+    def _told(self, record: Record, options: RenderOptions) -> Iterator[str]:
         if isinstance(record, UserRecord):
-            yield from self._from_user(record, look)
+            yield from self._from_user(record, options)
         elif isinstance(record, AssistantRecord):
             content = record.content
             for block in (
@@ -79,30 +78,30 @@ class LiveView:
                 if (part := self._from_model(record, block)) is not None:
                     if isinstance(part, TextPart):
                         yield ""
-                    yield from self._shown(part, look)
+                    yield from self._shown(part, options)
         elif (other := self._beside(record)) is not None:
-            yield from self._shown(other, look)
+            yield from self._shown(other, options)
 
-    def _shown(self, part: Part, look: Look) -> Iterator[str]:
-        return render_part(mask_page(part, self._mask), look)
+    def _shown(self, part: Part, options: RenderOptions) -> Iterator[str]:
+        return render_part(mask_page(part, self._mask), options)
 
-    def _from_user(self, record: UserRecord, look: Look) -> Iterator[str]:
+    def _from_user(self, record: UserRecord, options: RenderOptions) -> Iterator[str]:
         said = classify(record)
         for result in said.results:
-            yield from self._result(record, result, look)
+            yield from self._result(record, result, options)
         if said.is_human or (said.kind is InputKind.TOOL_RESULT and said.text):
             yield ""
-            yield from self._shown(PromptPart(said.text, said.images, interjected=bool(said.results)), look)
+            yield from self._shown(PromptPart(said.text, said.images, interjected=bool(said.results)), options)
         elif said.kind is InputKind.INTERRUPT:
-            yield from self._shown(NotePart("interrupt", event_line("interrupt", "")), look)
+            yield from self._shown(NotePart("interrupt", event_line("interrupt", "")), options)
         elif said.kind in (InputKind.COMMAND, InputKind.BASH):
             if line := event_line("local-command", said.text):
-                yield from self._shown(NotePart("local-command", line), look)
+                yield from self._shown(NotePart("local-command", line), options)
         elif said.kind is InputKind.LOCAL_OUTPUT:
             if (note := local_output_note(said.text)) is not None:
-                yield from self._shown(note, look)
+                yield from self._shown(note, options)
         elif said.kind is InputKind.NOTIFICATION:
-            yield from self._shown(notification_note(said.text), look)
+            yield from self._shown(notification_note(said.text), options)
 
     def _from_model(self, record: AssistantRecord, block: Any) -> Part | None:
         if isinstance(block, TextBlock) and isinstance(block.text, str) and block.text.strip():
@@ -117,7 +116,7 @@ class LiveView:
             return ToolPart(part.id, part.name, part.title, "running")
         return None
 
-    def _result(self, record: UserRecord, result: ToolResultBlock, look: Look) -> Iterator[str]:
+    def _result(self, record: UserRecord, result: ToolResultBlock, options: RenderOptions) -> Iterator[str]:
         use, cwd = self._uses.pop(result.tool_use_id or "", (ToolUseBlock(), ""))
         found = record.toolUseResult
         structured = found if isinstance(found, ToolResult | str | tuple) else None
@@ -126,9 +125,9 @@ class LiveView:
         told = [body for body in part.bodies if not isinstance(body, Fact)]
         facts_told = ", ".join(body.text for body in part.bodies if isinstance(body, Fact))
         if facts_told:
-            yield look.paint(cut(f"  {one_line(facts_told)}", look.width), _DIM)
-        if look.results or any(isinstance(body, Output) and body.is_error for body in told):
-            yield from render_bodies(told, look)
+            yield options.paint(cut(f"  {one_line(facts_told)}", options.width), DIM)
+        if options.results or any(isinstance(body, Output) and body.is_error for body in told):
+            yield from render_bodies(told, options)
 
     def _beside(self, record: Record) -> Part | None:
         if isinstance(record, CompactBoundaryRecord):

@@ -24,7 +24,7 @@ from stenograph.records import (
 from stenograph.records.attachments import Attachment
 from stenograph.turns import AgentRun, ApiCall, Branch, Compaction, Event, Session, ToolCall, Turn
 from stenograph.turns.context import Context
-from stenograph.views.pages import (
+from stenograph.views.pages.transcript import (
     AgentPart,
     BranchPage,
     NotePart,

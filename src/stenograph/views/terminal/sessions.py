@@ -1,4 +1,4 @@
-"""Sessions as lines for a person, and the notes on what a list left out.
+"""Sessions as lines, and the notes on what a list left out.
 
 In a pipe every line is whole. In a terminal it fits: where a title would get less than its share, first the project is cut to its
 last folder, then release, size and steps are left out, then the project is cut further.
@@ -6,30 +6,17 @@ last folder, then release, size and steps are left out, then the project is cut 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-import click
+from stenograph.family import is_session_id
+from stenograph.sessions import HIDDEN
+from stenograph.views.pages.sessions import SessionRow, SessionsPage
+from stenograph.views.terminal.options import DIM, GREEN, RED, YELLOW, RenderOptions
+from stenograph.views.text import ELLIPSIS, age, column_width, cut, cut_start, local_time, plain, short_path, size, table, width
 
-from stenograph.cli._session import short_id
-from stenograph.cli._text import (
-    ELLIPSIS,
-    age,
-    column_width,
-    cut,
-    cut_start,
-    local_time,
-    plain,
-    short_path,
-    size,
-    table,
-    terminal_width,
-    width,
-)
-from stenograph.disk import Finding
-from stenograph.sessions import HIDDEN, Listing, SessionInfo, Status
-
-_COLORS = {Status.RUNNING: "green", Status.INTERRUPTED: "yellow", Status.FAILED: "red"}
+_COLORS = {"running": GREEN, "interrupted": YELLOW, "failed": RED}
 _HEADER = ("id", "status", "changed", "steps", "size", "release", "project", "title")
 _RIGHT = frozenset({"steps", "size"})
 _PROJECT_COLUMNS = 32
@@ -39,12 +26,17 @@ _TITLE_COLUMNS = 30
 _DISPENSABLE = ("release", "size", "steps")
 _GAP = 2
 _NO_TITLE = "(no prompt)"
+_SHORT_ID = 8
 
 
-def session_lines(sessions: Sequence[SessionInfo]) -> list[str]:
+def render_sessions(page: SessionsPage, options: RenderOptions) -> Iterator[str]:
+    return session_lines(page.sessions, options)
+
+
+def session_lines(sessions: Sequence[SessionRow], options: RenderOptions) -> Iterator[str]:
     """One line a session: id, status, time, steps, size, release, project, title; in a terminal a header before them."""
-    columns = terminal_width()
-    now = datetime.now(UTC)
+    columns = options.width
+    now = options.now or datetime.now(UTC)
     rows = [_row(info, now, narrow=columns is not None) for info in sessions]
     if columns is None or not rows:
         lines = table(rows, _right(_HEADER))
@@ -53,10 +45,12 @@ def session_lines(sessions: Sequence[SessionInfo]) -> list[str]:
         named = _fitted([dict(zip(_HEADER, row, strict=True)) for row in (list(_HEADER), *rows)], columns)
         kept = tuple(named[0])
         heading, *lines = [cut(line, columns) for line in table([list(row.values()) for row in named], _right(kept))]
-        header = [click.style(heading, dim=True)]
+        header = [options.paint(heading, DIM)]
     # Colour last: its bytes take no columns.
     start = column_width([*(row[0] for row in rows), *_HEADER[: len(header)]]) + _GAP
-    return header + [_colored(line, info, start) for line, info in zip(lines, sessions, strict=True)]
+    yield from header
+    for line, info in zip(lines, sessions, strict=True):
+        yield _colored(line, info.status, start, options)
 
 
 def _right(names: Sequence[str]) -> frozenset[int]:
@@ -91,11 +85,20 @@ def _last_folder(project: str) -> str:
     return project.replace("\\", "/").rstrip("/").rpartition("/")[2] or project
 
 
-def is_shown_as(info: SessionInfo, name: str) -> bool:
+def project_of(info: SessionRow) -> str:
+    """The directory it began in, or the name of the folder that its file is in where no line says it."""
+    return info.project or _folder_of(info)
+
+
+def _folder_of(info: SessionRow) -> str:
+    return os.path.basename(os.path.dirname(info.path))  # noqa: PTH119, PTH120 - text in, text out
+
+
+def is_shown_as(info: SessionRow, name: str) -> bool:
     """Whether this is what the column `project` shows of a session, whole or cut; or its project folder's name."""
-    project = short_path(info.project)
+    project = short_path(project_of(info))
     shown = (project, _last_folder(project))
-    if name in shown or name == info.path.parent.name:
+    if name in shown or name == _folder_of(info):
         return True
     start, ellipsis, end = name.partition(ELLIPSIS)
     return bool(ellipsis and (start or end)) and any(
@@ -103,14 +106,19 @@ def is_shown_as(info: SessionInfo, name: str) -> bool:
     )
 
 
-def _row(info: SessionInfo, now: datetime, *, narrow: bool) -> list[str]:
-    project = short_path(info.project)
+def short_id(name: str) -> str:
+    """The first part of a session's id; of a file that is not named by one the whole name, harmless."""
+    return name[:_SHORT_ID] if is_session_id(name) else plain(name)
+
+
+def _row(info: SessionRow, now: datetime, *, narrow: bool) -> list[str]:
+    project = short_path(project_of(info))
     title = plain(info.title or "")
     if not width(title):  # nothing that anybody could see
         title = _NO_TITLE
     return [
         short_id(info.id),
-        info.status.value,
+        info.status,
         age(info.modified, now) if narrow else local_time(info.modified),
         f"{info.steps}{'' if info.steps_exact else '+'}",
         size(info.size),
@@ -120,35 +128,22 @@ def _row(info: SessionInfo, now: datetime, *, narrow: bool) -> list[str]:
     ]
 
 
-def _colored(line: str, info: SessionInfo, start: int) -> str:
-    if (color := _COLORS.get(info.status)) is None:
+def _colored(line: str, status: str, start: int, options: RenderOptions) -> str:
+    if (color := _COLORS.get(status)) is None:
         return line
-    word = info.status.value
     before, after = line[:start], line[start:]
-    return before + click.style(word, fg=color) + after[len(word) :] if after.startswith(word) else line
+    return before + options.paint(status, color) + after[len(status) :] if after.startswith(status) else line
 
 
-def left_out_lines(listing: Listing) -> list[str]:
+def left_out_lines(page: SessionsPage) -> list[str]:
     """`3 older: --limit 0 shows them` and `12 hidden (7 short, 5 empty): --all shows them`."""
-    least = "at least " if listing.unseen else ""
+    least = "at least " if page.unseen else ""
     lines = []
-    if listing.unseen:
-        lines.append(f"{listing.unseen} older not looked at: --limit 0 shows them")
-    elif listing.older:
-        lines.append(f"{listing.older} older: --limit 0 shows them")
-    if listing.hidden:
-        hidden = listing.hidden
-        parts = ", ".join(f"{hidden[reason]} {words}" for reason, words in HIDDEN.items() if hidden.get(reason))
-        lines.append(f"{least}{sum(hidden.values())} hidden ({parts}): --all shows them")
+    if page.unseen:
+        lines.append(f"{page.unseen} older not looked at: --limit 0 shows them")
+    elif page.older:
+        lines.append(f"{page.older} older: --limit 0 shows them")
+    if page.hidden:
+        parts = ", ".join(f"{page.hidden[reason]} {words}" for reason, words in HIDDEN.items() if page.hidden.get(reason))
+        lines.append(f"{least}{sum(page.hidden.values())} hidden ({parts}): --all shows them")
     return lines
-
-
-def echo_findings(findings: Sequence[Finding]) -> None:
-    """What could not be read, one line each, on stderr; what is merely odd is left to `steno doctor`."""
-    for finding in findings:
-        if is_unreadable(finding):
-            click.echo(f"steno: {plain(finding.detail)}", err=True)
-
-
-def is_unreadable(finding: Finding) -> bool:
-    return finding.code.startswith("unreadable")

@@ -1,0 +1,90 @@
+"""Which sessions are there, newest first: a listing as a page."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages, utc
+
+if TYPE_CHECKING:
+    from stenograph.sessions import Listing, SessionInfo
+
+
+class SessionRow(Page, frozen=True):
+    """One session in a list."""
+
+    id: str
+    path: str
+    project: str | None
+    """The directory it began in; null where no line says it."""
+    title: str | None
+    """As the newest client's picker shows it."""
+    first_prompt: str | None
+    custom_title: str | None
+    """Given by a user or a command."""
+    tag: str | None
+    status: str
+    """`running`, `done`, `interrupted` or `failed`."""
+    started: datetime | None
+    """The first time in the file."""
+    modified: datetime
+    """When the file last changed."""
+    size: int
+    """Of the session's own file, in bytes."""
+    release: str | None
+    git_branch: str | None
+    entrypoint: str | None
+    """How the client was started, in its own words: `cli`, `sdk-py`."""
+    steps: int
+    """Lines of the conversation; a least number where not `steps_exact`."""
+    steps_exact: bool
+    hidden: str | None
+    """Why lists leave it out by default: `empty`, `name`, `warm-up`, `sidechain`, `short` or `unanswered`; null: they show it."""
+
+
+class SessionsPage(Document, frozen=True, tag="sessions/1"):
+    """`steno ls`: sessions, newest first."""
+
+    sessions: tuple[SessionRow, ...]
+    hidden: dict[str, int]
+    """How many were left out, by reason."""
+    older: int
+    """How many were left out because of the limit."""
+    unseen: int
+    """Files that were not looked at, all older than those listed. Where it is not 0, `hidden` and `older` are least numbers."""
+    findings: tuple[FindingPage, ...]
+    """What could not be read, or is unusual."""
+
+
+def sessions_page(listing: Listing) -> SessionsPage:
+    return SessionsPage(
+        sessions=tuple(session_row(info) for info in listing.sessions),
+        hidden=listing.hidden,
+        older=listing.older,
+        unseen=listing.unseen,
+        findings=finding_pages(listing.findings),
+    )
+
+
+def session_row(info: SessionInfo) -> SessionRow:
+    return SessionRow(
+        id=info.id,
+        path=os.fspath(info.path),
+        project=info.cwd,
+        title=info.title,
+        first_prompt=info.first_prompt,
+        custom_title=info.custom_title,
+        tag=info.tag,
+        status=info.status.value,
+        started=utc(info.created),
+        modified=info.modified,
+        size=info.size,
+        release=info.release,
+        git_branch=info.branch,
+        entrypoint=info.entrypoint,
+        steps=info.steps,
+        steps_exact=info.steps_exact,
+        hidden=info.hidden,
+    )

@@ -1,0 +1,53 @@
+"""What a release would send, as lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from stenograph.views.pages.messages import ExplainedPage, LostPage, MessagePage, MessagesPage, SaidPage
+from stenograph.views.terminal.options import RenderOptions
+from stenograph.views.text import cut, one_line, plain, table
+
+_WORDS = 2000
+
+
+def render_messages(page: MessagesPage, messages: Iterable[MessagePage]) -> Iterator[str]:
+    """The lines of messages that are made one by one."""
+    if page.refused:
+        yield f"{page.release} would not resume this session (rule {page.refused})"
+        return
+    for number, message in enumerate(messages, 1):
+        where = f"lines {', '.join(map(str, sorted(message.lines)))}" if message.lines else "put in by the client"
+        yield f"{number:>5}  {message.role:<9}  {where}"
+        for block in message.content:
+            yield f"         {cut(one_line(_block_line(block)), _WORDS)}"
+
+
+def _block_line(block: dict[str, Any]) -> str:
+    kind = str(block.get("type"))
+    if kind in ("text", "thinking"):
+        return f"{kind}: {block.get(kind, '')}"
+    if kind == "tool_use":
+        return f"tool_use {block.get('name')}: {json.dumps(block.get('input'), ensure_ascii=False)}"
+    if kind == "tool_result":
+        content = block.get("content")
+        words = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        return f"tool_result{' (error)' if block.get('is_error') else ''}: {words}"
+    return kind
+
+
+def render_explained(page: ExplainedPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    rows = [[str(one.line), plain(one.kind), "sent" if one.sent else "-", "" if one.sent else one.rule] for one in page.records]
+    yield from table([["line", "kind", "sent", "rule"], *rows], frozenset({0}))
+
+
+def render_lost(page: LostPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    rows = [["", "messages", "tool calls", "thinking"], _counted("said", page.said)]
+    rows += [_counted(loss.rule, loss.lost) for loss in page.losses]
+    yield from table([*rows, _counted("lost", page.lost)], frozenset({1, 2, 3}))
+
+
+def _counted(name: str, said: SaidPage) -> list[str]:
+    return [name, str(said.messages), str(said.tool_calls), str(said.thinking)]

@@ -1,0 +1,58 @@
+"""How lines are wanted: what every renderer in `views.terminal` takes beside its page."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stenograph.views.masking import Mask, as_is
+
+BOLD, DIM, ITALIC, RED, GREEN, YELLOW, BLUE, CYAN = 1, 2, 3, 31, 32, 33, 34, 36
+
+
+def command_line(*words: str) -> str:
+    """A command of ours as a user would type it."""
+    return shlex.join(["steno", *words])
+
+
+class RenderOptions(Struct, frozen=True):
+    """How pages are wanted as lines."""
+
+    #: Columns of the terminal; None where there is none: lines stay as long as they are, dates and ids whole.
+    width: int | None = None
+    color: bool = False
+    #: Render Markdown; else it stands as it was written.
+    markdown: bool = False
+    thinking: bool = False
+    #: What tools gave back.
+    results: bool = True
+    #: What sub-agents did.
+    agents: bool = False
+    #: Hooks one by one; else their number, and those that went wrong or held something up.
+    hooks: bool = False
+    #: Everything to its end: outputs, patches, summaries.
+    full: bool = False
+    #: How many lines of an output are shown: from its beginning, and from its end.
+    head: int = 8
+    tail: int = 4
+    #: How many lines of a patch are shown.
+    patch: int = 60
+    #: What masks a line that was made from several pieces; the pieces come masked.
+    mask: Mask = as_is
+    #: What ages are counted from; None: the clock.
+    now: datetime | None = None
+    #: The command line that runs another command of ours, with the homes and options of this run.
+    command: Callable[..., str] = command_line
+
+    def paint(self, text: str, *codes: int) -> str:
+        return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m" if self.color and codes and text else text
+
+    def masking(self, mask: Mask) -> RenderOptions:
+        return replace(self, mask=mask)
+
+    def narrower(self, columns: int) -> RenderOptions:
+        return replace(self, width=None if self.width is None else max(20, self.width - columns))

@@ -1,0 +1,246 @@
+"""Pages -> text for a terminal, or plain text where there is none.
+
+In: pages and how they are wanted. Out: lines, one after another, so that a pager can show the first ones while the rest is made.
+Nothing from a transcript reaches a line without `harmless`; colour is put on last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from stenograph.views.pages.transcript import (
+    AgentPart,
+    Body,
+    BranchPage,
+    Checklist,
+    Fact,
+    NotePart,
+    Output,
+    Part,
+    Patch,
+    PromptPart,
+    SessionPage,
+    TextPart,
+    ThoughtPart,
+    ToolPart,
+    TurnPage,
+)
+from stenograph.views.terminal.options import BLUE, BOLD, CYAN, DIM, GREEN, ITALIC, RED, YELLOW, RenderOptions
+from stenograph.views.text import amount, count_of, cut, duration, harmless, local_time, one_line, thousands, width, wrap
+
+_LONGEST_LINE = 400
+_RULE_COLUMNS = 80
+
+
+_STATUS = {"complete": (GREEN,), "failed": (RED,), "interrupted": (YELLOW,), "open": (BLUE,)}
+_MARK = {"ok": (GREEN,), "error": (RED,), "open": (BLUE,), "running": (BLUE,)}
+_BOXES = {"completed": "[x]", "in_progress": "[>]"}
+
+
+def render_heading(page: SessionPage, options: RenderOptions) -> Iterator[str]:
+    """The lines above the turns."""
+    title = one_line(page.title) or page.id
+    yield options.paint(cut(title, options.width), BOLD)
+    facts = [page.id if page.title else "", page.project, page.release]
+    yield options.paint(cut(" · ".join(one_line(fact) for fact in facts if fact), options.width), DIM)
+    tokens = f"{thousands(page.input_tokens)} tokens in, {thousands(page.output_tokens)} out"
+    tokens += " on all branches" if page.others else ""
+    counts = [
+        local_time(page.started) if page.started else "",
+        count_of(page.turns, "turn"),
+        count_of(page.agents, "sub-agent") if page.agents else "",
+        tokens if page.input_tokens or page.output_tokens else "",
+        f"branch {page.branch} of {len(page.others) + 1}" if page.others else "",
+    ]
+    yield options.paint(cut(" · ".join(count for count in counts if count), options.width), DIM)
+    for other in page.continues:
+        yield options.paint(f"goes on from session {one_line(other)}", DIM)
+
+
+def render_branches(branches: Iterable[BranchPage], options: RenderOptions) -> Iterator[str]:
+    """A line for each other branch that parts from the one that is shown."""
+    for other in branches:
+        rest = other.turns - other.after
+        where = f"after turn {other.after}" if other.after else "before the first turn"
+        more = f", {count_of(rest, 'turn')} of its own (--branch {other.number})" if rest else ", and ends there"
+        yield options.paint(f"branch {other.number} parts {where}{more}", YELLOW)
+
+
+def render_turn(page: TurnPage, options: RenderOptions) -> Iterator[str]:
+    """One turn: its heading and its parts."""
+    yield from ("", _heading(page, options), "")
+    yield from render_parts(page.parts, options)
+
+
+def _heading(page: TurnPage, options: RenderOptions) -> str:
+    facts = [
+        local_time(page.started)[-5:] if page.started else "",
+        duration(page.duration_ms) if page.duration_ms else "",
+        f"{thousands(page.output_tokens)} out" if page.output_tokens else "",
+        one_line(page.new_model),
+        page.status,
+    ]
+    left, right = f"── turn {page.number} ", " " + " · ".join(fact for fact in facts if fact)
+    columns = options.width or _RULE_COLUMNS
+    rule = "─" * max(2, columns - width(left) - width(right))
+    return options.paint(left + rule, DIM) + options.paint(right, *_STATUS.get(page.status, ()))
+
+
+def render_parts(parts: Sequence[Part], options: RenderOptions) -> Iterator[str]:
+    """Parts one after another, an empty line where their kind changes; hooks that simply ran as one line at the end."""
+    last: type[Part] | None = None
+    folded = 0
+    for part in parts:
+        if isinstance(part, NotePart) and part.kind == "hook" and not part.urgent and not options.hooks:
+            folded += part.times
+            continue
+        if last is not None and (type(part) is not last or isinstance(part, PromptPart | TextPart)):
+            yield ""
+        last = type(part)
+        yield from render_part(part, options)
+    if folded:
+        if last is not None and last is not NotePart:
+            yield ""
+        yield options.paint(cut(f"· {count_of(folded, 'hook')} ran (--hooks)", options.width), DIM)
+
+
+def render_part(part: Part, options: RenderOptions) -> Iterator[str]:
+    match part:
+        case PromptPart():
+            yield from _prompt(part, options)
+        case TextPart():
+            yield from _said(part, options)
+        case ThoughtPart():
+            yield from _folded(f"thought, {amount(part.text)}", part.text, options, shown=options.thinking or options.full)
+        case NotePart():
+            mark = f"── {one_line(part.line)} ──" if part.kind == "compaction" else f"· {one_line(part.line)}"
+            if part.text and part.kind == "compaction":
+                mark += f" summary, {amount(part.text)}"
+            yield from _folded(mark, part.text, options, shown=options.full, marked=False)
+        case ToolPart():
+            yield from _tool(part, options)
+
+
+def _prompt(part: PromptPart, options: RenderOptions) -> Iterator[str]:
+    mark = "»" if part.interjected else ">"
+    text = harmless(part.text) if part.text.strip() else "(no text)"
+    if part.images:
+        text += f"\n[{count_of(part.images, 'image')}]"
+    columns = None if options.width is None else options.width - 2
+    for line in text.strip("\n").split("\n"):
+        for piece in wrap(line, columns):
+            yield options.paint(f"{mark} {piece}".rstrip(), BOLD, CYAN)
+
+
+def _said(part: TextPart, options: RenderOptions) -> Iterator[str]:
+    if part.origin == "error":
+        yield from (options.paint(piece, RED) for line in _lines(part.text) for piece in wrap(line, options.width))
+    elif part.origin == "client":
+        yield options.paint(cut(f"· the client said: {one_line(part.text)}", options.width), DIM)
+    elif options.markdown:
+        from stenograph.views.terminal.markdown import render_markdown
+
+        yield from render_markdown(part.text, options.width or _RULE_COLUMNS, color=options.color, mask=options.mask)
+    else:
+        yield from (piece for line in _lines(part.text) for piece in wrap(line, options.width))
+
+
+def _folded(line: str, text: str, options: RenderOptions, *, shown: bool, marked: bool = True) -> Iterator[str]:
+    yield options.paint(cut(f"· {line}" if marked else harmless(line), options.width), DIM)
+    if shown and text:
+        columns = None if options.width is None else options.width - 2
+        for each in _lines(text):
+            yield from (options.paint(f"  {piece}".rstrip(), DIM, ITALIC) for piece in wrap(each, columns))
+
+
+def _tool(part: ToolPart, options: RenderOptions) -> Iterator[str]:
+    name = one_line(part.name) or "(a tool without a name)"
+    lines = harmless(part.title).strip().split("\n")
+    facts = [one_line(body.text) for body in part.bodies if isinstance(body, Fact)] if options.results else []
+    facts += [_changed(body) for body in part.bodies if isinstance(body, Patch)]
+    if part.status == "open":
+        facts.append("no result")
+    aside = f"  ({', '.join(facts)})" if facts else ""
+    room = None if options.width is None else options.width - width(name) - 3
+    first = cut(lines[0], None if room is None else max(10, room - width(aside)))
+    yield f"{options.paint('●', *_MARK[part.status])} {options.paint(name, BOLD)} {first}{options.paint(aside, DIM)}".rstrip()
+    rest = lines[1:] if options.full else lines[1:6]
+    yield from (cut(f"    {line}", options.width) for line in rest)
+    if len(lines) - 1 > len(rest):
+        yield options.paint(f"    … {count_of(len(lines) - 1 - len(rest), 'more line')}", DIM)
+    bodies = part.bodies
+    if part.agent is not None and options.agents:
+        yield from render_agent(part.agent, options)
+        answer = next(
+            (each.text for turn in reversed(part.agent.turns) for each in reversed(turn.parts) if isinstance(each, TextPart)), ""
+        )
+        bodies = tuple(body for body in bodies if not (isinstance(body, Output) and body.text.strip() == answer.strip()))
+    # A patch is what was asked for, not only what came back.
+    yield from render_bodies([body for body in bodies if options.results or isinstance(body, Patch | Checklist)], options)
+
+
+def render_bodies(bodies: Iterable[Body], options: RenderOptions) -> Iterator[str]:
+    """What came out of a tool, indented."""
+    for body in bodies:
+        yield from (f"  {line}" if line else "" for line in _body(body, options.narrower(2)))
+
+
+def _changed(patch: Patch) -> str:
+    return f"+{sum(line.startswith('+') for line in patch.lines)} -{sum(line.startswith('-') for line in patch.lines)}"
+
+
+def _body(body: Body, options: RenderOptions) -> Iterator[str]:
+    match body:
+        case Output():
+            codes = (RED,) if body.is_error else (DIM,)
+            yield from _some_lines(body.text, options, codes)
+        case Patch():
+            yield from render_patch(body.lines, options)
+        case Checklist():
+            for state, what in body.items:
+                line = cut(f"{_BOXES.get(state, '[ ]')} {one_line(what)}", options.width)
+                yield options.paint(line, *((DIM,) if state == "completed" else (BOLD,) if state == "in_progress" else ()))
+
+
+def _some_lines(text: str, options: RenderOptions, codes: tuple[int, ...]) -> Iterator[str]:
+    """An output's beginning and end, and how much was left out between."""
+    lines = _lines(text)
+    longest = None if options.full else min(options.width or _LONGEST_LINE, _LONGEST_LINE)
+    if options.full or len(lines) <= options.head + options.tail + 1:
+        yield from (options.paint(cut(line, longest), *codes) for line in lines)
+        return
+    yield from (options.paint(cut(line, longest), *codes) for line in lines[: options.head])
+    yield options.paint(f"… {count_of(len(lines) - options.head - options.tail, 'line')} left out (--full)", DIM, ITALIC)
+    if options.tail:
+        yield from (options.paint(cut(line, longest), *codes) for line in lines[-options.tail :])
+
+
+def render_patch(lines: Sequence[str], options: RenderOptions) -> Iterator[str]:
+    """The lines of a patch in its colours."""
+    shown = lines if options.full or len(lines) <= options.patch + 1 else lines[: options.patch]
+    longest = None if options.full else min(options.width or _LONGEST_LINE, _LONGEST_LINE)
+    for line in shown:
+        codes = {"+": (GREEN,), "-": (RED,), "@": (CYAN,)}.get(line[:1], ())
+        yield options.paint(cut(harmless(line).replace("\n", " "), longest), *codes)
+    if len(shown) < len(lines):
+        yield options.paint(f"… {count_of(len(lines) - len(shown), 'line')} left out (--full)", DIM, ITALIC)
+
+
+def render_agent(part: AgentPart, options: RenderOptions) -> Iterator[str]:
+    """A sub-agent's work, indented."""
+    inside = options.narrower(4)
+    kind = one_line(part.agent_type) or "sub-agent"
+    yield options.paint(f"  ┌ {kind} {one_line(part.agent_id)}{', in the background' if part.background else ''}", DIM)
+    edge = options.paint("  │", DIM)
+    if part.shown_above or part.left_out:
+        what = "shown above" if part.shown_above else f"too deep: {count_of(part.left_out, 'sub-agent')} left out"
+        yield f"{edge} {options.paint(what, DIM, ITALIC)}"
+    for number, turn in enumerate(part.turns):
+        if number:
+            yield edge
+        yield from (f"{edge} {line}".rstrip() for line in render_parts(turn.parts, inside))
+    yield options.paint("  └", DIM)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in harmless(text).strip("\n").split("\n")]
