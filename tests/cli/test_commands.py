@@ -106,7 +106,7 @@ def test_inventory_prints_the_tables_of_seed_001(home: Path) -> None:
         assert heading in done.stdout
     counted = json.loads(run("inventory", home, "--json").stdout)
     assert counted["session_totals"]["human_turns"] == 14
-    assert [session["lines"] for session in counted["sessions"]] == [2, 0, 12, 14]
+    assert [session["counts"]["lines"] for session in counted["sessions"]] == [2, 0, 12, 14]
 
 
 def test_rename_and_tag_append_and_say_how_to_undo(home: Path) -> None:

@@ -88,9 +88,9 @@ def test_show_gives_its_pages_as_json() -> None:
 def test_show_gives_steps() -> None:
     lines = told("show", "--demo", "44b4", "--steps").splitlines()
     assert lines[0].split()[:2] == ["1", "user_message"]
-    steps = told_json("show", "--demo", "44b4", "--steps")
+    steps = told_json("show", "--demo", "44b4", "--steps")["steps"]
     assert len(steps) == len(lines) == 12
-    assert steps[2]["tool_calls"][0]["tool_name"] == "Read"
+    assert steps[2]["tool_calls"][0]["name"] == "Read"
 
 
 def test_turns_are_a_table_and_json() -> None:
@@ -224,11 +224,11 @@ def test_whatever_a_tool_was_given_the_json_is_json(arguments: list[str], odd: s
     assert "Other" in told("show", path)
 
 
-def test_branches_in_json_say_their_own_turns_and_how_many_they_share() -> None:
+def test_branches_in_json_say_how_many_turns_they_have_and_share() -> None:
     branches = told_json("turns", REWOUND)["branches"]
     assert branches == [
-        {"current": True, "shared": 2, "turns": [1, 2]},
-        {"current": False, "shared": 1, "turns": [2, 3]},
+        {"number": 1, "current": True, "shared": 2, "turns": 2},
+        {"number": 2, "current": False, "shared": 1, "turns": 3},
     ]
 
 
@@ -311,8 +311,8 @@ def chain(*records: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_steps_are_those_of_the_turns_and_the_branch_that_are_asked_for() -> None:
     def summaries(*arguments: str) -> list[str]:
-        steps = told_json("show", REWOUND, "--steps", *arguments)
-        return [step["content_summary"].partition(" SC")[0] for step in steps if step["type"] == "user_message"]
+        steps = told_json("show", REWOUND, "--steps", *arguments)["steps"]
+        return [step["summary"].partition(" SC")[0] for step in steps if step["type"] == "user_message"]
 
     # All that the file holds, in its order; then one branch of it.
     assert {"Second Q EDITED.", "Third Q."} <= set(summaries())

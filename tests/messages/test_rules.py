@@ -185,4 +185,4 @@ def test_explaining_and_losing_are_asked_one_at_a_time(tmp_path: Path) -> None:
     lost_only = CliRunner().invoke(steno, ["messages", str(path), "--lost", "--json"])
     assert json.loads(lost_only.stdout)["lost"] == {"messages": 0, "tool_calls": 0, "thinking": 0}
     explained = CliRunner().invoke(steno, ["messages", str(path), "--explain", "--json"])
-    assert [one["sent"] for one in json.loads(explained.stdout)] == [True] * 4
+    assert [one["sent"] for one in json.loads(explained.stdout)["records"]] == [True] * 4

@@ -181,10 +181,10 @@ def test_the_commands_show_the_conversation_and_name_the_branch(tmp_path: Path) 
         []
     ] * 5  # the responses that say something
     assert [(each["current"], each["shared"], each["turns"]) for each in told["branches"]] == [
-        (True, 3, [1, 2, 3]),
-        (False, 0, [1]),
-        (False, 1, [2]),
-        (False, 2, [3]),
+        (True, 3, 3),
+        (False, 0, 1),
+        (False, 1, 2),
+        (False, 2, 3),
     ]
     shown, beside = run("show", path).stdout, run("show", path, "--branch", "2").stdout
     assert "branch 2 parts" in shown

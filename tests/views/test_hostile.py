@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 from tests.homes import PROJECT, assistant, session_id, text, user, write_session
+from tests.views.reading import live_lines, render_session
 
 from stenograph.sessions.load import load_file
 from stenograph.turns import Session
 from stenograph.views import RenderOptions
-from stenograph.views.data import agent_data, turn_data
+from stenograph.views.encode import encode_page
+from stenograph.views.pages.session import stray_agents
 from stenograph.views.pages.transcript import NotePart
-from stenograph.views.session import render_session, stray_agents
+from stenograph.views.pages.turns import agent_detail, turn_detail
 from stenograph.views.terminal.markdown import render_markdown
 from stenograph.views.terminal.transcript import render_part
 from stenograph.views.text import duration, local_time, thousands
@@ -54,9 +56,10 @@ def test_an_agent_that_starts_itself_is_told_once(tmp_path: Path) -> None:
     assert len(lines) < 100
     assert sum("┌ helper a1" in line for line in lines) == 4
     assert sum("shown above" in line for line in lines) == 3
-    (call,) = turn_data(session.turns[0])["calls"][0]["tool_calls"]
-    inner = [tool["agent"] for tool in call["agent"]["turns"][0]["calls"][0]["tool_calls"]]
-    assert [(each["shown_above"], each["turns"]) for each in inner] == [(True, [])] * 3
+    (call,) = turn_detail(session.turns[0]).calls[0].tool_calls
+    assert call.agent is not None
+    inner = [tool.agent for tool in call.agent.turns[0].calls[0].tool_calls]
+    assert [each and (each.shown_above, each.turns) for each in inner] == [(True, ())] * 3
 
 
 def test_what_stands_too_deep_is_counted(tmp_path: Path) -> None:
@@ -65,15 +68,16 @@ def test_what_stands_too_deep_is_counted(tmp_path: Path) -> None:
     shown = "\n".join(render_session(session, LOOK))
     assert "┌ helper a13" in shown
     assert "too deep: 3 sub-agents left out" in shown
-    assert '"left_out": 3' in json.dumps(turn_data(session.turns[0]))
+    assert b'"left_out":3' in encode_page(turn_detail(session.turns[0]))
 
 
 def test_agents_that_only_each_other_started_are_shown_once(tmp_path: Path) -> None:
     session = _session(tmp_path, _starts("t1"), {"a1": ("t3", _starts("t2")), "a2": ("t2", _starts("t3"))})
     assert [run.agent_id for run in stray_agents(session)] == ["a1"]
     assert "┌ helper a2" in "\n".join(render_session(session, LOOK))
-    told = agent_data(next(stray_agents(session)))
-    assert told["turns"][0]["calls"][0]["tool_calls"][0]["agent"]["agent_id"] == "a2"
+    told = agent_detail(next(stray_agents(session))).turns[0].calls[0].tool_calls[0].agent
+    assert told is not None
+    assert told.agent_id == "a2"
 
 
 def test_the_agents_of_a_stray_agent_stand_inside_it(tmp_path: Path) -> None:
@@ -92,7 +96,7 @@ def test_the_first_and_the_last_day_are_no_trouble(at: str, zone: str, tmp_path:
         path = write_session(tmp_path, session_id(1), [user("hello", timestamp=at), assistant(text("hi"), timestamp=at)])
         session = load_file(path)
         assert any("hello" in line for line in render_session(session, LOOK))
-        assert turn_data(session.turns[0])["prompt"] == "hello"
+        assert turn_detail(session.turns[0]).prompt == "hello"
         from datetime import UTC, datetime
 
         assert local_time(datetime.min.replace(tzinfo=UTC)).startswith("0001-01-01")
@@ -129,15 +133,13 @@ def test_a_secret_that_markdown_put_together_is_masked(hidden: str, columns: int
 
 def test_a_secret_in_pieces_is_masked_in_a_session_and_in_a_live_one(tmp_path: Path) -> None:
     from stenograph.redact import Masker
-    from stenograph.views.terminal.live import LiveView
 
     hidden = f"It is {KEY[:9]}**{KEY[9:20]}**{KEY[20:]}."
     session = load_file(write_session(tmp_path, session_id(1), [user("x"), assistant(text(hidden))]))
     options = RenderOptions(width=80, color=True, markdown=True)
     masker = Masker()
-    live = LiveView(options, masker.mask)
     shown = "".join(render_session(session, options, mask=masker.mask))
-    told = "".join(line for record in session.graph.records for line in live.lines(record))
+    told = "".join(live_lines(session, options, mask=masker.mask))
     assert "[github-token:1]" in shown
     assert "[github-token:1]" in told
     assert KEY[9:20] not in shown + told

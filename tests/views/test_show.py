@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 from tests.homes import assistant, session_id, text, user, write_session
+from tests.views.reading import live_lines, render_session
 
 from stenograph.sessions.load import load_file
 from stenograph.views import RenderOptions
 from stenograph.views.pages.transcript import TextPart, ToolPart
 from stenograph.views.pages.turn_parts import turn_page
-from stenograph.views.session import render_session
-from stenograph.views.terminal.live import LiveView
 from stenograph.views.terminal.markdown import render_markdown
 from stenograph.views.terminal.transcript import render_part
 
@@ -76,7 +75,7 @@ def test_thoughts_and_results_are_folded_as_asked() -> None:
 def test_a_long_output_is_cut_in_the_middle_and_whole_when_asked_for() -> None:
     from stenograph.views.pages.transcript import Output
 
-    part = ToolPart("1", "Bash", "$ seq 100", "ok", (Output("\n".join(map(str, range(1, 101)))),))
+    part = ToolPart("1", "Bash", "$ seq 100", "done", (Output("\n".join(map(str, range(1, 101)))),))
     lines = list(render_part(part, RenderOptions(head=2, tail=1)))
     assert lines == ["● Bash $ seq 100", "  1", "  2", "  … 97 lines left out (--full)", "  100"]
     assert len(list(render_part(part, RenderOptions(full=True)))) == 101
@@ -144,8 +143,7 @@ def test_markdown_is_rendered_for_a_screen_and_left_alone_in_a_pipe() -> None:
 def test_live_lines_are_those_of_a_session_in_short() -> None:
     path = DEMO / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl"
     session = load_file(path)
-    view = LiveView(RenderOptions(head=1, tail=0))
-    lines = [line for record in session.graph.records for line in view.lines(record)]
+    lines = live_lines(session, RenderOptions(head=1, tail=0))
     for turn in session.turns:
         assert f"> {turn.prompt}" in lines
         page = turn_page(turn)

@@ -131,12 +131,12 @@ def test_a_tool_is_shown_for_what_it_did(
     name: str, asked: dict[str, Any], result: str, structured: Any, title: str, bodies: tuple[object, ...]
 ) -> None:
     part = part_of(name, asked, result, structured)
-    assert (part.name, part.status, part.title, part.bodies) == (name, "ok", title, bodies)
+    assert (part.name, part.status, part.title, part.bodies) == (name, "done", title, bodies)
 
 
 def test_an_error_is_shown_as_the_model_got_it() -> None:
     part = part_of("Edit", {"file_path": "x", "old_string": "a", "new_string": "b"}, "String not found", "Error: x", error=True)
-    assert (part.status, part.bodies) == ("error", (Output("String not found", is_error=True),))
+    assert (part.status, part.bodies) == ("failed", (Output("String not found", is_error=True),))
 
 
 @pytest.mark.parametrize(

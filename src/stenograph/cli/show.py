@@ -1,19 +1,24 @@
-"""`steno show`: the library's `render_session` through a pager."""
+"""`steno show`: a session to read, through a pager."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
-
 import click
 
-from stenograph.cli._output import hooks_option, make_mask, pager_option, render_options, reveal_option, tell_masked, width_option
+from stenograph.cli._output import (
+    echo_json,
+    echo_page,
+    hooks_option,
+    json_option,
+    make_mask,
+    pager_option,
+    render_options,
+    reveal_option,
+    tell_masked,
+    width_option,
+)
 from stenograph.cli._session import choose_branch, parse_turns, session_argument
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
-
-if TYPE_CHECKING:
-    from stenograph.turns import Branch, Session, Turn
 
 
 @click.command(short_help="Read a session in the terminal.")
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
 @width_option
 @pager_option
 @reveal_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @shared_options
 @click.pass_context
 def show(
@@ -55,21 +60,21 @@ def show(
     Prompts, answers, tool calls as what they did, sub-agents indented, and where branches part. Long outputs are cut in the
     middle, thoughts and hooks folded (--full, --thinking, --hooks). Secrets of known formats are masked (--reveal).
 
-    --json prints {"session": {...}, "turns": [{"number", "kind", "status", "started", "duration_ms", "models", "new_model",
-    "input_tokens", "output_tokens", "parts": [{"part": "prompt" | "text" | "thought" | "note" | "tool", ...}]}], "agents":
-    those that no tool call started}: what is shown, uncut; with --steps [{"type", "content_summary", "raw_uuid",
-    "parent_uuid", "timestamp", "tool_calls"}], of every branch unless --turn or --branch is given.
-
     \b
     Example:
       steno show last --turn 2-3 --thinking
     """
     from stenograph.cli._pager import echo_lines
     from stenograph.sessions import glance, resolve, title
-    from stenograph.sessions.load import load_file
+    from stenograph.sessions.load import load
+    from stenograph.views.masking import mask_page
+    from stenograph.views.pages.session import session_page, session_pieces
+    from stenograph.views.pages.steps import steps_page
+    from stenograph.views.terminal.session import render_session
+    from stenograph.views.terminal.steps import render_steps
 
     file = resolve(session, state_options(ctx).homes)
-    loaded = load_file(file.path)
+    loaded = load(file.path)
     chosen = choose_branch(loaded, branch)
     wanted = parse_turns(turns)
     if turns is not None and not any(wanted(turn) for turn in chosen.turns):
@@ -77,83 +82,16 @@ def show(
     mask, masker = make_mask(reveal)
     if as_steps:
         some = None if turns is None and branch is None else [turn for turn in chosen.turns if wanted(turn)]
-        _show_steps(ctx, loaded, some, mask, as_json=as_json, width=width, pager=pager)
+        page = steps_page(loaded, some, mask)
+        echo_page(page, render_steps, render_options(ctx, width), as_json=as_json, pager=pager)
     else:
-        name = title(glance(file.path)) or ""
+        name = title(glance(file.path))
         if as_json:
-            _echo_pages(loaded, chosen, wanted, mask, name, agents=agents, whole=full)
+            echo_json(mask_page(session_page(loaded, chosen, wanted=wanted, title=name, agents=agents, full=full), mask))
         else:
-            from stenograph.views.session import render_session
-
-            options = render_options(ctx, width, thinking=thinking, results=results, agents=agents, hooks=hooks, full=full)
-            echo_lines(render_session(loaded, options, branch=chosen, wanted=wanted, mask=mask, title=name), pager=pager)
+            options = render_options(
+                ctx, width, thinking=thinking, results=results, agents=agents, hooks=hooks, full=full, mask=mask
+            )
+            pieces = session_pieces(loaded, chosen, wanted=wanted, title=name, agents=agents, full=full)
+            echo_lines(render_session((mask_page(piece, mask) for piece in pieces), options), pager=pager)
     tell_masked(masker)
-
-
-def _echo_pages(
-    session: Session,
-    branch: Branch,
-    wanted: Callable[[Turn], bool],
-    mask: Callable[[str], str],
-    name: str,
-    *,
-    agents: bool,
-    whole: bool,
-) -> None:
-    import msgspec
-
-    from stenograph.cli._text import echo_json
-    from stenograph.redact import mask_json
-    from stenograph.views.pages.turn_parts import agent_part, session_page, turn_page
-    from stenograph.views.session import stray_agents
-
-    seen: set[str] = set()
-    pages = [turn_page(turn, agents=agents, whole=whole, seen=seen) for turn in branch.turns if wanted(turn)]
-    page = session_page(session, branch, title=name)
-    strays = [agent_part(run, whole=whole, seen=seen) for run in stray_agents(session)] if agents else []
-    shown = {"session": page, "turns": pages, "agents": strays}
-    echo_json(mask_json(msgspec.to_builtins(shown), mask))
-
-
-def _show_steps(
-    ctx: click.Context,
-    session: Session,
-    turns: list[Turn] | None,
-    mask: Callable[[str], str],
-    *,
-    as_json: bool,
-    width: int | None,
-    pager: bool,
-) -> None:
-    from stenograph.views.steps import step_data
-
-    records = session.graph.records
-    if turns is not None:
-        chosen = [records[node] for turn in turns for node in turn.nodes]
-    else:
-        files = session.graph.files
-        chosen = list(records[: files[0].last] if files else ())
-    found = step_data(chosen, mask)
-    if as_json:
-        from stenograph.cli._text import echo_json
-
-        echo_json(found)
-        return
-    from stenograph.cli._pager import echo_lines
-
-    options = render_options(ctx, width)
-    echo_lines(_step_lines(found, options.width), pager=pager)
-
-
-def _step_lines(steps: list[dict[str, Any]], columns: int | None) -> Iterator[str]:
-    from stenograph.views.text import cut, one_line
-
-    for number, step in enumerate(steps, 1):
-        tools = ", ".join(tool["tool_name"] for tool in step["tool_calls"])
-        words = [
-            f"{number:>5}",
-            f"{step['type']:<17}",
-            one_line(f"[{tools}]") if tools else "",
-            one_line(step["content_summary"]),
-        ]
-        yield cut("  ".join(word for word in words if word), columns)

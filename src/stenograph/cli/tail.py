@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
-
 import click
 
-from stenograph.cli._output import make_mask, render_options, reveal_option, width_option
+from stenograph.cli._output import json_option, make_mask, render_options, reveal_option, width_option
 from stenograph.cli._session import SessionReference
 from stenograph.cli._settings import shared_options, state_options
-
-if TYPE_CHECKING:
-    from stenograph.sessions.follow import Update
 
 _SECONDS = 0.2
 
@@ -28,7 +22,7 @@ _SECONDS = 0.2
 @click.option("--full", is_flag=True, help="Show long outputs and patches to their end.")
 @width_option
 @reveal_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+@json_option
 @shared_options
 @click.pass_context
 def tail(
@@ -49,9 +43,6 @@ def tail(
     new session, and comes back where that /clear turns out to be another client's. SESSION is `last` unless named.
     Secrets of known formats are masked (--reveal).
 
-    --json prints one object a line: {"event": "record" | "damaged" | "cut" | "agent" | "cleared" | "returned" |
-    "gone", "path", "agent_id", "record"}.
-
     \b
     Example:
       steno tail -n 2
@@ -60,21 +51,24 @@ def tail(
 
     from stenograph.sessions import resolve
     from stenograph.sessions.follow import Follower
-    from stenograph.views.terminal.live import LiveView
+    from stenograph.views.encode import page_text
+    from stenograph.views.masking import mask_page
+    from stenograph.views.pages.updates import UpdateReader
+    from stenograph.views.terminal.updates import UpdateRenderer
 
     file = resolve(session, state_options(ctx).homes)
     mask, _ = make_mask(reveal)
-    options = render_options(ctx, width, thinking=thinking, results=results, full=full, head=4, tail=2, patch=20)
-    view = LiveView(options, mask)
+    options = render_options(ctx, width, thinking=thinking, results=results, full=full, head=4, tail=2, patch=20, mask=mask)
+    reader, renderer = UpdateReader(), UpdateRenderer(options)
     follower = Follower(file.path)
-    tell = _json_lines(mask) if as_json else _lines(view)
     try:
         if not as_json:
-            click.echo(view.notice(f"{file.session_id}{'' if once else ', Ctrl-C ends'}"), color=True)
+            click.echo(renderer.notice(f"{file.session_id}{'' if once else ', Ctrl-C ends'}"), color=True)
         updates = follower.start(turns)
         while True:
             for update in updates:
-                for line in tell(update):
+                page = mask_page(reader.page(update), mask)
+                for line in (page_text(page, encoding="ascii"),) if as_json else renderer.lines(page):
                     click.echo(line, color=True)
             if once:
                 break
@@ -82,44 +76,3 @@ def tail(
             updates = follower.poll()
     except KeyboardInterrupt:
         return  # how following ends
-
-
-def _lines(view: Any) -> Callable[[Update], Iterator[str]]:
-    notices = {
-        "damaged": "a line that is no record",
-        "cut": "the file was cut or rewritten",
-        "gone": "the file is gone",
-    }
-
-    def tell(update: Update) -> Iterator[str]:
-        if update.kind == "record" and update.record is not None:
-            yield from view.lines(update.record, update.agent_id)
-        elif update.kind == "cleared":
-            yield view.notice(f"/clear: goes on in session {update.path.stem}")
-        elif update.kind == "returned":
-            yield view.notice(f"that /clear was another client's: goes on in session {update.path.stem}")
-        elif update.kind in notices:
-            who = f"sub-agent {update.agent_id}: " if update.agent_id else ""
-            yield view.notice(who + notices[update.kind])
-
-    return tell
-
-
-def _json_lines(mask: Callable[[str], str]) -> Callable[[Update], Iterator[str]]:
-    import json
-
-    from msgspec import UNSET
-
-    from stenograph.records import encode
-    from stenograph.records.json_text import parse_or_unset
-    from stenograph.redact import mask_json
-
-    def tell(update: Update) -> Iterator[str]:
-        record = None
-        if update.kind == "record" and update.record is not None:
-            found = parse_or_unset(encode(update.record))
-            record = None if found is UNSET else mask_json(found, mask)
-        event = {"event": update.kind, "path": str(update.path), "agent_id": update.agent_id or None, "record": record}
-        yield json.dumps(event)
-
-    return tell

@@ -12,7 +12,7 @@ import itertools
 import pkgutil
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -55,7 +55,7 @@ def _describe(definition: dict[str, Any], page_type: type[Page]) -> None:
 
 
 def _can_be_absent(field: msgspec.structs.FieldInfo) -> bool:
-    return field.default is msgspec.UNSET
+    return msgspec.UnsetType in get_args(field.type)
 
 
 def field_docs(page_type: type[Page]) -> dict[str, str]:

@@ -22,15 +22,14 @@ from stenograph.records import (
     ToolUseBlock,
 )
 from stenograph.records.attachments import Attachment
-from stenograph.turns import AgentRun, ApiCall, Branch, Compaction, Event, Session, ToolCall, Turn
+from stenograph.turns import AgentRun, ApiCall, Compaction, Event, Session, ToolCall, Turn
 from stenograph.turns.context import Context
+from stenograph.views.pages.page import tokens_page, utc
 from stenograph.views.pages.transcript import (
     AgentPart,
-    BranchPage,
     NotePart,
     Part,
     PromptPart,
-    SessionPage,
     TextPart,
     ThoughtPart,
     ToolPart,
@@ -45,64 +44,28 @@ DEEPEST = 12
 _GREATEST = 2**53
 
 
-def session_page(session: Session, branch: Branch, *, title: str = "") -> SessionPage:
-    """What stands above the turns of one branch."""
-    number = session.branches.index(branch) + 1 if branch in session.branches else 1
-    tokens = session.tokens
-    return SessionPage(
-        id=session.id,
-        path=str(session.path or ""),
-        title=title,
-        project=last_of(session, "cwd"),
-        release=last_of(session, "version"),
-        started=next((turn.started for turn in branch.turns if turn.started), None),
-        turns=len(branch.turns),
-        agents=sum(not run.is_warmup for run in session.agents),
-        input_tokens=tokens.input + tokens.cache_read + tokens.cache_write,
-        output_tokens=tokens.output,
-        branch=number,
-        others=other_branches(session, branch),
-        continues=tuple(link.session_id for link in session.continues),
-    )
-
-
-def other_branches(session: Session, shown: Branch) -> tuple[BranchPage, ...]:
-    """The branches beside the one that is shown, and after which of its turns each parts from it."""
-    own = {turn.node for turn in shown.turns}
-    return tuple(
-        BranchPage(number, next((turn.number for turn in reversed(branch.turns) if turn.node in own), 0), len(branch.turns))
-        for number, branch in enumerate(session.branches, 1)
-        if branch is not shown
-    )
-
-
-def last_of(session: Session, name: str) -> str:
-    """A member of the session's newest line that has it."""
-    main = session.graph.files[0] if session.graph.files else None
-    for record in reversed(session.graph.records[: main.last] if main else ()):
-        if isinstance(record, ChainedRecord) and isinstance(value := getattr(record, name, None), str) and value:
-            return value
-    return ""
-
-
 def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: int = 0, seen: set[str] | None = None) -> TurnPage:
     """One turn; with `agents` also what its sub-agents did, with `whole` spilled outputs read from their files.
 
     Runs whose ids are in `seen` are only named, and those that are told here are added to it.
     """
-    tokens = turn.tokens
     return TurnPage(
         number=turn.number,
         kind=turn.kind.value,
         status=turn.status.value,
-        started=turn.started,
+        started=utc(turn.started),
         duration_ms=turn.duration_ms,
         models=tuple(dict.fromkeys(call.model for call in turn.calls if call.model and not call.is_synthetic)),
-        input_tokens=tokens.input + tokens.cache_read + tokens.cache_write,
-        output_tokens=tokens.output,
+        tokens=tokens_page(turn.tokens),
         parts=tuple(_parts(turn, _Wish(agents, whole, depth, set() if seen is None else seen))),
         new_model=next((event.what for event in reversed(turn.events) if event.kind == "model"), ""),
     )
+
+
+def turn_pages(turns: Iterable[Turn]) -> list[TurnPage]:
+    """Some turns, with a subagent told in the first of them that has it."""
+    seen: set[str] = set()
+    return [turn_page(turn, seen=seen) for turn in turns]
 
 
 def aside_parts(session: Session) -> tuple[NotePart, ...]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from stenograph.views.pages.transcript import (
     AgentPart,
     Body,
-    BranchPage,
     Checklist,
     Fact,
     NotePart,
@@ -19,7 +18,6 @@ from stenograph.views.pages.transcript import (
     Part,
     Patch,
     PromptPart,
-    SessionPage,
     TextPart,
     ThoughtPart,
     ToolPart,
@@ -33,37 +31,8 @@ _RULE_COLUMNS = 80
 
 
 _STATUS = {"complete": (GREEN,), "failed": (RED,), "interrupted": (YELLOW,), "open": (BLUE,)}
-_MARK = {"ok": (GREEN,), "error": (RED,), "open": (BLUE,), "running": (BLUE,)}
+_MARK = {"done": (GREEN,), "failed": (RED,), "unanswered": (BLUE,), "running": (BLUE,)}
 _BOXES = {"completed": "[x]", "in_progress": "[>]"}
-
-
-def render_heading(page: SessionPage, options: RenderOptions) -> Iterator[str]:
-    """The lines above the turns."""
-    title = one_line(page.title) or page.id
-    yield options.paint(cut(title, options.width), BOLD)
-    facts = [page.id if page.title else "", page.project, page.release]
-    yield options.paint(cut(" · ".join(one_line(fact) for fact in facts if fact), options.width), DIM)
-    tokens = f"{thousands(page.input_tokens)} tokens in, {thousands(page.output_tokens)} out"
-    tokens += " on all branches" if page.others else ""
-    counts = [
-        local_time(page.started) if page.started else "",
-        count_of(page.turns, "turn"),
-        count_of(page.agents, "sub-agent") if page.agents else "",
-        tokens if page.input_tokens or page.output_tokens else "",
-        f"branch {page.branch} of {len(page.others) + 1}" if page.others else "",
-    ]
-    yield options.paint(cut(" · ".join(count for count in counts if count), options.width), DIM)
-    for other in page.continues:
-        yield options.paint(f"goes on from session {one_line(other)}", DIM)
-
-
-def render_branches(branches: Iterable[BranchPage], options: RenderOptions) -> Iterator[str]:
-    """A line for each other branch that parts from the one that is shown."""
-    for other in branches:
-        rest = other.turns - other.after
-        where = f"after turn {other.after}" if other.after else "before the first turn"
-        more = f", {count_of(rest, 'turn')} of its own (--branch {other.number})" if rest else ", and ends there"
-        yield options.paint(f"branch {other.number} parts {where}{more}", YELLOW)
 
 
 def render_turn(page: TurnPage, options: RenderOptions) -> Iterator[str]:
@@ -76,7 +45,7 @@ def _heading(page: TurnPage, options: RenderOptions) -> str:
     facts = [
         local_time(page.started)[-5:] if page.started else "",
         duration(page.duration_ms) if page.duration_ms else "",
-        f"{thousands(page.output_tokens)} out" if page.output_tokens else "",
+        f"{thousands(page.tokens.output)} out" if page.tokens.output else "",
         one_line(page.new_model),
         page.status,
     ]
@@ -158,7 +127,7 @@ def _tool(part: ToolPart, options: RenderOptions) -> Iterator[str]:
     lines = harmless(part.title).strip().split("\n")
     facts = [one_line(body.text) for body in part.bodies if isinstance(body, Fact)] if options.results else []
     facts += [_changed(body) for body in part.bodies if isinstance(body, Patch)]
-    if part.status == "open":
+    if part.status == "unanswered":
         facts.append("no result")
     aside = f"  ({', '.join(facts)})" if facts else ""
     room = None if options.width is None else options.width - width(name) - 3

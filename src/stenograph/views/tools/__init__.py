@@ -33,6 +33,6 @@ def renderer_of(name: str) -> Renderer:
 def tool_part(identity: str, facts: ToolFacts, agent: AgentPart | None = None) -> ToolPart:
     """One tool call as a reader sees it."""
     title, bodies = renderer_of(facts.name)
-    status = "open" if not facts.answered else "error" if facts.is_error else "ok"
+    status = "unanswered" if not facts.answered else "failed" if facts.is_error else "done"
     shown: Iterable[Body] = (Output(facts.result, is_error=True),) if facts.is_error else bodies(facts)
     return ToolPart(identity, facts.name, title(facts), status, tuple(shown), agent)

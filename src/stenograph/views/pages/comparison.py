@@ -1,0 +1,60 @@
+"""Two sessions, or two branches of one: where they part, and what differs from there on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph.views.pages.page import Document, Page
+from stenograph.views.pages.turns import TurnDetail, turn_detail
+
+if TYPE_CHECKING:
+    from stenograph.analysis.compare import Comparison, Side
+    from stenograph.turns import Session
+
+
+class SidePage(Page, frozen=True):
+    """One of the two."""
+
+    id: str
+    path: str
+    branch: int
+    """From 1."""
+    turns: tuple[TurnDetail, ...]
+    """From where they part."""
+    only_files: tuple[str, ...]
+    """Files read or changed in those turns that the other did not touch in its own."""
+
+
+class ComparisonPage(Document, frozen=True, tag="comparison/1"):
+    """`steno diff`: where two sessions or branches part, and what differs from there on."""
+
+    shared: int
+    """How many turns are the same on both sides, from the first on."""
+    parting: str
+    """`same`, `ahead` (one goes on where the other ends), `answer` (the same prompt, another answer) or `prompt`."""
+    a: SidePage
+    b: SidePage
+    common_files: tuple[str, ...]
+    """Files that both touched after they parted."""
+
+
+def comparison_page(found: Comparison, first: tuple[Session, int], second: tuple[Session, int]) -> ComparisonPage:
+    """The page of a comparison of two sessions, each with the number of its branch."""
+    return ComparisonPage(
+        shared=found.shared,
+        parting=found.parting,
+        a=_side(found.first, *first),
+        b=_side(found.second, *second),
+        common_files=found.common_files,
+    )
+
+
+def _side(side: Side, session: Session, branch: int) -> SidePage:
+    seen: set[str] = set()
+    return SidePage(
+        id=session.id,
+        path=str(session.path or ""),
+        branch=branch,
+        turns=tuple(turn_detail(turn, seen=seen) for turn in side.rest),
+        only_files=side.only_files,
+    )

@@ -1,0 +1,81 @@
+"""Which files a session read and changed, and the net difference of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from stenograph.views.masking import Mask, as_is, mask_page
+from stenograph.views.pages.page import Document, Page
+from stenograph.views.pages.session import last_of
+
+if TYPE_CHECKING:
+    from stenograph.analysis.changes import FileChange
+    from stenograph.turns import Session
+
+
+class FilePage(Page, frozen=True):
+    """One file that a session touched."""
+
+    path: str
+    reads: int
+    edits: int
+    writes: int
+    created: bool
+    """It did not exist before."""
+    known: bool | None
+    """Whether its content before and after is known; null for a file that was only read."""
+    added: int | None
+    """Lines added, all in all; null where that is not known."""
+    removed: int | None
+    doubts: tuple[str, ...]
+    """Why the difference may not be all that changed: `shell`, `outside`, `notebook`, `unknown-before`, `unknown-after`."""
+    turns: tuple[int, ...]
+    """The numbers of the turns that touched it."""
+    diff: tuple[str, ...] | None
+    """The net difference as lines of a unified diff; null where it is not known."""
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.edits or self.writes)
+
+
+class FilesPage(Document, frozen=True, tag="files/1"):
+    """`steno files`: which files a session read and changed, in the order they were first touched."""
+
+    id: str
+    path: str
+    project: str | None
+    """The directory where the session's last lines were written."""
+    files: tuple[FilePage, ...]
+
+
+def files_page(session: Session, changes: Iterable[FileChange], mask: Mask = as_is) -> FilesPage:
+    """Differences are made of masked contents: of a secret that changed only its number is seen to change."""
+    page = FilesPage(
+        id=session.id,
+        path=str(session.path or ""),
+        project=last_of(session, "cwd") or None,
+        files=tuple(_file_page(change, mask) for change in changes),
+    )
+    return mask_page(page, mask)
+
+
+def _file_page(change: FileChange, mask: Mask) -> FilePage:
+    known = change.is_known if change.changed else None
+    diff: list[str] = []
+    if known and change.before is not None and change.after is not None:
+        diff = change.diff(mask(change.before), mask(change.after))
+    return FilePage(
+        path=change.path,
+        reads=change.reads,
+        edits=change.edits,
+        writes=change.writes,
+        created=change.created,
+        known=known,
+        added=sum(line.startswith("+") for line in diff[2:]) if known else None,
+        removed=sum(line.startswith("-") for line in diff[2:]) if known else None,
+        doubts=change.doubts,
+        turns=change.turns,
+        diff=tuple(diff) if known else None,
+    )

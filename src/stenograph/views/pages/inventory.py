@@ -1,0 +1,83 @@
+"""What session files hold, counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
+
+if TYPE_CHECKING:
+    from stenograph.analysis import Counts, FileInventory, Inventory
+
+
+class CountsPage(Page, frozen=True):
+    """What a file, or many, hold."""
+
+    lines: int
+    damaged: int
+    """Lines that hold no JSON object."""
+    human_turns: int
+    """User records with string content."""
+    tool_calls: int
+    releases: dict[str, int]
+    """Records that carry a release, by release."""
+    types: dict[str, int]
+    """Records by type; one without a type counts as `unknown`."""
+    kinds: dict[str, int]
+    """The same, with subtypes: `system/compact_boundary`."""
+    stop_reasons: dict[str, int]
+    """Of assistant lines; none counts as `null`."""
+    blocks: dict[str, int]
+    """Content blocks by type; those inside a tool's result are not counted."""
+
+
+class FileCounts(Page, frozen=True):
+    """One file."""
+
+    id: str | None
+    """The session's; of a subagent's file, of the session that its lines name."""
+    path: str
+    size: int
+    """In bytes."""
+    agents: int
+    """Files of subagents among those counted that are this session's."""
+    counts: CountsPage
+    findings: tuple[FindingPage, ...]
+    """The first hundred."""
+
+
+class InventoryPage(Document, frozen=True, tag="inventory/1"):
+    """`steno inventory`: what session files hold, counted by line."""
+
+    sessions: tuple[FileCounts, ...]
+    agents: tuple[FileCounts, ...]
+    """Files of subagents."""
+    session_totals: CountsPage
+    agent_totals: CountsPage
+    failures: tuple[FindingPage, ...]
+    """Files that could not be read."""
+
+
+def inventory_page(inventory: Inventory) -> InventoryPage:
+    return InventoryPage(
+        sessions=tuple(map(_file, inventory.sessions)),
+        agents=tuple(map(_file, inventory.agents)),
+        session_totals=_counts(inventory.session_totals),
+        agent_totals=_counts(inventory.agent_totals),
+        failures=finding_pages(inventory.failures),
+    )
+
+
+def _file(file: FileInventory) -> FileCounts:
+    return FileCounts(
+        id=file.session_id,
+        path=str(file.path),
+        size=file.size,
+        agents=file.agents,
+        counts=_counts(file.counts),
+        findings=finding_pages(file.findings),
+    )
+
+
+def _counts(counts: Counts) -> CountsPage:
+    return CountsPage(**{name: getattr(counts, name) for name in CountsPage.__struct_fields__})

@@ -1,0 +1,162 @@
+"""One session to read: its heading, and the turns of one branch with all that happened in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TypeAlias
+
+from stenograph.records import ChainedRecord
+from stenograph.turns import AgentRun, Branch, Session, Turn
+from stenograph.views.pages.page import Document, Page, TokensPage, tokens_page, utc
+from stenograph.views.pages.transcript import AgentPart, NotePart, TurnPage
+from stenograph.views.pages.turn_parts import agent_part, aside_parts, turn_page, walk_runs
+
+
+class BranchPage(Page, frozen=True):
+    """One way that the conversation went."""
+
+    number: int
+    """From 1."""
+    current: bool
+    """It is the one that a client resumes."""
+    shared: int
+    """The last turn that it shares with the branch that is shown; 0 for none."""
+    turns: int
+    """How many turns it has."""
+
+
+class SessionHeading(Page, frozen=True):
+    """What is known of a session as a whole."""
+
+    id: str
+    path: str
+    title: str | None
+    project: str | None
+    """The directory where its last lines were written."""
+    release: str | None
+    """Of its last lines."""
+    started: datetime | None
+    """When the first turn of the branch began."""
+    turns: int
+    """Of the branch."""
+    agents: int
+    """Subagents of all branches, without those that only warmed up."""
+    tokens: TokensPage
+    """Of all branches and subagents."""
+    branch: int
+    """The branch that is shown, from 1."""
+    branches: tuple[BranchPage, ...]
+    continues: tuple[str, ...]
+    """Ids of the sessions that it continues."""
+    notes: tuple[NotePart, ...]
+    """What belongs to no turn; none where only some turns are shown."""
+    whole: bool
+    """All turns of the branch are shown."""
+
+
+class SessionPage(Document, frozen=True, tag="session/1"):
+    """`steno show`: one session to read."""
+
+    session: SessionHeading
+    turns: tuple[TurnPage, ...]
+    agents: tuple[AgentPart, ...]
+    """Subagents that no tool call here started; none where only some turns are shown."""
+
+
+#: A page in the pieces that it is made of, in their order, so that the first can be read while the rest is made.
+Piece: TypeAlias = SessionHeading | TurnPage | AgentPart
+
+
+def session_page(
+    session: Session,
+    branch: Branch,
+    *,
+    wanted: Callable[[Turn], bool] = lambda _: True,
+    title: str | None = None,
+    agents: bool = True,
+    full: bool = False,
+) -> SessionPage:
+    """The whole page of a branch; arguments as of `session_pieces`."""
+    heading, *pieces = session_pieces(session, branch, wanted=wanted, title=title, agents=agents, full=full)
+    assert isinstance(heading, SessionHeading)
+    return SessionPage(
+        session=heading,
+        turns=tuple(piece for piece in pieces if isinstance(piece, TurnPage)),
+        agents=tuple(piece for piece in pieces if isinstance(piece, AgentPart)),
+    )
+
+
+def session_pieces(
+    session: Session,
+    branch: Branch,
+    *,
+    wanted: Callable[[Turn], bool] = lambda _: True,
+    title: str | None = None,
+    agents: bool = True,
+    full: bool = False,
+) -> Iterator[Piece]:
+    """The heading, the turns that are wanted, the subagents that stand in none; with `full` spilled outputs are read."""
+    whole = all(wanted(turn) for turn in branch.turns)
+    yield session_heading(session, branch, title=title, whole=whole)
+    seen: set[str] = set()
+    for turn in branch.turns:
+        if wanted(turn):
+            yield turn_page(turn, agents=agents, whole=full, seen=seen)
+    if whole and agents:
+        yield from (agent_part(run, whole=full, seen=seen) for run in stray_agents(session))
+
+
+def session_heading(session: Session, branch: Branch, *, title: str | None = None, whole: bool = True) -> SessionHeading:
+    return SessionHeading(
+        id=session.id,
+        path=str(session.path or ""),
+        title=title,
+        project=last_of(session, "cwd") or None,
+        release=last_of(session, "version") or None,
+        started=utc(next((turn.started for turn in branch.turns if turn.started), None)),
+        turns=len(branch.turns),
+        agents=sum(not run.is_warmup for run in session.agents),
+        tokens=tokens_page(session.tokens),
+        branch=session.branches.index(branch) + 1 if branch in session.branches else 1,
+        branches=branch_pages(session, branch),
+        continues=tuple(link.session_id for link in session.continues),
+        notes=aside_parts(session) if whole else (),
+        whole=whole,
+    )
+
+
+def branch_pages(session: Session, shown: Branch) -> tuple[BranchPage, ...]:
+    """Every branch, and the last turn that it shares with the one that is shown."""
+    own = {turn.node for turn in shown.turns}
+    return tuple(
+        BranchPage(
+            number=number,
+            current=branch.is_current,
+            shared=next((turn.number for turn in reversed(branch.turns) if turn.node in own), 0),
+            turns=len(branch.turns),
+        )
+        for number, branch in enumerate(session.branches, 1)
+    )
+
+
+def stray_agents(session: Session) -> Iterator[AgentRun]:
+    """The subagents that stand in no turn: nothing tells which tool call started them. Warm-ups are left out."""
+    placed: set[str] = set()
+    walk_runs((run for turn in session.all_turns for run in turn.agent_runs), placed)
+    strays = [run for run in session.agents if run.agent_id not in placed and not run.is_warmup]
+    # Those first that nobody started at all: they tell of the runs below them. What is left then is a ring.
+    inner = {below.agent_id for run in strays for below in run.agent_runs}
+    for run in (*(run for run in strays if run.agent_id not in inner), *(run for run in strays if run.agent_id in inner)):
+        if run.agent_id not in placed:
+            walk_runs([run], placed)
+            yield run
+
+
+def last_of(session: Session, name: str) -> str:
+    """A member of the session's newest line that has it."""
+    main = session.graph.files[0] if session.graph.files else None
+    for record in reversed(session.graph.records[: main.last] if main else ()):
+        if isinstance(record, ChainedRecord) and isinstance(value := getattr(record, name, None), str) and value:
+            return value
+    return ""

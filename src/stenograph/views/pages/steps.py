@@ -1,0 +1,77 @@
+"""The lines of a conversation one by one: prompts, answers, tool calls and results as they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from stenograph.records import AssistantRecord, Record, ToolResultBlock, UserRecord, text_of
+from stenograph.turns import Session, Turn
+from stenograph.turns.seeds.seed000 import SUMMARY_LENGTH, steps
+from stenograph.views.masking import Mask, as_is, mask_page
+from stenograph.views.pages.page import Document, Page, utc
+
+
+class StepToolCall(Page, frozen=True):
+    """A tool use in a step."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
+class StepPage(Page, frozen=True):
+    """One line of the conversation."""
+
+    type: str
+    """`user_message`, `assistant_message`, `tool_call` or `tool_result`."""
+    summary: str
+    """The first 200 characters of its text, of a tool result the result's."""
+    uuid: str
+    parent_uuid: str | None
+    """Null at a root, and where a line names no parent."""
+    time: datetime | None
+    tool_calls: tuple[StepToolCall, ...]
+
+
+class StepsPage(Document, frozen=True, tag="steps/1"):
+    """`steno show --steps`: the lines of a conversation, in file order; of all branches unless some were selected."""
+
+    id: str
+    path: str
+    steps: tuple[StepPage, ...]
+
+
+def steps_page(session: Session, turns: Iterable[Turn] | None = None, mask: Mask = as_is) -> StepsPage:
+    """The steps of some turns, or of the whole file. A text is masked before it is cut, so that no half of a secret is left."""
+    records = session.graph.records
+    if turns is None:
+        files = session.graph.files
+        selected: Iterable[Record] = records[: files[0].last] if files else ()
+    else:
+        selected = [records[node] for turn in turns for node in turn.nodes]
+    found = [_step_page(record, mask) for record in selected]
+    return mask_page(StepsPage(session.id, str(session.path or ""), tuple(step for step in found if step is not None)), mask)
+
+
+def _step_page(record: Record, mask: Mask) -> StepPage | None:
+    for step in steps([record]):
+        return StepPage(
+            type=step.type.value,
+            summary=mask(_text(record))[:SUMMARY_LENGTH],
+            uuid=step.raw_uuid,
+            parent_uuid=step.parent_uuid,
+            time=utc(step.timestamp),
+            tool_calls=tuple(StepToolCall(use.tool_use_id, use.tool_name, use.input) for use in step.tool_calls),
+        )
+    return None
+
+
+def _text(record: Record) -> str:
+    """All that the summary is the beginning of."""
+    content = record.content if isinstance(record, UserRecord | AssistantRecord) else None
+    if text := text_of(content):
+        return text
+    blocks = content if isinstance(content, tuple) else ()
+    return "\n\n".join(text_of(block.content) for block in blocks if isinstance(block, ToolResultBlock))

@@ -1,0 +1,72 @@
+"""A live session as lines: each record when it comes, in short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from stenograph.views.pages.transcript import Fact, Output, Part, PromptPart, TextPart, ToolPart
+from stenograph.views.pages.updates import UpdatePage
+from stenograph.views.terminal.options import DIM, RenderOptions
+from stenograph.views.terminal.transcript import render_bodies, render_part
+from stenograph.views.text import cut, one_line
+
+_NOTICES = {
+    "damaged": "a line that is no record",
+    "cut": "the file was cut or rewritten",
+    "gone": "the file is gone",
+}
+
+
+class UpdateRenderer:
+    """Turns updates into lines; remembers who spoke last."""
+
+    def __init__(self, options: RenderOptions) -> None:
+        self._options = options
+        self._inside = options.narrower(4)
+        self._speaker = ""
+
+    def lines(self, page: UpdatePage) -> Iterator[str]:
+        session = Path(page.path).stem
+        if page.event == "record":
+            yield from self._record(page)
+        elif page.event == "cleared":
+            yield self.notice(f"/clear: goes on in session {session}")
+        elif page.event == "returned":
+            yield self.notice(f"that /clear was another client's: goes on in session {session}")
+        elif page.event in _NOTICES:
+            yield self.notice((f"sub-agent {page.agent_id}: " if page.agent_id else "") + _NOTICES[page.event])
+
+    def notice(self, text: str) -> str:
+        """A line of our own."""
+        return self._options.paint(cut(f"── {one_line(text)} ──", self._options.width), DIM)
+
+    def _record(self, page: UpdatePage) -> Iterator[str]:
+        agent_id = page.agent_id or ""
+        options = self._inside if agent_id else self._options
+        edge = options.paint("  │ ", DIM) if agent_id else ""
+        for line in (line for part in page.parts for line in _part(part, options)):
+            if agent_id != self._speaker:
+                self._speaker = agent_id
+                if agent_id:
+                    yield options.paint(f"  ┌ sub-agent {one_line(agent_id)}", DIM)
+            yield f"{edge}{line}".rstrip()
+
+
+def _part(part: Part, options: RenderOptions) -> Iterator[str]:
+    if isinstance(part, ToolPart) and part.status != "running":
+        yield from _result(part, options)
+        return
+    if isinstance(part, TextPart | PromptPart):
+        yield ""
+    yield from render_part(part, options)
+
+
+def _result(part: ToolPart, options: RenderOptions) -> Iterator[str]:
+    """What came back; what was asked for stands above."""
+    bodies = [body for body in part.bodies if not isinstance(body, Fact)]
+    facts = ", ".join(body.text for body in part.bodies if isinstance(body, Fact))
+    if facts:
+        yield options.paint(cut(f"  {one_line(facts)}", options.width), DIM)
+    if options.results or any(isinstance(body, Output) and body.is_error for body in bodies):
+        yield from render_bodies(bodies, options)
