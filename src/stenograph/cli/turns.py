@@ -53,7 +53,7 @@ def turns(
     shown = choose_branch(loaded, branch)
     rounds = round_types(loaded, THRESHOLD_MINUTES if round_threshold is None else round_threshold)
     words = {node: found.value for node, found in rounds.items()}
-    page = turns_page(loaded, loaded.all_turns if everything else shown.turns, shown, words, results=results)
+    page = turns_page(loaded, loaded.all_turns if everything else shown.turns, shown, words, results=results and as_json)
     echo_page(mask_page(page, make_mask(reveal)[0]), render_turns, render_options(ctx), as_json=as_json)
     if not page.turns and not as_json:
         click.echo("steno: the session has no turns", err=True)

@@ -13,9 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stenograph.redact import mask_json
-from stenograph.views.pages.transcript import Patch
 
 Mask = Callable[[str], str]
+#: The tag of `pages.transcript.Patch`: lists of sessions do not need that module.
+_PATCH = "patch"
 PageType = TypeVar("PageType", bound=Struct)
 
 
@@ -38,10 +39,10 @@ def _masked(value: Any, mask: Mask) -> Any:
         return mask(value)
     if isinstance(value, tuple):
         return tuple([_masked(each, mask) for each in value])
-    if isinstance(value, Patch):
-        # As one text: a secret may stand on several lines.
-        return Patch(tuple(mask("\n".join(value.lines)).split("\n")))
     if isinstance(value, Struct):
+        if value.__struct_config__.tag == _PATCH:
+            # As one text: a secret may stand on several lines.
+            return replace(value, lines=tuple(mask("\n".join(value.lines)).split("\n")))  # type: ignore[attr-defined]
         return replace(value, **{name: _masked(getattr(value, name), mask) for name in value.__struct_fields__})
     if isinstance(value, dict | list):
         return mask_json(value, mask)
