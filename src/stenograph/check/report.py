@@ -26,6 +26,8 @@ from stenograph.sessions.understanding import understanding, unreadable
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+    from stenograph.check.resumability import Resumability
+
 #: Starting a second process takes as long as checking so many bytes.
 WORTH_A_PROCESS = 8_000_000
 
@@ -61,14 +63,18 @@ class DamageFinding(msgspec.Struct, frozen=True):
         return self.files[self.path].line
 
 
-class Report(msgspec.Struct):
+class Report(msgspec.Struct, frozen=True):
     files: int
     lines: int
     size: int
+    #: The releases that the files were compared with, oldest first.
+    recorded: tuple[str, ...]
     drift: list[DriftFinding]
     damage: list[DamageFinding]
     #: Files that could not be read, with the reason.
     failures: list[Finding]
+    #: What clients would lose of each session that was asked about.
+    resumed: dict[Path, list[Resumability]] = {}
 
     @property
     def is_clean(self) -> bool:
@@ -90,30 +96,51 @@ def check(
     jobs: int | None = None,
     progress: Progress | None = None,
     registry: Registry | None = None,
+    resuming: bool | None = False,
 ) -> Report:
     """Check files, folders or homes.
 
-    `since`: only files changed at or after this time (seconds since 1970). `jobs`: how many processes at most; by default two
-    where there are two cores and enough to do. Raises SessionNotFoundError where a path does not exist or holds no session.
+    `since`: only files changed at or after this time (seconds since 1970). `jobs`: maximum number of processes; by default two
+    where there are two cores and enough to do. `resuming`: also report what clients would lose of the files in `paths`; None
+    does so for a single file. Raises SessionNotFoundError where a path does not exist or holds no session.
     """
     files, failures = gather(paths)
+    registry = registry or load_registry()
     whole_folders = since is None and any(os.path.isdir(path) for path in paths)  # noqa: PTH112 - never raises
     if since is not None:
         files = [file for file in files if _changed(file) >= since]
-    parts = _look(files, jobs, progress, registry or load_registry())
+    parts = _look(files, jobs, progress, registry)
     looked = [each for part in parts for each in part.looked]
     around = family_findings(looked, whole_folders=whole_folders)
+    failures = [*failures, *(failure for part in parts for failure in part.failures)]
+    named = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113 - never raises
+    is_wanted = resuming or (resuming is None and len(named) == len(paths) == 1)
     return Report(
         files=len(files),
         lines=sum(each.lines for each in looked),
         size=sum(each.size for each in looked),
+        recorded=tuple(registry.recorded),
         drift=[
             DriftFinding(**msgspec.structs.asdict(drift), path=files[drift.file])
             for drift in merge(drift for part in parts for drift in part.drift)
         ],
         damage=_damage(looked, around),
-        failures=[*failures, *(failure for part in parts for failure in part.failures)],
+        resumed=_resumed(named, failures) if is_wanted else {},
+        failures=failures,
     )
+
+
+def _resumed(paths: list[Path], failures: list[Finding]) -> dict[Path, list[Resumability]]:
+    """What clients would lose of each file; one that can't be read is added to the failures."""
+    from stenograph.check.resumability import resumability  # most checks don't ask
+
+    answers: dict[Path, list[Resumability]] = {}
+    for path in paths:
+        try:
+            answers[path] = resumability(path)
+        except DiskError as error:
+            failures.append(Finding("unreadable", path, detail=f"what clients would send is not known: {error}"))
+    return answers
 
 
 def _look(files: list[Path], jobs: int | None, progress: Progress | None, registry: Registry) -> list[_Part]:

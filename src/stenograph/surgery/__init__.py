@@ -1,6 +1,6 @@
 """Edits of sessions as data: a plan that can be printed and checked, then files."""
 
-from stenograph.surgery.apply import apply
+from stenograph.surgery.apply import Attempt, apply, attempt
 from stenograph.surgery.edits import (
     AnyEdit,
     Compress,
@@ -20,6 +20,7 @@ from stenograph.surgery.preview import Preview, preview
 
 __all__ = [
     "AnyEdit",
+    "Attempt",
     "Compress",
     "Done",
     "DropAgents",
@@ -35,6 +36,7 @@ __all__ = [
     "TruncateResults",
     "Which",
     "apply",
+    "attempt",
     "make_plan",
     "preview",
 ]

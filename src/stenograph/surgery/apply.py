@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from stenograph.archive import Archive, Entry
-from stenograph.errors import UsageError
+from stenograph.errors import BusyError, UsageError
 from stenograph.sessions import ACTIVE_SECONDS
 from stenograph.surgery.plan import Plan
 
@@ -27,3 +27,22 @@ def apply(plan: Plan, archive: Archive, *, active_seconds: float = ACTIVE_SECOND
         for path, state in plan.taken_away.items():
             change.delete(path, expect=state)
     return change.entry
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """What became of a plan."""
+
+    #: None: nothing was written.
+    entry: Entry | None
+    #: Why the session can't be edited now: somebody is at work on it.
+    busy: BusyError | None = None
+
+
+def attempt(plan: Plan, archive: Archive, *, is_applied: bool, active_seconds: float = ACTIVE_SECONDS) -> Attempt:
+    """Carry a plan out, or only see whether it could be. A plan with problems is left alone. Raises UnwritableError."""
+    if not is_applied:
+        return Attempt(None, archive.why_busy(plan.path, active_seconds=active_seconds))
+    try:
+        return Attempt(None if plan.problems else apply(plan, archive, active_seconds=active_seconds))
+    except BusyError as error:
+        return Attempt(None, error)

@@ -1,0 +1,92 @@
+"""What several destinations lack of some sessions, sent to each of them; or only counted.
+
+In: the config, which destinations are meant, and the sessions that each is to have. Out: a report by destination. Holds the
+worker's lock while it sends. What stops one destination is a part of its report, so that the others get theirs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from stenograph.errors import UsageError
+from stenograph.traces.config import Destination, TraceConfig
+from stenograph.traces.folder import alone
+from stenograph.traces.history import Candidate, Report, is_behind, send_history
+from stenograph.traces.sending import Sent
+from stenograph.traces.state import TraceState
+
+#: How long another worker is waited for.
+BUSY_SECONDS = 60.0
+
+#: Called with the bytes done and the bytes there are.
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+class Backfill(Struct, frozen=True):
+    #: Nothing was sent: reports hold the sessions and bytes that would be looked at.
+    is_dry: bool
+    #: By the name of the destination.
+    reports: dict[str, Report]
+    #: Sessions that were selected, whether a destination has them or not, and their size.
+    candidates: int
+    size: int
+
+
+def select_destinations(config: TraceConfig, names: Sequence[str]) -> list[Destination]:
+    """The destinations with these names, or all of them. Raises UsageError."""
+    known = {destination.name: destination for destination in config.destinations}
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"there is no destination {unknown[0]!r}; there are {', '.join(known)}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def backfill(
+    candidates_for: Callable[[str, TraceState], list[Candidate]],
+    destinations: Sequence[Destination],
+    config: TraceConfig,
+    folder: Path,
+    *,
+    dry_run: bool = False,
+    waiting: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+    progress: Callable[[str], contextlib.AbstractContextManager[Progress | None]] = lambda _: contextlib.nullcontext(),
+) -> Backfill:
+    """Send what destinations lack of their candidates, which `candidates_for` gives by a destination's name.
+
+    `waiting` surrounds the wait for another worker, `progress` the work for a destination by its name. Raises BusyError,
+    UnwritableError, and what `candidates_for` raises.
+    """
+    with contextlib.ExitStack() as stack:
+        if not dry_run:
+            with waiting():
+                stack.enter_context(alone(folder, timeout=BUSY_SECONDS))
+        state = stack.enter_context(TraceState(folder))
+        candidates = {each.name: candidates_for(each.name, state) for each in destinations}
+        reports = {}
+        for destination in destinations:
+            behind = [one for one in candidates[destination.name] if is_behind(one, destination.name, state)]
+            if dry_run:
+                reports[destination.name] = Report(Sent(read=sum(one.size for one in behind)), len(behind))
+                continue
+            with progress(destination.name) as show:
+                reports[destination.name] = send_history(
+                    behind, destination, config, state, folder, progress=_counting(behind, show)
+                )
+    sizes = {one.path: one.size for each in candidates.values() for one in each}
+    return Backfill(dry_run, reports, len(sizes), sum(sizes.values()))
+
+
+def _counting(candidates: Sequence[Candidate], show: Progress | None) -> Callable[[Candidate], None]:
+    total, done = sum(one.size for one in candidates), 0
+
+    def note(candidate: Candidate) -> None:
+        nonlocal done
+        done += candidate.size
+        if show:
+            show(done, total)
+
+    return note

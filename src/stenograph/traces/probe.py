@@ -1,0 +1,68 @@
+"""One span to each destination, to see that it arrives.
+
+In: the config and which destinations are meant. Out: whether each accepted the span, and how long that took. The span says
+nothing of any session. Where one is accepted, what failed before is forgotten.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stenograph.errors import ConfigError, DeliveryError
+from stenograph.traces.config import Destination, TraceConfig, with_keys
+from stenograph.traces.delivery import deliver
+from stenograph.traces.sending import resource_of
+from stenograph.traces.spans import Span, span_id_of, trace_id_of
+from stenograph.traces.state import TraceState
+
+
+class Probe(Struct, frozen=True):
+    destination: Destination
+    duration_ms: int
+    #: Why the span was not accepted; None where it was.
+    error: str | None
+
+
+def probe(destinations: Sequence[Destination], config: TraceConfig, folder: Path) -> list[Probe]:
+    """Send each destination a span. Raises UnwritableError."""
+    probes = []
+    with TraceState(folder) as state:
+        for destination in destinations:
+            started = time.monotonic()
+            error = _try(destination, config)
+            if error is None:
+                state.note_recovery(destination.name)
+            probes.append(Probe(destination, round((time.monotonic() - started) * 1000), error))
+    return probes
+
+
+def send_due(config: TraceConfig, folder: Path) -> None:
+    """Send what is due to all destinations, each tried once. A worker that is at work already finds out by itself."""
+    from stenograph.traces.worker import work
+
+    work(folder, replace(config, patience_seconds=0.0))
+
+
+def _try(destination: Destination, config: TraceConfig) -> str | None:
+    """What is wrong, or None."""
+    now = time.time_ns()
+    span = Span(
+        trace_id=trace_id_of(f"test {now}"),
+        span_id=span_id_of(f"test {now}"),
+        parent_id=b"",
+        name="steno trace test",
+        start_ns=now,
+        end_ns=now,
+        attributes={"langfuse.observation.type": "span", "openinference.span.kind": "CHAIN"},
+    )
+    try:
+        deliver([span], with_keys(destination, os.environ), resource_of(config))
+    except (ConfigError, DeliveryError) as error:
+        return str(error)
+    return None
