@@ -28,7 +28,7 @@ def test_rm_says_what_it_would_do_and_does_it_only_when_told(home: Path) -> None
     assert dry.stdout.splitlines()[-1].endswith("--apply")
     told = json.loads(run("rm", "aaaa", "--home", home, "--json").stdout)
     assert (told["applied"], told["entry"], len(told["files"])) == (False, None, 5)
-    assert told["bytes"] == sum(each["size"] for each in told["files"])
+    assert told["size"] == sum(each["size"] for each in told["files"])
     done = run("rm", "aaaa", "--home", home, "--apply")
     assert f"{SESSION} was removed: 5 files" in done.stdout
     assert not [name for name in contents(home) if SESSION in name]
@@ -45,7 +45,7 @@ def test_undo_brings_a_removed_session_back_by_its_id_and_says_so(home: Path) ->
     assert contents(home) == before
     assert "Edit 1 of aaaa0001 was undone" in done.stdout
     again = json.loads(run("undo", "--entry", "2", "--json", "--home", home).stdout)
-    assert (again["entry"], again["undoes"], {file["what"] for file in again["files"]}) == (3, 2, {"deleted"})
+    assert (again["entry"], again["undoes"], {file["action"] for file in again["files"]}) == (3, 2, {"deleted"})
     entries = json.loads(run("undo", "--list", "--json", "--home", home).stdout)["entries"]
     assert [(entry["entry"], entry["state"], entry["undone_by"]) for entry in entries] == [
         (1, "done", None),

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from stenograph.cli import FAILED, FINDINGS
+from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._session import SessionReference
 from stenograph.cli._settings import again, is_folder, shared_options, state_options
-from stenograph.errors import DiskError, UsageError
-
-if TYPE_CHECKING:
-    from stenograph.check import Report
-    from stenograph.check.resumability import Resumability
+from stenograph.errors import UsageError
 
 
 @click.command(short_help="Check files for drift, damage and what clients would lose of them.")
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Leave out what this file accepts.")
 @click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Accept all that is found, from now on.")
 @click.option("--jobs", type=click.IntRange(min=1, max=64), metavar="N", help="Processes. [default: 2 where it pays]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @shared_options
 @click.pass_context
 def check(
@@ -48,10 +45,6 @@ def check(
     unknown kinds and fields only where they look like names.
     What clients would lose of a session is told for information; `steno messages SESSION --as-of RELEASE --lost` says why.
 
-    --json prints {"files", "lines", "size", "recorded": [releases], "drift": [{"code", "shape", "field", "met", "known_types",
-    "count", "releases", "path", "line", "known_in", "sample"}], "damage": [{"code", "meaning", "count", "files", "path",
-    "line"}], "resume": [{"path", "release", "whole", "refused", "said", "lost"}], "failures": [{"path", "detail"}]}.
-
     \b
     Example:
       steno check last
@@ -61,32 +54,26 @@ def check(
     from stenograph.check import check as check_files
     from stenograph.check import write_baseline as write
     from stenograph.cli._progress import progress
-    from stenograph.cli._report import echo_report, report_data
-    from stenograph.cli._text import echo_json
     from stenograph.cli._when import moment_of
+    from stenograph.views.pages.check import check_page
+    from stenograph.views.terminal.check import render_check
     from stenograph.views.text import plain
 
     accepted = read_baseline(baseline) if baseline else None
     after = moment_of(since, datetime.now(UTC)) if since else None
     places = _places(paths, state_options(ctx).homes)
     with progress("checking") as report_progress:
-        report = check_files(places, since=after, jobs=jobs, progress=report_progress)
+        report = check_files(places, since=after, jobs=jobs, progress=report_progress, resuming=resuming)
     if write_baseline:
         write(baseline_of(report), write_baseline)
         click.echo(f"{write_baseline} accepts what was found", err=True)
-    if accepted:
-        report = without(report, accepted)
-    is_single = len(places) == 1 and places[0].is_file()
-    resumed = _resumed(places, report) if resuming or (resuming is None and is_single) else {}
-    if as_json:
-        echo_json(report_data(report, resumed))
-    else:
-        echo_report(report, resumed, lambda path, release: again(ctx, "messages", str(path), "--as-of", release, "--lost"))
-    for failure in report.failures:
+    page = check_page(without(report, accepted) if accepted else report, partial(again, ctx))
+    echo_page(page, render_check, render_options(ctx), as_json=as_json)
+    for failure in page.failures:
         click.echo(f"steno: {plain(failure.detail)}", err=True)
-    if any(failure.path in places for failure in report.failures):
+    if {failure.path for failure in page.failures} & set(map(str, places)):
         ctx.exit(FAILED)
-    if strict and not report.is_clean:
+    if strict and not page.is_clean:
         ctx.exit(FINDINGS)
 
 
@@ -99,18 +86,3 @@ def _places(paths: tuple[str, ...], homes: list[Path]) -> list[Path]:
         told = ", ".join(map(str, homes))
         raise UsageError(f"no sessions in {told} (there is no such home); `steno --demo check` checks the demo's")
     return places
-
-
-def _resumed(places: list[Path], report: Report) -> dict[Path, list[Resumability]]:
-    """What clients would lose of each file; one that can't be read is a failure of the report."""
-    from stenograph.check.resumability import resumability
-    from stenograph.disk import Finding
-
-    found: dict[Path, list[Resumability]] = {}
-    for place in places:
-        if place.is_file():
-            try:
-                found[place] = resumability(place)
-            except DiskError as error:
-                report.failures.append(Finding("unreadable", place, detail=f"what clients would send is not known: {error}"))
-    return found

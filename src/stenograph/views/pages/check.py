@@ -1,0 +1,117 @@
+"""Drift, damage, and what clients would lose of sessions."""
+
+from __future__ import annotations
+
+from stenograph.check import DAMAGE, DRIFT, DamageFinding, DriftFinding, Report
+from stenograph.check.resumability import Resumability
+from stenograph.views.pages.changing import CommandLine
+from stenograph.views.pages.messages import SaidPage, said_page
+from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
+
+
+class DriftPage(FindingPage, frozen=True):
+    """Something that differs from what releases were recorded to write, with the place where it was first met."""
+
+    shape: str
+    """The kind of object, as `steno schema` names it."""
+    field: str | None
+    """The path of the field; null for a kind."""
+    met: str | None
+    """For a type mismatch, the JSON type that was met."""
+    known_types: tuple[str, ...]
+    count: int
+    releases: tuple[str, ...]
+    """The releases whose records have it."""
+    known_in: str | None
+    """The releases that were recorded to write it; null for none."""
+    sample: dict[str, str]
+    """Field to JSON type, of the object it was first met in."""
+
+
+class DamagePage(FindingPage, frozen=True):
+    """One kind of damage, with the place where it is first found."""
+
+    count: int
+    files: int
+    """How many files have it."""
+
+
+class ResumabilityPage(Page, frozen=True):
+    """What a release would make of a session when it resumes it."""
+
+    path: str
+    release: str
+    whole: bool
+    """No message and no tool call is lost."""
+    refused: str | None
+    """The rule by which the release would not resume the session."""
+    said: SaidPage
+    lost: SaidPage
+    explain: str | None
+    """The command that says what is lost and why; null where nothing is."""
+
+
+class CheckPage(Document, frozen=True, tag="check/1"):
+    """Drift, damage, and what clients would lose of sessions."""
+
+    files: int
+    lines: int
+    size: int
+    recorded: tuple[str, ...]
+    """The releases that the files were compared with, oldest first."""
+    drift: tuple[DriftPage, ...]
+    damage: tuple[DamagePage, ...]
+    resume: tuple[ResumabilityPage, ...]
+    failures: tuple[FindingPage, ...]
+    """Files that could not be read."""
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.drift or self.damage or self.failures)
+
+
+def check_page(report: Report, again: CommandLine) -> CheckPage:
+    return CheckPage(
+        files=report.files,
+        lines=report.lines,
+        size=report.size,
+        recorded=report.recorded,
+        drift=tuple(_drift(each) for each in report.drift),
+        damage=tuple(_damage(each) for each in report.damage),
+        resume=tuple(_resumability(str(path), each, again) for path, answers in report.resumed.items() for each in answers),
+        failures=finding_pages(report.failures),
+    )
+
+
+def _drift(found: DriftFinding) -> DriftPage:
+    return DriftPage(
+        code=found.code,
+        path=str(found.path),
+        line=found.line,
+        detail=DRIFT[found.code],
+        shape=found.shape,
+        field=found.field or None,
+        met=found.met or None,
+        known_types=tuple(found.known_types),
+        count=found.count,
+        releases=tuple(found.releases),
+        known_in=found.known_in or None,
+        sample=found.sample,
+    )
+
+
+def _damage(found: DamageFinding) -> DamagePage:
+    meaning = DAMAGE.get(found.code, "")
+    return DamagePage(found.code, str(found.path), found.line or None, meaning, found.count, len(found.files))
+
+
+def _resumability(path: str, found: Resumability, again: CommandLine) -> ResumabilityPage:
+    return ResumabilityPage(
+        path=path,
+        release=found.release,
+        whole=found.is_whole,
+        refused=found.refused or None,
+        said=said_page(found.lost.said),
+        lost=said_page(found.lost.total),
+        explain=None if found.is_whole else again("messages", path, "--as-of", found.release, "--lost"),
+    )

@@ -1,0 +1,161 @@
+"""Edits that were done, undone or stopped midway, and their originals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from stenograph.archive import Archive, Entry, FileChange, Recovery, Undone
+from stenograph.redact import mask, mask_json
+from stenograph.views.pages.changing import BeforeAfterPage, CommandLine
+from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
+
+
+class UndoneFilePage(Page, frozen=True):
+    """A file that an undo changed."""
+
+    path: str
+    action: str
+    """`restored`: it has its old bytes; `returned`: it is there again; `deleted`: the edit had made it."""
+    size: int
+    """Of the file now."""
+
+
+class RecoveryPage(Page, frozen=True):
+    """What became of an edit that was stopped midway."""
+
+    entry: int
+    session_id: str
+    state: str
+    """`done`, `rolled back`, `left` (its files were changed since) or `begun` (it can't be settled now)."""
+    problem: str | None
+    """Why it can't be settled now."""
+
+
+class UndoPage(Document, frozen=True, tag="undo/1"):
+    """What an undo did."""
+
+    entry: int | None
+    """The number of the undo; null where only edits that were stopped midway were settled."""
+    undoes: int | None
+    """The number of the edit that was taken back."""
+    session_id: str | None
+    files: tuple[UndoneFilePage, ...]
+    recovered: tuple[RecoveryPage, ...]
+    undo: str | None
+    """The command that takes the undo back."""
+
+
+class EntryFilePage(Page, frozen=True):
+    """A file that an edit changed."""
+
+    path: str
+    before: str | None
+    """The sha256 of its bytes; null: there was no file."""
+    after: str | None
+    size: BeforeAfterPage
+
+
+class EntryPage(Page, frozen=True):
+    """An edit."""
+
+    entry: int
+    time: datetime
+    session_id: str
+    summary: str
+    """The edit in a few words."""
+    reason: str | None
+    command: Any
+    """The edit as data."""
+    state: str
+    """`done`, `begun`, `rolled back`, `left`, or `kept` (only originals were kept)."""
+    undoes: int | None
+    """The number of the edit that it takes back."""
+    undone_by: int | None
+    home: str | None
+    """Null: its files are in no home."""
+    files: tuple[EntryFilePage, ...]
+
+
+class EditsPage(Document, frozen=True, tag="edits/1"):
+    """Edits, oldest first."""
+
+    archive: str
+    """The directory that keeps the originals."""
+    entries: tuple[EntryPage, ...]
+    findings: tuple[FindingPage, ...]
+    """Lines of the journal that can't be read."""
+
+
+class OriginalsPage(Document, frozen=True, tag="originals/1"):
+    """Originals of an edit, written elsewhere."""
+
+    entry: int
+    files: tuple[str, ...]
+
+
+def undo_page(undone: Undone, again: CommandLine) -> UndoPage:
+    entry = undone.entry
+    return UndoPage(
+        entry=entry.number if entry else None,
+        # Where nothing was left to take back, the edit's own entry comes back.
+        undoes=None if entry is None else entry.number if entry.undoes is None else entry.undoes,
+        session_id=entry.session_id if entry else None,
+        files=tuple(UndoneFilePage(str(file.path), _action(file), file.after_size) for file in (entry.files if entry else ())),
+        recovered=tuple(_recovery(each) for each in undone.recovered),
+        undo=again("undo", "--entry", str(entry.number)) if entry else None,
+    )
+
+
+def edits_page(archive: Archive, entries: Sequence[Entry]) -> EditsPage:
+    """Raises UnreadableError."""
+    return EditsPage(str(archive.folder), tuple(_entry(entry) for entry in entries), finding_pages(archive.findings()))
+
+
+def originals_page(entry: int, places: Sequence[Path]) -> OriginalsPage:
+    return OriginalsPage(entry, tuple(map(str, places)))
+
+
+def _entry(entry: Entry) -> EntryPage:
+    return EntryPage(
+        entry=entry.number,
+        time=entry.time,
+        session_id=entry.session_id,
+        summary=_summary(entry),
+        reason=mask(entry.reason)[0] or None,
+        command=mask_json(entry.command, lambda text: mask(text)[0]),
+        state=entry.state.value,
+        undoes=entry.undoes,
+        undone_by=entry.undone_by,
+        home=None if entry.home is None else str(entry.home),
+        files=tuple(
+            EntryFilePage(str(file.path), file.before, file.after, BeforeAfterPage(file.before_size, file.after_size))
+            for file in entry.files
+        ),
+    )
+
+
+def _summary(entry: Entry) -> str:
+    """What an edit was, in a word or two: never the edit itself, which may quote a transcript."""
+    command = entry.command if isinstance(entry.command, dict) else {}
+    name = command.get("command")
+    words = [name if isinstance(name, str) else "edit"]
+    edits = command.get("edits")
+    named = [edit.get("edit") for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
+    if kinds := [kind for kind in named if isinstance(kind, str)]:
+        words.append(", ".join(kinds))
+    if entry.undoes is not None:
+        words.append(f"of {entry.undoes}")
+    if entry.reason:
+        words.append(f"({mask(entry.reason)[0]})")
+    return " ".join(words)
+
+
+def _action(file: FileChange) -> str:
+    return "deleted" if file.after is None else "restored" if file.before is not None else "returned"
+
+
+def _recovery(recovery: Recovery) -> RecoveryPage:
+    return RecoveryPage(recovery.entry.number, recovery.entry.session_id, recovery.state.value, recovery.problem or None)

@@ -1,0 +1,88 @@
+"""Edits -> lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stenograph.family import is_session_id
+from stenograph.views.pages.undo import EditsPage, EntryPage, OriginalsPage, RecoveryPage, UndoPage
+from stenograph.views.terminal.options import DIM, RenderOptions
+from stenograph.views.text import count_of, local_time, plain, short_path, size, table, width, wrap
+
+_HEADER = ("edit", "time", "session", "state", "size", "files", "what")
+_RIGHT = frozenset({0})
+#: For what was done; with fewer it gets lines of its own.
+_SUMMARY_COLUMNS = 24
+_SHORT_ID = 8
+
+
+def render_undo(page: UndoPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    yield from map(_recovery, page.recovered)
+    if page.entry is not None:
+        yield from (f"{file.action:>9}  {short_path(file.path)}" for file in page.files)
+        yield f"Edit {page.undoes} of {_short_id(page.session_id or '')} was undone"
+        yield f"To take that back: {page.undo}"
+
+
+def render_originals(page: OriginalsPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    yield from map(short_path, page.files)
+
+
+def render_edits(page: EditsPage, options: RenderOptions) -> list[str]:
+    """One edit a line, in a terminal under a header. Where that is too narrow, the count of files is left out, then what was done
+    gets lines of its own, and then the size goes there too."""
+    rows = [_row(entry) for entry in page.entries]
+    columns = options.width
+    if columns is None or not rows:
+        return table(rows, right=_RIGHT)
+    rows = [list(_HEADER), *rows]
+    wanted = min(_SUMMARY_COLUMNS, max(width(row[-1]) for row in rows))
+    for kept in (rows, [[*row[:-2], row[-1]] for row in rows]):
+        # A mark in the place of the last column keeps the one before it padded.
+        starts = [line[:-1] for line in table([[*row[:-1], "|"] for row in kept], right=_RIGHT)]
+        if columns - width(starts[0]) >= wanted:
+            lines = [_hanging(start, row[-1], columns) for start, row in zip(starts, rows, strict=True)]
+            break
+    else:
+        indent = " " * (width(_HEADER[0]) + 2)
+        below = [row[-1] for row in rows]
+        if max(width(start.rstrip()) for start in starts) > columns:  # the size, which must not be broken, goes below too
+            starts = [line[:-1] for line in table([[*row[:4], "|"] for row in rows], right=_RIGHT)]
+            below = [f"{row[4]}  {row[-1]}" for row in rows]
+        lines = [_hanging("", start.rstrip(), columns, indent) for start in starts]
+        lines = [[*line, *_hanging(indent, text, columns)] for line, text in zip(lines, below, strict=True)]
+    return [*(options.paint(line, DIM) for line in lines[0]), *(line for each in lines[1:] for line in each)]
+
+
+def _row(entry: EntryPage) -> list[str]:
+    return [
+        str(entry.entry),
+        local_time(entry.time),
+        _short_id(entry.session_id),
+        f"undone by {entry.undone_by}" if entry.undone_by else entry.state,
+        size(sum(file.size.before for file in entry.files)) + " → " + size(sum(file.size.after for file in entry.files)),
+        count_of(len(entry.files), "file"),
+        plain(entry.summary),
+    ]
+
+
+def _hanging(start: str, text: str, columns: int, indent: str | None = None) -> list[str]:
+    """A text behind a start, in lines of so many columns; what does not fit goes on below, under the text or so far in."""
+    first, *more = wrap(text, columns - width(start))
+    indent = " " * width(start) if indent is None else indent
+    return [start + first, *(indent + line for line in wrap(" ".join(more), columns - width(indent)) if more)]
+
+
+def _short_id(name: str) -> str:
+    return name[:_SHORT_ID] if is_session_id(name) else plain(name)
+
+
+def _recovery(recovery: RecoveryPage) -> str:
+    outcome = {
+        "done": "it is finished now",
+        "rolled back": "its files are as they were before it",
+        "left": "its files were changed since, so they are left as they are; "
+        f"--entry {recovery.entry} --to DIR writes the originals elsewhere",
+        "begun": f"it can't be settled now: {recovery.problem}",
+    }
+    return plain(f"Edit {recovery.entry} of {_short_id(recovery.session_id)} was stopped midway: {outcome[recovery.state]}")
