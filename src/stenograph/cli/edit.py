@@ -6,20 +6,21 @@ import os
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from stenograph.cli import FAILED
 from stenograph.cli._hints import HintingCommand
-from stenograph.cli._output import make_mask, reveal_option, tell_masked
+from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option, tell_masked
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
-from stenograph.errors import BusyError, UsageError
+from stenograph.errors import UsageError
 
 if TYPE_CHECKING:
-    from stenograph.archive import Entry
-    from stenograph.surgery import AnyEdit, Plan, Which
+    from stenograph.surgery import AnyEdit, Which
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})?)?")
 _ENDLESS = 10**9
@@ -61,7 +62,7 @@ _HINTS = {"--dry-run": "without --apply nothing is written"}
 @click.option("--apply", "applying", is_flag=True, help="Do it. Without this nothing is written.")
 @click.option("--preview", "previewing", is_flag=True, help="List what goes: turns, tool calls; and print the digest.")
 @reveal_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @shared_options
 @click.pass_context
 def edit(
@@ -87,13 +88,6 @@ def edit(
     --preview lists what would go, by turn, and prints the digest; only then is anything shown of what was said, with secrets of
     known formats masked (--reveal). --portable shows what each client would lose of the session before and after.
 
-    --json prints {"path", "id", "edits": [{"edit", ..., "counts", "note"}], "lines": [before, after], "size": [before, after],
-    "changed", "aside", "removed", "releases": [{"release", "refused", "messages": [before, after]}], "losses": [{"release",
-    "lost": [before, after]}], "taken_away": [{"path", "size"}], "tokens": [before, after], "tokens_to_cache", "saved_a_turn_usd",
-    "cache_cost_usd", "model", "problems", "notes", "entry": null | number, "in_use"}; with --preview also "preview": {"turns":
-    [{"turn", "prompt", "condensed"}], "calls": [{"turn", "tool", "characters": [before, null | after]}], "blocks": [{"turn",
-    "what", "count"}], "digest": null | text}.
-
     Several edits are done one after the other, each on all that is chosen; choices narrow each other. --tool, --larger-than,
     --errors and --agent choose among tool calls only: --agent those that started the sub-agents, and for --drop-agents the
     sub-agents themselves.
@@ -104,10 +98,12 @@ def edit(
       steno edit last --compress --keep-last 5 --apply
     """
     from stenograph.archive import Archive, default_archive_folder
-    from stenograph.cli._plan import plan_json, plan_lines, preview_json, preview_lines
-    from stenograph.cli._text import echo_json
     from stenograph.sessions import resolve
-    from stenograph.surgery import apply, make_plan, preview
+    from stenograph.surgery import attempt, make_plan
+    from stenograph.surgery import preview as preview_plan
+    from stenograph.views.masking import mask_page
+    from stenograph.views.pages.edit import edit_page
+    from stenograph.views.terminal.edit import render_edit
     from stenograph.views.text import plain
 
     settings = state_options(ctx)
@@ -120,45 +116,27 @@ def edit(
     _refuse_idle_choices(edits, options)
     plan = make_plan(file.path, edits, prune=prune)
     archive = Archive(default_archive_folder(os.environ))
-    seconds = settings.config.active_seconds
-    entry, busy, refused = None, None, False
-    if applying:
-        try:
-            entry = apply(plan, archive, active_seconds=seconds) if not plan.problems else None
-        except BusyError as error:
-            if not as_json:
-                raise
-            busy, refused = error, True
-    else:
-        busy = archive.why_busy(plan.path, active_seconds=seconds)
+    attempted = attempt(plan, archive, is_applied=applying, active_seconds=settings.config.active_seconds)
+    busy, is_refused = attempted.busy, applying and attempted.busy is not None
+    if busy and is_refused and not as_json:
+        raise busy
+    page = edit_page(
+        plan,
+        attempted,
+        partial(again, ctx),
+        preview=preview_plan(plan) if previewing else None,
+        refusal=DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None,
+    )
     mask, masker = make_mask(reveal)
-    seen = preview(plan) if previewing else None
-    if as_json:
-        told = {**plan_json(plan, entry), "in_use": busy is not None}
-        echo_json({**told, "preview": preview_json(seen, mask)} if seen else told)
-    else:
-        for line in (*(preview_lines(seen, mask) if seen else ()), *plan_lines(plan)):
-            click.echo(line)
-        _echo_next(ctx, plan, entry, applying=applying, busy=busy)
-    if seen:
-        tell_masked(masker)
+    page = msgspec.structs.replace(page, preview=mask_page(page.preview, mask)) if page.preview else page
+    echo_page(page, render_edit, render_options(ctx), as_json=as_json)
+    tell_masked(masker)
     if busy:
-        click.echo(f"steno: {plain(str(busy))}{'' if refused else ' (--apply would be refused now)'}", err=True)
-    for problem in plan.problems:
+        click.echo(f"steno: {plain(str(busy))}{'' if is_refused else ' (--apply would be refused now)'}", err=True)
+    for problem in page.problems:
         click.echo(f"steno: refused: {plain(problem)}", err=True)
-    if plan.problems or refused:
+    if page.problems or is_refused:
         ctx.exit(FAILED)
-
-
-def _echo_next(ctx: click.Context, plan: Plan, entry: Entry | None, *, applying: bool, busy: BusyError | None) -> None:
-    """What was done, and what can be done now."""
-    if entry:
-        click.echo(click.style(f"done: edit {entry.number}", fg="green"))
-        click.echo(f"To undo: {again(ctx, 'undo', '--entry', str(entry.number))}")
-    elif not (applying or plan.problems or plan.is_empty):
-        how = "--apply does it" if busy is None else "the session is in use"
-        how = DEMO_IS_READ_ONLY if is_demo(state_options(ctx), plan.path) else how
-        click.echo(f"nothing was written: {how}")
 
 
 def _which(options: dict[str, Any], now: datetime) -> Which:

@@ -1,0 +1,201 @@
+"""An edit of a session: what it does, what clients would send, lose and cost, what became of it, and what goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from stenograph.surgery import Attempt, Done, Plan, Preview
+from stenograph.surgery.losses import LossChange
+from stenograph.surgery.verify import Outcome, of_newest
+from stenograph.views.pages.changing import BeforeAfterPage, CommandLine, FileSizePage, file_sizes
+from stenograph.views.pages.messages import LossPage, SaidPage, said_page
+from stenograph.views.pages.page import Document, Page
+
+
+class EditStepPage(Page, frozen=True):
+    """One edit, and what it does."""
+
+    edit: str
+    """`drop-turns`, `drop-tool-calls`, `truncate-results`, …"""
+    summary: str
+    options: dict[str, Any]
+    """What it selects, why, and how it is done, as the journal keeps it."""
+    counts: dict[str, int]
+    """What it changes, in numbers: `{"tool calls": 12}`; empty for nothing."""
+    note: str | None
+    """Why it does less than it was told, or nothing."""
+
+
+class SentPage(Page, frozen=True):
+    """What a release sends when it resumes the session."""
+
+    release: str
+    refused: str | None
+    """The rule by which the release would not resume the edited session."""
+    messages: BeforeAfterPage
+    changed: bool
+    """It sends something else than before."""
+
+
+class LossChangePage(Page, frozen=True):
+    """What a release loses of the session."""
+
+    release: str
+    before: SaidPage
+    after: SaidPage
+    remaining: tuple[LossPage, ...]
+    """What it loses after the edit, by rule."""
+
+
+class DroppedTurnPage(Page, frozen=True):
+    """A turn that leaves the conversation."""
+
+    turn: int
+    prompt: str
+    compressed: bool
+    """A digest stands for it."""
+
+
+class ChangedCallPage(Page, frozen=True):
+    """A tool call that goes, or whose result changes."""
+
+    turn: int
+    tool: str
+    before: int
+    """Characters of the result."""
+    after: int | None
+    """Null: the call is gone."""
+
+
+class DroppedBlocksPage(Page, frozen=True):
+    """Thinking, images and documents that leave a turn that stays."""
+
+    turn: int
+    kind: str
+    """`thinking`, `images` or `documents`."""
+    count: int
+
+
+class PreviewPage(Page, frozen=True):
+    """What goes, piece by piece. Holds what was said."""
+
+    turns: tuple[DroppedTurnPage, ...]
+    calls: tuple[ChangedCallPage, ...]
+    """In turns that stay."""
+    blocks: tuple[DroppedBlocksPage, ...]
+    digest: str | None
+    """The text that stands for compressed turns."""
+
+
+class EditPage(Document, frozen=True, tag="edit/1"):
+    """`steno edit`: what edits do to a session, and what became of them."""
+
+    id: str
+    path: str
+    edits: tuple[EditStepPage, ...]
+    changes_file: bool
+    """False: the session stays as it is."""
+    lines: BeforeAfterPage
+    size: BeforeAfterPage
+    changed: int
+    """Lines that change."""
+    detached: int
+    """Lines that leave the conversation and stay in the file."""
+    deleted: int
+    """Lines that leave the file."""
+    uncounted: int
+    """Calls of which no line stays in the file: tools that count tokens will no longer count them."""
+    deleted_files: tuple[FileSizePage, ...]
+    releases: tuple[SentPage, ...]
+    newest: str
+    """The release that tokens and costs are about."""
+    losses: tuple[LossChangePage, ...]
+    """Empty where no edit is there to change what releases lose."""
+    tokens: BeforeAfterPage
+    """Tokens that the newest release sends, estimated from characters."""
+    tokens_to_cache: int
+    """Of those after, the tokens that the prompt cache does not know, estimated."""
+    saved_usd_per_turn: float
+    cache_cost_usd: float
+    """What it costs once to fill the prompt cache anew."""
+    model: str | None
+    """The model that answered last."""
+    priced: bool
+    """The price table knows the model."""
+    problems: tuple[str, ...]
+    """Why the edit is refused; empty where it is not."""
+    notes: tuple[str, ...]
+    preview: PreviewPage | None
+    """Null where it was not asked for."""
+    in_use: bool
+    """Somebody is at work on the session, so that nothing can be written."""
+    refusal: str | None
+    """Why nothing can be written now, beside problems of the edit itself."""
+    applied: bool
+    entry: int | None
+    """Its number in the journal; null where nothing was written."""
+    undo: str | None
+    """The command that takes it back."""
+
+
+def edit_page(
+    plan: Plan, attempt: Attempt, again: CommandLine, *, preview: Preview | None = None, refusal: str | None = None
+) -> EditPage:
+    """`refusal`: why nothing may be written at all."""
+    entry, outlook = attempt.entry, plan.outlook
+    return EditPage(
+        id=plan.session_id,
+        path=str(plan.path),
+        edits=tuple(_step(done) for done in plan.done),
+        changes_file=not plan.is_empty,
+        lines=BeforeAfterPage(plan.lines_before, plan.lines_after),
+        size=BeforeAfterPage(plan.size_before, plan.size_after),
+        changed=plan.changed,
+        detached=plan.aside,
+        deleted=plan.removed,
+        uncounted=plan.uncounted,
+        deleted_files=file_sizes({path: state.size for path, state in plan.taken_away.items()}),
+        releases=tuple(_sent(outcome) for outcome in plan.outcomes),
+        newest=of_newest(plan.outcomes).release,
+        losses=tuple(_losses(change) for change in plan.losses),
+        tokens=BeforeAfterPage(outlook.tokens_before, outlook.tokens_after),
+        tokens_to_cache=outlook.tokens_to_cache,
+        saved_usd_per_turn=float(outlook.saved_a_turn),
+        cache_cost_usd=float(outlook.cache_cost),
+        model=outlook.model or None,
+        priced=outlook.is_listed,
+        problems=tuple(plan.problems),
+        notes=tuple(plan.notes),
+        preview=None if preview is None else _preview(preview),
+        in_use=attempt.busy is not None and refusal is None,
+        refusal=None if entry else refusal or (str(attempt.busy) if attempt.busy else None),
+        applied=entry is not None,
+        entry=entry.number if entry else None,
+        undo=again("undo", "--entry", str(entry.number)) if entry else None,
+    )
+
+
+def _step(done: Done) -> EditStepPage:
+    options = msgspec.to_builtins(done.edit)
+    return EditStepPage(options.pop("edit"), done.edit.summary, options, done.counts, done.note or None)
+
+
+def _sent(outcome: Outcome) -> SentPage:
+    messages = BeforeAfterPage(len(outcome.before), len(outcome.after))
+    return SentPage(outcome.release, outcome.refused or None, messages, outcome.before != outcome.after)
+
+
+def _losses(change: LossChange) -> LossChangePage:
+    remaining = tuple(LossPage(loss.rule, said_page(loss.counts)) for loss in change.after.losses)
+    return LossChangePage(change.release, said_page(change.before.total), said_page(change.after.total), remaining)
+
+
+def _preview(preview: Preview) -> PreviewPage:
+    return PreviewPage(
+        turns=tuple(DroppedTurnPage(turn.number, turn.prompt, turn.is_condensed) for turn in preview.turns),
+        calls=tuple(ChangedCallPage(call.turn, call.tool, call.before, call.after) for call in preview.calls),
+        blocks=tuple(DroppedBlocksPage(blocks.turn, blocks.what, blocks.count) for blocks in preview.blocks),
+        digest=preview.digest,
+    )

@@ -1,0 +1,173 @@
+"""An edit -> lines: what goes, what the edits do in numbers, what clients would send and lose, and what can be done now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from stenograph.views.pages.edit import EditPage, EditStepPage, PreviewPage
+from stenograph.views.pages.messages import SaidPage
+from stenograph.views.terminal.options import BOLD, GREEN, RenderOptions
+from stenograph.views.text import count_of, cut, harmless, one_line, plain, short_path, size, table, wrap
+
+_PROMPT_COLUMNS = 100
+#: Of an amount of money.
+_MOST_PLACES = 6
+#: Counts that need a word before or behind.
+_NOUNS = {"thinking": ("block of thinking", "blocks of thinking")}
+
+
+def render_edit(page: EditPage, options: RenderOptions) -> Iterator[str]:
+    if page.preview is not None:
+        yield from _preview(page.preview, options)
+    yield from _steps(page, options)
+    yield from _changes(page, options) if page.changes_file else _unchanged(page, options)
+    if page.applied:
+        yield options.paint(f"done: edit {page.entry}", GREEN)
+        yield f"To undo: {page.undo}"
+    elif page.changes_file and not page.problems:
+        yield f"nothing was written: {'the session is in use' if page.in_use else page.refusal or '--apply does it'}"
+
+
+def _steps(page: EditPage, options: RenderOptions) -> Iterator[str]:
+    for step in page.edits:
+        first, *more = wrap(f"{step.summary}  {_what_is_done(step)}", options.width)
+        yield options.paint(step.summary, BOLD) + first.removeprefix(step.summary)
+        yield from more
+
+
+def _unchanged(page: EditPage, options: RenderOptions) -> Iterator[str]:
+    yield from _losses(page, options)
+    yield "the session stays as it is"
+
+
+def _changes(page: EditPage, options: RenderOptions) -> Iterator[str]:
+    yield from _comparison(page)
+    yield from _losses(page, options)
+    for line in _remarks(page):
+        yield from wrap(line, options.width)
+    if page.deleted_files:
+        yield f"takes away {count_of(len(page.deleted_files), 'file')}, {size(_size_deleted(page))}:"
+        yield from (f"{size(file.size):>8}  {short_path(file.path)}" for file in page.deleted_files)
+    for note in page.notes:
+        yield from wrap(f"note: {plain(note)}", options.width)
+
+
+def _remarks(page: EditPage) -> Iterator[str]:
+    yield f"{count_of(page.changed, 'line')} changed, {page.detached} set aside in the file, {page.deleted} taken out of it"
+    yield _bill(page)
+    if page.detached:
+        yield "what is set aside stays in the file, where no client sends it from: --prune takes it out too"
+    if page.uncounted:
+        yield "tools that count tokens by the file's lines will no longer count those that were taken out"
+    if page.size.after > page.size.before:
+        is_compressed = page.detached and any(step.edit == "compress" and step.counts for step in page.edits)
+        why = "what the digest stands for stays in it" if is_compressed else "what is put in is longer than what is taken out"
+        yield f"the file gets larger by {size(page.size.after - page.size.before)}: {why}"
+
+
+def _preview(preview: PreviewPage, options: RenderOptions) -> Iterator[str]:
+    """What goes and what comes, piece by piece."""
+    columns = options.width or _PROMPT_COLUMNS
+    for compressed, heading in ((False, "turns that are dropped"), (True, "turns that the digest stands for")):
+        rows = [[f"  {turn.turn}", one_line(turn.prompt)] for turn in preview.turns if turn.compressed is compressed]
+        yield from _listed(heading, [cut(line, columns) for line in table(rows, frozenset({0}))], options)
+    calls = [
+        [
+            f"  turn {call.turn}",
+            plain(call.tool),
+            count_of(call.before, "character"),
+            "gone" if call.after is None else f"cut to {call.after:,}",
+        ]
+        for call in preview.calls
+    ]
+    yield from _listed("tool calls, by the characters of their results", table(calls, frozenset({2})), options)
+    blocks = [[f"  turn {blocks.turn}", _counted(blocks.kind, blocks.count)] for blocks in preview.blocks]
+    yield from _listed("other things that go", table(blocks), options)
+    if preview.digest is not None:
+        yield from _listed("the digest", harmless(preview.digest).split("\n"), options)
+
+
+def _listed(heading: str, lines: list[str], options: RenderOptions) -> Iterator[str]:
+    if lines:
+        yield options.paint(heading, BOLD)
+        yield from lines
+
+
+def _what_is_done(step: EditStepPage) -> str:
+    known = step.counts
+    if step.edit == "compress" and known:
+        digest = count_of(known["characters"], "character")
+        counts = f"{count_of(known['turns'], 'turn')}, for which a digest of {digest} stands"
+    elif step.edit == "truncate-results" and known:
+        counts = f"{count_of(known['results'], 'result')} shorter by {count_of(known['characters'], 'character')}"
+    else:
+        counts = ", ".join(_counted(what, count) for what, count in known.items() if count)
+    return "; ".join([counts or "nothing to do", *([step.note] if step.note else [])])
+
+
+def _counted(what: str, count: int) -> str:
+    singular, plural = _NOUNS.get(what, (what.removesuffix("s"), what))
+    return count_of(count, singular, plural)
+
+
+def _comparison(page: EditPage) -> list[str]:
+    gone = _size_deleted(page)
+    rows = [
+        ["", "before", "after"],
+        ["lines", f"{page.lines.before:,}", f"{page.lines.after:,}"],
+        ["size", size(page.size.before), size(page.size.after)],
+        *([["size with the files that go", size(page.size.before + gone), size(page.size.after)]] if gone else []),
+        ["tokens sent, estimated", f"{page.tokens.before:,}", f"{page.tokens.after:,}"],
+        *([f"messages sent by {sent.release}", str(sent.messages.before), str(sent.messages.after)] for sent in page.releases),
+    ]
+    return table(rows, frozenset({1, 2}))
+
+
+def _losses(page: EditPage, options: RenderOptions) -> Iterator[str]:
+    """What each release loses of what was said, and why where that stays so."""
+    rows = [[f"lost by {each.release}", _lost(each.before), _lost(each.after)] for each in page.losses]
+    yield from table([["", "before", "after"], *rows]) if rows else ()
+    as_many = {sent.release for sent in page.releases if sent.changed and sent.messages.before == sent.messages.after}
+    if fuller := [each.release for each in page.losses if each.release in as_many and each.before != each.after]:
+        told = f"{' and '.join(fuller)} will send more in as many messages: lines of one response share a message"
+        yield from wrap(told, options.width)
+    for each in page.losses:
+        for loss in each.remaining:
+            yield from wrap(f"{each.release} loses {_lost(loss.lost)} all the same, by rule {loss.rule}", options.width)
+
+
+def _lost(counts: SaidPage) -> str:
+    parts = [
+        count_of(counts.messages, "line") if counts.messages else "",
+        count_of(counts.tool_calls, "tool call") if counts.tool_calls else "",
+        _counted("thinking", counts.thinking) if counts.thinking else "",
+    ]
+    return ", ".join(part for part in parts if part) or "nothing"
+
+
+def _bill(page: EditPage) -> str:
+    changed = {sent.release for sent in page.releases if sent.changed}
+    if not changed:
+        return "what clients send stays the same"
+    if page.newest not in changed:
+        return f"what {page.newest} sends stays the same, and so does what it costs"
+    if page.tokens.after > page.tokens.before:
+        return "the conversation gets longer: what is put in is more than what is taken out"
+    listed = "" if page.priced else " (the price table does not know the model)"
+    once = f"filling the prompt cache anew costs {_money(page.cache_cost_usd)} once"
+    less = f"{_money(page.saved_usd_per_turn)} less" if page.saved_usd_per_turn else "as much as before"
+    return f"each later turn costs {less}; {once}{listed}"
+
+
+def _money(amount: float) -> str:
+    """An amount with two digits that say something: `about $1.25`, `about $0.0031`."""
+    usd = Decimal(str(amount))
+    if not usd:
+        return "nothing"
+    places = 2 if usd >= Decimal("0.01") else min(_MOST_PLACES, 1 - usd.adjusted())
+    return f"about ${usd:.{places}f}" if usd >= Decimal(10) ** -places else f"less than ${Decimal(10) ** -places:f}"
+
+
+def _size_deleted(page: EditPage) -> int:
+    return sum(file.size for file in page.deleted_files)
