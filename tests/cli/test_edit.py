@@ -126,7 +126,7 @@ def test_a_preview_lists_the_calls_that_would_go_with_their_sizes(session: Path)
     assert len(bash) == 5
     done = run("edit", session, "--drop-tool-calls", "--tool", "Bash", "--preview", "--json")
     calls = json.loads(done.stdout)["preview"]["calls"]
-    assert [call["characters"] for call in calls] == [[length, None] for length in bash]
+    assert [(call["before"], call["after"]) for call in calls] == [(length, None) for length in bash]
     # The script that was played has three commands in its first turn and one in each other.
     assert [call["turn"] for call in calls] == [1, 1, 1, 2, 3]
     shown = run("edit", session, "--drop-tool-calls", "--tool", "Bash", "--preview").stdout.splitlines()
@@ -142,8 +142,8 @@ def test_a_preview_lists_what_is_cut_and_what_else_goes(session: Path) -> None:
     found = json.loads(done.stdout)["preview"]
     longest = max(length for _, length in _results(RICH))
     note = f"\n[… {longest - 1000:,} characters cut …]\n"
-    assert found["calls"] == [{"turn": 1, "tool": "Bash", "characters": [longest, 1000 + len(note)]}]
-    assert found["blocks"] == [{"turn": 1, "what": "thinking", "count": 2}]
+    assert found["calls"] == [{"turn": 1, "tool": "Bash", "before": longest, "after": 1000 + len(note)}]
+    assert found["blocks"] == [{"turn": 1, "kind": "thinking", "count": 2}]
     assert (found["turns"], found["digest"]) == ([], None)
 
 
@@ -205,7 +205,8 @@ def test_portable_shows_what_each_release_loses_before_and_after(tmp_path: Path)
         ["lost by 2.1.325", "nothing", "nothing"],
     ]
     told = json.loads(run("edit", path, "--portable", "--json").stdout)["losses"][0]
-    assert told["lost"] == [{"messages": 2, "tool_calls": 1, "thinking": 0}, {"messages": 0, "tool_calls": 0, "thinking": 0}]
+    assert told["before"] == {"messages": 2, "tool_calls": 1, "thinking": 0}
+    assert told["after"] == {"messages": 0, "tool_calls": 0, "thinking": 0}
     assert "lost by" not in run("edit", path, "--strip-thinking", "all").stdout
 
 
@@ -217,7 +218,7 @@ def test_sub_agents_are_chosen_by_id_or_type(tmp_path: Path) -> None:
 
     def taken_away(*options: str) -> list[Path]:
         told = json.loads(run("edit", path, "--drop-agents", *options, "--json").stdout)
-        return [Path(each["path"]) for each in told["taken_away"] if each["path"].endswith(".jsonl")]
+        return [Path(each["path"]) for each in told["deleted_files"] if each["path"].endswith(".jsonl")]
 
     assert taken_away() == taken_away("--agent", "general-purpose") == agents
     assert taken_away("--agent", one) == taken_away("--agent", one[:5]) == agents[:1]
@@ -242,7 +243,7 @@ def test_lines_of_agents_in_the_sessions_own_file_are_dropped_agent_by_agent(tmp
     roots = [number for number, line in enumerate(lines, 1) if line.get("isSidechain") and line["parentUuid"] is None]
     assert len(roots) == 2
     removed = [
-        json.loads(run("edit", path, "--drop-agents", "--agent", f"line-{number}", "--json").stdout)["removed"]
+        json.loads(run("edit", path, "--drop-agents", "--agent", f"line-{number}", "--json").stdout)["deleted"]
         for number in roots
     ]
     assert min(removed) > 0
@@ -261,8 +262,8 @@ def test_turns_behind_a_compaction_are_said_to_be_sent_by_nobody(tmp_path: Path)
     assert "turn 2 is behind a compaction" in run("edit", path, "--drop-turns", "--turns", "2").stdout
     assert "turns 1 to 2 are behind a compaction" in run("edit", path, "--compress", "--turns", "1-2").stdout
     pruned = json.loads(run("edit", path, "--drop-turns", "--turns", "1-2", "--prune", "--json").stdout)
-    assert pruned["removed"] > 0
-    assert [each["messages"][0] for each in pruned["releases"]] == [each["messages"][1] for each in pruned["releases"]]
+    assert pruned["deleted"] > 0
+    assert [each["messages"]["before"] == each["messages"]["after"] for each in pruned["releases"]] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -321,7 +322,7 @@ def test_files_of_agents_that_go_are_all_counted_with_their_sizes(tmp_path: Path
     assert f"takes away 4 files, {sum(sizes) / 1000:.0f} kB:" in shown
     assert f"  ~/home/projects/-home-user-project/{files[0].relative_to(path.parent)}\n" in shown
     told = json.loads(run("edit", path, "--drop-agents", "--json").stdout)
-    assert told["taken_away"] == [{"path": str(file), "size": size} for file, size in zip(files, sizes, strict=True)]
+    assert told["deleted_files"] == [{"path": str(file), "size": size} for file, size in zip(files, sizes, strict=True)]
     assert told["edits"][0]["counts"]["files"] == 4
 
 
@@ -350,8 +351,8 @@ def test_a_session_in_use_is_not_said_to_need_only_apply(session: Path) -> None:
 def test_portable_says_why_as_many_messages_can_hold_more(tmp_path: Path) -> None:
     path = _copied("13e5ec2e", tmp_path)
     told = json.loads(run("edit", path, "--portable", "--json").stdout)
-    assert told["releases"][0]["messages"] == [32, 32]
-    assert [lost["tool_calls"] for lost in told["losses"][0]["lost"]] == [2, 0]
+    assert told["releases"][0]["messages"] == {"before": 32, "after": 32}
+    assert [told["losses"][0][side]["tool_calls"] for side in ("before", "after")] == [2, 0]
     shown = run("edit", path, "--portable").stdout
     assert "2.0.76 and 2.1.45 will send more in as many messages" in shown
     # The newest client loses nothing before, so nothing gets cheaper.
@@ -424,7 +425,7 @@ def test_a_preview_lists_an_image_that_goes_once(tmp_path: Path) -> None:
     assert [[block["type"] for block in content] for content in results].count(["image"]) == 1
     found = json.loads(run("edit", path, "--drop-images", "--preview", "--json").stdout)["preview"]
     assert found["calls"] == []
-    assert [(blocks["what"], blocks["count"]) for blocks in found["blocks"]] == [("images", 1)]
+    assert [(blocks["kind"], blocks["count"]) for blocks in found["blocks"]] == [("images", 1)]
 
 
 def test_compression_says_what_its_numbers_are_and_why_the_file_grows(tmp_path: Path) -> None:
