@@ -180,7 +180,7 @@ def test_resume_prints_how_where_it_can_not_start() -> None:
     assert printed.returncode == 0
     assert printed.stdout.endswith("claude --resume add51933-281e-5bff-95a5-5dc0e21da7e9\n")
     plan = json.loads(run("resume", "--demo", "add51", "--json").stdout)
-    assert (plan["folder"], plan["cwd"], plan["command"][0]) == (None, "/home/user/tidemark", "claude")
+    assert (plan["directory"], plan["project"], plan["command"][0]) == (None, "/home/user/tidemark", "claude")
 
 
 @pytest.mark.parametrize("name", ["two  spaces", "new\nline", "tab\there", "it's", "\u202eright", "$(id)", "\x1b[31m"])

@@ -92,8 +92,8 @@ def test_doctor_tells_a_broken_config_file_as_a_problem_and_goes_on() -> None:
     found = json.loads(run("doctor", "--json").stdout)
     (problem,) = found["problems"]
     assert problem["code"] == "config"
-    assert str(path) in problem["what"]
-    assert found["facts"]["homes"]
+    assert str(path) in problem["detail"]
+    assert found["homes"]
     assert run("doctor", "--strict").returncode == 1
     missing = json.loads(run("doctor", "--json", "--config", "missing.toml").stdout)
     assert [problem["code"] for problem in missing["problems"]] == ["config"]
@@ -104,13 +104,13 @@ def test_a_configured_home_that_is_missing_is_a_problem_to_doctor_only(homes: li
     assert listed() == ["00000001"]
     (problem,) = json.loads(run("doctor", "--json").stdout)["problems"]
     assert problem["code"] == "no-home"
-    assert str(tmp_path / "gone") in problem["what"]
+    assert str(tmp_path / "gone") in problem["detail"]
     assert json.loads(run("doctor", "--json", "--home", homes[0]).stdout)["problems"] == []
 
 
 def test_a_named_home_that_is_missing_is_a_problem_to_doctor(tmp_path: Path) -> None:
     (problem,) = json.loads(run("doctor", "--json", "--home", tmp_path / "gone").stdout)["problems"]
-    assert (problem["code"], problem["what"]) == ("no-home", f"there is no folder {tmp_path / 'gone'}")
+    assert (problem["code"], problem["detail"]) == ("no-home", f"there is no folder {tmp_path / 'gone'}")
 
 
 def test_every_key_of_the_config_file_is_documented() -> None:
@@ -128,7 +128,7 @@ def test_a_usual_config_file_that_can_not_be_read_is_passed_over_and_told_by_doc
     assert listed("--home", homes[0]) == ["00000001"]
     assert run("ls", "--home", homes[0]).stderr == ""
     (problem,) = json.loads(run("doctor", "--json", "--home", homes[0]).stdout)["problems"]
-    assert (problem["code"], str(path) in problem["what"], "defaults" in problem["mend"]) == ("config", True, True)
+    assert (problem["code"], str(path) in problem["detail"], "defaults" in problem["fix"]) == ("config", True, True)
     assert_one_clear_line(run("ls", "--config", path, "--home", homes[0]))
 
 

@@ -18,7 +18,8 @@ from tests.traces.tracing import Growing, agents_of, foreseen, of_kind, said, ti
 from tests.turns.recordings import print_session
 from tests.turns.seed_lines import assistant, text, user
 
-from stenograph.cli import _run, _trace_history
+from stenograph.cli import _run
+from stenograph.traces import backfill
 from stenograph.traces.folder import default_trace_folder, is_held
 from stenograph.traces.reading import Closing
 from stenograph.traces.state import TraceState
@@ -28,7 +29,7 @@ RELEASE = "2.1.325"
 ORIGINAL, FORK = print_session(RELEASE, "tools"), print_session(RELEASE, "fork")
 NOBODY = 65534
 Nobody = Callable[[], contextlib.AbstractContextManager[None]]
-ROW = {"name", "sessions", "turns", "spans", "copies", "refused", "bytes", "failures", "error"}
+ROW = {"name", "sessions", "turns", "spans", "copies", "refused", "size", "failures", "error"}
 
 
 class Done(NamedTuple):
@@ -113,9 +114,9 @@ def assert_both_arrived(sink: OtlpSink) -> None:
 def test_all_history_is_sent_and_a_fork_is_counted_once(steno: Steno, sink: OtlpSink, both: list[Path]) -> None:
     done = steno("backfill", "--json")
     assert (done.code, done.err) == (0, "")
-    assert done.json.keys() == {"destinations", "candidates", "bytes"}
+    assert done.json.keys() == {"schema", "dry_run", "destinations", "candidates", "size"}
     assert done.json["candidates"] == 2
-    assert done.json["bytes"] == sum(path.stat().st_size for path in both)
+    assert done.json["size"] == sum(path.stat().st_size for path in both)
     assert done.row.keys() == ROW
     wanted = {"name": "environment", "sessions": 2, "turns": 4, "copies": 2, "refused": 0, "failures": [], "error": None}
     assert {name: done.row[name] for name in wanted} == wanted
@@ -136,15 +137,18 @@ def test_to_send_again_sends_nothing(steno: Steno, sink: OtlpSink, both: list[Pa
 def test_a_dry_run_only_says_what_it_would_look_at(steno: Steno, sink: OtlpSink, both: list[Path]) -> None:
     done = steno("backfill", "--dry-run", "--json")
     size = sum(path.stat().st_size for path in both)
+    nothing = {"turns": 0, "spans": 0, "copies": 0, "refused": 0, "failures": [], "error": None}
     assert done.json == {
-        "destinations": [{"name": "environment", "sessions": 2, "bytes": size}],
+        "schema": "trace-backfill/1",
+        "dry_run": True,
+        "destinations": [{"name": "environment", "sessions": 2, "size": size, **nothing}],
         "candidates": 2,
-        "bytes": size,
+        "size": size,
     }
     assert steno("backfill", "--dry-run").out.startswith("environment: would look at 2 sessions, ")
     assert sink.posts == 0
     steno("backfill")
-    assert steno("backfill", "--dry-run", "--json").row == {"name": "environment", "sessions": 0, "bytes": 0}
+    assert steno("backfill", "--dry-run", "--json").row == {"name": "environment", "sessions": 0, "size": 0, **nothing}
 
 
 @pytest.mark.parametrize(
@@ -229,7 +233,7 @@ def test_a_file_that_can_not_be_read_is_reported_and_the_others_are_sent(
     assert (done.code, shown.code) == (2, 2)
     (failure,) = done.row["failures"]
     assert failure["path"] == str(secret)
-    assert "Permission denied" in failure["reason"]
+    assert "Permission denied" in failure["detail"]
     assert secret.name in shown.err
     assert "SENTINEL" not in steno.said
     assert_both_arrived(sink)
@@ -250,7 +254,7 @@ def test_a_sub_agents_file_that_can_not_be_read_is_reported_and_told_once_it_can
         shown = steno("status").out
     assert (done.code, again.code, done.row["turns"], again.row["turns"]) == (2, 2, len(roots(sink)), 0)
     for each in (done, again, status):
-        ((where, why),) = [failure.values() for failure in each.row["failures"]]
+        ((where, why),) = [(failure["path"], failure["detail"]) for failure in each.row["failures"]]
         assert (where, "Permission denied" in why) == (str(unread), True)
     assert "unread  " in shown
     responses = foreseen(original).responses
@@ -300,7 +304,7 @@ def test_one_destination_without_its_key_does_not_stop_the_others(
     rows = {row["name"]: row for row in steno("status", "--json").json["destinations"]}
     assert "secret_key" in rows["keyless"]["last_error"]
     tried = {row["name"]: row for row in steno("test", "--json").json["destinations"]}
-    assert (tried["keyless"]["taken"], tried["environment"]["taken"]) == (False, True)
+    assert (tried["keyless"]["accepted"], tried["environment"]["accepted"]) == (False, True)
     assert "secret_key" in tried["keyless"]["error"]
 
 
@@ -402,12 +406,12 @@ def test_a_sweep_sends_what_a_real_hook_told_of_and_a_dead_receiver_did_not_take
     while not (row := steno("status", "--json").row)["last_error"] or is_held(default_trace_folder(os.environ)):
         assert time.monotonic() < deadline, "the worker did not come to an end"
         time.sleep(0.1)
-    assert (row["due"], row["behind"], sink.posts) == (1, {"sessions": 1, "bytes": path.stat().st_size}, 0)
+    assert (row["due"], row["behind"], sink.posts) == (1, {"sessions": 1, "size": path.stat().st_size}, 0)
     done = steno("sweep", "--json")
     assert (done.code, done.row["turns"]) == (0, 1)
     assert [said(root, "output")["content"] for root in roots(sink)] == [answer]
     row = steno("status", "--json").row
-    assert (row["due"], row["behind"], row["last_error"]) == (0, {"sessions": 0, "bytes": 0}, None)
+    assert (row["due"], row["behind"], row["last_error"]) == (0, {"sessions": 0, "size": 0}, None)
 
 
 def test_a_sweep_goes_on_with_what_was_sent_in_part_however_old_it_is(steno: Steno, sink: OtlpSink, projects: Path) -> None:
@@ -435,18 +439,18 @@ def test_a_sweep_before_any_hook_says_what_to_do(steno: Steno, sink: OtlpSink) -
 def test_status_tells_what_was_sent_and_what_is_behind(steno: Steno, sink: OtlpSink, both: list[Path], projects: Path) -> None:
     assert len(both) == 2
     fresh = steno("status", "--json")
-    assert fresh.json.keys() == {"worker", "spool", "damaged", "destinations"}
-    assert (fresh.json["worker"], fresh.json["spool"]) == ("none", 0)
-    assert fresh.row["behind"] == {"sessions": 0, "bytes": 0}  # no hook was there yet, and nothing was asked for
+    assert fresh.json.keys() == {"schema", "worker", "events_waiting", "damaged", "destinations"}
+    assert (fresh.json["worker"], fresh.json["events_waiting"]) == ("none", 0)
+    assert fresh.row["behind"] == {"sessions": 0, "size": 0}  # no hook was there yet, and nothing was asked for
     steno("backfill")
     note_first_event(60)
     path = waiting_session(projects)
     row = steno("status", "--json").row
     assert (row["turns"], row["spans"], row["refused"], row["due"]) == (4, len(sink.spans), 0, 0)
-    assert row["behind"] == {"sessions": 1, "bytes": path.stat().st_size}
-    assert (row["last_error"], row["retry_at"], row["type"], row["endpoint"]) == (None, None, "otlp", sink.endpoint)
+    assert row["behind"] == {"sessions": 1, "size": path.stat().st_size}
+    assert (row["last_error"], row["retry_at"], row["kind"], row["endpoint"]) == (None, None, "otlp", sink.endpoint)
     with holding(default_trace_folder(os.environ)):
-        assert steno("status", "--json").json["worker"] == "at work"
+        assert steno("status", "--json").json["worker"] == "running"
     shown = steno("status").out
     assert "sent    4 turns" in shown
     assert "behind  1 session" in shown
@@ -480,8 +484,8 @@ def test_a_folder_whose_name_is_no_text_is_sent_like_others(steno: Steno, sink: 
 def test_a_destination_is_tried_with_a_span_of_no_session(steno: Steno, sink: OtlpSink) -> None:
     done = steno("test", "--json")
     assert done.code == 0
-    assert done.row.keys() == {"name", "endpoint", "taken", "ms", "error", "notes"}
-    assert (done.row["taken"], done.row["error"]) == (True, None)
+    assert done.row.keys() == {"name", "endpoint", "accepted", "duration_ms", "error", "notes"}
+    assert (done.row["accepted"], done.row["error"]) == (True, None)
     (span,) = sink.spans
     assert (span.name, span.parent_id) == ("steno trace test", "")
     assert "session.id" not in span.attributes
@@ -491,7 +495,7 @@ def test_a_destination_is_tried_with_a_span_of_no_session(steno: Steno, sink: Ot
 def test_a_destination_that_does_not_take_a_span_is_told(status: int, steno: Steno, sink: OtlpSink) -> None:
     sink.fail(status, times=3)
     done = steno("test", "--json")
-    assert (done.code, done.row["taken"]) == (2, False)
+    assert (done.code, done.row["accepted"]) == (2, False)
     assert f"HTTP {status}" in done.row["error"]
     sink.fail(status, times=3)
     assert f"HTTP {status}" in steno("test").out
@@ -538,7 +542,7 @@ def test_a_worker_that_does_not_end_is_not_waited_for_for_ever(
     steno: Steno, sink: OtlpSink, both: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(both) == 2
-    monkeypatch.setattr(_trace_history, "_BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(backfill, "BUSY_SECONDS", 0.2)
     with holding(default_trace_folder(os.environ)):
         done = steno("backfill")
         assert (done.code, done.err.count("\n"), sink.posts) == (2, 1, 0)

@@ -591,9 +591,9 @@ def test_doctor_has_a_line_on_tracing(home: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("STENO_TRACE_SHAPE", "SENTINEL")
     found = json.loads(run("doctor", "--json").stdout)
     (problem,) = (problem for problem in found["problems"] if problem["code"] == "trace-config")
-    assert "$STENO_TRACE_SHAPE must be" in problem["what"]
-    assert "SENTINEL" not in problem["what"]
-    assert found["facts"]["tracing"]["installed"] == [str(home / "settings.json")]
+    assert "$STENO_TRACE_SHAPE must be" in problem["detail"]
+    assert "SENTINEL" not in problem["detail"]
+    assert found["tracing"]["installed"] == [str(home / "settings.json")]
 
 
 # Real clients

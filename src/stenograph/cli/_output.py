@@ -108,7 +108,7 @@ def echo_page(
         echo_lines(render(page, options), pager=pager)
 
 
-def echo_json(page: Document) -> None:
+def echo_json(page: Document | dict[str, Any]) -> None:
     """A page as one JSON document; indented only on a terminal, for Python indents ten times as slowly and `jq` takes either."""
     from stenograph.views.encode import encode_page, page_text
 

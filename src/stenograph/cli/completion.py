@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import shared_options
 
 SHELLS = ("bash", "zsh", "fish")
@@ -11,15 +12,14 @@ SHELLS = ("bash", "zsh", "fish")
 
 @click.command(short_help="Print the script that makes a shell complete commands and sessions.")
 @click.argument("shell", type=click.Choice(SHELLS))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @shared_options
-def completion(shell: str, as_json: bool) -> None:
+@click.pass_context
+def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
     """Print the script that makes a shell complete commands and sessions.
 
     Put it where the shell reads it. Commands, options, paths and session ids then complete with TAB; what begins a session's
     title becomes its id. --home and --demo are heeded.
-
-    --json prints {"shell", "script"}.
 
     \b
     Example:
@@ -27,13 +27,10 @@ def completion(shell: str, as_json: bool) -> None:
       steno completion zsh >> ~/.zshrc
       steno completion fish > ~/.config/fish/completions/steno.fish
     """
-    from stenograph.cli._text import echo_json
+    from stenograph.views.pages.completion import CompletionPage
 
-    script = completion_script(shell)
-    if as_json:
-        echo_json({"shell": shell, "script": script})
-    else:
-        click.echo(script)
+    page = CompletionPage(shell, completion_script(shell))
+    echo_page(page, lambda page, _: [page.script], render_options(ctx), as_json=as_json)
 
 
 def completion_script(shell: str) -> str:

@@ -6,6 +6,7 @@ import os
 
 import click
 
+from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
@@ -14,8 +15,8 @@ from stenograph.errors import UsageError
 @click.command(short_help="Start the client where a session ran, to go on with it.")
 @session_argument
 @click.argument("arguments", metavar="[-- CLIENT ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--print", "only_print", is_flag=True, help="Print the command, start nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON, start nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Print the command, start nothing; --json starts nothing either.")
+@json_option
 @shared_options
 @click.pass_context
 def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_print: bool, as_json: bool) -> None:
@@ -24,44 +25,30 @@ def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_pr
     A client finds a session only from the folder it ran in: this goes there and starts `claude --resume`. Where that folder
     is not on this machine it says so and prints the command. Session files are not touched.
 
-    --json prints {"command", "folder", "cwd", "environment", "problem", "shell"}.
-
     \b
     Example:
       steno resume last -- --model opus
     """
     import shutil
 
-    from stenograph.cli._text import echo_json
     from stenograph.sessions import resolve
-    from stenograph.sessions.resuming import command_line, plan_resume
-    from stenograph.views.text import plain, quoted
+    from stenograph.sessions.resuming import plan_resume
+    from stenograph.views.pages.resume import resume_page
+    from stenograph.views.terminal.resume import render_resume
+    from stenograph.views.text import plain
 
     file = resolve(session, state_options(ctx).homes)
-    plan = plan_resume(file.path, arguments)
-    line = command_line(plan, quoted)
-    if as_json:
-        echo_json(
-            {
-                "command": list(plan.command),
-                "folder": str(plan.folder) if plan.folder else None,
-                "cwd": plan.cwd,
-                "environment": plan.environment,
-                "problem": plan.problem or None,
-                "shell": line,
-            }
-        )
+    page = resume_page(file.session_id, str(file.path), plan_resume(file.path, arguments))
+    if as_json or only_print:
+        echo_page(page, render_resume, render_options(ctx), as_json=as_json)
+        if page.problem and not as_json:
+            click.echo(f"steno: {plain(page.problem)}", err=True)
         return
-    if only_print:
-        click.echo(line)
-        if plan.problem:
-            click.echo(f"steno: {plain(plan.problem)}", err=True)
-        return
-    if plan.problem or plan.folder is None:
-        raise UsageError(f"{plan.problem}; where it is: {line}")
-    program = shutil.which(plan.command[0])
+    if page.problem or page.directory is None:
+        raise UsageError(f"{page.problem}; where it is: {page.shell}")
+    program = shutil.which(page.command[0])
     if program is None:
-        raise UsageError(f"`{plan.command[0]}` is not on PATH; where it is: {line}")
-    os.chdir(plan.folder)
-    os.environ.update(plan.environment)
-    os.execv(program, list(plan.command))
+        raise UsageError(f"`{page.command[0]}` is not on PATH; where it is: {page.shell}")
+    os.chdir(page.directory)
+    os.environ.update(page.environment)
+    os.execv(program, list(page.command))

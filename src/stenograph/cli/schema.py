@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._output import echo_page, json_option, render_options
+from stenograph.cli._output import echo_json, echo_page, json_option, render_options
 from stenograph.cli._settings import shared_options
 
 
@@ -98,7 +98,6 @@ def export(release: str | None, kind: str) -> None:
     Example:
       steno schema export 2.1.325 > line.schema.json
     """
-    from stenograph.cli._text import echo_json
     from stenograph.drift import load_registry
     from stenograph.drift.schema import json_schema, markdown, schema_of
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from stenograph.cli import _trace_history
+from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import again, is_file, named_config, refuse_demo, shared_options, state_options
 from stenograph.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from stenograph.archive import Entry
     from stenograph.client_settings import SettingsChange
-    from stenograph.config.traces import TraceConfig
 
 
 @click.group(
@@ -34,9 +34,6 @@ def trace(ctx: click.Context, as_json: bool) -> None:
     Without a subcommand: which settings hold the hooks, where traces go, and what they say. docs/tracing.md tells how to set it
     up.
 
-    --json prints {"config": path | null, "folder", "is_off", "installed": [paths], "destinations": [{"name", "type",
-    "endpoint"}], "settings": null | {"project", "environment", "user", "tags", "redact", "shape", "content": {...}}, "notes"}.
-
     \b
     Example:
       steno trace install
@@ -46,48 +43,25 @@ def trace(ctx: click.Context, as_json: bool) -> None:
         if as_json and ctx.invoked_subcommand != "hook":
             ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
         return
-    from stenograph.cli._text import echo_json
     from stenograph.client_settings import settings_files
     from stenograph.config.traces import load_trace_config, no_destination, trace_config_file
     from stenograph.traces.folder import default_trace_folder
     from stenograph.traces.install import is_installed
     from stenograph.traces.keys import notes_on_all
-    from stenograph.views.text import plain, short_path
+    from stenograph.views.pages.trace import trace_page
+    from stenograph.views.terminal.trace import render_trace
 
-    places = settings_files(state_options(ctx).homes, Path.cwd())
-    installed = [str(place) for place in places if is_installed(place)]
     config = load_trace_config(os.environ, named_config(ctx))
     file = trace_config_file(os.environ, named_config(ctx))
-    notes = notes_on_all(config, os.environ)
-    if as_json:
-        echo_json(
-            {
-                "config": str(file) if file is not None and is_file(file) else None,
-                "folder": str(default_trace_folder(os.environ)),
-                "is_off": config.is_off,
-                "installed": installed,
-                "destinations": [
-                    {"name": each.name, "type": each.kind.value, "endpoint": each.endpoint} for each in config.destinations
-                ],
-                "settings": None if config.is_off else {name: msgspec.to_builtins(getattr(config, name)) for name in _SHOWN},
-                "notes": notes,
-            }
-        )
-        return
-    for path in installed:
-        click.echo(f"hooks are in {short_path(path)}")
-    if not installed:
-        click.echo("no hooks are installed: steno trace install")
-    for each in config.destinations:
-        click.echo(plain(f"{each.name}: {each.kind.value}, {each.endpoint}"))
-    if config.is_off:
-        click.echo("everything is off: STENO_TRACE_OFF is set")
-    elif not config.destinations:
-        click.echo(plain(no_destination(os.environ, named_config(ctx))))
-    else:
-        click.echo(plain(_what_is_said(config)))
-    for note in notes:
-        click.echo(plain(f"note: {note}"))
+    page = trace_page(
+        config,
+        file if file is not None and is_file(file) else None,
+        default_trace_folder(os.environ),
+        installed=[place for place in settings_files(state_options(ctx).homes, Path.cwd()) if is_installed(place)],
+        notes=notes_on_all(config, os.environ),
+        missing=no_destination(os.environ, named_config(ctx)),
+    )
+    echo_page(page, render_trace, render_options(ctx), as_json=as_json)
 
 
 @trace.command(short_help="Write the hooks into the client's settings.")
@@ -95,20 +69,19 @@ def trace(ctx: click.Context, as_json: bool) -> None:
 @click.option("--local", is_flag=True, help="Into .claude/settings.local.json of the working folder.")
 @click.option("--all-events", is_flag=True, help="Also events that older clients do not know; they ignore the file then.")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; without --yes nothing is written then.")
+@json_option
 @shared_options
 @click.pass_context
 def install(ctx: click.Context, project: bool, local: bool, all_events: bool, yes: bool, as_json: bool) -> None:
     """Write the hooks into the client's settings.
 
-    Shows the change first and asks. Everything else in the file stays as it is; the original is kept, `steno undo` brings it
-    back. Hooks of an older install are replaced. The next session of the client reports its turns; a worker sends them.
+    Shows the change first and asks; --json does not ask, and writes nothing without --yes. Everything else in the file stays as
+    it is; the original is kept, `steno undo` brings it back. Hooks of an older install are replaced. The next session of the
+    client reports its turns; a worker sends them.
 
     Clients before 2.1.78 ignore a settings file that names an event they do not know. So StopFailure and PostCompact are written
     only where the client on the path and the newest session are of a release that knows them, and not where the release of the
     client on the path can't be told; install again after an update.
-
-    --json prints {"path", "changed", "applied", "diff": [lines], "warnings", "entry": null | number, "next": [lines]}.
 
     \b
     Example:
@@ -138,31 +111,21 @@ def install(ctx: click.Context, project: bool, local: bool, all_events: bool, ye
     if project and shutil.which("steno") is None:
         warnings.append("there is no `steno` on the path here: the hooks of a project do nothing without it")
     change = msgspec.structs.replace(change, warnings=tuple(warnings))
-    _carry_out(
-        ctx,
-        change,
-        yes=yes,
-        as_json=as_json,
-        nothing="the hooks are there already",
-        done="the hooks are in",
-        steps=_next_steps(ctx),
-    )
+    _carry_out(ctx, "install", change, yes=yes, as_json=as_json, steps=_next_steps(ctx))
 
 
 @trace.command(short_help="Take the hooks out of the client's settings.")
 @click.option("--project", is_flag=True, help="Out of .claude/settings.json of the working folder.")
 @click.option("--local", is_flag=True, help="Out of .claude/settings.local.json of the working folder.")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; without --yes nothing is written then.")
+@json_option
 @shared_options
 @click.pass_context
 def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json: bool) -> None:
     """Take the hooks out of the client's settings.
 
     The file becomes what it was before the install, byte for byte, where it was not changed since; else only our hooks go. Shows
-    the change first and asks.
-
-    --json prints {"path", "changed", "applied", "diff": [lines], "warnings", "entry": null | number, "next": [lines]}.
+    the change first and asks; --json does not ask, and writes nothing without --yes.
 
     \b
     Example:
@@ -173,15 +136,8 @@ def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json
 
     path = _settings_file(ctx, project, local)
     change = plan_uninstall(path, Archive(default_archive_folder(os.environ)))
-    _carry_out(
-        ctx,
-        change,
-        yes=yes,
-        as_json=as_json,
-        nothing="there are no hooks of ours",
-        done="the hooks are out of",
-        steps=[f"There are hooks in {other}: {_uninstall(ctx, other)}" for other in _others(ctx, path)],
-    )
+    steps = [f"There are hooks in {other}: {_uninstall(ctx, other)}" for other in _others(ctx, path)]
+    _carry_out(ctx, "uninstall", change, yes=yes, as_json=as_json, steps=steps)
 
 
 @trace.command(
@@ -207,22 +163,6 @@ for command in (_trace_history.backfill, _trace_history.sweep, _trace_history.st
     trace.add_command(command)
 
 
-#: Of the config, what says what is sent.
-_SHOWN = ("project", "environment", "user", "tags", "redact", "shape", "content")
-
-
-def _what_is_said(config: TraceConfig) -> str:
-    from stenograph.config.traces import Content
-
-    told = [f"project {config.project}", "secrets are masked" if config.redact else "secrets are not masked"]
-    usual = Content()
-    for name in Content.__struct_fields__:
-        length = getattr(config.content, name)
-        if length != getattr(usual, name):
-            told.append(f"{length:,} characters of {name}" if length else f"no {name}")
-    return ", ".join(told)
-
-
 def _next_steps(ctx: click.Context) -> list[str]:
     """What is left to do after an install. A config that can't be read is no reason not to install: hooks do no harm."""
     from stenograph.config.traces import EXAMPLE, load_trace_config, trace_config_file
@@ -239,7 +179,7 @@ def _next_steps(ctx: click.Context) -> list[str]:
         if config.is_off:
             return ["Nothing is sent while STENO_TRACE_OFF is set"]
         if config.destinations:
-            return [*(f"Note: {note}" for note in config.notes), f"Next: {test}"]
+            return [f"Next: {test}"]
         told = "Nothing is sent yet: no destination is configured"
     where = f"Write into {file}" if file is not None else "Name a file with STENO_TRACE_CONFIG, and write into it"
     return [told, f"{where}, for example:", *(f"  {line}" for line in EXAMPLE.splitlines()), f"Then: {test}"]
@@ -282,75 +222,27 @@ def _home(ctx: click.Context) -> Path:
     return home.parent if home.name == "projects" else home
 
 
-def _carry_out(
-    ctx: click.Context, change: SettingsChange, *, yes: bool, as_json: bool, nothing: str, done: str, steps: list[str]
-) -> None:
+def _carry_out(ctx: click.Context, action: str, change: SettingsChange, *, yes: bool, as_json: bool, steps: list[str]) -> None:
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.archive.settings import make_change
-    from stenograph.cli._text import echo_json
-    from stenograph.redact import Masker
+    from stenograph.views.pages.trace import settings_change_page
+    from stenograph.views.terminal.trace import render_settings_change, render_settings_diff
     from stenograph.views.text import plain, short_path
 
-    mask = Masker().mask  # settings may hold keys beside what is changed
-    diff = [mask(line) for line in change.diff()]
-    where = short_path(str(change.path))
+    page_of = partial(settings_change_page, action, change, steps, partial(again, ctx))
+    page = page_of(entry=None, applied=False)
+    options = render_options(ctx)
     if not as_json:
-        for warning in change.warnings:
+        for warning in page.warnings:
             click.echo(f"steno: {plain(warning)}", err=True)
-        for line in diff:
-            click.echo(_coloured(plain_line(line)))
-    if change.is_empty:
-        if as_json:
-            echo_json(_json(change, diff, None, applied=False, steps=steps))
-        else:
-            click.echo(f"Nothing to do: {nothing} in {where}")
-            _echo_steps(steps)
-        return
-    if not yes:
-        if as_json:
-            echo_json(_json(change, diff, None, applied=False, steps=steps))
-            return
+        echo_page(page, render_settings_diff, options, as_json=False)
+    if page.changed and not yes and not as_json:
         if not sys.stdin or not sys.stdin.isatty():
             raise UsageError("nothing was written: there is nobody to ask; --yes does it")
-        if not click.confirm(f"Change {where} so?"):
+        if not click.confirm(f"Change {short_path(page.path)} so?"):
             click.echo("Nothing was written")
             return
-    entry = make_change(change, Archive(default_archive_folder(os.environ)))
-    if as_json:
-        echo_json(_json(change, diff, entry, applied=True, steps=steps))
-        return
-    click.echo(f"Done: {done} {where}")
-    if entry is not None:
-        click.echo(f"To undo: {again(ctx, 'undo', '--entry', str(entry.number))}")
-    _echo_steps(steps)
-
-
-def _echo_steps(steps: list[str]) -> None:
-    for step in steps:
-        click.echo(plain_line(step))
-
-
-def plain_line(line: str) -> str:
-    """A line of a file, its indentation kept."""
-    from stenograph.views.text import plain
-
-    words = line.lstrip(" \t+-")
-    lead = line[: len(line) - len(words)].replace("\t", "    ")
-    return lead + plain(words)
-
-
-def _coloured(line: str) -> str:
-    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-    return click.style(line, fg=colour) if colour else line
-
-
-def _json(change: SettingsChange, diff: list[str], entry: Entry | None, *, applied: bool, steps: list[str]) -> dict[str, Any]:
-    return {
-        "path": str(change.path),
-        "changed": not change.is_empty,
-        "applied": applied,
-        "diff": diff,
-        "warnings": list(change.warnings),
-        "entry": entry.number if entry else None,
-        "next": steps,
-    }
+    if page.changed and (yes or not as_json):
+        entry = make_change(change, Archive(default_archive_folder(os.environ)))
+        page = page_of(entry=entry, applied=True)
+    echo_page(page, render_settings_change, options, as_json=as_json)

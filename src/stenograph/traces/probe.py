@@ -14,9 +14,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stenograph.config.traces import Destination, TraceConfig
 from stenograph.errors import ConfigError, DeliveryError
-from stenograph.traces.config import Destination, TraceConfig, with_keys
 from stenograph.traces.delivery import deliver
+from stenograph.traces.keys import with_keys
 from stenograph.traces.sending import resource_of
 from stenograph.traces.spans import Span, span_id_of, trace_id_of
 from stenograph.traces.state import TraceState

@@ -1,0 +1,164 @@
+"""What is installed, where things are, what is wrong and how to fix it.
+
+Runs no client and writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph import __version__
+from stenograph.disk import Finding, projects_folder
+from stenograph.sessions import find_projects
+from stenograph.views.pages.page import Document, FindingPage, Page
+
+
+class ProblemPage(FindingPage, frozen=True):
+    """Something that is wrong, and how to fix it."""
+
+    fix: str
+
+
+class HomePage(Page, frozen=True):
+    """A client's home."""
+
+    path: str
+    exists: bool
+    readable: bool
+    projects: int
+    sessions: int
+    empty_sessions: int
+    loose_agents: int
+    """Files of subagents that are not in a session's own directory."""
+    size: int
+    """Of all sessions."""
+
+
+class TracingPage(Page, frozen=True):
+    """How traces are sent."""
+
+    config_file: str | None
+    installed: tuple[str, ...]
+    """The client's settings that hold our hooks."""
+    destinations: tuple[str, ...]
+    is_off: bool
+    """`$STENO_TRACE_OFF` is set."""
+
+
+class TerminalPage(Page, frozen=True):
+    """What shows the output."""
+
+    kind: str | None
+    """`$TERM`; null where the output is no terminal."""
+    columns: int
+    encoding: str
+
+
+class DoctorPage(Document, frozen=True, tag="doctor/1"):
+    """`steno doctor`: what is installed, where things are, what is wrong and how to fix it."""
+
+    version: str
+    """Of Stenograph."""
+    python: str
+    executable: str
+    platform: str
+    config_file: str | None
+    """Null: there is none."""
+    usual_config_file: str | None
+    """Where the config file is looked for."""
+    state_directory: str | None
+    cache_directory: str | None
+    clients: tuple[str, ...]
+    """Clients on `$PATH`."""
+    tracing: TracingPage
+    terminal: TerminalPage
+    homes: tuple[HomePage, ...]
+    problems: tuple[ProblemPage, ...]
+
+
+class Paths(Struct, frozen=True):
+    """Where our own files are."""
+
+    config_file: Path | None
+    usual_config_file: Path | None
+    state: Path | None
+    cache: Path | None
+
+
+def problem(code: str, detail: str, fix: str, path: str | None = None) -> ProblemPage:
+    return ProblemPage(code, path, None, detail, fix)
+
+
+def doctor_page(
+    homes: Iterable[Path], paths: Paths, tracing: TracingPage, terminal: TerminalPage, known: Sequence[ProblemPage]
+) -> DoctorPage:
+    """Look at everything; never raises. `known` are problems of the configuration, which whoever read it met."""
+    problems = [*known]
+    if terminal.encoding.lower().replace("-", "") != "utf8":
+        told = f"the output is {terminal.encoding}, not UTF-8"
+        problems.append(problem("encoding", told, "Set PYTHONUTF8=1 or a UTF-8 locale"))
+    looked_at = []
+    for home in homes:
+        page, findings = _home(home)
+        looked_at.append(page)
+        problems += [_problem(finding) for finding in findings if finding.code not in _NO_PROBLEM]
+    client = shutil.which("claude")
+    return DoctorPage(
+        version=__version__,
+        python=platform.python_version(),
+        executable=sys.executable,
+        platform=platform.platform(),
+        config_file=_text(paths.config_file),
+        usual_config_file=_text(paths.usual_config_file),
+        state_directory=_text(paths.state),
+        cache_directory=_text(paths.cache),
+        clients=(client,) if client else (),
+        tracing=tracing,
+        terminal=terminal,
+        homes=tuple(looked_at),
+        problems=tuple(problems),
+    )
+
+
+def _home(home: Path) -> tuple[HomePage, list[Finding]]:
+    listings, findings = find_projects([home])
+    files = [file for listing in listings for file in listing.sessions]
+    page = HomePage(
+        path=str(home),
+        exists=os.path.isdir(home),  # noqa: PTH112 - never raises
+        readable=os.access(projects_folder(home), os.R_OK | os.X_OK),
+        projects=len(listings),
+        sessions=len(files),
+        empty_sessions=sum(not file.size for file in files),
+        loose_agents=sum(len(listing.loose_agents) for listing in listings),
+        size=sum(file.size for file in files),
+    )
+    return page, findings
+
+
+# Somebody put the link there.
+_NO_PROBLEM = frozenset({"linked-file"})
+_LOOK = "Look at it; nothing else is affected"
+_READABLE = "Make it readable for this user"
+_FIXES = {
+    "unreadable": _READABLE,
+    "unreadable-file": _READABLE,
+    "unreadable-folder": _READABLE,
+    "broken-link": "Remove the link, or put back what it points to",
+    "left-unfinished": "Delete it",
+}
+
+
+def _problem(finding: Finding) -> ProblemPage:
+    return problem(finding.code, finding.detail, _FIXES.get(finding.code, _LOOK), _text(finding.path))
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
