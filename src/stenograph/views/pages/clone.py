@@ -25,7 +25,7 @@ class ClonePage(Document, frozen=True, tag="clone/1"):
     path: str
     source: str
     """The path of the original."""
-    at: str | None
+    ends_with: str | None
     """The uuid of the message it ends with, as the original has it; null for all of it."""
     title: str | None
     files: tuple[ClonedFilePage, ...]
@@ -54,7 +54,7 @@ def clone_page(
         id=plan.new_id,
         path=str(plan.path),
         source=str(plan.source),
-        at=plan.at,
+        ends_with=plan.at,
         title=plan.title,
         files=tuple(ClonedFilePage(file.what, str(file.target), file.size) for file in plan.files),
         size=plan.size,

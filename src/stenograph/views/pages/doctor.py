@@ -26,7 +26,7 @@ class ProblemPage(FindingPage, frozen=True):
     fix: str
 
 
-class HomePage(Page, frozen=True):
+class HomeHealthPage(Page, frozen=True):
     """A client's home."""
 
     path: str
@@ -79,7 +79,7 @@ class DoctorPage(Document, frozen=True, tag="doctor/1"):
     """Clients on `$PATH`."""
     tracing: TracingPage
     terminal: TerminalPage
-    homes: tuple[HomePage, ...]
+    homes: tuple[HomeHealthPage, ...]
     problems: tuple[ProblemPage, ...]
 
 
@@ -127,10 +127,10 @@ def doctor_page(
     )
 
 
-def _home(home: Path) -> tuple[HomePage, list[Finding]]:
+def _home(home: Path) -> tuple[HomeHealthPage, list[Finding]]:
     listings, findings = find_projects([home])
     files = [file for listing in listings for file in listing.sessions]
-    page = HomePage(
+    page = HomeHealthPage(
         path=str(home),
         exists=os.path.isdir(home),  # noqa: PTH112 - never raises
         readable=os.access(projects_folder(home), os.R_OK | os.X_OK),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +121,7 @@ def originals_page(entry: int, places: Sequence[Path]) -> OriginalsPage:
 def _entry(entry: Entry) -> EntryPage:
     return EntryPage(
         entry=entry.number,
-        time=entry.time,
+        time=entry.time.astimezone(UTC),
         session_id=entry.session_id,
         summary=_summary(entry),
         reason=mask(entry.reason)[0] or None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.views.pages.doctor import DoctorPage, HomePage, TracingPage
+from stenograph.views.pages.doctor import DoctorPage, HomeHealthPage, TracingPage
 from stenograph.views.terminal.options import BOLD, GREEN, RED, RenderOptions
 from stenograph.views.text import count_of, plain, size
 
@@ -35,7 +35,7 @@ def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
         yield options.paint("no problems found", GREEN)
 
 
-def _home(home: HomePage) -> str:
+def _home(home: HomeHealthPage) -> str:
     counts = f"{count_of(home.sessions, 'session')}, {count_of(home.projects, 'project')}"
     more = f"{count_of(home.loose_agents, 'agent file')} beside them, {size(home.size)}"
     return f"{counts}, {more}" if home.exists else "not there"
