@@ -5,33 +5,24 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from jsonschema import Draft202012Validator
-from tests.corpora import FIXTURES, ROOT, without_agents
+from tests.cli.test_json_schemas import DEMO, SESSIONS, check
+from tests.corpora import FIXTURES, without_agents
 
 from stenograph.cli._group import steno
 from stenograph.drift import load_registry
-from stenograph.views.schema import documents, json_schema
 
-DEMO = ROOT / "src" / "stenograph" / "demo"
 RECORDED = without_agents((FIXTURES / "recorded").rglob("*.jsonl"))
-SESSIONS = [*without_agents(DEMO.rglob("*.jsonl")), *RECORDED]
 #: The demo's, and the first session of each recorded release.
 COPIED = [
     *without_agents(DEMO.rglob("*.jsonl")),
     *{path.relative_to(FIXTURES).parts[1]: path for path in reversed(RECORDED) if path.stat().st_size}.values(),
 ]
-
-
-@cache
-def validator(name: str) -> Draft202012Validator:
-    return Draft202012Validator(json_schema(documents()[name]), format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
 def printed(schema: str, *arguments: str | Path, codes: tuple[int, ...] = (0,)) -> Any:
@@ -42,7 +33,7 @@ def printed(schema: str, *arguments: str | Path, codes: tuple[int, ...] = (0,)) 
         return None
     document = json.loads(done.stdout)
     assert document["schema"] == f"{schema}/1"
-    validator(schema).validate(document)
+    check(document)
     return document
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from stenograph.cli._output import echo_long_json
-from stenograph.cli._text import echo_json, iso
-from stenograph.views.pages.page import Document
+from stenograph.cli._output import echo_json, echo_long_json
+from stenograph.views.encode import encode_page
+from stenograph.views.pages.page import Document, utc
 from stenograph.views.text import age, cut, cut_start, local_time, plain, size, table, width
 
 
@@ -77,7 +77,7 @@ def test_the_first_and_the_last_day_are_told_in_any_zone(monkeypatch: pytest.Mon
             assert local_time(moment).startswith(year)
             assert age(moment, now) == year
         beyond = datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))
-        assert iso(beyond) == "0001-01-01T00:00:00+14:00"
+        assert encode_page(utc(beyond)) == b'"0001-01-01T00:00:00+14:00"'
         assert local_time(beyond)
     finally:
         monkeypatch.undo()

@@ -24,7 +24,7 @@ from stenograph.config import cache_folder, state_folder, usual_config_file
 from stenograph.config.traces import TraceConfig, load_trace_config, trace_config_file
 from stenograph.errors import ConfigError
 from stenograph.traces.install import is_installed
-from stenograph.views.pages.doctor import DoctorPage, Paths, ProblemPage, TerminalPage, TracingPage, doctor_page, problem
+from stenograph.views.pages.doctor import DoctorPage, Installation, ProblemPage, TerminalPage, TracingPage, doctor_page, problem
 from stenograph.views.terminal.doctor import render_doctor
 
 
@@ -64,7 +64,9 @@ def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | Non
         where = "in the config file" if settings.configured else "with --home"
         told = filter(None, map(what_is_wrong_with, settings.homes))
         problems += [problem("no-home", each, f"Name a home that exists {where}") for each in told]
-    paths = Paths(
+    installed = Installation(
+        executable=sys.executable,
+        client=shutil.which("claude"),
         config_file=settings.config_file,
         usual_config_file=usual_config_file(os.environ),
         state=state_folder(os.environ),
@@ -75,7 +77,7 @@ def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | Non
         columns=shutil.get_terminal_size().columns,
         encoding=sys.stdout.encoding or "unknown",
     )
-    return doctor_page(settings.homes, paths, tracing, terminal, problems)
+    return doctor_page(settings.homes, installed, tracing, terminal, problems)
 
 
 def _tracing(settings: Settings, named: Path | None, problems: list[ProblemPage]) -> TracingPage:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -83,9 +81,12 @@ class DoctorPage(Document, frozen=True, tag="doctor/1"):
     problems: tuple[ProblemPage, ...]
 
 
-class Paths(Struct, frozen=True):
-    """Where our own files are."""
+class Installation(Struct, frozen=True):
+    """What runs, and where its own files are."""
 
+    executable: str
+    #: The client on `$PATH`.
+    client: str | None
     config_file: Path | None
     usual_config_file: Path | None
     state: Path | None
@@ -97,7 +98,7 @@ def problem(code: str, detail: str, fix: str, path: str | None = None) -> Proble
 
 
 def doctor_page(
-    homes: Iterable[Path], paths: Paths, tracing: TracingPage, terminal: TerminalPage, known: Sequence[ProblemPage]
+    homes: Iterable[Path], installed: Installation, tracing: TracingPage, terminal: TerminalPage, known: Sequence[ProblemPage]
 ) -> DoctorPage:
     """Look at everything; never raises. `known` are problems of the configuration, which whoever read it met."""
     problems = [*known]
@@ -109,17 +110,16 @@ def doctor_page(
         page, findings = _home(home)
         looked_at.append(page)
         problems += [_problem(finding) for finding in findings if finding.code not in _NO_PROBLEM]
-    client = shutil.which("claude")
     return DoctorPage(
         version=__version__,
         python=platform.python_version(),
-        executable=sys.executable,
+        executable=installed.executable,
         platform=platform.platform(),
-        config_file=_text(paths.config_file),
-        usual_config_file=_text(paths.usual_config_file),
-        state_directory=_text(paths.state),
-        cache_directory=_text(paths.cache),
-        clients=(client,) if client else (),
+        config_file=_text(installed.config_file),
+        usual_config_file=_text(installed.usual_config_file),
+        state_directory=_text(installed.state),
+        cache_directory=_text(installed.cache),
+        clients=(installed.client,) if installed.client else (),
         tracing=tracing,
         terminal=terminal,
         homes=tuple(looked_at),

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.family import is_session_id
 from stenograph.views.pages.undo import EditsPage, EntryPage, OriginalsPage, RecoveryPage, UndoPage
 from stenograph.views.terminal.options import DIM, RenderOptions
+from stenograph.views.terminal.sessions import short_id
 from stenograph.views.text import count_of, local_time, plain, short_path, size, table, width, wrap
 
 _HEADER = ("edit", "time", "session", "state", "size", "files", "what")
 _RIGHT = frozenset({0})
 #: For what was done; with fewer it gets lines of its own.
 _SUMMARY_COLUMNS = 24
-_SHORT_ID = 8
 
 
 def render_undo(page: UndoPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
     yield from map(_recovery, page.recovered)
     if page.entry is not None:
         yield from (f"{file.action:>9}  {short_path(file.path)}" for file in page.files)
-        yield f"Edit {page.undoes} of {_short_id(page.session_id or '')} was undone"
+        yield f"Edit {page.undoes} of {short_id(page.session_id or '')} was undone"
         yield f"To take that back: {page.undo}"
 
 
@@ -58,7 +57,7 @@ def _row(entry: EntryPage) -> list[str]:
     return [
         str(entry.entry),
         local_time(entry.time),
-        _short_id(entry.session_id),
+        short_id(entry.session_id),
         f"undone by {entry.undone_by}" if entry.undone_by else entry.state,
         size(sum(file.size.before for file in entry.files)) + " → " + size(sum(file.size.after for file in entry.files)),
         count_of(len(entry.files), "file"),
@@ -73,10 +72,6 @@ def _hanging(start: str, text: str, columns: int, indent: str | None = None) -> 
     return [start + first, *(indent + line for line in wrap(" ".join(more), columns - width(indent)) if more)]
 
 
-def _short_id(name: str) -> str:
-    return name[:_SHORT_ID] if is_session_id(name) else plain(name)
-
-
 def _recovery(recovery: RecoveryPage) -> str:
     outcome = {
         "done": "it is finished now",
@@ -85,4 +80,4 @@ def _recovery(recovery: RecoveryPage) -> str:
         f"--entry {recovery.entry} --to DIR writes the originals elsewhere",
         "begun": f"it can't be settled now: {recovery.problem}",
     }
-    return plain(f"Edit {recovery.entry} of {_short_id(recovery.session_id)} was stopped midway: {outcome[recovery.state]}")
+    return plain(f"Edit {recovery.entry} of {short_id(recovery.session_id)} was stopped midway: {outcome[recovery.state]}")
