@@ -1,7 +1,7 @@
 """What a user record really is: typed by a person, or put in by the client.
 
 In: one user record. Out: its kind and, for a person's words, the text without what the client wrapped around it. String or array
-content decides nothing: strings are also commands, notifications and summaries, arrays are also prompts (format.md).
+content decides nothing: strings are also commands, notifications and summaries, arrays are also prompts (docs/seeds.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stenograph.records.markers import CAVEATS, INTERRUPTED
 
 class InputKind(StrEnum):
     PROMPT = "prompt"
-    # A prompt with what was selected or open in the editor before it (seed 004).
+    # A prompt with what was selected or open in the editor before it.
     IDE_SELECTION = "ide_selection"
     IDE_OPENED_FILE = "ide_opened_file"
     # A prompt with a picture.
@@ -35,7 +35,7 @@ class InputKind(StrEnum):
     INTERRUPT = "interrupt"
     # Made up by the client to keep a conversation going, and not marked as such.
     SYNTHETIC = "synthetic"
-    # Nothing at all: no content, or an empty one. Kept, because leaving it out breaks the chain (seed 004).
+    # Nothing at all: no content, or an empty one. Kept, because leaving it out breaks the chain.
     EMPTY = "empty"
 
 

@@ -41,6 +41,13 @@ def agent(tasks: BackgroundTasks, work: Coroutine[Any, Any, AgentResult], agent_
     return tasks.start_agent(work, agent_id=agent_id, description="Helper", tool_use_id="toolu_0196", prompt="Do it.")
 
 
+async def next_said(tasks: BackgroundTasks) -> str | None:
+    """The notification of the next task that ends; None where none runs."""
+    while (said := tasks.next_notification()) is None and tasks.running:
+        await asyncio.sleep(0.01)
+    return said
+
+
 def test_a_command_that_ends_says_so_once(tmp_path: Path) -> None:
     async def scene() -> None:
         tasks = BackgroundTasks(tmp_path / "tasks")
@@ -48,7 +55,7 @@ def test_a_command_that_ends_says_so_once(tmp_path: Path) -> None:
         assert re.fullmatch("b[0-9a-z]{8}", task.task_id)
         assert task.is_running
         assert tasks.next_notification() is None
-        assert await tasks.wait_any() == (
+        assert await next_said(tasks) == (
             f"<task-notification>\n<task-id>{task.task_id}</task-id>\n<tool-use-id>toolu_01f3</tool-use-id>\n"
             f"<output-file>{tmp_path}/tasks/{task.task_id}.output</output-file>\n<status>completed</status>\n"
             '<summary>Background command "Bg" completed (exit code 0)</summary>\n</task-notification>'
@@ -56,7 +63,7 @@ def test_a_command_that_ends_says_so_once(tmp_path: Path) -> None:
         assert task.output_file.read_text(encoding="utf-8") == "bgdone\n"
         assert task.output_file.stat().st_mode & 0o777 == 0o600
         assert tasks.next_notification() is None
-        assert await tasks.wait_any() is None
+        assert await next_said(tasks) is None
         await tasks.close()
 
     asyncio.run(scene())
@@ -66,7 +73,7 @@ def test_a_command_that_fails_says_its_exit_code(tmp_path: Path) -> None:
     async def scene() -> None:
         tasks = BackgroundTasks(tmp_path)
         await command(tasks, "echo quick; exit 5", tmp_path, "D echo quick")
-        said = await tasks.wait_any()
+        said = await next_said(tasks)
         assert said is not None
         assert "<status>failed</status>\n" in said
         assert '<summary>Background command "D echo quick" failed with exit code 5</summary>' in said
@@ -116,7 +123,7 @@ def test_a_command_that_is_stopped_is_not_told_of(tmp_path: Path) -> None:
         assert task.status is TaskStatus.KILLED
         assert task.exit_code is None
         assert tasks.next_notification() is None
-        assert await tasks.wait_any() is None
+        assert await next_said(tasks) is None
 
     asyncio.run(scene())
 
@@ -205,7 +212,7 @@ def test_an_agent_that_fails_says_why(tmp_path: Path, error: Exception, said: st
     async def scene() -> None:
         tasks = BackgroundTasks(tmp_path)
         agent(tasks, work())
-        told = await tasks.wait_any()
+        told = await next_said(tasks)
         assert told is not None
         assert "<status>failed</status>" in told
         assert f'<summary>Agent "Helper" failed: {said}</summary>' in told
@@ -265,11 +272,11 @@ def test_an_agent_that_still_runs_is_not_started_again(tmp_path: Path) -> None:
 def test_a_wait_that_is_cancelled_leaves_the_task_alone(tmp_path: Path) -> None:
     async def scene() -> None:
         tasks = BackgroundTasks(tmp_path)
-        task = await command(tasks, "sleep 0.3", tmp_path)
+        agent(tasks, asyncio.sleep(0.3, result()))
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(tasks.wait_any(), 0.05)
-        assert task.is_running
-        assert await tasks.wait_any() is not None
+            await asyncio.wait_for(tasks.wait_for_agents(), 0.05)
+        assert len(tasks.running) == 1
+        assert await tasks.wait_for_agents() is not None
 
     asyncio.run(scene())
 

@@ -19,7 +19,7 @@ from tests.graph.building import (
     unknown,
 )
 
-from stenograph.graph import NOWHERE, choose_leaf, leaves, walk_chain
+from stenograph.graph import NOWHERE, choose_leaf, walk_chain
 
 BY_TIME = ("1.0.128", "2.0.36", "2.0.42", "2.0.50", "2.0.76", "2.1.29", "2.1.45")
 BY_PLACE = ("2.1.112", "2.1.200", "2.1.325")
@@ -389,11 +389,5 @@ def test_rule_26_a_sidechain_line_inside_the_main_chain_is_walked_through(releas
     assert chain_of(release, TALK[0], answer("a1", "q1", 2, isSidechain=True), *TALK[2:]) == ["q1", "a1", "q2", "a2"]
 
 
-def test_leaves_are_the_ends_of_all_branches_in_file_order() -> None:
-    graph = graph_of(*FORK, prompt("root", None), answer("aside", "root", isSidechain=True))
-    assert [graph.records[node].uuid for node in leaves(graph)] == ["old-a", "new-a"]  # type: ignore[attr-defined]
-
-
 def test_an_empty_family_has_no_leaf() -> None:
     assert choose_leaf(graph_of()) == NOWHERE
-    assert leaves(graph_of()) == []

@@ -12,12 +12,15 @@ from pathlib import Path
 
 import pytest
 from tests.corpora import CORPUS, ROOT
+from tests.reference.seed001 import deduplicate_messages, detect_turns, pair_tool_calls
+from tests.reference.seed002 import group_turns
 from tests.turns.independent_count import count, count_folder, families, shapes
 
 from stenograph.inputs import InputKind
 from stenograph.sessions.load import load_file
 from stenograph.turns import CallPart, Session, Turn
-from stenograph.turns.seeds import deduplicate_messages, detect_turns, group_turns, pair_tool_calls, round_types, steps
+from stenograph.turns.rounds import round_types
+from stenograph.turns.steps import steps
 
 PUBLIC = CORPUS / "public"
 NO_CORPUS = f"no corpus of public sessions in {CORPUS.name}/public"

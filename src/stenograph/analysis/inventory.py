@@ -1,4 +1,4 @@
-"""What is in session files, counted: the tables of seed 001 §2 and §8.
+"""What is in session files, counted.
 
 In: session files, or folders of them. Out: one FileInventory for each file, sub-agents' files apart, and totals. One streaming
 pass a file; nothing of it is kept but counts. A file that can't be read is a finding and stops nothing.

@@ -44,7 +44,7 @@ def turns(
       steno turns last --json
     """
     from stenograph.sessions.load import load
-    from stenograph.turns.seeds.seed004 import THRESHOLD_MINUTES, round_types
+    from stenograph.turns.rounds import THRESHOLD_MINUTES, round_types
     from stenograph.views.masking import mask_page
     from stenograph.views.pages.turns import turns_page
     from stenograph.views.terminal.turns import render_turns

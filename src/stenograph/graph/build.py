@@ -95,11 +95,6 @@ def build_graph(files: Iterable[tuple[Path, str, Iterable[Located]]]) -> Graph:
     return graph
 
 
-def flatten(graph: Graph) -> list[Record]:
-    """The records again, file by file, in order."""
-    return list(graph.records)
-
-
 def _index_and_link(graph: Graph, file: GraphFile) -> tuple[dict[str, int], list[int]]:
     """The uuids of a file, and the nodes whose parent is not simply an earlier line of it; all others are linked at once."""
     own: dict[str, int] = {}

@@ -77,29 +77,6 @@ def current_chain(graph: Graph, release: str = NEWEST) -> list[int]:
     return walk_chain(graph, choose_leaf(graph, release), release)
 
 
-def leaves(graph: Graph) -> list[int]:
-    """The ends of all branches of the main conversation, in file order."""
-    if not graph.files:
-        return []
-    file = graph.files[0]
-    return [node for node in range(file.first, file.last) if _is_main(graph, node) and not graph.children[node]]
-
-
-def _is_main(graph: Graph, node: int) -> bool:
-    """Whether a node has its place in the session's own conversation."""
-    record = graph.records[node]
-    if not isinstance(record, ChainedRecord) or record.isSidechain:
-        return False
-    if isinstance(record.uuid, str):
-        return graph.by_uuid.get(record.uuid) == node
-    # Lines without a uuid share one place, the last has it (rule 57).
-    return not any(_lacks_uuid(graph.records[later]) for later in range(node + 1, graph.files[0].last))
-
-
-def _lacks_uuid(record: Record) -> bool:
-    return is_lasting(record) and not isinstance(getattr(record, "uuid", None), str)
-
-
 def _newest(graph: Graph, reading: Reading, habits: Habits) -> int:
     """Rule 19: the latest time of any kind that the release knows, the first in the file of equals."""
     if not habits.needs_no_time and not _begins_with_time(graph):

@@ -22,7 +22,7 @@ class UserRecord(ChainedRecord, tag_field="type", tag="user"):
     """A prompt, a tool result, or a text that the client put in as if the user had said it."""
 
     message_raw: Later = later("message")
-    # Seed 002's flat lines hold the content here, without a message.
+    # Flat lines of other tools hold the content here, without a message.
     flat_content_raw: Later = later("content")
     toolUseResult_raw: Later = later("toolUseResult")
     # The assistant line that holds the tool use (from 2.1.1 on); with parallel calls not the line before.
@@ -134,7 +134,7 @@ class FlatUserRecord(UserRecord, tag_field=None, tag=False):
 
 
 class FlatAssistantRecord(AssistantRecord, tag_field=None, tag=False):
-    """An assistant line without a `type`, known by its role (seed 002 §4)."""
+    """An assistant line without a `type`, known by its role."""
 
     role: Opt[str] = UNSET
 

@@ -95,7 +95,7 @@ def _reader_for(members: dict[str, Any]) -> ShapeReader[Any]:
     if isinstance(kind, str):
         return _READERS.get(kind, _read_unknown)
     if kind is None:
-        # Seed 002 §4: without a type, the message's role tells.
+        # Without a type, the message's role tells.
         message = members.get("message")
         role = message.get("role") if isinstance(message, dict) else members.get("role")
         return _FLAT_READERS.get(_text(role), _read_unknown)

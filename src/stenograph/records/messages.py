@@ -55,7 +55,7 @@ class Usage(Shape):
 
 
 class Message(Shape):
-    """A message of the API; `timestamp` only in flat lines of other tools (seed 002)."""
+    """A message of the API; `timestamp` only in flat lines of other tools."""
 
     role: Opt[str] = UNSET
     content_raw: Parts = later("content")

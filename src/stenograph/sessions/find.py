@@ -1,7 +1,7 @@
 """The sessions of one or more homes, newest first, with what a list says of each.
 
 In: homes. Out: SessionInfo values, how many were hidden and why, findings for what can't be read. A sub-agent's file is never
-a session. What is hidden by default is what seed 000 hides ("GUI Level" and "Sync Level" of its filtering rules).
+a session. What is hidden by default is in `HIDDEN`, with the reason.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _described(file: SessionFile, seen: Glance, now: float, active_seconds: floa
 
 
 def _why_hidden(seen: Glance, file: SessionFile, state: Status) -> str | None:
-    """A key of `HIDDEN`, or None. First what is no session to clients either, then seed 000's rules in its order."""
+    """A key of `HIDDEN`, or None. First what is no session to clients either, then the other rules in their order."""
     if not seen.size:
         return "empty"
     if not file.named_by_uuid:

@@ -46,7 +46,7 @@ from stenograph.sessions.understanding import understanding
 
 HEAD = 1 << 15
 TAIL = 1 << 16
-#: Seed 000 shows a session of ten steps whatever else it is, so nobody needs to count further.
+#: A session of ten steps is listed whatever else it is (`HIDDEN`), so nothing counts further.
 STEPS_WANTED = 10
 _PROMPT_WITHIN = 1 << 20
 # Beyond these a list would have to wait for one file: a look for the steps missing in the head, and for the last one.

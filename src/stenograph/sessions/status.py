@@ -1,4 +1,4 @@
-"""Whether a session is running, and if not how it ended, as seed 000 means it.
+"""Whether a session is running, and if not how it ended.
 
 `running`      a live process holds the file open for writing; or the last line is torn or the last turn open, in a file that
                changed less than `active_seconds` ago

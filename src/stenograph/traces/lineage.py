@@ -1,7 +1,7 @@
 """Which of some sessions go on from which: originals before their forks.
 
 In: session files. Out: the same in another order. A fork's copies of turns have the original's ids, but not all of its lines, and
-say another session: whoever is sent first should be the original (seed 002 §10: the previous session is processed first).
+say another session: whoever is sent first should be the original.
 """
 
 from __future__ import annotations

@@ -327,7 +327,7 @@ def _lasting_id(run: AgentRun) -> str:
 
 
 def _has_usage(call: ApiCall) -> bool:
-    """Where no line says what was used, nothing is told: that is not the same as none (seed 002 §7)."""
+    """Where no line says what was used, nothing is told: that is not the same as none."""
     return any(record.message and isinstance(record.message.usage, Usage) for record in call.records)
 
 

@@ -55,7 +55,7 @@ def calls_of(context: Context, nodes: Sequence[int]) -> tuple[ApiCall, ...]:
                 without_id = ""
                 key = message_id
             else:
-                # Rule 27, seed 002 §9: lines without an id are one response with their neighbours without one.
+                # Rule 27: lines without an id are one response with their neighbours without one.
                 key = without_id = without_id or f" {node}"
             if key in groups:
                 groups[key].append(node)

@@ -216,7 +216,7 @@ class SessionLink(Struct, frozen=True):
     """Another session that this one goes on from, and how that is known."""
 
     session_id: str
-    # `first-line` (seed 002 §10), `copied-records` (forks by 2.0 and 2.1.45 keep the old id on copies), or `session_id`.
+    # `first-line`, `copied-records` (forks by 2.0 and 2.1.45 keep the old id on copies), or `session_id`.
     evidence: str
 
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from tests.agent.test_background import next_said
 from tests.agent.tools.desk import Desk
 
 from stenograph.agent.engine.background import BackgroundTask
@@ -74,7 +75,7 @@ def test_a_command_in_the_background_is_told_as_the_client_tells_it(play: Callab
         path = desk.tasks / f"{old_id}.output"
         assert old.content == f"Command running in background with ID: {old_id}. Output is being written to: {path}"
         # Without a description the command itself names it.
-        assert '"echo a"' in (await desk.background.wait_any() or "")
+        assert '"echo a"' in (await next_said(desk.background) or "")
 
     play(scene)
 

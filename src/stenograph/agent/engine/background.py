@@ -248,13 +248,18 @@ class BackgroundTasks:
                 return task.notification()
         return None
 
-    async def wait_any(self) -> str | None:
-        """The notification of the next task that ends; None where none runs."""
-        return await self._wait_for(BackgroundTask)
-
     async def wait_for_agents(self) -> str | None:
-        """The same, but commands are not waited for: a server would run for ever."""
-        return await self._wait_for(BackgroundAgent)
+        """The notification of the next agent that ends; None where none runs. Commands are not awaited: a server never ends."""
+        while (said := self.next_notification()) is None:
+            waits = [asyncio.ensure_future(task.over.wait()) for task in self.running if isinstance(task, BackgroundAgent)]
+            if not waits:
+                return None
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for wait in waits:
+                    wait.cancel()
+        return said
 
     async def close(self) -> None:
         """End everything that runs; to be awaited before the loop ends."""
@@ -272,18 +277,6 @@ class BackgroundTasks:
         while (made := "b" + "".join(_ALPHABET[byte % 36] for byte in os.urandom(8))) in self._tasks:
             pass
         return made
-
-    async def _wait_for(self, kind: type[BackgroundTask]) -> str | None:
-        while (said := self.next_notification()) is None:
-            waits = [asyncio.ensure_future(task.over.wait()) for task in self.running if isinstance(task, kind)]
-            if not waits:
-                return None
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for wait in waits:
-                    wait.cancel()
-        return said
 
 
 def write_output(path: Path, text: str) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from stenograph.records import AssistantRecord, Record, ToolResultBlock, UserRecord, text_of
+from stenograph.records import Record
 from stenograph.turns import Session, Turn
-from stenograph.turns.seeds.seed000 import SUMMARY_LENGTH, steps
+from stenograph.turns.steps import Step, steps
 from stenograph.views.masking import Mask, as_is, mask_page
 from stenograph.views.pages.page import Document, Page, utc
 
@@ -51,27 +51,16 @@ def steps_page(session: Session, turns: Iterable[Turn] | None = None, mask: Mask
         selected: Iterable[Record] = records[: files[0].last] if files else ()
     else:
         selected = [records[node] for turn in turns for node in turn.nodes]
-    found = [_step_page(record, mask) for record in selected]
-    return mask_page(StepsPage(session.id, str(session.path or ""), tuple(step for step in found if step is not None)), mask)
+    found = tuple(_step_page(step) for step in steps(selected, mask))
+    return mask_page(StepsPage(session.id, str(session.path or ""), found), mask)
 
 
-def _step_page(record: Record, mask: Mask) -> StepPage | None:
-    for step in steps([record]):
-        return StepPage(
-            type=step.type.value,
-            summary=mask(_text(record))[:SUMMARY_LENGTH],
-            uuid=step.raw_uuid,
-            parent_uuid=step.parent_uuid,
-            time=utc(step.timestamp),
-            tool_calls=tuple(StepToolCall(use.tool_use_id, use.tool_name, use.input) for use in step.tool_calls),
-        )
-    return None
-
-
-def _text(record: Record) -> str:
-    """All that the summary is the beginning of."""
-    content = record.content if isinstance(record, UserRecord | AssistantRecord) else None
-    if text := text_of(content):
-        return text
-    blocks = content if isinstance(content, tuple) else ()
-    return "\n\n".join(text_of(block.content) for block in blocks if isinstance(block, ToolResultBlock))
+def _step_page(step: Step) -> StepPage:
+    return StepPage(
+        type=step.type.value,
+        summary=step.content_summary,
+        uuid=step.raw_uuid,
+        parent_uuid=step.parent_uuid,
+        time=utc(step.timestamp),
+        tool_calls=tuple(StepToolCall(use.tool_use_id, use.tool_name, use.input) for use in step.tool_calls),
+    )

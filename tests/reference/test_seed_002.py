@@ -7,13 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.turns.seed_lines import Line, assistant, load, read, result, text, use, user
-
-from stenograph.inputs import InputKind
-from stenograph.records import AssistantRecord, Record, TextBlock, ToolUseBlock, read_records
-from stenograph.sessions.load import load_file
-from stenograph.turns import TurnStatus
-from stenograph.turns.seeds import (
+from tests.reference.seed002 import (
     GroupedTurn,
     content_of,
     find_previous_session,
@@ -26,6 +20,12 @@ from stenograph.turns.seeds import (
     role_of,
     timestamp_of,
 )
+from tests.turns.seed_lines import Line, assistant, load, read, result, text, use, user
+
+from stenograph.inputs import InputKind
+from stenograph.records import AssistantRecord, Record, TextBlock, ToolUseBlock, read_records
+from stenograph.sessions.load import load_file
+from stenograph.turns import TurnStatus
 
 # §5's own example: flat lines, as the document writes them.
 EXAMPLE: list[Line] = [

@@ -1,13 +1,12 @@
-"""Seed 000's step model: each line of the conversation is one step.
+"""Steps: each user and assistant line of the main conversation, on its own.
 
-In: records in file order. Out: a step for each user and assistant record, by the document's mapping table. Metadata (queue
-operations, system records, summaries, file-history snapshots) and sidechains are passed over, as are kinds that the document
-does not know. Does not merge the lines of a response and does not pair results with calls.
+In: records in file order. Out: a step for each user and assistant record. All other kinds, and sidechains, are skipped. Does
+not merge the lines of a response and does not pair results with calls. Described in docs/seeds.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -18,7 +17,7 @@ from stenograph.records import AssistantRecord, Content, Record, ToolResultBlock
 from stenograph.records.shape import Opt
 from stenograph.records.times import moment
 
-# "Truncated to 200 chars", without a mark where it was cut.
+# Cut without a mark.
 SUMMARY_LENGTH = 200
 
 
@@ -49,12 +48,14 @@ class Step(Struct, frozen=True):
     tool_calls: tuple[ToolCallRecord, ...] = ()
 
 
-def steps(records: Iterable[Record]) -> list[Step]:
-    """The steps of a session, in file order."""
-    return [_step(record) for record in records if isinstance(record, UserRecord | AssistantRecord) and not record.isSidechain]
+def steps(records: Iterable[Record], mask: Callable[[str], str] = str) -> list[Step]:
+    """The steps of a session, in file order; `mask` sees a text before it is cut, so that no half of a secret is left."""
+    return [
+        _step(record, mask) for record in records if isinstance(record, UserRecord | AssistantRecord) and not record.isSidechain
+    ]
 
 
-def _step(record: UserRecord | AssistantRecord) -> Step:
+def _step(record: UserRecord | AssistantRecord, mask: Callable[[str], str]) -> Step:
     content = record.content
     uses = _uses(content) if isinstance(record, AssistantRecord) else ()
     if isinstance(record, AssistantRecord):
@@ -63,7 +64,7 @@ def _step(record: UserRecord | AssistantRecord) -> Step:
         kind = StepType.TOOL_RESULT if _results(content) else StepType.USER_MESSAGE
     return Step(
         type=kind,
-        content_summary=_text(content)[:SUMMARY_LENGTH],
+        content_summary=mask(_text(content))[:SUMMARY_LENGTH],
         raw_uuid=record.uuid or "",
         parent_uuid=record.parentUuid or None,
         timestamp=moment(record.timestamp),

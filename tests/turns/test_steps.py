@@ -1,4 +1,4 @@
-"""Seed 000's step model: its mapping table and its filters."""
+"""Steps: which lines are steps, of which type, and what they hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.turns.seed_lines import assistant, load, read, result, text, use, user
 
-from stenograph.turns.seeds import Step, StepType, ToolCallRecord, steps
+from stenograph.turns.steps import Step, StepType, ToolCallRecord, steps
 
 
 def test_mapping_user_without_tool_result_is_a_user_message() -> None:
@@ -61,12 +61,12 @@ def test_filter_sidechain_records_are_skipped() -> None:
     assert [step.raw_uuid for step in steps(read(*lines))] == ["u1", "u2"]
 
 
-def test_a_kind_the_document_does_not_know_is_no_step() -> None:
+def test_any_other_kind_is_not_a_step() -> None:
     assert steps(read({"type": "progress", "uuid": "x", "data": {}}, {"type": "brand-new", "uuid": "y"})) == []
 
 
 def test_each_line_is_a_step_of_its_own_where_ours_has_one_call(tmp_path: Path) -> None:
-    """The lines of one response are several steps here; ours is one call (format.md: one response, many lines)."""
+    """The lines of one response are several steps here; ours is one call."""
     lines = [user("u1", "Hi"), assistant("a1", "m1", [text("Listing.")], "u1"), assistant("a2", "m1", [use("t1")], "a1")]
     assert [step.type for step in steps(read(*lines))] == [
         StepType.USER_MESSAGE,

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.reference.seed001 import ToolCallPair, deduplicate_messages, detect_turns, pair_tool_calls, without_synthetic
 from tests.turns.seed_lines import Line, assistant, load, read, result, text, use, user
 
 from stenograph.records import AssistantRecord, ThinkingBlock, decode, encode
 from stenograph.turns import TurnStatus
-from stenograph.turns.seeds import ToolCallPair, deduplicate_messages, detect_turns, pair_tool_calls, without_synthetic
 
 GREP = {"mode": "files_with_matches", "filenames": ["a.ts", "b.ts"], "numFiles": 20}
 # A turn as the document sees it: a string, a final response with a tool use, its result, a final answer.
@@ -115,7 +115,7 @@ def test_section_4_a_tool_result_fills_the_first_open_call_with_its_id() -> None
 
 
 def test_section_4_a_tool_result_of_an_earlier_turn_fills_nothing_but_ours_pairs_it(tmp_path: Path) -> None:
-    """Results may come after the next prompt was written; ours pairs by id over the whole graph (format.md)."""
+    """Results may come after the next prompt was written; ours pairs by id over the whole graph."""
     lines = [PLAIN[0], PLAIN[1], user("u2", "And now?", "a1"), user("r1", [result("t1", "late")], "u2")]
     first, second = detect_turns(read(*lines))
     assert first.tool_calls[0].result_entry_uuid is None
