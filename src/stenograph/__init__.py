@@ -3,9 +3,10 @@
     import stenograph
 
     session = stenograph.load("last")
-    print(session.turns[0].prompt)
+    print(session.title, session.model, session.turns[0].prompt)
 
-Names are imported when first used, so that `import stenograph` costs nothing.
+`load`, `stream`, `load_messages` and `resolve` take an id, a unique prefix, a title, a path or `last`. They and `list_sessions`
+look in the homes of the environment unless others are given. Names are imported when first used: `import stenograph` is cheap.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ from typing import TYPE_CHECKING, Any
 from stenograph.version import __version__
 
 if TYPE_CHECKING:
+    from stenograph.errors import StenographError
     from stenograph.records import decode, encode, read_records
-    from stenograph.sessions import list_sessions, resolve
+    from stenograph.sessions import Listing, SessionInfo, list_sessions, resolve
     from stenograph.sessions.load import load, stream
     from stenograph.sessions.messages import load_messages
     from stenograph.turns import AgentRun, ApiCall, Session, ToolCall, Turn
 
-_HOMES = {
+_MODULES = {
     "AgentRun": "stenograph.turns",
     "ApiCall": "stenograph.turns",
+    "Listing": "stenograph.sessions",
     "Session": "stenograph.turns",
+    "SessionInfo": "stenograph.sessions",
+    "StenographError": "stenograph.errors",
     "ToolCall": "stenograph.turns",
     "Turn": "stenograph.turns",
     "decode": "stenograph.records",
@@ -40,7 +45,10 @@ _HOMES = {
 __all__ = [
     "AgentRun",
     "ApiCall",
+    "Listing",
     "Session",
+    "SessionInfo",
+    "StenographError",
     "ToolCall",
     "Turn",
     "__version__",
@@ -56,8 +64,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'stenograph' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

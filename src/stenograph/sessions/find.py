@@ -16,7 +16,7 @@ import msgspec
 
 from stenograph.config import ACTIVE_SECONDS
 from stenograph.disk import Finding, find_project_folders, project_folder_name, projects_folder
-from stenograph.disk.homes import distinct_homes
+from stenograph.disk.homes import default_homes, distinct_homes
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import ProjectListing, SessionFile, list_project, list_projects
 from stenograph.records.times import moment
@@ -96,8 +96,13 @@ class Listing(msgspec.Struct, frozen=True):
     unseen: int = 0
 
 
-def as_homes(homes: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The homes as paths, each once. Raises UsageError for a path in the place of a sequence of them, or for what is no path."""
+def as_homes(homes: Iterable[str | os.PathLike[str]] | None) -> list[Path]:
+    """The homes as paths, each once; for None those of the environment.
+
+    Raises UsageError for a path instead of a sequence of them, or for what is not a path.
+    """
+    if homes is None:
+        return default_homes(os.environ)
     if isinstance(homes, str | bytes | os.PathLike):
         raise UsageError("homes are a sequence of paths: write [home], not home")
     try:
@@ -160,7 +165,7 @@ def each_once(files: Sequence[SessionFile]) -> list[SessionFile]:
 
 
 def list_sessions(
-    homes: Iterable[str | os.PathLike[str]],
+    homes: Iterable[str | os.PathLike[str]] | None = None,
     *,
     everything: bool = False,
     project: str | None = None,
@@ -169,7 +174,9 @@ def list_sessions(
     active_seconds: float = ACTIVE_SECONDS,
     progress: Progress | None = None,
 ) -> Listing:
-    """The sessions of the homes; `everything` also those hidden by default; `project` only those of one working folder.
+    """The sessions of the homes; of those of the environment unless some are given.
+
+    With `everything` also those hidden by default; with `project` only those of one working folder.
 
     With `limit` at most so many. The others are counted all the same, unless there are more than `MANY_FILES`: then looking ends
     where the list is full.

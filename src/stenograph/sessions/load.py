@@ -5,25 +5,30 @@ In: a reference or a path. Out: a `Session` over the whole family, or (`stream`)
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from stenograph.disk import Finding, read_whole, resolve_homes
+import msgspec
+
+from stenograph.disk import Finding, read_whole
 from stenograph.errors import DiskError
 from stenograph.family import AgentFile, Family, find_family, is_session_id, list_project
 from stenograph.graph import Graph, build_graph
 from stenograph.records import ChainedRecord, Located, read_all_records, read_records
 from stenograph.records.garbage import no_garbage_hunt
 from stenograph.records.json_text import parse
-from stenograph.sessions.resolve import resolve
+from stenograph.sessions.glance import glance
+from stenograph.sessions.resolve import LAST, resolve
+from stenograph.sessions.titles import title
 from stenograph.turns import Session, Turn, build_session
 from stenograph.turns.stream import stream_turns
 
 
-def load(reference: str | Path, homes: Sequence[Path] | None = None) -> Session:
+def load(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Session:
     """The whole session that a reference names: an id, a unique prefix, a title, a path, or `last`.
+
+    `homes` are those of the environment unless given: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 
     Raises SessionNotFoundError, AmbiguousSessionError, UnreadableError.
     """
@@ -40,10 +45,11 @@ def load_file(path: Path) -> Session:
         graph = build_graph(files)
         metas = {agent.agent_id: _meta(agent, unread) for agent in family.agents if agent.meta}
         graph.findings += unread
-        return build_session(graph, _session_id(path, graph), family, metas)
+        session = build_session(graph, _session_id(path, graph), family, metas)
+    return msgspec.structs.replace(session, title=title(glance(path)))
 
 
-def stream(reference: str | Path, homes: Sequence[Path] | None = None) -> Iterator[Turn]:
+def stream(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Iterator[Turn]:
     """The turns of a session in file order, each when it has ended; sub-agents' files are not read.
 
     Holds one turn in memory at a time. What needs the whole file is not known: branches, and results that stand far from their
@@ -54,7 +60,7 @@ def stream(reference: str | Path, homes: Sequence[Path] | None = None) -> Iterat
 
 
 def _find(reference: str, homes: Sequence[Path] | None) -> Path:
-    return resolve(reference, resolve_homes((), os.environ) if homes is None else homes).path
+    return resolve(reference, homes).path
 
 
 def _session_id(path: Path, graph: Graph) -> str:

@@ -5,28 +5,23 @@ In: a reference or a path, and a release. Out: a `Resume`. Sub-agents' files are
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from stenograph.disk import resolve_homes
 from stenograph.messages import Resume, read_for_resume, resume_messages
 from stenograph.records.garbage import no_garbage_hunt
 from stenograph.releases import NEWEST, release_numbers
-from stenograph.sessions.resolve import resolve
+from stenograph.sessions.resolve import LAST, resolve
 from stenograph.sessions.understanding import understanding
 
 
-def load_messages(reference: str | Path, release: str = NEWEST, homes: Sequence[Path] | None = None) -> Resume:
+def load_messages(reference: str | Path = LAST, release: str = NEWEST, homes: Sequence[Path] | None = None) -> Resume:
     """What a client of that release would send when it resumes the session that a reference names.
 
     A reference is an id, a unique prefix, a title, a path, or `last`. Raises SessionNotFoundError, AmbiguousSessionError,
     UnreadableError.
     """
-    if isinstance(reference, Path):
-        path = reference
-    else:
-        path = resolve(reference, resolve_homes((), os.environ) if homes is None else homes).path
+    path = reference if isinstance(reference, Path) else resolve(reference, homes).path
     release_numbers(release)  # what is none is told before anything is read
     with understanding(path), no_garbage_hunt():
         return resume_messages(read_for_resume(path, release), release)

@@ -35,8 +35,8 @@ _MATCHES_NAMED = 5
 _NAMED_BY = 13
 
 
-def resolve(reference: str, homes: Iterable[str | os.PathLike[str]]) -> SessionFile:
-    """The session that `reference` means.
+def resolve(reference: str = LAST, homes: Iterable[str | os.PathLike[str]] | None = None) -> SessionFile:
+    """The session that `reference` means, in the homes of the environment unless others are given.
 
     Raises SessionNotFoundError, AmbiguousSessionError, UnreadableError for a path that can't be read, and UsageError for a path
     in the place of a sequence of homes.

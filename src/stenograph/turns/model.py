@@ -34,7 +34,6 @@ from stenograph.turns.values import (
 )
 
 
-@quiet
 class Turn(Struct, frozen=True, dict=True):
     """What a person asked (or a background task reported), and all that answers it."""
 
@@ -49,6 +48,9 @@ class Turn(Struct, frozen=True, dict=True):
     previous: int = -1
     # The node of the turn inside which it was set aside, with the same opening; -1 for a turn that has its own.
     parted_from: int = -1
+
+    def __repr__(self) -> str:
+        return f"<Turn {self.number}: {_count(self.calls, 'call')}, {_count(self.tool_calls, 'tool call')}>"
 
     @once
     def calls(self) -> tuple[ApiCall, ...]:
@@ -143,7 +145,6 @@ class Turn(Struct, frozen=True, dict=True):
         return None
 
 
-@quiet
 class AgentRun(Struct, frozen=True, dict=True):
     """A sub-agent's work: its own turns, and the tool call that started it."""
 
@@ -162,6 +163,9 @@ class AgentRun(Struct, frozen=True, dict=True):
 
     # What the tool was given; agents of 2.0.42 to 2.0.55 do not repeat it in their file.
     asked: str = ""
+
+    def __repr__(self) -> str:
+        return f"<AgentRun: {_count(self.turns, 'turn')}>"
 
     @property
     def prompt(self) -> str:
@@ -220,7 +224,6 @@ class SessionLink(Struct, frozen=True):
     evidence: str
 
 
-@quiet
 class Session(Struct, frozen=True, dict=True):
     """A whole session: `turns` is the branch that a client would resume, `branches` has all of them."""
 
@@ -232,6 +235,33 @@ class Session(Struct, frozen=True, dict=True):
     branches: tuple[Branch, ...]
     agents: tuple[AgentRun, ...]
     family: Family | None = None
+    # As lists of sessions show it; None where nothing says one, and for a session that was not loaded from a file.
+    title: str | None = None
+
+    def __repr__(self) -> str:
+        release = self.release if self.release and self.release.replace(".", "").isdecimal() else "unknown release"
+        return f"<Session {self.id[:8]}: {_count(self.turns, 'turn')}, {release}>"
+
+    @once
+    def release(self) -> str | None:
+        """The last release that wrote a line of its own file."""
+        return next((record.version for record in reversed(self._own) if isinstance(record.version, str)), None)
+
+    @once
+    def cwd(self) -> str | None:
+        """The directory in which it began."""
+        return next((record.cwd for record in self._own if isinstance(record.cwd, str)), None)
+
+    @once
+    def model(self) -> str | None:
+        """The model of the last call of the branch that a client would resume."""
+        calls = (call for turn in reversed(self.turns) for call in reversed(turn.calls))
+        return next((call.model for call in calls if call.model and not call.is_synthetic), None)
+
+    @property
+    def _own(self) -> list[ChainedRecord]:
+        records = self.graph.records[: self.graph.files[0].last] if self.graph.files else []
+        return [record for record in records if isinstance(record, ChainedRecord)]
 
     @once
     def findings(self) -> tuple[Finding, ...]:
@@ -285,6 +315,10 @@ class Session(Struct, frozen=True, dict=True):
     def path(self) -> Path | None:
         """Its own file."""
         return self.graph.files[0].path if self.graph.files else None
+
+
+def _count(things: tuple[object, ...], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def tokens_of_all(sessions: Iterable[Session]) -> Tokens:
