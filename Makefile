@@ -6,7 +6,7 @@ BIN := .venv/bin
 TESTS ?= tests
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-all check format docs bench registry record drift clean
+.PHONY: help run test test-all test-pythons check format docs bench registry record drift clean
 .DEFAULT_GOAL := help
 
 help:                ## this list
@@ -23,6 +23,9 @@ test: .venv/.dev     ## the tests, in minutes
 test-all: .venv/.dev ## the full matrices
 	@scripts/provide npm tmux rg=ripgrep
 	$(BIN)/python -m pytest -n 2 --dist worksteal --full $(TESTS)
+
+test-pythons: .venv/.dev ## the core tests against the wheel, on every Python that is supported
+	$(BIN)/python scripts/test_pythons.py $(REQUIRE)
 
 check: .venv/.dev    ## format, lint, types, imports, generated docs
 	$(BIN)/ruff format --check .
