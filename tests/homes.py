@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from tests.corpora import FIXTURES
+
+from stenograph.testing.lines import encode, text
 
 PROJECT = "-home-user-work"
 CWD = "/home/user/work"
@@ -29,18 +30,6 @@ def assistant(*blocks: Any, **members: Any) -> dict[str, Any]:
     return {"type": "assistant", "isSidechain": False, "cwd": CWD, "message": message, **members}
 
 
-def text(words: str) -> dict[str, str]:
-    return {"type": "text", "text": words}
-
-
-def tool_use(identity: str = "toolu_1") -> dict[str, Any]:
-    return {"type": "tool_use", "id": identity, "name": "Bash", "input": {}}
-
-
-def tool_result(identity: str = "toolu_1") -> dict[str, Any]:
-    return {"type": "tool_result", "tool_use_id": identity, "content": "done"}
-
-
 def turns(number: int, prompt: str = "Do it") -> list[dict[str, Any]]:
     """So many prompts with their answers: two steps each."""
     return [record for _ in range(number) for record in (user(prompt), assistant(text("Done.")))]
@@ -58,7 +47,7 @@ def write_session(
     """A session file with these records and, after them, these bytes."""
     path = home / "projects" / project / f"{identity}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records) + tail)
+    path.write_bytes(encode(records) + tail)
     os.utime(path, (modified, modified))
     return path
 

@@ -19,6 +19,7 @@ MAY_WRITE = {
     "agent/tools/spill.py": "outputs too long for a conversation, beside the session",
     "agent/engine/background.py": "what background tasks say, beside the session",
     "agent/tools/shell.py": "the output of commands",
+    "testing/lines.py": "session files that a test asks for",
     "traces/hook.py": "events into the spool, in our own state folder, without this package",
 }
 
@@ -209,8 +210,7 @@ MAY_READ_ENVIRONMENT = {
     "agent/recording/forking.py": "where the archive is",
     "agent/recording/opening.py": "the project folder that the client's variable names",
     "agent/tools/": "what commands run in",
-    "sessions/load.py": "homes, where the caller of the library names none",
-    "sessions/messages.py": "homes, where the caller of the library names none",
+    "sessions/find.py": "where the public functions look for homes when none are given",
     "sessions/resuming.py": "where the client would look, where the caller does not say",
 }
 #: Modules that may look up variables of our own, or those that say where our folders are.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.homes import assistant, session_id, text, user, write_session
+from tests.homes import assistant, session_id, user, write_session
 
 from stenograph.analysis.compare import compare
 from stenograph.sessions.load import load_file
+from stenograph.testing.lines import text
 from stenograph.turns import Session
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "recorded"

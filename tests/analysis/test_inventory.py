@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from tests.corpora import FIXTURES
-from tests.homes import assistant, session_id, text, tool_result, tool_use, user, write_session
+from tests.homes import assistant, session_id, user, write_session
 
 from stenograph.analysis import take_inventory
 from stenograph.analysis.inventory import FINDINGS_KEPT
 from stenograph.errors import SessionNotFoundError
+from stenograph.testing.lines import text, tool_result, tool_use
 
 
 def test_a_session_is_counted_as_seed_001_counts(tmp_path: Path) -> None:

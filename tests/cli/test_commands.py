@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from tests.cli.running import assert_one_clear_line, run
-from tests.homes import LONG_AGO, session_id, text, turns, user, write_session
+from tests.homes import LONG_AGO, session_id, turns, user, write_session
 
 from stenograph.sessions import glance
+from stenograph.testing.lines import text
 
 ONE, TWO = session_id(0xAAAA0001), session_id(0xBBBB0002)
 #: How it was started here, and so what a hint has to begin with.

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 from tests.cli.running import SOURCE, assert_one_clear_line, run, run_in_terminal
-from tests.homes import CWD, assistant, session_id, text, tool_result, tool_use, user, write_session
+from tests.homes import CWD, assistant, session_id, user, write_session
 
 from stenograph.disk import project_folder_name
+from stenograph.testing.lines import text, tool_result, tool_use
 
 DEMO = SOURCE / "stenograph" / "demo" / "projects"
 RECORDED = Path(__file__).parent.parent / "fixtures" / "recorded"

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from tests.cli.running import SOURCE, run, run_in_terminal
-from tests.homes import LONG_AGO, session_id, text, turns, user, write_session
+from tests.homes import LONG_AGO, session_id, turns, user, write_session
 
 from stenograph.cli import _progress
+from stenograph.testing.lines import text
 from stenograph.views.text import width
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 from tests.reference.seed001 import ToolCallPair, deduplicate_messages, detect_turns, pair_tool_calls, without_synthetic
-from tests.turns.seed_lines import Line, assistant, load, read, result, text, use, user
+from tests.turns.loading import load, read
 
 from stenograph.records import AssistantRecord, ThinkingBlock, decode, encode
+from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.turns import TurnStatus
 
 GREP = {"mode": "files_with_matches", "filenames": ["a.ts", "b.ts"], "numFiles": 20}
 # A turn as the document sees it: a string, a final response with a tool use, its result, a final answer.
 PLAIN = [
     user("u1", "Find it"),
-    assistant("a1", "m1", [use("t1", "Grep", pattern="x")], "u1", stop_reason="tool_use"),
-    user("r1", [result("t1", "Found 20 files...")], "a1", toolUseResult=GREP),
+    assistant("a1", "m1", [tool_use("t1", "Grep", pattern="x")], "u1", stop_reason="tool_use"),
+    user("r1", [tool_result("t1", "Found 20 files...")], "a1", toolUseResult=GREP),
     assistant("a2", "m2", [text("There.")], "r1", stop_reason="end_turn"),
 ]
 # §6's own example: thinking, text and tool use of one response on three lines.
@@ -25,7 +26,7 @@ STREAMED = [
     user("u1", "Find it"),
     assistant("a1", "m1", [{"type": "thinking", "thinking": "Hm.", "signature": "s"}], "u1", usage={"output_tokens": 2}),
     assistant("a2", "m1", [text("I look.")], "a1", usage={"output_tokens": 2}),
-    assistant("a3", "m1", [use("t1")], "a2", stop_reason="tool_use", usage={"output_tokens": 480}),
+    assistant("a3", "m1", [tool_use("t1")], "a2", stop_reason="tool_use", usage={"output_tokens": 480}),
 ]
 
 
@@ -109,14 +110,14 @@ def test_section_4_final_messages_are_not_what_ours_looks_for(tmp_path: Path) ->
 
 
 def test_section_4_a_tool_result_fills_the_first_open_call_with_its_id() -> None:
-    again = [assistant("a3", "m3", [use("t1", "Grep")], "a2", stop_reason="tool_use"), user("r2", [result("t1")], "a3")]
+    again = [assistant("a3", "m3", [tool_use("t1", "Grep")], "a2", stop_reason="tool_use"), user("r2", [tool_result("t1")], "a3")]
     (turn,) = detect_turns(read(*PLAIN, *again))
     assert turn.tool_calls == (ToolCallPair("t1", "Grep", "a1", "r1"), ToolCallPair("t1", "Grep", "a3", "r2"))
 
 
 def test_section_4_a_tool_result_of_an_earlier_turn_fills_nothing_but_ours_pairs_it(tmp_path: Path) -> None:
     """Results may come after the next prompt was written; ours pairs by id over the whole graph."""
-    lines = [PLAIN[0], PLAIN[1], user("u2", "And now?", "a1"), user("r1", [result("t1", "late")], "u2")]
+    lines = [PLAIN[0], PLAIN[1], user("u2", "And now?", "a1"), user("r1", [tool_result("t1", "late")], "u2")]
     first, second = detect_turns(read(*lines))
     assert first.tool_calls[0].result_entry_uuid is None
     assert second.tool_calls == ()
@@ -174,14 +175,14 @@ def test_section_5_a_use_without_a_result_is_in_no_pair_but_ours_keeps_it(tmp_pa
 
 
 def test_section_5_a_result_without_a_use_is_in_no_pair_but_ours_finds_it(tmp_path: Path) -> None:
-    lines = [user("u1", "Hi"), user("r1", [result("gone")], "u1")]
+    lines = [user("u1", "Hi"), user("r1", [tool_result("gone")], "u1")]
     assert pair_tool_calls(read(*lines)) == []
     assert [finding.code for finding in load(tmp_path, *lines).findings] == ["orphan-tool-result"]
 
 
 def test_section_5_a_second_result_is_left_out(tmp_path: Path) -> None:
     """Ours takes the first too, as 2.1.325 does (rule 45), and says that there are two."""
-    lines = [*PLAIN, user("r2", [result("t1", "again")], "a2")]
+    lines = [*PLAIN, user("r2", [tool_result("t1", "again")], "a2")]
     assert [match.result for match in pair_tool_calls(read(*lines))] == ["Found 20 files..."]
     session = load(tmp_path, *lines)
     assert [tool.result for tool in session.tool_calls] == ["Found 20 files..."]
@@ -313,7 +314,7 @@ def test_section_7_6_thinking_signatures_are_preserved() -> None:
 
 
 def test_section_7_7_the_structured_result_of_an_error_is_a_string(tmp_path: Path) -> None:
-    failed = user("r1", [result("t1", "File not found", is_error=True)], "a1", toolUseResult="Error: File not found")
+    failed = user("r1", [tool_result("t1", "File not found", is_error=True)], "a1", toolUseResult="Error: File not found")
     lines = [*PLAIN[:2], failed]
     assert [match.result_metadata for match in pair_tool_calls(read(*lines))] == ["Error: File not found"]
     (tool,) = load(tmp_path, *lines).tool_calls

@@ -20,18 +20,19 @@ from tests.reference.seed002 import (
     role_of,
     timestamp_of,
 )
-from tests.turns.seed_lines import Line, assistant, load, read, result, text, use, user
+from tests.turns.loading import load, read
 
 from stenograph.inputs import InputKind
 from stenograph.records import AssistantRecord, Record, TextBlock, ToolUseBlock, read_records
 from stenograph.sessions.load import load_file
+from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.turns import TurnStatus
 
 # §5's own example: flat lines, as the document writes them.
 EXAMPLE: list[Line] = [
     {"sessionId": "sess1", "type": "user", "content": "read a file"},
-    {"message": {"id": "m1", "role": "assistant", "content": [use("t1", "Read", path="/")]}},
-    {"type": "user", "content": [result("t1", "file data")]},
+    {"message": {"id": "m1", "role": "assistant", "content": [tool_use("t1", "Read", path="/")]}},
+    {"type": "user", "content": [tool_result("t1", "file data")]},
     {"message": {"id": "m2", "role": "assistant", "content": [text("done")]}},
 ]
 
@@ -78,7 +79,10 @@ def test_section_4_a_line_that_is_no_object_has_no_role(tmp_path: Path) -> None:
 
 def test_section_4_any_tool_result_in_an_array_makes_a_tool_result() -> None:
     plain, among, words, string = read(
-        user("1", [result("t1")]), user("2", [text("and"), result("t1")]), user("3", [text("hi")]), user("4", "tool_result")
+        user("1", [tool_result("t1")]),
+        user("2", [text("and"), tool_result("t1")]),
+        user("3", [text("hi")]),
+        user("4", "tool_result"),
     )
     assert [is_tool_result(record) for record in (plain, among, words, string)] == [True, True, False, False]
 
@@ -87,8 +91,8 @@ def test_section_4_words_beside_a_tool_result_are_lost_but_ours_has_an_interject
     """2.1.19 to 2.1.37 write what a person said in mid-turn beside the result (22 lines of 20,197 counted in public files)."""
     lines = [
         user("u1", "Go"),
-        assistant("a1", "m1", [use("t1")], "u1"),
-        user("r1", [result("t1"), text("we are #169")], "a1"),
+        assistant("a1", "m1", [tool_use("t1")], "u1"),
+        user("r1", [tool_result("t1"), text("we are #169")], "a1"),
         assistant("a2", "m2", [text("Ok.")], "r1"),
     ]
     (theirs,), _ = grouped(*lines)
@@ -166,7 +170,10 @@ def test_section_5_a_new_id_starts_a_new_message() -> None:
 def test_section_5_a_tool_result_does_not_part_the_lines_of_a_message() -> None:
     """As the clients do (rule 28)."""
     (turn,), _ = grouped(
-        user("u", "Go"), assistant("a", "m1", [use("t1")]), user("r", [result("t1")]), assistant("b", "m1", [use("t2")])
+        user("u", "Go"),
+        assistant("a", "m1", [tool_use("t1")]),
+        user("r", [tool_result("t1")]),
+        assistant("b", "m1", [tool_use("t2")]),
     )
     assert [[b.id for b in message.content if isinstance(b, ToolUseBlock)] for message in turn.assistants] == [["t1", "t2"]]
 
@@ -202,7 +209,7 @@ def test_section_5_a_turn_needs_an_assistant_message_but_ours_does_not(tmp_path:
 
 
 def test_section_5_consumed_is_the_end_of_the_last_complete_turn() -> None:
-    done = [user("u1", "One"), assistant("a1", "m1", [use("t1")]), user("r1", [result("t1")])]
+    done = [user("u1", "One"), assistant("a1", "m1", [tool_use("t1")]), user("r1", [tool_result("t1")])]
     assert grouped(*done)[1] == 3
     assert grouped(*done, user("x", "meta", isMeta=True), {"type": "summary"}, user("u2", "Two"))[1] == 3
 
@@ -333,7 +340,7 @@ def test_section_9_missing_timestamp_gives_none(tmp_path: Path) -> None:
 
 def test_section_9_tool_use_without_matching_result_has_no_output(tmp_path: Path) -> None:
     """Ours says so with `answered`, and with a finding."""
-    (turn,), _ = grouped(*EXAMPLE[:2], {"type": "user", "content": [result("another", "x")]})
+    (turn,), _ = grouped(*EXAMPLE[:2], {"type": "user", "content": [tool_result("another", "x")]})
     assert [(match.use.id, match.output) for match in match_tool_results(turn)] == [("t1", None)]
     assert [tool.answered for tool in load(tmp_path, *EXAMPLE[:2]).tool_calls] == [False]
 

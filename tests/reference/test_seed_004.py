@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.reference.seed004 import InputType, input_type, parse_content_blocks, round_features, starts_round
-from tests.turns.seed_lines import Line, assistant, load, read, result, text, use, user
+from tests.turns.loading import load, read
 
 from stenograph.inputs import InputKind
 from stenograph.records import Record
+from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.turns import TurnStatus
 
 SELECTION = text("<ide_selection>The user selected the lines 78 to 78 from a.py</ide_selection>")
@@ -25,11 +26,11 @@ def one(line: Line) -> Record:
 
 
 def test_round_rule_1_permission_mode_begins_a_round() -> None:
-    assert starts_round(one(user("u1", [result("t1")], "p", permissionMode="default")))
+    assert starts_round(one(user("u1", [tool_result("t1")], "p", permissionMode="default")))
 
 
 def test_round_rule_2_a_tool_result_without_permission_mode_goes_on() -> None:
-    assert not starts_round(one(user("u1", [result("t1")], "p")))
+    assert not starts_round(one(user("u1", [tool_result("t1")], "p")))
 
 
 def test_round_rule_3_neither_begins_a_round() -> None:
@@ -45,7 +46,7 @@ def test_round_rule_3_neither_begins_a_round() -> None:
     [
         ([SELECTION, text("帮我实现##v0.2.3的任务...")], InputType.IDE_SELECTION),
         ([OPENED, text("继续")], InputType.IDE_OPENED_FILE),
-        ([result("call_xxx", "...")], InputType.TOOL_RESULT),
+        ([tool_result("call_xxx", "...")], InputType.TOOL_RESULT),
         ([text("帮我分析这个项目的结构")], InputType.TEXT),
         ("帮我分析这个项目的结构", InputType.TEXT),
         ([OPENED, SELECTION], InputType.IDE_SELECTION),
@@ -117,7 +118,7 @@ def test_input_of_an_open_file_alone_is_no_turn_of_ours(tmp_path: Path) -> None:
         (user("u1", [OPENED, text("继续")], "p"), "continue", "low"),
         (user("u1", [OPENED, text("下一步")], "p"), "continue", "low"),
         (user("u1", [OPENED, text("将xxx更新到文档")], "p"), "resume", "medium"),
-        (user("u1", [result("t1")], "p"), "tool_result", None),
+        (user("u1", [tool_result("t1")], "p"), "tool_result", None),
         (user("u1", [text("帮我")], "p"), None, None),
     ],
 )
@@ -136,10 +137,10 @@ def test_filter_empty_text_and_thinking_are_kept() -> None:
 
 
 def test_filter_tool_blocks_are_kept_under_the_seeds_names() -> None:
-    assert parse_content_blocks(one(assistant("a1", "m1", [use("t1", "Read", file_path="a")]))) == [
+    assert parse_content_blocks(one(assistant("a1", "m1", [tool_use("t1", "Read", file_path="a")]))) == [
         {"type": "tool_use", "tool_name": "Read", "tool_input": {"file_path": "a"}, "tool_use_id": "t1"}
     ]
-    assert parse_content_blocks(one(user("r1", [result("t1", [text("x")], is_error=True)]))) == [
+    assert parse_content_blocks(one(user("r1", [tool_result("t1", [text("x")], is_error=True)]))) == [
         {"type": "tool_result", "tool_use_id": "t1", "content": [text("x")], "is_error": True}
     ]
     assert parse_content_blocks(one(user("r1", [{"type": "tool_result"}]))) == [
@@ -170,8 +171,8 @@ def test_filter_messages_without_content_do_not_break_the_chain(tmp_path: Path) 
 def test_filter_a_message_with_only_a_tool_use_does_not_break_the_turn(tmp_path: Path) -> None:
     lines = [
         user("u1", "Go"),
-        assistant("a1", "m1", [use("t1")], "u1"),
-        user("r1", [result("t1", "")], "a1"),
+        assistant("a1", "m1", [tool_use("t1")], "u1"),
+        user("r1", [tool_result("t1", "")], "a1"),
         assistant("a2", "m2", [text("Done")], "r1"),
     ]
     (turn,) = load(tmp_path, *lines).turns

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.homes import LONG_AGO, assistant, session_id, text, tool_use, turns, user, write_session
+from tests.homes import LONG_AGO, assistant, session_id, turns, user, write_session
 
 from stenograph.errors import UsageError
 from stenograph.family import SessionFile
 from stenograph.sessions import HIDDEN, SessionInfo, find, find_sessions, list_sessions
+from stenograph.testing.lines import text, tool_use
 
 
 @pytest.mark.parametrize(

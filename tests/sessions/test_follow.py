@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.homes import PROJECT, assistant, session_id, text, user, write_session
+from tests.homes import PROJECT, assistant, session_id, user, write_session
 
 from stenograph.family import ProjectListing, list_project
 from stenograph.records import AssistantRecord, UserRecord, text_of
 from stenograph.sessions.follow import Follower, Update
+from stenograph.testing.lines import text
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "recorded"
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from tests.corpora import FIXTURES
-from tests.homes import assistant, session_id, text, tool_result, tool_use, turns, user, write_session
+from tests.homes import assistant, session_id, turns, user, write_session
 
 from stenograph.errors import UnreadableError
 from stenograph.sessions import Ending, glance
+from stenograph.testing.lines import text, tool_result, tool_use
 
 EXIT = [user("<command-name>/exit</command-name>"), user("<local-command-stdout>Bye</local-command-stdout>")]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.homes import LONG_AGO, assistant, session_id, text, turns, user, write_session
+from tests.homes import LONG_AGO, assistant, session_id, turns, user, write_session
 
 from stenograph.analysis import take_inventory
 from stenograph.analysis.inventory import NAMES_KEPT, OTHERS
@@ -23,6 +23,7 @@ from stenograph.records import Record
 from stenograph.sessions import describe, find_sessions, glance, list_sessions, resolve
 from stenograph.sessions.find import moment_of
 from stenograph.sessions.resolve import titles_of
+from stenograph.testing.lines import text
 
 # The package's `glance` and `resolve` are functions.
 glancing = importlib.import_module("stenograph.sessions.glance")

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.homes import LONG_AGO, assistant, session_id, text, tool_use, turns, user, write_session
+from tests.homes import LONG_AGO, assistant, session_id, turns, user, write_session
 
 from stenograph.sessions import Status, files_being_written, glance, list_sessions, status
+from stenograph.testing.lines import text, tool_use
 
 FAILED = [user("hi"), assistant(text("API Error"), isApiErrorMessage=True)]
 OPEN = [user("hi"), assistant(tool_use())]

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.homes import assistant, session_id, text, user, write_session
+from tests.homes import assistant, session_id, user, write_session
 
 from stenograph.errors import UsageError
 from stenograph.sessions import glance, title
+from stenograph.testing.lines import text
 
 LINES: dict[str, dict[str, Any]] = {
     "custom": {"type": "custom-title", "customTitle": "custom"},

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.homes import assistant, text, user
+from tests.homes import assistant, user
+
+from stenograph.testing.lines import text
 
 Line = dict[str, Any]
 _START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from tests.cli.running import assert_one_clear_line, run
-from tests.homes import assistant, session_id, text, tool_result, tool_use, user, write_session
+from tests.homes import assistant, session_id, user, write_session
 from tests.surgery.conversations import linked, turn
 
 from stenograph.errors import UnreadableError
 from stenograph.surgery import Compress, DropTurns, StripThinking, Which, make_plan
+from stenograph.testing.lines import text, tool_result, tool_use
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.archive.families import contents
-from tests.homes import assistant, session_id, text, user, write_session
+from tests.homes import assistant, session_id, user, write_session
 from tests.surgery.conversations import called, linked, turn
 
 from stenograph.archive import Archive
@@ -17,6 +17,7 @@ from stenograph.surgery import DropTurns, Which, apply, make_plan
 from stenograph.surgery.links import settle
 from stenograph.surgery.verify import verify
 from stenograph.surgery.working import Working
+from stenograph.testing.lines import text
 
 # Nodes: 0 "One", 1 the call, 2 its result, 3 the answer, 4 "Two", 5 the answer.
 LINES = linked(*turn("One", called("Read", {"file_path": "/p"}, "words", identity="toolu_1")), *turn("Two"))

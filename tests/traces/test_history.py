@@ -16,9 +16,9 @@ from lab.otlp_sink import PUBLIC_KEY, SECRET_KEY, OtlpSink, SinkSpan
 from tests.traces.test_hook import assert_silent, holding, report
 from tests.traces.tracing import Growing, agents_of, foreseen, of_kind, said, timed, write
 from tests.turns.recordings import print_session
-from tests.turns.seed_lines import assistant, text, user
 
 from stenograph.cli import _run
+from stenograph.testing.lines import assistant, text, user
 from stenograph.traces import backfill
 from stenograph.traces.folder import default_trace_folder, is_held
 from stenograph.traces.reading import Closing

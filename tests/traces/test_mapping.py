@@ -39,10 +39,10 @@ from tests.traces.tracing import (
 )
 from tests.turns.independent_count import lines_of
 from tests.turns.recordings import interactive_sessions, print_session
-from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
 from stenograph.config.traces import Content, Shape, TraceConfig
 from stenograph.redact import Masker
+from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.traces.mapping import Mapper
 from stenograph.traces.reading import Closing, Place, read_closed
 from stenograph.traces.spans import SpanStatus
@@ -144,8 +144,8 @@ def test_ids_are_those_that_receivers_hold_already(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         user("u1", "Go"),
-        assistant("a1", "m1", [use("t1", "Agent", prompt="Look.")], "u1"),
-        user("r1", [result("t1", "Seen.")], "a1"),
+        assistant("a1", "m1", [tool_use("t1", "Agent", prompt="Look.")], "u1"),
+        user("r1", [tool_result("t1", "Seen.")], "a1"),
         {"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": None, "logicalParentUuid": "r1"},
     )
     write_agent(path, "aaa", "t1", user("s1", "Look."), assistant("s2", "m2", [text("Seen.")], "s1"), agentType="explorer")
@@ -432,7 +432,7 @@ def test_a_sub_agent_that_is_at_work_is_left_out_with_all_that_is_below_it(tmp_p
 
 
 def test_an_agent_that_is_asked_again_has_a_span_for_each_time(tmp_path: Path) -> None:
-    path = write(tmp_path, user("u1", "Go"), assistant("a1", "m1", [use("t1", "Agent", prompt="One.")], "u1"))
+    path = write(tmp_path, user("u1", "Go"), assistant("a1", "m1", [tool_use("t1", "Agent", prompt="One.")], "u1"))
     lines = [
         timed(1, user("s1", "One.")),
         timed(2, assistant("s2", "m2", [text("1")], "s1")),
@@ -449,11 +449,11 @@ def _agent_in_agent(folder: Path) -> Path:
     path = write(
         folder,
         user("u1", "Go"),
-        assistant("a1", "m1", [use("t1", "Agent", prompt="Look.")], "u1"),
-        user("r1", [result("t1", "Seen.")], "a1"),
+        assistant("a1", "m1", [tool_use("t1", "Agent", prompt="Look.")], "u1"),
+        user("r1", [tool_result("t1", "Seen.")], "a1"),
         assistant("a2", "m4", [text("Done.")], "r1"),
     )
-    outer = [user("s1", "Look."), assistant("s2", "m2", [use("t2", "Agent", prompt="Deeper.")], "s1")]
+    outer = [user("s1", "Look."), assistant("s2", "m2", [tool_use("t2", "Agent", prompt="Deeper.")], "s1")]
     write_agent(path, "outer", "t1", *outer, agentType="explorer")
     write_agent(path, "inner", "t2", user("d1", "Deeper."), assistant("d2", "m3", [text("Deep.")], "d1"), agentType="diver")
     return path
@@ -476,13 +476,17 @@ def telling(folder: Path, secret: str) -> Path:
             assistant(
                 "a1",
                 "m1",
-                [{"type": "thinking", "thinking": words}, text(words), use("t1", "Bash", command=words, deep=[{"a": words}])],
+                [
+                    {"type": "thinking", "thinking": words},
+                    text(words),
+                    tool_use("t1", "Bash", command=words, deep=[{"a": words}]),
+                ],
                 "u1",
             ),
         ),
-        timed(2, user("r1", [result("t1", words), text(f"hurry {words}")], "a1")),
-        timed(3, assistant("a2", "m2", [use("t2", "Agent", description=words, prompt=words, subagent_type=words)], "r1")),
-        timed(6, user("r2", [result("t2", words, is_error=True)], "a2")),
+        timed(2, user("r1", [tool_result("t1", words), text(f"hurry {words}")], "a1")),
+        timed(3, assistant("a2", "m2", [tool_use("t2", "Agent", description=words, prompt=words, subagent_type=words)], "r1")),
+        timed(6, user("r2", [tool_result("t2", words, is_error=True)], "a2")),
         timed(7, assistant("a3", "m3", [text(words)], "r2")),
         timed(8, user("c1", f"<command-name>/x</command-name><command-args>{words}</command-args>", "a3")),
         timed(9, {"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": None, "logicalParentUuid": "a3"}),
@@ -537,8 +541,8 @@ def test_each_kind_of_text_can_be_switched_off_or_cut(tmp_path: Path, switch: st
     path = write(
         tmp_path,
         user("u1", "the-prompt " + "p" * 500),
-        assistant("a1", "m1", [thought, text("the-answer " + "a" * 500), use("t1", command="the-input " + "i" * 500)], "u1"),
-        user("r1", [result("t1", "the-output " + "o" * 500)], "a1"),
+        assistant("a1", "m1", [thought, text("the-answer " + "a" * 500), tool_use("t1", command="the-input " + "i" * 500)], "u1"),
+        user("r1", [tool_result("t1", "the-output " + "o" * 500)], "a1"),
         assistant("a2", "m2", [text("the-answer again")], "r1"),
     )
     markers = ("the-prompt", "the-answer", "the-thought", "the-input", "the-output")

@@ -14,8 +14,8 @@ import pytest
 from tests.traces.tracing import Growing, recorded_sessions, timed, write, write_agent
 from tests.turns.independent_count import count, families
 from tests.turns.recordings import interactive_sessions, print_session
-from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
+from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.traces.mapping import seed_of
 from stenograph.traces.reading import Closing, Group, Place, read_closed, read_group, runs_in
 
@@ -30,7 +30,7 @@ FAILED: list[Line] = [
     ANSWERED[0],
     timed(1, assistant("a1", "m1", [text("API Error: 400")], "u1", model="<synthetic>") | {"isApiErrorMessage": True}),
 ]
-AT_WORK: list[Line] = [ANSWERED[0], timed(1, assistant("a1", "m1", [use("t1")], "u1"))]
+AT_WORK: list[Line] = [ANSWERED[0], timed(1, assistant("a1", "m1", [tool_use("t1")], "u1"))]
 
 
 def seeds(groups: list[Group]) -> list[tuple[int, str]]:
@@ -136,7 +136,7 @@ def test_the_next_prompt_closes_a_turn_whatever_it_lacks(tmp_path: Path, lines: 
 
 def test_a_turn_whose_sub_agent_is_at_work_is_not_over(tmp_path: Path) -> None:
     """What the agent says stands behind the turn's last line in the graph: the turn did not end because of that."""
-    path = write(tmp_path, ANSWERED[0], timed(1, assistant("a1", "m1", [use("t1", "Agent", prompt="Look.")], "u1")))
+    path = write(tmp_path, ANSWERED[0], timed(1, assistant("a1", "m1", [tool_use("t1", "Agent", prompt="Look.")], "u1")))
     write_agent(path, "aaa", "t1", timed(2, user("s1", "Look.")), timed(3, assistant("s2", "m2", [text("Seen.")], "s1")))
     for closing in (Closing.UNKNOWN, Closing.STOPPED):
         assert seeds(read(path, closing=closing)) == []
@@ -147,7 +147,7 @@ def test_a_turn_whose_sub_agent_stands_among_its_lines_is_not_over(tmp_path: Pat
     path = write(
         tmp_path,
         ANSWERED[0],
-        timed(1, assistant("a1", "m1", [use("t1", "Task", prompt="Look.")], "u1")),
+        timed(1, assistant("a1", "m1", [tool_use("t1", "Task", prompt="Look.")], "u1")),
         timed(2, user("s1", "Look.", isSidechain=True)),
         timed(3, assistant("s2", "m2", [text("Seen.")], "s1") | {"isSidechain": True}),
     )
@@ -301,9 +301,9 @@ def test_results_far_from_their_use_are_found_in_their_turn(tmp_path: Path) -> N
     path = write(
         tmp_path,
         timed(0, user("u1", "Go")),
-        timed(1, assistant("a1", "m1", [use("t1"), use("t2")], "u1")),
-        timed(2, user("r2", [result("t2", "second")], "a1")),
-        timed(3, user("r1", [result("t1", "first")], "r2")),
+        timed(1, assistant("a1", "m1", [tool_use("t1"), tool_use("t2")], "u1")),
+        timed(2, user("r2", [tool_result("t2", "second")], "a1")),
+        timed(3, user("r1", [tool_result("t1", "first")], "r2")),
         timed(4, assistant("a2", "m2", [text("Ok")], "r1")),
     )
     (group,) = read(path)

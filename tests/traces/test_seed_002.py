@@ -27,10 +27,10 @@ from tests.traces.tracing import (
     write,
     write_agent,
 )
-from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
 from stenograph.config.traces import Shape, TraceConfig
 from stenograph.errors import DeliveryError
+from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.traces.history import find_sessions, send_history
 from stenograph.traces.mapping import UNKNOWN_MODEL
 from stenograph.traces.reading import Closing, Place, read_closed
@@ -41,18 +41,18 @@ NESTED = TraceConfig(shape=Shape.NESTED)
 # §5's own example: flat lines, as the document writes them.
 EXAMPLE: list[Line] = [
     {"sessionId": "sess1", "type": "user", "content": "read a file"},
-    {"message": {"id": "m1", "role": "assistant", "content": [use("t1", "Read", path="/")]}},
-    {"type": "user", "content": [result("t1", "file data")]},
+    {"message": {"id": "m1", "role": "assistant", "content": [tool_use("t1", "Read", path="/")]}},
+    {"type": "user", "content": [tool_result("t1", "file data")]},
     {"message": {"id": "m2", "role": "assistant", "content": [text("done")]}},
 ]
 # A prompt, a response that asks for two tools at once, their results, and the answer: as 2.1 writes it.
 LINES: list[Line] = [
     timed(0, user("u1", "Count and list.", cwd="/home/user/proj", gitBranch="main", version="2.1.200", sessionId=SESSION)),
     timed(2, assistant("a1", "m1", [text("Both.")], "u1")),
-    timed(3, assistant("a2", "m1", [use("t1", "Bash", command="wc -l")], "a1")),
-    timed(4, assistant("a3", "m1", [use("t2", "Glob", pattern="*")], "a2")),
-    timed(9, user("r2", [result("t2", "one two")], "a3")),
-    timed(11, user("r1", [result("t1", "4")], "a2")),
+    timed(3, assistant("a2", "m1", [tool_use("t1", "Bash", command="wc -l")], "a1")),
+    timed(4, assistant("a3", "m1", [tool_use("t2", "Glob", pattern="*")], "a2")),
+    timed(9, user("r2", [tool_result("t2", "one two")], "a3")),
+    timed(11, user("r1", [tool_result("t1", "4")], "a2")),
     timed(15, assistant("a4", "m2", [text("Four, in two.")], "r1", usage={"input_tokens": 100, "output_tokens": 50})),
 ]
 
@@ -94,8 +94,8 @@ def test_section_4_any_tool_result_in_an_array_makes_a_tool_result(tmp_path: Pat
     path = write(
         tmp_path,
         timed(0, user("u1", "Go")),
-        timed(1, assistant("a1", "m1", [use("t1")], "u1")),
-        timed(2, user("r1", [text("and hurry"), result("t1")], "a1")),
+        timed(1, assistant("a1", "m1", [tool_use("t1")], "u1")),
+        timed(2, user("r1", [text("and hurry"), tool_result("t1")], "a1")),
         timed(3, assistant("a2", "m2", [text("Ok.")], "r1")),
     )
     assert prompts(path) == ["Go"]
@@ -168,8 +168,8 @@ def test_section_5_lines_with_the_same_id_are_parts_of_one_generation(tmp_path: 
         tmp_path,
         user("u1", "Go"),
         assistant("a1", "m1", [text("One.")], "u1"),
-        assistant("a2", "m1", [use("t1")], "a1"),
-        user("r1", [result("t1")], "a2"),
+        assistant("a2", "m1", [tool_use("t1")], "a1"),
+        user("r1", [tool_result("t1")], "a2"),
         assistant("a3", "m1", [text("Two.")], "r1"),
     )
     (generation,) = generations(path)
@@ -407,8 +407,8 @@ def test_section_7_a_tool_has_its_name_and_id(tmp_path: Path) -> None:
 
 def test_section_7_knows_no_sub_agents_but_ours_nests_them_at_any_depth(tmp_path: Path) -> None:
     """Their files hold most of what some turns cost."""
-    path = write(tmp_path, user("u1", "Go"), assistant("a1", "m1", [use("t1", "Agent", prompt="Look.")], "u1"))
-    inner = [user("s1", "Look."), assistant("s2", "m2", [use("t2", "Agent", prompt="Deeper.")], "s1")]
+    path = write(tmp_path, user("u1", "Go"), assistant("a1", "m1", [tool_use("t1", "Agent", prompt="Look.")], "u1"))
+    inner = [user("s1", "Look."), assistant("s2", "m2", [tool_use("t2", "Agent", prompt="Deeper.")], "s1")]
     write_agent(path, "aaa", "t1", *inner, agentType="explorer")
     write_agent(path, "bbb", "t2", user("d1", "Deeper."), assistant("d2", "m3", [text("Deep.")], "d1"), agentType="diver")
     spans = {span.span_id: span for span in all_mapped(path)}
@@ -519,8 +519,8 @@ def test_section_9_missing_timestamp_omits_the_time_but_ours_takes_the_nearest(t
     """§9 leaves it to the SDK's clock. A span sent again has to be the same span, so a time comes from the lines or is 0."""
     lines = [
         timed(0, user("u1", "Go")),
-        assistant("a1", "m1", [use("t1")], "u1"),
-        user("r1", [result("t1")], "a1"),
+        assistant("a1", "m1", [tool_use("t1")], "u1"),
+        user("r1", [tool_result("t1")], "a1"),
         timed(8, assistant("a2", "m2", [text("Ok")], "r1")),
     ]
     for line in lines[1:3]:
@@ -537,7 +537,7 @@ def test_section_9_missing_timestamp_omits_the_time_but_ours_takes_the_nearest(t
 
 def test_section_9_a_tool_use_without_a_result_has_no_output(tmp_path: Path) -> None:
     """§9 says null. Ours ends with its turn, and says why there is none."""
-    other = timed(6, user("r", [result("another", "x")], "a3"))
+    other = timed(6, user("r", [tool_result("another", "x")], "a3"))
     bash, _ = of_kind("tool", all_mapped(write(tmp_path, *LINES[:4], other)))
     assert said(bash, "output") is None
     assert (bash.attributes["langfuse.observation.level"], bash.end_ns) == ("WARNING", ns(6))
@@ -545,7 +545,7 @@ def test_section_9_a_tool_use_without_a_result_has_no_output(tmp_path: Path) -> 
 
 def test_section_9_a_tool_that_failed_is_an_error(tmp_path: Path) -> None:
     """§9 does not say; the exporter of that time sets the level ERROR."""
-    failed = timed(5, user("r", [result("t1", "no such file", is_error=True)], "a3"))
+    failed = timed(5, user("r", [tool_result("t1", "no such file", is_error=True)], "a3"))
     bash, _ = of_kind("tool", all_mapped(write(tmp_path, *LINES[:4], failed)))
     assert (bash.attributes["langfuse.observation.level"], bash.status) == ("ERROR", SpanStatus.ERROR)
     assert "no such file" not in bash.status_message

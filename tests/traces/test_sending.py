@@ -33,12 +33,12 @@ from tests.traces.tracing import (
 )
 from tests.turns.independent_count import lines_of, opener
 from tests.turns.recordings import interactive_sessions, print_session
-from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
 from stenograph.archive import Archive
 from stenograph.config.traces import Destination, DestinationKind
 from stenograph.errors import DeliveryError, UnreadableError
 from stenograph.surgery.clone import apply_clone, plan_clone
+from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.traces.delivery import Sender
 from stenograph.traces.reading import Closing
 from stenograph.traces.sending import SessionSender
@@ -48,8 +48,8 @@ GROWING = pytest.mark.parametrize("path", recorded_sessions("1.0.128", "2.0.42",
 NEW_ID = "c10ed000-0000-4000-8000-000000000001"
 LINES: list[Line] = [
     timed(0, user("u1", "One")),
-    timed(1, assistant("a1", "m1", [use("t1")], "u1", usage={"input_tokens": 5, "output_tokens": 2})),
-    timed(2, user("r1", [result("t1")], "a1")),
+    timed(1, assistant("a1", "m1", [tool_use("t1")], "u1", usage={"input_tokens": 5, "output_tokens": 2})),
+    timed(2, user("r1", [tool_result("t1")], "a1")),
     timed(3, assistant("a2", "m2", [text("1")], "r1", usage={"input_tokens": 6, "output_tokens": 3})),
 ]
 MORE: list[Line] = [
@@ -254,7 +254,7 @@ def test_a_turn_that_goes_on_in_a_copy_counts_the_old_responses_once(tmp_path: P
     clone = write(
         tmp_path,
         timed(0, user("v1", "One")),
-        timed(1, assistant("b1", "m1", [use("t1")], "v1", usage={"input_tokens": 5, "output_tokens": 2})),
+        timed(1, assistant("b1", "m1", [tool_use("t1")], "v1", usage={"input_tokens": 5, "output_tokens": 2})),
         timed(9, assistant("b2", "m8", [text("another end")], "b1", usage={"input_tokens": 8, "output_tokens": 1})),
         name=NEW_ID,
     )
@@ -380,11 +380,11 @@ def _with_background_agent(folder: Path) -> Path:
     path = write(
         folder,
         timed(0, user("u1", "Go")),
-        timed(1, assistant("a1", "m1", [use("t1", "Agent", prompt="Look.", run_in_background=True)], "u1", usage=usage)),
-        timed(2, user("r1", [result("t1", "launched")], "a1", toolUseResult=launched)),
+        timed(1, assistant("a1", "m1", [tool_use("t1", "Agent", prompt="Look.", run_in_background=True)], "u1", usage=usage)),
+        timed(2, user("r1", [tool_result("t1", "launched")], "a1", toolUseResult=launched)),
         timed(3, assistant("a2", "m2", [text("It looks.")], "r1", usage=usage)),
     )
-    asked = [timed(2, user("s1", "Look.")), timed(4, assistant("s2", "m3", [use("t2")], "s1", usage=usage))]
+    asked = [timed(2, user("s1", "Look.")), timed(4, assistant("s2", "m3", [tool_use("t2")], "s1", usage=usage))]
     write_agent(path, "aaa", "t1", *asked, agentType="explorer")
     return path
 

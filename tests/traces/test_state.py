@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 import pytest
 from tests.traces.tracing import Desk, timed, write, write_agent
-from tests.turns.seed_lines import assistant, result, text, use, user
 
 from stenograph.errors import DeliveryError, UnwritableError
+from stenograph.testing.lines import assistant, text, tool_result, tool_use, user
 from stenograph.traces.delivery import BadSpan
 from stenograph.traces.reading import Closing, Failure, Place
 from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
@@ -328,12 +328,16 @@ def test_nothing_of_a_transcript_is_in_the_database(tmp_path: Path) -> None:
     path = write(
         tmp_path / "p",
         timed(0, user("u1", word, cwd=f"/{word}", gitBranch=word)),
-        timed(1, assistant("a1", "m1", [text(word), use("t1", word, prompt=word), use("t2", "Agent", prompt=word)], "u1")),
-        timed(2, user("r1", [result("t1", word, is_error=True), result("t2", word)], "a1", toolUseResult=launched)),
+        timed(
+            1, assistant("a1", "m1", [text(word), tool_use("t1", word, prompt=word), tool_use("t2", "Agent", prompt=word)], "u1")
+        ),
+        timed(2, user("r1", [tool_result("t1", word, is_error=True), tool_result("t2", word)], "a1", toolUseResult=launched)),
         timed(3, assistant("a2", "m2", [text(word)], "r1")),
         timed(4, user("u2", f"{word} that nobody answered", "a2")),
     )
-    write_agent(path, "aaa", "t2", timed(2, user("s1", word)), timed(3, assistant("s2", "m3", [use("t3")], "s1")), agentType=word)
+    write_agent(
+        path, "aaa", "t2", timed(2, user("s1", word)), timed(3, assistant("s2", "m3", [tool_use("t3")], "s1")), agentType=word
+    )
     with Desk(tmp_path) as desk:
         desk.sink.fail(400, body=word.encode())
         desk.sink.refuse = lambda span: span.name == "Agent"

@@ -23,10 +23,10 @@ import pytest
 from lab.otlp_sink import OtlpSink, SinkSpan
 from tests.cli.running import SOURCE
 from tests.traces.tracing import RECORDED, Growing, agents_of, counts_told, foreseen, of_kind, summed, timed, write, write_agent
-from tests.turns.seed_lines import Line, assistant, result, text, use, user
 
 from stenograph.config.traces import Destination, DestinationKind, TraceConfig
 from stenograph.errors import UnwritableError
+from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.traces import mapping, sending
 from stenograph.traces.folder import is_held, mask_key, spool_folder, waiting_events
 from stenograph.traces.history import Candidate, is_behind, send_history
@@ -421,14 +421,14 @@ def background_session(folder: Path, *, failed: bool) -> tuple[Path, Path, list[
     path = write(
         folder,
         timed(0, user("u1", "Go")),
-        timed(1, assistant("a1", "m1", [use("t1", "Task", prompt="Look.", run_in_background=True)], "u1")),
-        timed(2, user("r1", [result("t1", "launched")], "a1", toolUseResult=launched)),
+        timed(1, assistant("a1", "m1", [tool_use("t1", "Task", prompt="Look.", run_in_background=True)], "u1")),
+        timed(2, user("r1", [tool_result("t1", "launched")], "a1", toolUseResult=launched)),
         timed(3, assistant("a2", "m2", [text("Wait.")], "r1") | ending),
     )
     lines = [
         timed(3, user("s1", "Look.")),
-        timed(4, assistant("s2", "ms2", [use("ts")], "s1")),
-        timed(5, user("s3", [result("ts")], "s2")),
+        timed(4, assistant("s2", "ms2", [tool_use("ts")], "s1")),
+        timed(5, user("s3", [tool_result("ts")], "s2")),
         timed(6, assistant("s4", "ms4", [text("Seen.")], "s3")),
     ]
     return path, write_agent(path, "aaa", "t1", *lines[:2]), lines
@@ -476,14 +476,14 @@ def test_sub_agents_that_started_each_other_are_told_once_and_stop_nothing(folde
     path = write(
         tmp_path / "projects",
         timed(0, user("u1", "Go")),
-        timed(1, assistant("a1", "m1", [use("t1", "Task"), use("t2", "Task")], "u1")),
-        timed(2, user("r1", [result("t1")], "a1")),
-        timed(3, user("r2", [result("t2")], "r1")),
+        timed(1, assistant("a1", "m1", [tool_use("t1", "Task"), tool_use("t2", "Task")], "u1")),
+        timed(2, user("r1", [tool_result("t1")], "a1")),
+        timed(3, user("r2", [tool_result("t2")], "r1")),
         timed(4, assistant("a2", "m2", [text("Done.")], "r2")),
     )
-    write_agent(path, "self", "t1", timed(1, user("s1", "x")), timed(2, assistant("s2", "ms", [use("t1", "Task")], "s1")))
-    write_agent(path, "one", "t2", timed(1, user("o1", "x")), timed(2, assistant("o2", "mo", [use("t3", "Task")], "o1")))
-    write_agent(path, "two", "t3", timed(1, user("w1", "x")), timed(2, assistant("w2", "mw", [use("t2", "Task")], "w1")))
+    write_agent(path, "self", "t1", timed(1, user("s1", "x")), timed(2, assistant("s2", "ms", [tool_use("t1", "Task")], "s1")))
+    write_agent(path, "one", "t2", timed(1, user("o1", "x")), timed(2, assistant("o2", "mo", [tool_use("t3", "Task")], "o1")))
+    write_agent(path, "two", "t3", timed(1, user("w1", "x")), timed(2, assistant("w2", "mw", [tool_use("t2", "Task")], "w1")))
     with OtlpSink() as sink:
         report(folder, path)
         work(folder, config_for(sink), Clock().timing())
@@ -503,13 +503,15 @@ def test_sub_agents_that_are_too_deep_are_left_out_and_the_deepest_says_so(folde
     path = write(
         tmp_path / "projects",
         timed(0, user("u1", "Go")),
-        timed(1, assistant("a1", "m1", [use("t0", "Task")], "u1")),
-        timed(2, user("r1", [result("t0")], "a1")),
+        timed(1, assistant("a1", "m1", [tool_use("t0", "Task")], "u1")),
+        timed(2, user("r1", [tool_result("t0")], "a1")),
         timed(3, assistant("a2", "m2", [text("Done.")], "r1")),
     )
     for n in range(250):
         asked = timed(1, user(f"s{n}", "x"))
-        write_agent(path, f"a{n}", f"t{n}", asked, timed(2, assistant(f"x{n}", f"mx{n}", [use(f"t{n + 1}", "Task")], f"s{n}")))
+        write_agent(
+            path, f"a{n}", f"t{n}", asked, timed(2, assistant(f"x{n}", f"mx{n}", [tool_use(f"t{n + 1}", "Task")], f"s{n}"))
+        )
     with OtlpSink() as sink:
         report(folder, path)
         work(folder, config_for(sink), Clock().timing())

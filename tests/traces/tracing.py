@@ -17,10 +17,10 @@ import pytest
 from lab.otlp_sink import Keeps, OtlpSink, SinkSpan
 from tests.corpora import FIXTURES
 from tests.turns.independent_count import lines_of, message_id, model, owner, role, uses_of
-from tests.turns.seed_lines import Line
 
 from stenograph.config.traces import Destination, DestinationKind, TraceConfig
 from stenograph.redact import Masker
+from stenograph.testing.lines import Line
 from stenograph.traces.delivery import Sender
 from stenograph.traces.mapping import Mapper
 from stenograph.traces.reading import Closing, Place, read_closed

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.turns.seed_lines import Line, assistant, load, read, result, text, user
+from tests.turns.loading import load, read
 
 from stenograph.records import Record
+from stenograph.testing.lines import Line, assistant, text, tool_result, user
 from stenograph.turns.rounds import RoundType, round_type, round_types
 
 
@@ -16,7 +17,7 @@ def one(line: Line) -> Record:
 
 
 def test_round_type_1_permission_mode_is_a_new_session_before_all_else() -> None:
-    message = one(user("u1", [result("t1")], "p", permissionMode="default"))
+    message = one(user("u1", [tool_result("t1")], "p", permissionMode="default"))
     assert round_type(message) is RoundType.NEW_SESSION
 
 
@@ -26,14 +27,14 @@ def test_round_type_1_a_permission_mode_of_any_type_counts_unless_it_is_null() -
 
 
 def test_round_type_2_no_parent_is_a_new_session() -> None:
-    absent = user("u1", [result("t1")])
+    absent = user("u1", [tool_result("t1")])
     del absent["parentUuid"]
-    assert round_type(one(user("u1", [result("t1")], None))) is RoundType.NEW_SESSION
+    assert round_type(one(user("u1", [tool_result("t1")], None))) is RoundType.NEW_SESSION
     assert round_type(one(absent)) is RoundType.NEW_SESSION
 
 
 def test_round_type_3_a_tool_result_continues() -> None:
-    late = user("u1", [text("x"), result("t1")], "p", timestamp="2026-01-01T23:00:00Z")
+    late = user("u1", [text("x"), tool_result("t1")], "p", timestamp="2026-01-01T23:00:00Z")
     assert round_type(one(late), one(user("p", "Go"))) is RoundType.CONTINUE
 
 

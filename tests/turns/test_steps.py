@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.turns.seed_lines import assistant, load, read, result, text, use, user
+from tests.turns.loading import load, read
 
+from stenograph.testing.lines import assistant, text, tool_result, tool_use, user
 from stenograph.turns.steps import Step, StepType, ToolCallRecord, steps
 
 
@@ -23,7 +24,7 @@ def test_mapping_user_without_tool_result_is_a_user_message() -> None:
 
 
 def test_mapping_user_with_tool_result_is_a_tool_result() -> None:
-    (step,) = steps(read(user("u1", [result("t1", "Command output here...")])))
+    (step,) = steps(read(user("u1", [tool_result("t1", "Command output here...")])))
     assert (step.type, step.content_summary) == (StepType.TOOL_RESULT, "Command output here...")
 
 
@@ -33,7 +34,7 @@ def test_mapping_assistant_without_tool_use_is_an_assistant_message() -> None:
 
 
 def test_mapping_assistant_with_tool_use_is_a_tool_call_and_a_tool_call_record() -> None:
-    (step,) = steps(read(assistant("a1", "m1", [text("Listing."), use("t1", "Bash", command="ls -la")])))
+    (step,) = steps(read(assistant("a1", "m1", [text("Listing."), tool_use("t1", "Bash", command="ls -la")])))
     assert step.type is StepType.TOOL_CALL
     assert step.content_summary == "Listing."
     assert step.tool_calls == (ToolCallRecord("t1", "Bash", {"command": "ls -la"}),)
@@ -67,7 +68,7 @@ def test_any_other_kind_is_not_a_step() -> None:
 
 def test_each_line_is_a_step_of_its_own_where_ours_has_one_call(tmp_path: Path) -> None:
     """The lines of one response are several steps here; ours is one call."""
-    lines = [user("u1", "Hi"), assistant("a1", "m1", [text("Listing.")], "u1"), assistant("a2", "m1", [use("t1")], "a1")]
+    lines = [user("u1", "Hi"), assistant("a1", "m1", [text("Listing.")], "u1"), assistant("a2", "m1", [tool_use("t1")], "a1")]
     assert [step.type for step in steps(read(*lines))] == [
         StepType.USER_MESSAGE,
         StepType.ASSISTANT_MESSAGE,

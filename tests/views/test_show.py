@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.homes import assistant, session_id, text, user, write_session
+from tests.homes import assistant, session_id, user, write_session
 from tests.views.reading import live_lines, render_session
 
 from stenograph.sessions.load import load_file
+from stenograph.testing.lines import text
 from stenograph.views import RenderOptions
 from stenograph.views.pages.transcript import TextPart, ToolPart
 from stenograph.views.pages.turn_parts import turn_page

@@ -62,7 +62,7 @@ class DestinationKind(StrEnum):
 class Shape(StrEnum):
     #: Tools beside generations, under the agent's span.
     SIBLINGS = "siblings"
-    #: Tools under the generation that asked for them (seed 002 §7).
+    #: Tools under the generation that asked for them.
     NESTED = "nested"
 
 
