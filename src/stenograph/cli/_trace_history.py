@@ -152,7 +152,7 @@ def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
 
     config = _config()
     folder = default_trace_folder(os.environ)
-    page = trace_test_page(probe(select_destinations(config, names), config, folder))
+    page = trace_test_page(probe(select_destinations(config, names), config, folder, os.environ))
     echo_page(page, render_trace_test, render_options(ctx), as_json=as_json)
     if any(row.accepted for row in page.destinations):
         send_due(config, folder)

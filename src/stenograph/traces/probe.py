@@ -6,9 +6,8 @@ nothing of any session. Where one is accepted, what failed before is forgotten.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,13 +29,13 @@ class Probe(Struct, frozen=True):
     error: str | None
 
 
-def probe(destinations: Sequence[Destination], config: TraceConfig, folder: Path) -> list[Probe]:
-    """Send each destination a span. Raises UnwritableError."""
+def probe(destinations: Sequence[Destination], config: TraceConfig, folder: Path, environ: Mapping[str, str]) -> list[Probe]:
+    """Send each destination a span; `environ` may hold its keys. Raises UnwritableError."""
     probes = []
     with TraceState(folder) as state:
         for destination in destinations:
             started = time.monotonic()
-            error = _try(destination, config)
+            error = _try(destination, config, environ)
             if error is None:
                 state.note_recovery(destination.name)
             probes.append(Probe(destination, round((time.monotonic() - started) * 1000), error))
@@ -50,7 +49,7 @@ def send_due(config: TraceConfig, folder: Path) -> None:
     work(folder, replace(config, patience_seconds=0.0))
 
 
-def _try(destination: Destination, config: TraceConfig) -> str | None:
+def _try(destination: Destination, config: TraceConfig, environ: Mapping[str, str]) -> str | None:
     """What is wrong, or None."""
     now = time.time_ns()
     span = Span(
@@ -63,7 +62,7 @@ def _try(destination: Destination, config: TraceConfig) -> str | None:
         attributes={"langfuse.observation.type": "span", "openinference.span.kind": "CHAIN"},
     )
     try:
-        deliver([span], with_keys(destination, os.environ), resource_of(config))
+        deliver([span], with_keys(destination, environ), resource_of(config))
     except (ConfigError, DeliveryError) as error:
         return str(error)
     return None
