@@ -162,6 +162,12 @@ def _not_a_file(folder: Path) -> None:
     (folder / "11111111-1111-4111-8111-111111111111.jsonl").mkdir()
 
 
+def _linked_folder(folder: Path) -> None:
+    elsewhere = folder.parent / f"{folder.name}-elsewhere"
+    elsewhere.mkdir()
+    (folder / SESSION.stem).symlink_to(elsewhere)
+
+
 def _damaged_meta(folder: Path) -> None:
     agents = folder / SESSION.stem / "subagents"
     agents.mkdir(parents=True)
@@ -179,6 +185,7 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
     "damaged-meta": _damaged_meta,
     "broken-link": _broken_link,
     "not-a-file": _not_a_file,
+    "linked-folder": _linked_folder,
     "left-unfinished": _left_unfinished,
     "unreadable": _broken_link,
 }
@@ -204,17 +211,21 @@ def open_home() -> Iterator[Path]:
 def test_a_family_that_cannot_be_looked_into_is_told_with_its_code(open_home: Path) -> None:
     folder = open_home / "project"
     agents = folder / SESSION.stem / "subagents"
-    agents.mkdir(parents=True)
+    closed, meta = agents / "workflows", agents / "agent-a1b2c3.meta.json"
+    closed.mkdir(parents=True)
     (folder / SESSION.name).write_bytes(SESSION.read_bytes())
-    agents.chmod(0)
+    write(agents, [{**line, "isSidechain": True} for line in recorded_lines()], name="agent-a1b2c3.jsonl")
+    meta.write_text("{}", encoding="utf-8")
+    meta.chmod(0)
+    closed.chmod(0)
     done = run_unprivileged("check", folder, "--json")
-    agents.chmod(0o755)
-    assert "unreadable-folder" in {each["code"] for each in json.loads(done.stdout)["damage"]}
+    closed.chmod(0o755)
+    assert {"unreadable-folder", "unreadable-file"} <= {each["code"] for each in json.loads(done.stdout)["damage"]}
 
 
 def test_every_code_is_triggered_by_some_file_here() -> None:
     assert set(DRIFTING) == set(DRIFT)
-    assert {*DAMAGING, *BYTES, *FOLDERS, "unreadable-folder"} == set(DAMAGE)
+    assert {*DAMAGING, *BYTES, *FOLDERS, "unreadable-folder", "unreadable-file"} == set(DAMAGE)
 
 
 def test_a_finding_is_told_once_with_how_often_and_where_first(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_links_inside_a_session_folder_never_lead_round_in_circles(project: Path
     (project / ONE / "subagents" / "workflows").symlink_to(project / ONE)
     family = find_family(project, ONE)
     assert [agent.agent_id for agent in family.agents] == ["a"]
-    assert codes(family.findings) == [("not-a-file", "workflows")]
+    assert codes(family.findings) == [("linked-folder", "workflows")]
 
 
 def test_a_session_folder_that_cannot_be_read_is_a_finding(open_folder: Path, unprivileged: Unprivileged) -> None:
@@ -266,3 +266,46 @@ def test_folders_nested_deeper_than_python_recurses_are_walked(tmp_path: Path) -
         assert not find_family(tmp_path, "0a5c1e00-0000-4000-8000-000000000001").agents
     finally:  # Python's own removal of folders recurses
         subprocess.run(["rm", "-rf", str(deepest)], check=True)
+
+
+@pytest.mark.parametrize("name", ["src", "memory", ".", "..", f"{ONE}x"])
+def test_only_a_session_named_by_a_uuid_has_folders(project: Path, name: str) -> None:
+    put(project / "src" / "main.py")
+    put(project / "memory" / "MEMORY.md")
+    put(project / f"{ONE}x" / "notes")
+    put(project.parent.parent / "file-history" / name / "0@v1")
+    session = put(Path(f"{project}/{name}.jsonl"))
+    family = find_family(project, name)
+    assert (family.path, family.folder, family.file_history, family.others) == (session, None, None, ())
+
+
+@pytest.mark.parametrize("inside", ["", "subagents", "tool-results", "notes"])
+def test_a_link_to_a_folder_is_not_the_familys(project: Path, tmp_path: Path, inside: str) -> None:
+    put(project / f"{ONE}.jsonl")
+    put(tmp_path / "elsewhere" / "agent-a.jsonl")
+    link = project / ONE / inside if inside else project / ONE
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(tmp_path / "elsewhere")
+    family = find_family(project, ONE)
+    assert (family.agents, family.tool_results, family.others) == ((), (), ())
+    assert codes(family.findings) == [("linked-folder", link.name)]
+
+
+def test_a_link_to_file_history_is_not_the_familys(project: Path, tmp_path: Path) -> None:
+    put(project / f"{ONE}.jsonl")
+    put(tmp_path / "elsewhere" / "thesis.tex")
+    histories = project.parent.parent / "file-history"
+    histories.mkdir()
+    (histories / ONE).symlink_to(tmp_path / "elsewhere")
+    family = find_family(project, ONE)
+    assert family.file_history is None
+    assert codes(family.findings) == [("linked-folder", ONE)]
+
+
+def test_links_named_like_sessions_and_agents_are_told_when_a_project_is_listed(project: Path, tmp_path: Path) -> None:
+    put(tmp_path / "elsewhere" / "agent-a.jsonl")
+    (project / ONE).symlink_to(tmp_path / "elsewhere")
+    (project / "subagents").symlink_to(tmp_path / "elsewhere")
+    listing = list_project(project)
+    assert (listing.session_folders, listing.loose_agents) == ([], [])
+    assert codes(listing.findings) == [("linked-folder", ONE), ("linked-folder", "subagents")]

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.running import assert_one_clear_line, run
 from tests.corpora import FIXTURES, ROOT
 from tests.disk.conftest import Unprivileged, open_folder, unprivileged  # noqa: F401 - fixtures needed here too
-from tests.homes import session_id, write_session
+from tests.homes import session_id, turns, write_session
 from tests.messages.golden import RELEASES, our_messages
 from tests.surgery.cloning import (
     UUID,
@@ -436,3 +436,25 @@ def test_a_dry_run_writes_nothing_and_says_what_would_be(tmp_path: Path) -> None
 def test_the_command_refuses_what_can_not_be(arguments: tuple[str, ...], tmp_path: Path) -> None:
     _family(tmp_path)
     assert_one_clear_line(run("clone", FAMILY, "--home", tmp_path, *arguments))
+
+
+def test_a_clone_takes_nothing_through_a_link_to_a_folder_and_says_so(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "home", FAMILY, turns(2))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "thesis.tex").write_text("not the session's")
+    histories = tmp_path / "home" / "file-history"
+    histories.mkdir()
+    for link in (path.with_suffix(""), histories / FAMILY):
+        link.symlink_to(elsewhere)
+    plan = plan_clone(path)
+    assert [file.source for file in plan.files] == [path]
+    assert sum("a link to a folder" in note for note in plan.notes) == 2
+
+
+def test_a_clone_of_a_file_that_is_not_named_by_a_uuid_leaves_the_folder_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "src.jsonl"
+    path.write_bytes(write_session(tmp_path / "home", FAMILY, turns(2)).read_bytes())
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.py").write_text("print()")
+    assert [file.source for file in plan_clone(path).files] == [path]

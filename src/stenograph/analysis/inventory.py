@@ -20,7 +20,7 @@ import msgspec
 
 from stenograph.disk import Finding
 from stenograph.errors import DiskError
-from stenograph.family import LINES_SUFFIX, is_agent_file, is_session_id
+from stenograph.family import LINES_SUFFIX, is_agent_file, is_session_id, owner_of
 from stenograph.records import (
     AssistantRecord,
     Block,
@@ -124,21 +124,10 @@ def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> I
         else:
             inventory.sessions.append(counted)
             inventory.session_totals.add(counted.counts)
-    owned = Counter(_owner(agent.path, agent.session_id) for agent in inventory.agents)
+    owned = Counter((os.path.realpath(project), owner) for project, owner in map(owner_of, (a.path for a in inventory.agents)))
     for session in inventory.sessions:
         session.agents = owned[os.path.realpath(session.path.parent), session.path.name.removesuffix(LINES_SUFFIX)]
     return inventory
-
-
-def _owner(agent: Path, session_id: str | None) -> tuple[str, str | None]:
-    """The project folder and the session of a sub-agent's file: those that its place says, else its lines (see disk.families)."""
-    for folder in agent.parents:
-        if folder.name == "subagents":
-            above = folder.parent
-            if is_session_id(above.name):
-                return os.path.realpath(above.parent), above.name
-            return os.path.realpath(above), session_id
-    return os.path.realpath(agent.parent), session_id
 
 
 def _count(path: Path, report: Callable[[int], None]) -> FileInventory:

@@ -40,6 +40,8 @@ DAMAGE = {
     "left-unfinished": "left by a write that was killed; can be deleted",
     "broken-link": "a link that points to nothing",
     "not-a-file": "a folder or device with a session's name",
+    "linked-folder": "a link to a folder where the session's own would be; what it leads to is not the session's",
+    "unreadable-file": "a file of the session's family that can't be read",
     "unreadable-folder": "a folder of the session's family that can't be looked into",
 }
 

@@ -10,10 +10,19 @@ from pathlib import Path
 
 from stenograph.check.codes import HARMLESS
 from stenograph.check.file import Looked
-from stenograph.disk import Finding, read_whole
+from stenograph.disk import Finding
 from stenograph.errors import DiskError
-from stenograph.family import LINES_SUFFIX, find_family, is_agent_file, is_session_id, list_project
-from stenograph.records.json_text import parse_or_unset
+from stenograph.family import (
+    LINES_SUFFIX,
+    agent_file_name,
+    find_family,
+    is_agent_file,
+    is_session_id,
+    list_project,
+    owner_of,
+    read_metas,
+    session_name,
+)
 
 
 def family_findings(looked: Iterable[Looked], *, whole_folders: bool) -> Iterator[Finding]:
@@ -21,42 +30,33 @@ def family_findings(looked: Iterable[Looked], *, whole_folders: bool) -> Iterato
     files = list(looked)
     for file in files:
         # Sessions under other names were copied from somewhere: their families stayed there.
-        if is_session_id(file.path.name.removesuffix(LINES_SUFFIX)) and not is_agent_file(file.path):
+        if is_session_id(session_name(file.path)) and not is_agent_file(file.path):
             yield from _in_the_family(file)
     if whole_folders:
         owners = {(file.path.parent, file.session_id) for file in files if not is_agent_file(file.path)}
-        # Nested ones have their owner in their path, and a folder without its session is told below.
-        folders = {file.path.parent for file in files if is_agent_file(file.path) and "subagents" not in file.path.parts}
         for file in files:
-            if file.path.parent in folders and is_agent_file(file.path) and not _has_owner(file, owners):
+            if is_agent_file(file.path) and not _has_owner(file.path, owners):
                 yield Finding("agent-without-session", file.path)
         for folder in sorted({file.path.parent for file in files if not is_agent_file(file.path)}):
             yield from _odd_in_folder(folder)
 
 
-def _has_owner(agent: Looked, owners: set[tuple[Path, str | None]]) -> bool:
-    folder = agent.path.parent
-    return (folder, agent.session_id) in owners or (folder / f"{agent.session_id}{LINES_SUFFIX}").exists()
+def _has_owner(agent: Path, owners: set[tuple[Path, str | None]]) -> bool:
+    project, session_id = owner_of(agent)
+    if project != agent.parent:
+        return True  # it is in its session's folder: one without its session is a finding of the project's
+    return (project, session_id) in owners or (project / f"{session_id}{LINES_SUFFIX}").exists()
 
 
 def _in_the_family(file: Looked) -> Iterator[Finding]:
-    folder, stem = file.path.parent, file.path.name.removesuffix(LINES_SUFFIX)
-    family = find_family(folder, stem)
+    folder = file.path.parent
+    family = find_family(folder, session_name(file.path))
     present = {agent.agent_id for agent in family.agents}
     for agent, line in file.agents.items():
-        if agent not in present and not (folder / f"agent-{agent}{LINES_SUFFIX}").exists():
+        if agent not in present and not (folder / agent_file_name(agent)).exists():
             yield Finding("missing-agent-file", file.path, line)
-    for agent_file in family.agents:
-        if agent_file.meta and not _is_readable(agent_file.meta):
-            yield Finding("damaged-meta", agent_file.meta)
+    yield from read_metas(family.agents)[1]
     yield from (finding for finding in family.findings if finding.code not in HARMLESS)
-
-
-def _is_readable(meta: Path) -> bool:
-    try:
-        return isinstance(parse_or_unset(read_whole(meta)), dict)
-    except DiskError:
-        return False
 
 
 def _odd_in_folder(folder: Path) -> Iterator[Finding]:

@@ -44,7 +44,7 @@ class Looked(msgspec.Struct):
     damage: dict[str, Damage]
     #: Agents that ran, with the line that says so, without those whose lines stand in the file itself.
     agents: dict[str, int]
-    #: Of the last line that names one.
+    #: Of the last line that names one: whose copy a file under another name is. An agent's owner is not read from here.
     session_id: str | None
 
     def note(self, code: str, line: int) -> None:

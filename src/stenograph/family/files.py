@@ -1,25 +1,18 @@
 """What stands in a project folder: sessions, and for one session its family of files.
 
 In: a project folder, or a session in one. Out: paths with their sizes and times, and findings for what is odd. A folder is
-scanned once, and a session's own folder only when its family is asked for. Opens no file: which session an agent file beside
-the sessions belongs to stands in its lines (`sessionId`), so the caller, who can read them, says so.
+scanned once, and a session's own folder only when its family is asked for. Opens no file.
 
-    <project>/<session>.jsonl                                    the session
-    <project>/agent-<id>.jsonl                                   its agents, up to 2.0.x
-    <project>/<session>/subagents/agent-<id>.jsonl               its agents, from 2.1 on; agent-<id>.meta.json beside, later
-    <project>/<session>/subagents/workflows/<run>/agent-<id>.jsonl
-    <project>/subagents/agent-<id>.jsonl                         written by other tools
-    <project>/<session>/tool-results/*                           results too long for a line
-    <home>/file-history/<session>/                               files as they were before edits
+A family is never more than clients are known to write: only a session that is named by a UUID has folders, and a link to a
+folder is a finding, not the family's. Whoever removes or copies a family relies on that.
 """
 
 from __future__ import annotations
 
 import enum
 import os
-import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -27,12 +20,20 @@ import msgspec
 from stenograph.disk.findings import Finding
 from stenograph.disk.writer import UNFINISHED
 from stenograph.errors import UnreadableError
+from stenograph.family.places import (
+    AGENT_PREFIX,
+    AGENTS_FOLDER,
+    LINES_SUFFIX,
+    META_SUFFIX,
+    RESULTS_FOLDER,
+    WORKFLOWS_FOLDER,
+    history_folder,
+    is_agent_file,
+    is_session_id,
+)
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-#: How the files of sessions and of their agents end: they hold JSON, line by line.
-LINES_SUFFIX = ".jsonl"
-_META = ".meta.json"
-_AGENT = "agent-"
+#: Findings that hide a file which may be there.
+_HIDING = frozenset({"unreadable-folder", "unreadable-file", "broken-link"})
 
 
 class AgentLayout(enum.Enum):
@@ -89,6 +90,23 @@ class Family(msgspec.Struct, frozen=True):
     others: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
 
+    def with_findings(self, findings: Iterable[Finding]) -> Family:
+        return msgspec.structs.replace(self, findings=(*self.findings, *findings))
+
+    @property
+    def hidden_agents(self) -> list[Finding]:
+        """What of the folder of agents could not be looked at."""
+        return [each for each in self.findings if each.code in _HIDING and each.path and AGENTS_FOLDER in each.path.parts]
+
+
+class FolderContents(msgspec.Struct, frozen=True):
+    """Everything below a folder, by name; links to folders are findings."""
+
+    files: list[Path]
+    #: The folder itself first.
+    folders: list[Path]
+    findings: list[Finding]
+
 
 def list_projects(projects: Path) -> tuple[list[Path], list[Finding]]:
     """The project folders in a `projects` folder; none where it is missing. Raises UnreadableError."""
@@ -107,24 +125,22 @@ def list_project(folder: Path) -> ProjectListing:
         if name.endswith(LINES_SUFFIX):
             if (status := _status_of_file(entry, listing.findings)) is None:
                 continue
-            if name.startswith(_AGENT):
+            if name.startswith(AGENT_PREFIX):
                 agents.append(Path(entry.path))
                 continue
             stem = name[: -len(LINES_SUFFIX)]
-            listing.sessions.append(
-                SessionFile(stem, Path(entry.path), status.st_size, status.st_mtime_ns, _UUID.fullmatch(stem) is not None)
-            )
-        elif _UUID.fullmatch(name):
-            if _is_folder(entry, listing.findings):
+            listing.sessions.append(SessionFile(stem, Path(entry.path), status.st_size, status.st_mtime_ns, is_session_id(stem)))
+        elif is_session_id(name):
+            if _is_own_folder(entry, listing.findings):
                 listing.session_folders.append(name)
-        elif name.startswith(_AGENT) and name.endswith(_META):
-            metas[name[: -len(_META)]] = Path(entry.path)
+        elif name.startswith(AGENT_PREFIX) and name.endswith(META_SUFFIX):
+            metas[name[: -len(META_SUFFIX)]] = Path(entry.path)
         elif name.startswith(UNFINISHED):
             listing.findings.append(_finding("left-unfinished", entry, "left by a write that was killed; can be deleted"))
-        elif name == "subagents" and _is_folder(entry, listing.findings):
-            walk = _Walk(listing.findings)
-            files = list(walk.files(Path(entry.path)))
-            listing.loose_agents.extend(_agents(files, AgentLayout.PROJECT))
+        elif name == AGENTS_FOLDER and _is_own_folder(entry, listing.findings):
+            contents = list_contents(Path(entry.path))
+            listing.findings.extend(contents.findings)
+            listing.loose_agents.extend(_agents(contents.files, AgentLayout.PROJECT))
     listing.loose_agents.extend(_agent(path, AgentLayout.BESIDE, metas.get(path.name[: -len(LINES_SUFFIX)])) for path in agents)
     return listing
 
@@ -134,87 +150,71 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
 
     Never raises: what can't be read is a finding, and a session of which nothing is left has neither path nor folder.
     """
-    findings: list[Finding] = []
     main = project / (session_id + LINES_SUFFIX)
     folder = project / session_id
-    has_folder = os.path.isdir(folder)  # noqa: PTH112 - never raises, whatever the name
-    walk = _Walk(findings)
-    below = list(walk.files(folder)) if has_folder else []
-    in_subagents = [path for path in below if path.parts[len(folder.parts)] == "subagents"]
-    workflows = folder / "subagents" / "workflows"
+    findings: list[Finding] = []
+    has_folder = is_session_id(session_id) and _is_linkless_folder(folder, findings)
+    contents = list_contents(folder) if has_folder else FolderContents([], [], [])
+    below = contents.files
+    in_subagents = [path for path in below if path.parts[len(folder.parts)] == AGENTS_FOLDER]
+    workflows = folder / AGENTS_FOLDER / WORKFLOWS_FOLDER
     agents = [
         *_agents((path for path in in_subagents if workflows not in path.parents), AgentLayout.NESTED),
         *_agents((path for path in in_subagents if workflows in path.parents), AgentLayout.WORKFLOW),
     ]
-    tool_results = [path for path in below if path.parts[len(folder.parts)] == "tool-results" and path.parent != folder]
+    tool_results = [path for path in below if path.parts[len(folder.parts)] == RESULTS_FOLDER and path.parent != folder]
     known = {*tool_results, *(agent.path for agent in agents), *(agent.meta for agent in agents)}
+    history = history_folder(project.parent.parent, session_id)
+    has_history = is_session_id(session_id) and _is_linkless_folder(history, findings)
     return Family(
         session_id=session_id,
         path=main if os.path.isfile(main) else None,  # noqa: PTH113 - never raises
         folder=folder if has_folder else None,
         agents=(*agents, *loose_agents),
         tool_results=tuple(tool_results),
-        file_history=_file_history(project, session_id),
+        file_history=history if has_history else None,
         others=tuple(path for path in below if path not in known),
-        findings=tuple(findings),
+        findings=(*contents.findings, *findings),
     )
 
 
-def is_agent_file(path: Path) -> bool:
-    """Whether a file holds an agent's lines, by its name."""
-    return path.name.startswith(_AGENT) and path.name.endswith(LINES_SUFFIX)
+def list_contents(folder: Path) -> FolderContents:
+    """All files and folders below a folder. With a stack of its own: folders may be nested to any depth. Never raises."""
+    contents = FolderContents([], [], [])
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            entries = sorted(_scan(here), key=lambda entry: entry.name)
+        except UnreadableError as error:
+            contents.findings.append(Finding("unreadable-folder", here, detail=str(error)))
+            continue
+        contents.folders.append(here)
+        below = []
+        for entry in entries:
+            try:
+                is_folder = entry.is_dir(follow_symlinks=False)
+            except OSError:
+                is_folder = False
+            if is_folder:
+                below.append(Path(entry.path))
+            elif _status_of_file(entry, contents.findings) is not None:
+                contents.files.append(Path(entry.path))
+        waiting += reversed(below)
+    return contents
 
 
-def is_session_id(text: str) -> bool:
-    """Whether clients would take it for a session's id."""
-    return _UUID.fullmatch(text) is not None
-
-
-def _file_history(project: Path, session_id: str) -> Path | None:
-    folder = project.parent.parent / "file-history" / session_id
-    return folder if os.path.isdir(folder) else None  # noqa: PTH112 - never raises
-
-
-def _agents(files: Iterator[Path] | Sequence[Path], layout: AgentLayout) -> list[AgentFile]:
+def _agents(files: Iterable[Path], layout: AgentLayout) -> list[AgentFile]:
     """The agents among some files, each with its meta file; other files are left out."""
     files = list(files)
-    metas = {path.with_name(path.name[: -len(_META)]): path for path in files if path.name.endswith(_META)}
+    metas = {path.with_name(path.name[: -len(META_SUFFIX)]): path for path in files if path.name.endswith(META_SUFFIX)}
     return [
         _agent(path, layout, metas.get(path.with_name(path.name[: -len(LINES_SUFFIX)]))) for path in files if is_agent_file(path)
     ]
 
 
 def _agent(path: Path, layout: AgentLayout, meta: Path | None) -> AgentFile:
-    return AgentFile(path, path.name[len(_AGENT) : -len(LINES_SUFFIX)], layout, meta)
-
-
-class _Walk:
-    """Every file below a folder, sorted by name; links to folders are not followed, so it always ends."""
-
-    def __init__(self, findings: list[Finding]) -> None:
-        self.findings = findings
-
-    def files(self, folder: Path) -> Iterator[Path]:
-        """All files below a folder, by name. With a stack of its own: folders may be nested to any depth."""
-        waiting = [folder]
-        while waiting:
-            here = waiting.pop()
-            try:
-                entries = sorted(_scan(here), key=lambda entry: entry.name)
-            except UnreadableError as error:
-                self.findings.append(Finding("unreadable-folder", here, detail=str(error)))
-                continue
-            below = []
-            for entry in entries:
-                try:
-                    is_folder = entry.is_dir(follow_symlinks=False)
-                except OSError:
-                    is_folder = False
-                if is_folder:
-                    below.append(Path(entry.path))
-                elif _status_of_file(entry, self.findings) is not None:
-                    yield Path(entry.path)
-            waiting += reversed(below)
+    return AgentFile(path, path.name[len(AGENT_PREFIX) : -len(LINES_SUFFIX)], layout, meta)
 
 
 def _scan(folder: Path, *, missing_is_empty: bool = False) -> list[os.DirEntry[str]]:
@@ -240,7 +240,10 @@ def _status_of_file(entry: os.DirEntry[str], findings: list[Finding]) -> os.stat
         return None
     if not stat.S_ISREG(status.st_mode):
         is_folder = stat.S_ISDIR(status.st_mode)
-        findings.append(_finding("not-a-file", entry, "a folder" if is_folder else "neither a file nor a folder"))
+        if linked and is_folder:
+            findings.append(_linked(Path(entry.path)))
+        else:
+            findings.append(_finding("not-a-file", entry, "a folder" if is_folder else "neither a file nor a folder"))
         return None
     if linked:
         findings.append(_finding("linked-file", entry, "a link; read and written where it points to"))
@@ -258,6 +261,24 @@ def _is_folder(entry: os.DirEntry[str], findings: list[Finding]) -> bool:
     except OSError as error:
         findings.append(_finding("unreadable-folder", entry, f"{entry.path} can't be looked at: {error.strerror}"))
     return False
+
+
+def _is_own_folder(entry: os.DirEntry[str], findings: list[Finding]) -> bool:
+    return _is_folder(entry, findings) and _is_linkless_folder(Path(entry.path), findings)
+
+
+def _is_linkless_folder(path: Path, findings: list[Finding]) -> bool:
+    """Whether it is a folder itself; a link to one is a finding."""
+    if not os.path.isdir(path):  # noqa: PTH112 - never raises, whatever the name
+        return False
+    if os.path.islink(path):  # noqa: PTH114 - the same
+        findings.append(_linked(path))
+        return False
+    return True
+
+
+def _linked(path: Path) -> Finding:
+    return Finding("linked-folder", path, detail="a link to a folder; what it leads to is not the session's")
 
 
 def _is_text(name: str) -> bool:

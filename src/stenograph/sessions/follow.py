@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from stenograph.disk import read_lines
 from stenograph.errors import DiskError
-from stenograph.family import AgentFile, AgentLayout, find_family, list_project
+from stenograph.family import AgentFile, AgentLayout, agents_folder, find_family, list_project, named_owner, session_folder
 from stenograph.inputs import OPENERS, InputKind, classify
 from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Located, Record, UserRecord, decode, read_records
 from stenograph.records.times import moment
@@ -240,14 +240,14 @@ class Follower:
 
     def _look_around(self) -> None:
         """List the folders where files may come, if one of them changed since they were listed."""
-        own = self.path.with_suffix("")
+        own = session_folder(self.path)
         folders = [self.path.parent, own, *self._folder_times]
         times = {folder: time_ for folder in folders if (time_ := _folder_time(folder)) is not None}
         youngest = max(times.values(), default=0)
         if times == self._folder_times and time.time() - youngest / 1e9 > _YOUNG_SECONDS:
             return
         # Before they are listed: what comes meanwhile is seen the next time.
-        below = [Path(folder) for folder, _, _ in os.walk(own / "subagents")]
+        below = [Path(folder) for folder, _, _ in os.walk(agents_folder(self.path))]
         self._folder_times = times | {folder: time_ for folder in below if (time_ := _folder_time(folder)) is not None}
         try:
             listing = list_project(self.path.parent)
@@ -269,17 +269,10 @@ class Follower:
         return updates
 
     def _is_ours(self, agent: AgentFile) -> bool:
-        try:
-            for located in read_records(agent.path):
-                record = located.record
-                if isinstance(record, ChainedRecord) and isinstance(record.sessionId, str):
-                    if record.sessionId == self.path.stem:
-                        return True
-                    self._not_ours.add(agent.path)
-                    return False
-        except DiskError:
-            pass
-        return False  # no whole line yet: the next look will tell
+        owner = named_owner(agent.path)
+        if owner not in (None, self.path.stem):
+            self._not_ours.add(agent.path)
+        return owner == self.path.stem  # no whole line yet: the next look will tell
 
     def _successor(self) -> Path | None:
         """A file that came since and begins with `/clear`."""

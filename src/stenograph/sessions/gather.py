@@ -11,10 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stenograph.disk import Finding, projects_folder
-from stenograph.errors import DiskError, SessionNotFoundError
-from stenograph.family import LINES_SUFFIX, find_family, is_agent_file, list_project
-from stenograph.records import SessionRecord, read_records
-from stenograph.sessions.understanding import understanding
+from stenograph.errors import SessionNotFoundError
+from stenograph.family import LINES_SUFFIX, is_agent_file, read_family
 
 #: What a workflow writes about its agents, beside their files (2.1.325): no transcript.
 _JOURNAL = "journal.jsonl"
@@ -39,30 +37,11 @@ def gather(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
         elif os.path.lexists(path):
             add(path)
             if not is_agent_file(path):
-                for file in _agents_of(path):
-                    add(file)
+                for agent in read_family(path).agents:
+                    add(agent.path)
         else:
             raise SessionNotFoundError(f"there is no file {path}", reference=str(path))
     return list(files.values()), failures
-
-
-def _agents_of(path: Path) -> list[Path]:
-    """The files of a session's sub-agents: in its own folder, and those beside it whose lines name it."""
-    session_id = path.name.removesuffix(LINES_SUFFIX)
-    try:
-        loose = [agent for agent in list_project(path.parent).loose_agents if _session_named_in(agent.path) == session_id]
-    except DiskError:
-        loose = []
-    return [agent.path for agent in find_family(path.parent, session_id, loose_agents=loose).agents]
-
-
-def _session_named_in(path: Path) -> str | None:
-    try:
-        with understanding(path):
-            records = (located.record for located in read_records(path))
-            return next((r.sessionId for r in records if isinstance(r, SessionRecord) and isinstance(r.sessionId, str)), None)
-    except DiskError:
-        return None  # it will be a failure where it is counted
 
 
 def _below(folder: Path, failures: list[Finding]) -> Iterable[Path]:

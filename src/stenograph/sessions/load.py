@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from stenograph.disk import Finding, read_whole
+from stenograph.disk import Finding
 from stenograph.errors import DiskError
-from stenograph.family import AgentFile, Family, find_family, is_session_id, list_project
+from stenograph.family import AgentFile, is_session_id, read_family, read_metas
 from stenograph.graph import Graph, build_graph
 from stenograph.records import ChainedRecord, Located, read_all_records, read_records
 from stenograph.records.garbage import no_garbage_hunt
-from stenograph.records.json_text import parse
 from stenograph.sessions.glance import glance
 from stenograph.sessions.resolve import LAST, resolve
 from stenograph.sessions.titles import title
@@ -37,14 +35,14 @@ def load(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> S
 
 def load_file(path: Path) -> Session:
     """The whole session of a file, with its sub-agents."""
-    family = family_of(path)
+    family = read_family(path)
     with no_garbage_hunt():
         unread: list[Finding] = []
         files: list[tuple[Path, str, Iterable[Located]]] = [(path, "", read_all_records(path))]
         files += [(agent.path, agent.agent_id, _agent_records(agent, unread)) for agent in family.agents]
         graph = build_graph(files)
-        metas = {agent.agent_id: _meta(agent, unread) for agent in family.agents if agent.meta}
-        graph.findings += unread
+        metas, damaged = read_metas(family.agents)
+        graph.findings += [*unread, *damaged]
         session = build_session(graph, _session_id(path, graph), family, metas)
     return msgspec.structs.replace(session, title=title(glance(path)))
 
@@ -71,24 +69,6 @@ def _session_id(path: Path, graph: Graph) -> str:
     return next((r.sessionId for r in records if isinstance(r, ChainedRecord) and isinstance(r.sessionId, str)), path.stem)
 
 
-def family_of(path: Path) -> Family:
-    """The family of a session file, those agents beside it included whose lines say that they are its."""
-    project = path.parent
-    loose = [agent for agent in list_project(project).loose_agents if _session_of(agent) == path.stem]
-    return find_family(project, path.stem, loose_agents=loose)
-
-
-def _session_of(agent: AgentFile) -> str | None:
-    try:
-        for located in read_records(agent.path):
-            record = located.record
-            if isinstance(record, ChainedRecord) and isinstance(record.sessionId, str):
-                return record.sessionId
-    except DiskError:
-        return None  # one that can't be read is nobody's
-    return None
-
-
 def _agent_records(agent: AgentFile, unread: list[Finding]) -> list[Located]:
     """An agent's records; one file that can't be read must not cost the session."""
     try:
@@ -96,14 +76,3 @@ def _agent_records(agent: AgentFile, unread: list[Finding]) -> list[Located]:
     except DiskError as error:
         unread.append(Finding("unreadable-agent", agent.path, detail=str(error)))
         return []
-
-
-def _meta(agent: AgentFile, unread: list[Finding]) -> dict[str, Any]:
-    try:
-        found = parse(read_whole(agent.meta)) if agent.meta else {}
-    except (DiskError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        unread.append(Finding("damaged-meta", agent.meta, detail="what started this agent is looked for elsewhere"))
-        return {}
-    return found

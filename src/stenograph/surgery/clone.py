@@ -28,14 +28,19 @@ from stenograph.family import (
     AgentLayout,
     Family,
     SessionFile,
+    agent_file_name,
+    history_folder,
     is_agent_file,
     is_session_id,
+    list_contents,
     list_project,
+    meta_path,
+    read_family,
 )
 from stenograph.records import peek, write
 from stenograph.releases import PROVED
 from stenograph.sessions.labels import title_line
-from stenograph.sessions.load import family_of, load_file
+from stenograph.sessions.load import load_file
 from stenograph.sessions.status import is_being_written
 from stenograph.surgery.cut import Cut, cut, find_place
 from stenograph.surgery.ids import OwnIds, Renewal, is_workflow
@@ -124,7 +129,7 @@ def plan_clone(
     new_id = new_id or str(uuid.uuid4())
     _refuse_bad_target(project, new_id)
     state = state_of(source)
-    family = family_of(source)
+    family = read_family(source)
     parts = list(_parts(family))
     # Of the whole family, also where it is cut: what stays may name what does not.
     own, unfinished, places = _gather(source, state.size, parts)
@@ -212,7 +217,7 @@ def _parts(family: Family) -> Iterator[_Part]:
     yield from (_Part("tool-result", path) for path in family.tool_results)
     yield from (_Part("other", path) for path in family.others)
     if family.file_history is not None:
-        yield from (_Part("file-history", path) for path in sorted(family.file_history.rglob("*")) if path.is_file())
+        yield from (_Part("file-history", path) for path in list_contents(family.file_history).files)
 
 
 def _gather(
@@ -288,15 +293,15 @@ def _target(part: _Part, family: Family, path: Path, renewal: Renewal) -> Path:
     """Where the copy of a file goes: the same place in the new family."""
     project, folder = path.parent, path.with_suffix("")
     if family.file_history is not None and part.what == "file-history":
-        return project.parent.parent / "file-history" / folder.name / part.path.relative_to(family.file_history)
+        return history_folder(project.parent.parent, folder.name) / part.path.relative_to(family.file_history)
     if family.folder is not None and part.path.is_relative_to(family.folder):
         base, inside = folder, part.path.relative_to(family.folder)
     else:
         base, inside = project, part.path.relative_to(family.path.parent if family.path else part.path.parent)
     name = renewal.name(inside.name)
     if part.agent is not None:
-        ending = inside.name.removeprefix(f"agent-{part.agent.agent_id}")
-        name = f"agent-{renewal.name(part.agent.agent_id)}{ending}"
+        name = agent_file_name(renewal.name(part.agent.agent_id))
+        name = name if part.what == "agent" else meta_path(Path(name)).name
     return base.joinpath(*map(renewal.name, inside.parent.parts), name)
 
 

@@ -13,13 +13,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
-from stenograph.disk import read_whole
 from stenograph.errors import DiskError
-from stenograph.family import AgentFile, Family, is_session_id
+from stenograph.family import AgentFile, Family, is_session_id, read_family, read_metas
 from stenograph.graph import build_graph
 from stenograph.inputs import OPENERS, InputKind, classify, is_caveat
 from stenograph.records import (
@@ -31,17 +29,13 @@ from stenograph.records import (
     read_all_records,
     read_records,
 )
-from stenograph.records.json_text import parse
 from stenograph.records.tool_results import AgentResult, TeammateResult
-from stenograph.sessions.load import family_of
 from stenograph.traces.mapping import Traced
 from stenograph.turns import AgentRun, Session, Turn, TurnStatus, build_session
 from stenograph.turns.stream import group_by_prompt
 
 # What opens a turn only where the model answers it.
 LOCAL = frozenset({InputKind.COMMAND, InputKind.BASH})
-# Findings of a family that hide a file.
-_NOT_LOOKED_AT = frozenset({"unreadable-folder", "unreadable-file", "broken-link"})
 
 
 class Place(Struct, frozen=True):
@@ -208,16 +202,20 @@ class _Reader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._family: Family = family_of(path)
+        self._family: Family = read_family(path)
+        self._metas, damaged = read_metas(self._family.agents)
         #: What could not be read since the last group, by path.
-        self._failures = {failure.path: failure for failure in _not_listed(self._family)}
-        self._metas = {agent.agent_id: self._read_meta(agent) for agent in self._family.agents if agent.meta}
+        self._failures = {
+            finding.path: Failure(finding.path, finding.detail)
+            for finding in (*self._family.hidden_agents, *damaged)
+            if finding.path and finding.code != "damaged-meta"
+        }
         self._named_by_meta: dict[str, list[AgentFile]] = {}
         self._without_meta: dict[str, AgentFile] = {}
         for agent in self._family.agents:
-            use = self._metas.get(agent.agent_id, {}).get("toolUseId")
-            if isinstance(use, str) and use:
-                self._named_by_meta.setdefault(use, []).append(agent)
+            meta = self._metas.get(agent.agent_id)
+            if meta and meta.tool_use_id:
+                self._named_by_meta.setdefault(meta.tool_use_id, []).append(agent)
             else:
                 self._without_meta[agent.agent_id] = agent
         self._beginnings: dict[Path, str] = {}
@@ -332,16 +330,6 @@ class _Reader:
             self._failures[error.path] = Failure(error.path, str(error), agent.agent_id)
             return []
 
-    def _read_meta(self, agent: AgentFile) -> dict[str, Any]:
-        try:
-            found = parse(read_whole(agent.meta)) if agent.meta else {}
-        except DiskError as error:
-            self._failures[error.path] = Failure(error.path, str(error))
-            return {}
-        except (ValueError, RecursionError):
-            return {}
-        return found if isinstance(found, dict) else {}
-
     @functools.cached_property
     def _all_named(self) -> set[str]:
         """The agents that any result of the file names; asked for only where an agent has no meta file (before 2.1)."""
@@ -380,13 +368,6 @@ def _times_in(lines: Iterable[Located]) -> Iterator[str]:
     for located in lines:
         if isinstance(located.record, ChainedRecord) and isinstance(at := located.record.timestamp, str):
             yield at
-
-
-def _not_listed(family: Family) -> Iterator[Failure]:
-    """What of the folder of sub-agents could not be looked at: whose it is, nobody knows."""
-    for finding in family.findings:
-        if finding.path and finding.code in _NOT_LOOKED_AT and "subagents" in finding.path.parts:
-            yield Failure(finding.path, finding.detail)
 
 
 def runs_in(traced: Traced) -> Iterator[AgentRun]:

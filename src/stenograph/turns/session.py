@@ -7,9 +7,8 @@ and what does not add up as findings.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from stenograph.family import Family
+from stenograph.family import AgentMeta, Family
 from stenograph.graph import Graph, GraphFile, choose_leaf
 from stenograph.records import (
     ChainedRecord,
@@ -29,7 +28,9 @@ from stenograph.turns.model import AgentRun, Branch, Session, Turn
 _AGENT_TOOLS = ("Task", "Agent")
 
 
-def build_session(graph: Graph, session_id: str, family: Family | None = None, metas: dict[str, Any] | None = None) -> Session:
+def build_session(
+    graph: Graph, session_id: str, family: Family | None = None, metas: dict[str, AgentMeta] | None = None
+) -> Session:
     """The session of a graph; `metas` are the agents' `.meta.json` by agent id."""
     context = read_context(graph, family.tool_results if family else ())
     main, agents = _conversations(graph)
@@ -91,7 +92,7 @@ def _is_sidechain(record: Record) -> bool:
     return isinstance(record, ChainedRecord) and bool(record.isSidechain)
 
 
-def _agent_runs(context: Context, agents: dict[str, Sequence[int]], metas: dict[str, Any]) -> list[AgentRun]:
+def _agent_runs(context: Context, agents: dict[str, Sequence[int]], metas: dict[str, AgentMeta]) -> list[AgentRun]:
     if not agents:
         return []
     evidence = _evidence(context, metas)
@@ -109,7 +110,7 @@ def _agent_runs(context: Context, agents: dict[str, Sequence[int]], metas: dict[
             tool_use_id = next((use for use in prompts.get(prompt, ()) if use not in claimed), "")
             how = "prompt" if tool_use_id else ""
             claimed.add(tool_use_id)
-        meta = metas.get(agent_id) or {}
+        meta = metas.get(agent_id) or AgentMeta()
         asked = (context.uses[tool_use_id][1].input or {}) if tool_use_id in context.uses else {}
         result = _agent_result(context, tool_use_id)
         runs.append(
@@ -117,8 +118,8 @@ def _agent_runs(context: Context, agents: dict[str, Sequence[int]], metas: dict[
                 agent_id=agent_id,
                 turns=turns,
                 path=paths.get(agent_id),
-                agent_type=_text(meta.get("agentType")) or _text(asked.get("subagent_type")),
-                description=_text(meta.get("description")) or _text(asked.get("description")),
+                agent_type=meta.agent_type or _text(asked.get("subagent_type")),
+                description=meta.description or _text(asked.get("description")),
                 tool_use_id=tool_use_id,
                 evidence=how,
                 background=bool(result is not None and result.isAsync),
@@ -133,13 +134,12 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _evidence(context: Context, metas: dict[str, Any]) -> dict[str, tuple[str, str]]:
+def _evidence(context: Context, metas: dict[str, AgentMeta]) -> dict[str, tuple[str, str]]:
     """For each agent the tool use that started it, by the strongest evidence there is."""
     found: dict[str, tuple[str, str]] = {}
     for agent_id, meta in metas.items():
-        use = meta.get("toolUseId") if isinstance(meta, dict) else None
-        if isinstance(use, str) and use:
-            found[agent_id] = (use, "meta")
+        if meta.tool_use_id:
+            found[agent_id] = (meta.tool_use_id, "meta")
     for tool_use_id, (_, use_block) in context.uses.items():
         if use_block.name in _AGENT_TOOLS:
             for node, _ in context.results.get(tool_use_id, ()):

@@ -33,6 +33,7 @@ from stenograph.agent.tools import all_tools
 from stenograph.agent.tools.base import Workspace
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import DiskError
+from stenograph.family import history_folder
 from stenograph.model.client import ModelClient
 from stenograph.records.write import Json
 
@@ -61,7 +62,7 @@ class Agent:
         models = models_from(os.environ, host=client.endpoint.address.host, asked=options.model, resumed=opened.model)
         envelope = opened.recorder.envelope
         history = FileHistory(
-            options.home / "file-history" / envelope.session_id,
+            history_folder(options.home, envelope.session_id),
             options.cwd,
             additional=options.additional,
             names_parents=not envelope.is_old,

@@ -29,6 +29,7 @@ from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.tools.base import AgentResult, ToolFailed, Workspace
 from stenograph.disk import make_folder, replace_file
 from stenograph.errors import DiskError, StenographError
+from stenograph.family import AgentFile, AgentLayout, meta_path, read_metas
 from stenograph.records import write
 from stenograph.records.write import Envelope, Json
 
@@ -111,13 +112,12 @@ class SubAgents:
         """The type of an agent that was started before; empty where nobody says it, as in files of 2.0."""
         if agent_id in self._shared.agent_types or not _AGENT_ID.fullmatch(agent_id):
             return self._shared.agent_types.get(agent_id, "")
-        path = agent_path(self._shared.path, agent_id, Compat.NEWEST).with_suffix(".meta.json")
-        try:
-            meta = msgspec.json.decode(path.read_bytes())
-        except (OSError, msgspec.DecodeError):
+        path = agent_path(self._shared.path, agent_id, Compat.NEWEST)
+        metas, damaged = read_metas([AgentFile(path, agent_id, AgentLayout.NESTED, meta_path(path))])
+        if damaged:
             return ""
-        found = meta.get("agentType") if isinstance(meta, dict) else None
         # Of a type that we don't have: what reads can do no harm.
+        found = metas[agent_id].agent_type
         return found if found in TYPES else "Explore"
 
     def _dialogue(self, kind: AgentType, agent_id: str, asked: str, *, resume: bool) -> Dialogue:
@@ -155,7 +155,7 @@ class SubAgents:
             parent_agent_id=self._parent,
             depth=self._depth + 1,
         )
-        path = agent_path(self._shared.path, agent_id, Compat.NEWEST).with_suffix(".meta.json")
+        path = meta_path(agent_path(self._shared.path, agent_id, Compat.NEWEST))
         try:
             make_folder(path.parent)
             replace_file(path, meta)

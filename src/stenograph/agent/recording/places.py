@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from stenograph.agent.engine.options import Compat
-from stenograph.family import LINES_SUFFIX
+from stenograph.family import agent_file_name, agents_folder, results_folder, session_folder
 
 
 def spill_folder(session: Path) -> Path:
     """Of outputs that are too long for a line."""
-    return session.with_suffix("") / "tool-results"
+    return results_folder(session)
 
 
 def tasks_folder(session: Path) -> Path:
     """Of what background tasks say."""
-    return session.with_suffix("") / "tasks"
+    return session_folder(session) / "tasks"
 
 
 def readable_folders(session: Path) -> list[Path]:
@@ -24,5 +24,4 @@ def readable_folders(session: Path) -> list[Path]:
 
 
 def agent_path(session: Path, agent_id: str, compat: Compat) -> Path:
-    name = f"agent-{agent_id}{LINES_SUFFIX}"
-    return session.parent / name if compat is Compat.OLD else session.with_suffix("") / "subagents" / name
+    return (session.parent if compat is Compat.OLD else agents_folder(session)) / agent_file_name(agent_id)

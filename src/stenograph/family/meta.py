@@ -1,0 +1,58 @@
+"""`agent-<id>.meta.json`: what a client says of an agent beside its lines, from 2.1 on.
+
+In: the agents of a family. Out: a value for each that has such a file, and findings for those that can't be read. Members that
+nothing here needs (`finished`, `requestShape`, …) are left in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from stenograph.disk import Finding, read_whole
+from stenograph.errors import DiskError
+from stenograph.family.files import AgentFile
+from stenograph.records.json_text import parse_or_unset
+
+
+class AgentMeta(msgspec.Struct, frozen=True):
+    """Empty texts where the file does not say, or says it with something that is not a string."""
+
+    agent_type: str = ""
+    description: str = ""
+    #: The tool call that started it.
+    tool_use_id: str = ""
+    #: The agent whose tool call that was; empty: the session's own.
+    parent_agent_id: str = ""
+
+
+def read_metas(agents: Iterable[AgentFile]) -> tuple[dict[str, AgentMeta], list[Finding]]:
+    """What is said of those agents that have a meta file, by agent id; nothing is known of one whose file is damaged."""
+    metas: dict[str, AgentMeta] = {}
+    findings: list[Finding] = []
+    for agent in agents:
+        if agent.meta is None:
+            continue
+        metas[agent.agent_id] = AgentMeta()
+        try:
+            members = parse_or_unset(read_whole(agent.meta))
+        except DiskError as error:
+            findings.append(Finding("unreadable-file", agent.meta, detail=str(error)))
+            continue
+        if isinstance(members, dict):
+            metas[agent.agent_id] = _meta(members)
+        else:
+            findings.append(Finding("damaged-meta", agent.meta, detail="what started this agent is looked for elsewhere"))
+    return metas, findings
+
+
+def _meta(members: dict[str, Any]) -> AgentMeta:
+    texts = {name: value for name, value in members.items() if isinstance(value, str)}
+    return AgentMeta(
+        agent_type=texts.get("agentType", ""),
+        description=texts.get("description", ""),
+        tool_use_id=texts.get("toolUseId", ""),
+        parent_agent_id=texts.get("parentAgentId", ""),
+    )
