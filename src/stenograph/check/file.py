@@ -16,16 +16,14 @@ from stenograph.check.tools import ToolWatch
 from stenograph.disk import Finding, Line, read_lines
 from stenograph.drift import Tally
 from stenograph.family import is_agent_file
-from stenograph.graph import Graph, build_graph, choose_leaf
+from stenograph.graph import Graph, ancestors, build_graph, choose_leaf
 from stenograph.records import AssistantRecord, LastPromptRecord, Located, UserRecord, peek
 from stenograph.records.outline import outline
 from stenograph.records.read import locate
-from stenograph.releases import NEWEST
+from stenograph.releases import NEWEST, OLD, first_with
 
-#: The release that stands for old clients, which go by time (rule 19).
-OLD = "2.0.76"
-#: The last recorded release that goes by place, but takes no notice of last-prompt lines (rule 21).
-BEFORE_LAST_PROMPT = "2.1.112"
+#: A release that goes by place, but ignores last-prompt lines (rule 21).
+BEFORE_LAST_PROMPT = first_with("leaf_by_place")
 
 
 class Damage(msgspec.Struct):
@@ -137,22 +135,13 @@ def _misled(graph: Graph, path: Path) -> Iterator[Finding]:
 
 def _misses(graph: Graph, leaf: int, said: int) -> bool:
     """Whether a client that goes on from a leaf leaves out something that was said, and not only attachments behind it."""
-    going_on = _way_up(graph, leaf)
-    for node in _way_up(graph, said):
+    going_on = set(ancestors(graph, leaf))
+    for node in ancestors(graph, said):
         if node in going_on:
             return False
         if isinstance(graph.records[node], UserRecord | AssistantRecord):
             return True
     return True
-
-
-def _way_up(graph: Graph, node: int) -> dict[int, None]:
-    """A node and what came before it, in that order."""
-    way: dict[int, None] = {}
-    while node >= 0 and node not in way:
-        way[node] = None
-        node = graph.before[node]
-    return way
 
 
 def _names_a_leaf(graph: Graph, node: int) -> bool:

@@ -20,6 +20,7 @@ from stenograph.disk import Finding
 from stenograph.drift import Drift, Registry, Tally, judge, load_registry, merge
 from stenograph.errors import DiskError
 from stenograph.records.garbage import no_garbage_hunt
+from stenograph.releases import rules_note
 from stenograph.sessions.gather import gather, size_of
 from stenograph.sessions.understanding import understanding, unreadable
 
@@ -75,6 +76,8 @@ class Report(msgspec.Struct, frozen=True):
     failures: list[Finding]
     #: What clients would lose of each session that was asked about.
     resumed: dict[Path, list[Resumability]] = {}
+    #: Whose rules were used for lines of a release that is newer than all that was recorded; empty where there are none.
+    note: str = ""
 
     @property
     def is_clean(self) -> bool:
@@ -87,6 +90,8 @@ class _Part(msgspec.Struct):
     looked: list[Looked]
     failures: list[Finding]
     drift: list[Drift]
+    #: As the lines spell them.
+    releases: list[str]
 
 
 def check(
@@ -127,6 +132,7 @@ def check(
         damage=_damage(looked, around),
         resumed=_resumed(named, failures) if is_wanted else {},
         failures=failures,
+        note=rules_note(release for part in parts for release in part.releases),
     )
 
 
@@ -177,7 +183,7 @@ def _look_at_share(
             if progress is not None and weight:
                 progress(done * total // weight, total)
         drift = merge(found for release in tally.releases for found in judge(registry, release, tally.forms(release)))
-    return _Part(looked, failures, drift)
+    return _Part(looked, failures, drift, tally.releases)
 
 
 class _Helper:

@@ -69,6 +69,8 @@ def check(
         click.echo(f"{write_baseline} accepts what was found", err=True)
     page = check_page(without(report, accepted) if accepted else report, partial(again, ctx))
     echo_page(page, render_check, render_options(ctx), as_json=as_json)
+    if page.note:
+        click.echo(f"note: {page.note}", err=True)
     for failure in page.failures:
         click.echo(f"steno: {plain(failure.detail)}", err=True)
     if {failure.path for failure in page.failures} & set(map(str, places)):

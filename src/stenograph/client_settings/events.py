@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.releases import HOOK_EVENT_SINCE, release_numbers
+from stenograph.releases import first_with, release_numbers
 
 _PACKAGE = "@anthropic-ai/claude-code"
 _RELEASE = re.compile(r"\d+\.\d+\.\d+")
@@ -26,6 +26,10 @@ _RELEASE = re.compile(r"\d+\.\d+\.\d+")
 class _Package(msgspec.Struct):
     name: str = ""
     version: str = ""
+
+
+#: The first release that knows a hook event; those of the others are older than any that can be asked.
+HOOK_EVENT_SINCE = {"PostCompact": first_with("knows_post_compact"), "StopFailure": first_with("knows_stop_failure")}
 
 
 def events_known_to(release: str | None, events: Mapping[str, int]) -> dict[str, int]:

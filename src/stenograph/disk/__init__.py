@@ -6,7 +6,7 @@ In: paths and bytes. Out: paths, lines and findings. Knows nothing of what a lin
 from stenograph.disk.findings import Finding
 from stenograph.disk.homes import default_homes, projects_folder, resolve_homes
 from stenograph.disk.lines import Ends, Line, read_blocks, read_ends, read_lines, read_whole
-from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name
+from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name, project_folder_names
 from stenograph.disk.writer import (
     FileState,
     LockedFile,
@@ -49,6 +49,7 @@ __all__ = [
     "missing_folders",
     "move_file",
     "project_folder_name",
+    "project_folder_names",
     "projects_folder",
     "put_in_place",
     "read_blocks",

@@ -11,37 +11,17 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from stenograph.errors import UnreadableError
-from stenograph.releases import NEWEST, release_numbers
+from stenograph.releases import NEWEST, stages, value_of
 
 _LONGEST = 200
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _CHOSEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-class _Spelling(NamedTuple):
-    since: tuple[int, ...]
-    #: The path is normalised to NFC before it is encoded (rule 4).
-    composed: bool
-    #: A name over 200 units is cut there and gets a hash of the path (rule 3).
-    cut: bool
-
-
-# Found by asking real clients on both sides of each boundary, with a decomposed and a long path; between 2.0.76, 2.1.45 and
-# 2.1.325, whose names are all in tests/fixtures/folder-names.json.
-_SPELLINGS = (
-    # 1.0.128, 2.0.36, 2.0.76 … 2.1.37
-    _Spelling(since=(0,), composed=False, cut=False),
-    # 2.1.38 … 2.1.45
-    _Spelling(since=(2, 1, 38), composed=True, cut=False),
-    # 2.1.47 … 2.1.159; 2.1.46 was not published. From 2.1.84 on these start in a decomposed path only where its composed
-    # twin exists, as it does on macOS, and otherwise end without a word.
-    _Spelling(since=(2, 1, 47), composed=True, cut=True),
-    # 2.1.160 … 2.1.325
-    _Spelling(since=(2, 1, 160), composed=False, cut=True),
-)
+# A release of each way to spell a folder, the newest first.
+_SPELLINGS = stages("composes_folder_names", "cuts_folder_names")
 
 
 def project_folder_name(cwd: str, release: str = NEWEST) -> str:
@@ -50,8 +30,13 @@ def project_folder_name(cwd: str, release: str = NEWEST) -> str:
     Says what the release would spell, also where the file system can't hold it: releases that do not cut make no folder
     for a name over 255 bytes.
     """
-    wanted = release_numbers(release)
-    return _spell(cwd, next(spelling for spelling in reversed(_SPELLINGS) if spelling.since <= wanted))
+    composed, cut = value_of("composes_folder_names", release), value_of("cuts_folder_names", release)
+    return _spell(cwd, composed=composed, cut=cut)
+
+
+def project_folder_names(cwd: str) -> dict[str, None]:
+    """The names that some release uses for `cwd`, the newest spelling first."""
+    return dict.fromkeys(project_folder_name(cwd, release) for release in _SPELLINGS)
 
 
 def find_project_folders(projects: Path, cwd: str) -> list[Path]:
@@ -60,7 +45,7 @@ def find_project_folders(projects: Path, cwd: str) -> list[Path]:
     A long name is also found by its first 200 units alone, because a client built otherwise may hash otherwise; such a
     folder, like any other, may hold sessions of another working folder.
     """
-    names = dict.fromkeys(_spell(cwd, spelling) for spelling in reversed(_SPELLINGS))
+    names = project_folder_names(cwd)
     prefixes = tuple({f"{name[:_LONGEST]}-" for name in names if len(name) > _LONGEST})
     if prefixes:
         try:
@@ -82,8 +67,8 @@ def chosen_project_folder(environ: Mapping[str, str]) -> str | None:
     return name if environ.get("CLAUDE_CONFIG_DIR") and _CHOSEN_NAME.fullmatch(name) else None
 
 
-def _spell(cwd: str, spelling: _Spelling) -> str:
-    if spelling.composed and not cwd.isascii():
+def _spell(cwd: str, *, composed: bool, cut: bool) -> str:
+    if composed and not cwd.isascii():
         import unicodedata
 
         cwd = unicodedata.normalize("NFC", cwd)
@@ -91,7 +76,7 @@ def _spell(cwd: str, spelling: _Spelling) -> str:
     # so any name will do, as long as asking for it does not fail.
     units = memoryview(cwd.encode("utf-16-le", "surrogatepass")).cast("H")
     name = "".join(chr(unit) if unit < 128 and chr(unit).isalnum() else "-" for unit in units)
-    if spelling.cut and len(name) > _LONGEST:
+    if cut and len(name) > _LONGEST:
         return f"{name[:_LONGEST]}-{_hash(units)}"
     return name
 

@@ -1,20 +1,21 @@
 """Records -> one connected graph per family: parents, branches, what came before what; everything odd as a finding."""
 
-from stenograph.graph.build import NOWHERE, Graph, GraphFile, build_graph
+from stenograph.graph.build import NOWHERE, Graph, GraphFile, ancestors, build_graph
 from stenograph.graph.chains import choose_leaf, current_chain, walk_chain
-from stenograph.graph.readings import Habits, Reading, habits_of, preserved_by, read_graph
+from stenograph.graph.readings import Reading, ReadingHabits, preserved_by, read_graph, reading_habits
 
 __all__ = [
     "NOWHERE",
     "Graph",
     "GraphFile",
-    "Habits",
     "Reading",
+    "ReadingHabits",
+    "ancestors",
     "build_graph",
     "choose_leaf",
     "current_chain",
-    "habits_of",
     "preserved_by",
     "read_graph",
+    "reading_habits",
     "walk_chain",
 ]

@@ -8,7 +8,7 @@ with a finding. Does not know what a turn is, nor what a release would make of t
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -222,6 +222,13 @@ def _guess(graph: Graph, node: int, candidate: int) -> None:
                 return
             step = graph.before[step]
     graph.before[node] = candidate
+
+
+def ancestors(graph: Graph, node: int) -> Iterator[int]:
+    """A node and all that came before it, the nearest first. Always ends: `before` never leads back."""
+    while node >= 0:
+        yield node
+        node = graph.before[node]
 
 
 def _finding(graph: Graph, file: GraphFile, node: int, code: str, detail: str) -> Finding:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from stenograph.graph.build import NOWHERE, Graph, GraphFile
-from stenograph.graph.readings import DANGLING, Habits, Reading, habits_of, is_lasting, is_main, is_said, read_graph
+from stenograph.graph.readings import DANGLING, Reading, ReadingHabits, is_lasting, is_main, is_said, read_graph, reading_habits
 from stenograph.records import (
     UNSET,
     AssistantRecord,
@@ -33,7 +33,7 @@ def choose_leaf(graph: Graph, release: str = NEWEST) -> int:
     main = graph.files[0] if graph.files else None
     if main is None or main.agent_id:
         return NOWHERE
-    habits = habits_of(release)
+    habits = reading_habits(release)
     reading = read_graph(graph, habits)
     if not habits.leaf_by_place:
         return _newest(graph, reading, habits)
@@ -47,7 +47,7 @@ def choose_leaf(graph: Graph, release: str = NEWEST) -> int:
 
 def walk_chain(graph: Graph, leaf: int, release: str = NEWEST) -> list[int]:
     """The nodes from the root to the leaf as a client of that release walks them; it may stop short of the root."""
-    habits = habits_of(release)
+    habits = reading_habits(release)
     reading = read_graph(graph, habits)
     chain: list[int] = []
     seen: set[int] = set()
@@ -77,7 +77,7 @@ def current_chain(graph: Graph, release: str = NEWEST) -> list[int]:
     return walk_chain(graph, choose_leaf(graph, release), release)
 
 
-def _newest(graph: Graph, reading: Reading, habits: Habits) -> int:
+def _newest(graph: Graph, reading: Reading, habits: ReadingHabits) -> int:
     """Rule 19: the latest time of any kind that the release knows, the first in the file of equals."""
     if not habits.needs_no_time and not _begins_with_time(graph):
         return NOWHERE

@@ -23,60 +23,30 @@ from stenograph.records import (
     SystemRecord,
     UserRecord,
 )
-from stenograph.releases import release_numbers
+from stenograph.releases import value_of
 
 #: In place of a parent: it is named, but the release does not know it.
 DANGLING = -2
 
 
-class Habits(NamedTuple):
-    """How a release finds its way, from the contract's table B9."""
+class ReadingHabits(NamedTuple):
+    """How a release finds its way; what each means is in the table of `releases`."""
 
-    # The leaf is found by its place in the file (rule 20), not by its time (rule 19).
-    leaf_by_place: bool = False
-    # Attachments behind the last prompt or answer do not count (rule 20).
-    drops_trailing: bool = False
-    # A session without times is gone on with, from its first record (rule 57).
-    needs_no_time: bool = False
-    # `last-prompt` names the leaf (rule 21).
-    heeds_last_prompt: bool = False
-    # A missing parent is bridged to what was said just before (rule 23).
-    bridges: bool = False
-    # Progress records have a place in the chain (rule 24).
-    keeps_progress: bool = False
-    # What hangs off a progress record hangs off that record's parent, where the release read that one first (rule 24).
-    passes_progress: bool = False
-    # Preserved messages are hung behind the summary (rule 50): those of a segment, and those that are listed.
-    heeds_preserved: bool = False
-    heeds_preserved_lists: bool = False
-
-
-#: The first release with a habit, oldest first. Each was told from the release published before it by a hand-made session; what
-#: both sent of it is in tests/fixtures/golden-messages/boundaries.json.
-_CHANGES: tuple[tuple[str, dict[str, bool]], ...] = (
-    ("2.1.7", {"needs_no_time": True}),  # no_timestamps
-    ("2.1.9", {"keeps_progress": True}),  # progress_inside_the_chain
-    ("2.1.76", {"heeds_preserved": True}),  # preserved_segment
-    ("2.1.91", {"bridges": True}),  # dangling_parent, unknown_type_inside_the_chain
-    ("2.1.101", {"leaf_by_place": True}),  # two_branches_the_later_written_is_older
-    ("2.1.101", {"drops_trailing": True}),  # ends_in_an_attachment_after_a_prompt
-    ("2.1.120", {"drops_trailing": False}),  # ends_in_an_attachment_after_a_prompt
-    ("2.1.120", {"heeds_last_prompt": True}),  # last_prompt_selects_the_older_branch
-    ("2.1.141", {"heeds_preserved_lists": True}),  # preserved_messages
-    # Not narrowed: 2.1.45 keeps them, 2.1.325 passes them.
-    ("2.1.325", {"keeps_progress": False, "passes_progress": True}),
-)
+    leaf_by_place: bool
+    drops_trailing: bool
+    needs_no_time: bool
+    heeds_last_prompt: bool
+    bridges: bool
+    keeps_progress: bool
+    passes_progress: bool
+    heeds_preserved: bool
+    heeds_preserved_lists: bool
 
 
 @functools.cache
-def habits_of(release: str) -> Habits:
-    """The habits of a release: all that changed up to it."""
-    wanted = release_numbers(release)
-    habits = Habits()
-    for since, changed in _CHANGES:
-        if release_numbers(since) <= wanted:
-            habits = habits._replace(**changed)
-    return habits
+def reading_habits(release: str) -> ReadingHabits:
+    """The habits of a release. Raises UsageError for what is not a release."""
+    return ReadingHabits(*(value_of(name, release) for name in ReadingHabits._fields))
 
 
 class Reading(Struct):
@@ -102,9 +72,9 @@ class Reading(Struct):
         return self.by_uuid.get(_uuid(record), NOWHERE) == node
 
 
-def read_graph(graph: Graph, habits: Habits) -> Reading:
+def read_graph(graph: Graph, habits: ReadingHabits) -> Reading:
     """How a release of these habits reads the graph; found once for each."""
-    kept: dict[Habits, Reading] = graph.__dict__.setdefault("readings", {})
+    kept: dict[ReadingHabits, Reading] = graph.__dict__.setdefault("readings", {})
     if habits not in kept:
         kept[habits] = _read(graph, habits)
     return kept[habits]
@@ -135,7 +105,7 @@ def _uuid(record: Record) -> object:
     return uuid if isinstance(uuid, str) else None
 
 
-def _read(graph: Graph, habits: Habits) -> Reading:
+def _read(graph: Graph, habits: ReadingHabits) -> Reading:
     main = graph.files[0]
     known: dict[object, int] = {}
     wanted: dict[int, object] = {}

@@ -1,7 +1,7 @@
 """Graph -> the API messages a client of a given release would send on resume."""
 
 from stenograph.messages.explain import Explained, explain
-from stenograph.messages.habits import Habits, habits_of
+from stenograph.messages.habits import MessageHabits, message_habits
 from stenograph.messages.lost import Counts, Loss, Lost, lost
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import Left
@@ -12,16 +12,16 @@ from stenograph.messages.selection import Selection, select
 __all__ = [
     "Counts",
     "Explained",
-    "Habits",
     "Left",
     "Loss",
     "Lost",
     "Message",
+    "MessageHabits",
     "Resume",
     "Selection",
     "explain",
-    "habits_of",
     "lost",
+    "message_habits",
     "messages_of",
     "plain",
     "read_for_resume",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from stenograph.messages.habits import Habits
+from stenograph.messages.habits import MessageHabits
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import OWN_WORDS, Piece, Place, text_block
 from stenograph.records import AssistantRecord, AttachmentRecord, ProgressRecord, Record, SystemRecord, UserRecord
@@ -33,7 +33,7 @@ class Ending(Struct, frozen=True):
         return Ending(self.kind, self.has_result_in_run, self.has_result_in_run)
 
 
-def find_ending(records: list[Record], habits: Habits) -> Ending:
+def find_ending(records: list[Record], habits: MessageHabits) -> Ending:
     # What stands before the last answer has no part in the end.
     answers = (place for place in range(len(records) - 1, -1, -1) if _is_answer(records[place]))
     records = records[next(answers, 0) :]
@@ -98,7 +98,7 @@ def _ends_in_local_command(records: list[Record], passed: tuple[type[Record], ..
     return False
 
 
-def closing(ending: Ending, habits: Habits, *, has_results: bool) -> list[Piece]:
+def closing(ending: Ending, habits: MessageHabits, *, has_results: bool) -> list[Piece]:
     """What the release puts behind the record that the conversation ends in, or behind results of its own."""
     is_attachment = habits.says_continue and ending.kind is AttachmentRecord
     if ending.kind is not UserRecord and not is_attachment and not has_results:

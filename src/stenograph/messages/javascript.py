@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stenograph.messages.habits import Habits
+from stenograph.messages.habits import MessageHabits
 from stenograph.records.json_text import without_halves
 
 # Whole numbers up to here are the same as doubles.
@@ -13,7 +13,7 @@ _EXACT = 2**53
 _WITH_EXPONENT = 1e21
 
 
-def write_as_sent(holder: Any, habits: Habits) -> None:
+def write_as_sent(holder: Any, habits: MessageHabits) -> None:
     """Change what is in a block or a list, however deep, to what a client makes of it; in place: hardly anything changes."""
     if holder.__class__ is list:
         for value in holder:

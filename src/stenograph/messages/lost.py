@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from stenograph.graph import Graph, choose_leaf, habits_of, read_graph, walk_chain
+from stenograph.graph import Graph, ancestors, choose_leaf, read_graph, reading_habits, walk_chain
 from stenograph.messages.explain import SENT, explain
 from stenograph.messages.pieces import OWN_RULE, is_thinking
 from stenograph.messages.resume import resume_messages
@@ -79,36 +79,27 @@ def lost(graph: Graph, release: str = NEWEST) -> Lost:
 def _cut_off(graph: Graph, release: str) -> set[int]:
     """What stands before a link that is there, but that the release does not follow."""
     chain = walk_chain(graph, choose_leaf(graph, release), release)
-    node = graph.parents[chain[0]] if chain else -1
-    before: set[int] = set()
-    while node >= 0 and node not in before:
-        before.add(node)
-        node = graph.before[node]
-    return before
+    return set(ancestors(graph, graph.parents[chain[0]])) if chain else set()
 
 
 def _as_it_happened(graph: Graph) -> dict[int, str]:
     """The lines that were said on the current chain, in order, and why a release may not find each."""
     chain: list[int] = []
-    node = choose_leaf(graph)
-    seen: set[int] = set()
     broken: set[int] = set()
     is_broken = False
     boundary = -1
-    while node >= 0 and node not in seen:
+    for node in ancestors(graph, choose_leaf(graph)):
         if isinstance(graph.records[node], CompactBoundaryRecord):
             boundary = node
             break
-        seen.add(node)
         chain.append(node)
         if is_broken:
             broken.add(node)
         is_broken = is_broken or graph.before[node] != graph.parents[node]
-        node = graph.before[node]
     chain.reverse()
     on_chain = set(chain)
     grown = siblings_of(graph, chain)
-    reading = read_graph(graph, habits_of(NEWEST))
+    reading = read_graph(graph, reading_habits(NEWEST))
     preserved = [node for node in reading.preserved if node not in on_chain] if boundary >= 0 else []
     siblings = set(grown) - on_chain
     why: dict[int, str] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from stenograph.messages.habits import Habits
+from stenograph.messages.habits import MessageHabits
 from stenograph.messages.pieces import OWN_WORDS, Block, Piece, Place, text_block, wrapped
 
 _TEXTS = ("text", OWN_WORDS)  # no set: a type may be anything
@@ -26,7 +26,7 @@ class Message(Struct):
     is_string: bool = False
 
 
-def merge(pieces: list[Piece], habits: Habits) -> list[Message]:
+def merge(pieces: list[Piece], habits: MessageHabits) -> list[Message]:
     """The messages; reminders in the role `system` stand behind what the user said before the next answer."""
     messages: list[Message] = []
     reminders: Message | None = None
@@ -92,7 +92,7 @@ def _joined(reminders: Message | None, piece: Piece) -> Message:
     return reminders
 
 
-def _add_user(messages: list[Message], piece: Piece, habits: Habits) -> None:
+def _add_user(messages: list[Message], piece: Piece, habits: MessageHabits) -> None:
     last = messages[-1] if messages else None
     if last is None or last.role != "user":
         messages.append(Message("user", list(piece.blocks), [piece.node], is_string=piece.is_string))
@@ -123,7 +123,7 @@ def _end_in_newline(blocks: list[Block]) -> None:
         blocks[-1] = {**last, "text": last["text"] + "\n"}
 
 
-def _add_aside(content: list[Block], blocks: list[Block], habits: Habits) -> None:
+def _add_aside(content: list[Block], blocks: list[Block], habits: MessageHabits) -> None:
     """Words become part of the tool result that they follow; all else, and words behind words, stand for themselves."""
     for block in blocks:
         if content and content[-1].get("type") == "tool_result" and _is_text(block):
@@ -132,7 +132,7 @@ def _add_aside(content: list[Block], blocks: list[Block], habits: Habits) -> Non
             content.append(block)
 
 
-def _glued(result: Block, words: str, habits: Habits) -> Block:
+def _glued(result: Block, words: str, habits: MessageHabits) -> Block:
     inner = result.get("content")
     if isinstance(inner, str):
         return {**result, "content": _below(inner, words)}
@@ -165,7 +165,7 @@ def _add_assistant(messages: list[Message], piece: Piece, known: Message | None)
         known.nodes.append(piece.node)
 
 
-def _same_response(messages: list[Message], piece: Piece, habits: Habits) -> Message | None:
+def _same_response(messages: list[Message], piece: Piece, habits: MessageHabits) -> Message | None:
     """Rule 28: a response goes on over tool results, in newer releases over other answers too; missing ids are equal (27)."""
     for message in reversed(messages):
         if message.role == "assistant":

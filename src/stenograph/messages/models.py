@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stenograph.graph import Graph
-from stenograph.messages.habits import Habits
+from stenograph.messages.habits import MessageHabits
 from stenograph.records import AssistantRecord
 from stenograph.records.markers import SYNTHETIC
 
@@ -20,7 +20,7 @@ _NAME = re.compile(r"(?:[a-z.]*\.)?claude-(?P<name>[a-z0-9-]+?)(?:-[0-9]{8})?(?:
 _WIDE = "[1m]"
 
 
-def called_model(graph: Graph, nodes: list[int], habits: Habits) -> str:
+def called_model(graph: Graph, nodes: list[int], habits: MessageHabits) -> str:
     """The model that answered last, where it is still to be had; empty for a release that always calls its default."""
     if not habits.keeps_model:
         return ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from stenograph.messages.habits import Habits
+from stenograph.messages.habits import MessageHabits
 from stenograph.records import (
     AssistantRecord,
     AttachmentRecord,
@@ -112,7 +112,7 @@ def is_thinking(block: Block) -> bool:
     return kind == "thinking" or kind == "redacted_thinking"
 
 
-def piece_of(node: int, record: Record, habits: Habits, *, as_system: bool) -> Piece | Left:
+def piece_of(node: int, record: Record, habits: MessageHabits, *, as_system: bool) -> Piece | Left:
     """What a record adds to the conversation; `as_system` says whether the model called takes messages of the role `system`."""
     if isinstance(record, UserRecord):
         return _user(node, record, habits)
@@ -129,7 +129,7 @@ def piece_of(node: int, record: Record, habits: Habits, *, as_system: bool) -> P
     return Left(node, "34: a record of this kind is not sent")
 
 
-def _user(node: int, record: UserRecord, habits: Habits) -> Piece | Left:
+def _user(node: int, record: UserRecord, habits: MessageHabits) -> Piece | Left:
     content = plain_message(record).content
     if habits.sends_rendered and record.origin and record.origin.get("kind") == "task-notification":
         return Piece(node, "user", [{"type": OWN_WORDS}])
@@ -147,7 +147,7 @@ def _user(node: int, record: UserRecord, habits: Habits) -> Piece | Left:
     return Left(node, "47: without content that this release can read", refuses=not habits.takes_strings)
 
 
-def _assistant(node: int, record: AssistantRecord, habits: Habits) -> Piece | Left:
+def _assistant(node: int, record: AssistantRecord, habits: MessageHabits) -> Piece | Left:
     message = plain_message(record)
     content = message.content
     if isinstance(content, str) and habits.takes_strings:
@@ -162,7 +162,7 @@ def _assistant(node: int, record: AssistantRecord, habits: Habits) -> Piece | Le
     return Piece(node, "assistant", blocks, message_id, model, is_unsent=bool(record.isApiErrorMessage) and model == SYNTHETIC)
 
 
-def _blocks(content: list[Any], habits: Habits) -> list[Block]:
+def _blocks(content: list[Any], habits: MessageHabits) -> list[Block]:
     if habits.drops_malformed:
         return [block for block in content if block.__class__ is dict and _is_sound(block)]
     return [block for block in content if isinstance(block, dict)]
@@ -173,7 +173,7 @@ def _is_sound(block: Block) -> bool:
     return kind.__class__ is str and (kind != "text" or block.get("text").__class__ is str)
 
 
-def _attachment(node: int, record: AttachmentRecord, habits: Habits, *, as_system: bool) -> Piece | Left:
+def _attachment(node: int, record: AttachmentRecord, habits: MessageHabits, *, as_system: bool) -> Piece | Left:
     """Rule 37: newer releases send what they stored, word for word; for the rest every release has its own wording."""
     attachment = record.attachment
     stored = _stored(record) if habits.sends_rendered else []
@@ -195,7 +195,7 @@ def _attachment(node: int, record: AttachmentRecord, habits: Habits, *, as_syste
     return Piece(node, "user", parts[0], place=Place.ASIDE, more=parts[1:])
 
 
-def _is_worded(record: AttachmentRecord, habits: Habits) -> bool:
+def _is_worded(record: AttachmentRecord, habits: MessageHabits) -> bool:
     """Whether the release says something of its own about an attachment; of a hook only what goes with a prompt."""
     kind = record.kind.removeprefix("attachment/")
     if kind not in habits.worded or kind != "hook_success":

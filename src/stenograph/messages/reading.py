@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stenograph.graph import Graph, build_graph
-from stenograph.messages.habits import habits_of
+from stenograph.messages.habits import message_habits
 from stenograph.records import CompactBoundaryRecord, DamagedRecord, Located, Record, decode, read_all_records
 from stenograph.records.peek import compactions_backwards
 from stenograph.releases import NEWEST
@@ -20,7 +20,7 @@ READ_WHOLE = 5 * 1024 * 1024
 
 def read_for_resume(path: Path, release: str = NEWEST) -> Graph:
     """The graph of a session's file as far as the release reads it. Raises UnreadableError."""
-    begin = last_compaction if habits_of(release).reads_from_boundary else None
+    begin = last_compaction if message_habits(release).reads_from_boundary else None
     return build_graph([(path, "", read_all_records(path, begin))])
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stenograph.graph import Graph
 from stenograph.messages.ending import NO_LINE, before_new_prompt, closing, find_ending, new_prompt
-from stenograph.messages.habits import Habits, habits_of
+from stenograph.messages.habits import MessageHabits, message_habits
 from stenograph.messages.javascript import write_as_sent
 from stenograph.messages.merge import Message, merge
 from stenograph.messages.models import called_model, takes_system, wraps_system
@@ -39,12 +39,12 @@ class Resume(Struct):
 
 def resume_messages(graph: Graph, release: str = NEWEST) -> Resume:
     """The messages that `release` would send, up to the new prompt."""
-    return messages_of(select(graph, release, habits_of(release)), release)
+    return messages_of(select(graph, release, message_habits(release)), release)
 
 
 def messages_of(selection: Selection, release: str) -> Resume:
     """The messages that `release` makes of some nodes, in their order."""
-    habits = habits_of(release)
+    habits = message_habits(release)
     graph, left = selection.graph, selection.left
     if selection.refused:
         return Resume(release, None, left, selection.refused)
@@ -101,7 +101,7 @@ def messages_of(selection: Selection, release: str) -> Resume:
     return Resume(release, tidy(messages, habits, model), left)
 
 
-def _newest_first(pieces: list[Piece], selection: Selection, habits: Habits) -> Iterator[Piece]:
+def _newest_first(pieces: list[Piece], selection: Selection, habits: MessageHabits) -> Iterator[Piece]:
     """The pieces from the last to the first, then those before the last compaction, as far as they would be sent."""
     yield from reversed(pieces)
     made = (piece_of(node, selection.graph.records[node], habits, as_system=False) for node in selection.before)

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from stenograph.graph import Graph, Reading, build_graph, choose_leaf, read_graph, walk_chain
-from stenograph.graph import habits_of as graph_habits_of
-from stenograph.messages.habits import Habits, NullLine
+from stenograph.graph import Graph, Reading, build_graph, choose_leaf, read_graph, reading_habits, walk_chain
+from stenograph.messages.habits import MessageHabits, NullLine
 from stenograph.messages.pieces import Left
 from stenograph.messages.reading import from_last_compaction
 from stenograph.messages.salvage import salvaged
@@ -48,7 +47,7 @@ class Selection(Struct):
     refused: str = ""
 
 
-def select(graph: Graph, release: str, habits: Habits) -> Selection:
+def select(graph: Graph, release: str, habits: MessageHabits) -> Selection:
     """The nodes to be sent; `graph` in the answer is the one that the release reads."""
     left: list[Left] = []
     if habits.reads_from_boundary and graph.files:
@@ -119,7 +118,7 @@ def siblings_of(graph: Graph, chain: list[int], release: str = NEWEST) -> list[i
     """Rule 30: lines of the same response beside the chain, and the results of its calls, wherever they stand."""
     on_chain = set(chain)
     main = graph.files[0]
-    reading = read_graph(graph, graph_habits_of(release))
+    reading = read_graph(graph, reading_habits(release))
     aside = [node for node in range(main.first, main.last) if node not in on_chain and _is_found(graph, reading, node)]
     if not aside:
         return chain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stenograph.messages.habits import Habits
+from stenograph.messages.habits import MessageHabits
 from stenograph.messages.merge import Message
 from stenograph.messages.models import bare_model
 from stenograph.messages.pieces import OWN_WORDS, Block, Left, Piece, is_thinking, text_block
@@ -22,7 +22,7 @@ _LOADED = "Tool loaded."
 _GONE = "[Tool references removed - tools no longer available]"
 
 
-def drop_empty_answers(pieces: list[Piece], habits: Habits, left: list[Left]) -> list[Piece]:
+def drop_empty_answers(pieces: list[Piece], habits: MessageHabits, left: list[Left]) -> list[Piece]:
     """Rules 32 and 46: responses that say nothing."""
     answers = [piece for piece in pieces if piece.role == "assistant"]
     silent = {piece.message_id for piece in answers if _is_thinking(piece)}
@@ -38,7 +38,7 @@ def drop_empty_answers(pieces: list[Piece], habits: Habits, left: list[Left]) ->
     return kept
 
 
-def _says_nothing(piece: Piece, habits: Habits, silent: set[str]) -> str:
+def _says_nothing(piece: Piece, habits: MessageHabits, silent: set[str]) -> str:
     if not piece.blocks:
         return "" if habits.fills_empty_answers else "46: an empty answer"
     if habits.drops_thinking_only and piece.message_id in silent and _is_thinking(piece):
@@ -63,7 +63,7 @@ def _is_blank(block: Block) -> bool:
     return not text or text.isspace()
 
 
-def tidy(messages: list[Message], habits: Habits, model: str) -> list[Message]:
+def tidy(messages: list[Message], habits: MessageHabits, model: str) -> list[Message]:
     for message in messages:
         if message.role == "assistant":
             message.content = _answer(message, habits, model)
@@ -72,7 +72,7 @@ def tidy(messages: list[Message], habits: Habits, model: str) -> list[Message]:
     return [message for message in messages if message.content]
 
 
-def _answer(message: Message, habits: Habits, model: str) -> list[Block]:
+def _answer(message: Message, habits: MessageHabits, model: str) -> list[Block]:
     if len(message.content) == 1 and message.content[0].get("type") == "text" and message.content[0].get("text"):
         return message.content
     blocks = [_tool_use(block, habits) if block.get("type") == "tool_use" else block for block in message.content]
@@ -88,7 +88,7 @@ def _is_signed(block: Block) -> bool:
     return block.get("type") == "redacted_thinking" or (block.get("type") == "thinking" and bool(block.get("signature")))
 
 
-def _tool_use(block: Block, habits: Habits) -> Block:
+def _tool_use(block: Block, habits: MessageHabits) -> Block:
     if habits.strips_tool_use:
         block = {key: block[key] for key in _TOOL_USE if key in block}
     if habits.drops_plan and block.get("name") == "ExitPlanMode" and isinstance(block.get("input"), dict):
@@ -101,7 +101,7 @@ def _tool_use(block: Block, habits: Habits) -> Block:
     return block
 
 
-def _words(message: Message, habits: Habits) -> list[Block]:
+def _words(message: Message, habits: MessageHabits) -> list[Block]:
     blocks = message.content
     if message.is_string or (len(blocks) == 1 and _is_common(blocks[0])):
         return blocks
@@ -122,7 +122,7 @@ def _is_common(block: Block) -> bool:
     return kind == "text" and not _is_blank(block)
 
 
-def settle_references(pieces: list[Piece], habits: Habits) -> None:
+def settle_references(pieces: list[Piece], habits: MessageHabits) -> None:
     """Rule 38: references to tools stay where the tools are known. This comes first of all, record by record."""
     known = habits.known_tools
     if known is None:
@@ -159,7 +159,7 @@ def _is_known(reference: Block, known: frozenset[str]) -> bool:
     return isinstance(name, str) and name in known
 
 
-def _without_all(blocks: list[Block], known: frozenset[str], words: str, habits: Habits) -> list[Block]:
+def _without_all(blocks: list[Block], known: frozenset[str], words: str, habits: MessageHabits) -> list[Block]:
     return [_without(block, known, words) if habits.fills_empty_results or _has_reference(block) else block for block in blocks]
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from stenograph.graph import Graph
-from stenograph.messages.habits import Habits
+from stenograph.messages.habits import MessageHabits
 from stenograph.messages.pieces import Block, Piece
 
 _REMINDER = "attachment/todo_reminder"
 
 
-def reminds_of_todos(newest_first: Iterable[Piece], graph: Graph, habits: Habits) -> bool:
+def reminds_of_todos(newest_first: Iterable[Piece], graph: Graph, habits: MessageHabits) -> bool:
     """Whether a reminder comes; no more pieces are taken than it takes to tell."""
     due = habits.todo_reminder
     count = 0
@@ -35,7 +35,7 @@ def reminds_of_todos(newest_first: Iterable[Piece], graph: Graph, habits: Habits
     return count >= due.since_call
 
 
-def _answers(piece: Piece, habits: Habits) -> Iterator[list[Block]]:
+def _answers(piece: Piece, habits: MessageHabits) -> Iterator[list[Block]]:
     """What counts as one answer, the last first: a line, or each of its blocks."""
     if habits.todo_reminder.counts_blocks:
         yield from ([block] for block in reversed(piece.blocks))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stenograph.messages.habits import Habits, Orphan, Unanswered
+from stenograph.messages.habits import MessageHabits, Orphan, Unanswered
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import Block, Left, Piece, Place, text_block
 
@@ -22,7 +22,7 @@ _NO_LINE = -1
 
 
 def drop_unanswered(
-    pieces: list[Piece], habits: Habits, left: list[Left], answered_before: Callable[[], set[Any]]
+    pieces: list[Piece], habits: MessageHabits, left: list[Left], answered_before: Callable[[], set[Any]]
 ) -> list[Piece]:
     """Rules 42 and 43, line by line. A use that was answered before the last compaction counts as answered here.
 
@@ -61,7 +61,7 @@ def drop_unanswered(
     return _early_results_last(kept) if habits.first_result_only else kept
 
 
-def interrupted_results(pieces: list[Piece], habits: Habits) -> list[Piece]:
+def interrupted_results(pieces: list[Piece], habits: MessageHabits) -> list[Piece]:
     """Rule 42: the uses of the last response that have no result are given one."""
     last_response = _last_response(pieces) if habits.unanswered_at_end is Unanswered.ERROR_RESULT else None
     if last_response is None:
@@ -82,7 +82,7 @@ def identity(id_: Any) -> Any:
     return id_ if id_.__class__ is str or not isinstance(id_, dict | list) else (id(id_),)
 
 
-def _answered(pieces: list[Piece], habits: Habits) -> set[Any]:
+def _answered(pieces: list[Piece], habits: MessageHabits) -> set[Any]:
     """The uses that the user's lines hold a result for."""
     blocks = (block for piece in pieces if piece.role == "user" for block in piece.blocks if "tool_use_id" in block)
     ids = (block["tool_use_id"] for block in blocks)
@@ -151,7 +151,7 @@ def _early_results_last(pieces: list[Piece]) -> list[Piece]:
     return ordered
 
 
-def pair(messages: list[Message], habits: Habits) -> list[Message]:
+def pair(messages: list[Message], habits: MessageHabits) -> list[Message]:
     """Rules 43 to 45, message by message."""
     if habits.orphan is Orphan.SENT:
         return messages
@@ -222,7 +222,7 @@ def _ids(blocks: list[Block], kind: str, key: str) -> list[Any]:
     return [block.get(key, "") for block in blocks if block.get("type") == kind]
 
 
-def _results(blocks: list[Block], uses: list[Any], habits: Habits, *, is_first: bool) -> list[Block]:
+def _results(blocks: list[Block], uses: list[Any], habits: MessageHabits, *, is_first: bool) -> list[Block]:
     kept: list[Block] = []
     seen: set[Any] = set()
     known = set(map(identity, uses))

@@ -27,16 +27,14 @@ from stenograph.records import (
 )
 from stenograph.records.markers import SYNTHETIC
 from stenograph.records.peek import is_aborted, may_use_the_web
-from stenograph.releases import release_numbers
+from stenograph.releases import first_with, release_numbers
 
 # A client adds doubles: below this the two figures are equal.
 _EQUAL = Decimal("1e-9")
 # So much, or what is no number at all, is no total.
 _NO_BILL = 10**12
-# From this recorded release on every finished response says why it stopped. 2.1.29 and 2.1.45 never say.
-_SAYS_WHY_IT_STOPPED = (2, 1, 112)
-# The newest release that was seen to write none.
-_WRITES_NO_TOTALS = (2, 1, 200)
+_SAYS_WHY_IT_STOPPED = release_numbers(first_with("writes_stop_reasons"))
+_WRITES_TOTALS = release_numbers(first_with("writes_totals"))
 
 
 class GapReason(StrEnum):
@@ -162,7 +160,7 @@ class _Tally:
     def _note_reasons(self, record: AssistantRecord, release: tuple[int, ...]) -> None:
         if isinstance(record.requestRef, str):
             self._answered.add(record.requestRef)
-        if release and release <= _WRITES_NO_TOTALS:
+        if release and release < _WRITES_TOTALS:
             self._reasons.add(GapReason.OTHER_RELEASE)
         if not record.isSidechain:
             self._reasons.add(GapReason.AFTER_LAST_TOTAL)

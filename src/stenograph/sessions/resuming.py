@@ -14,12 +14,11 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from msgspec import Struct
 
-from stenograph.disk import chosen_project_folder, default_homes, project_folder_name, projects_folder, read_lines
+from stenograph.disk import chosen_project_folder, default_homes, project_folder_names, projects_folder, read_lines
 from stenograph.disk.places import whole_path
 from stenograph.family import is_session_id
 from stenograph.records import ChainedRecord, decode
 from stenograph.records.peek import may_name_cwd
-from stenograph.releases import NEWEST
 
 
 class ResumePlan(Struct, frozen=True):
@@ -35,8 +34,6 @@ class ResumePlan(Struct, frozen=True):
 
 
 _CLIENT = "claude"
-# A release of each way to spell a project folder.
-_SPELLINGS = (NEWEST, "2.1.47", "2.1.38", "2.0.76")
 
 
 def plan_resume(
@@ -88,7 +85,7 @@ def _is_whole(cwd: str) -> bool:
 
 def _leads_to(cwd: str, folder: str, environ: Mapping[str, str]) -> bool:
     """Whether some release keeps the sessions of a working folder in this project folder."""
-    return chosen_project_folder(environ) == folder or any(project_folder_name(cwd, release) == folder for release in _SPELLINGS)
+    return chosen_project_folder(environ) == folder or folder in project_folder_names(cwd)
 
 
 def _home_of_client(environ: Mapping[str, str]) -> Path:

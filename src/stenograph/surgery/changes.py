@@ -43,7 +43,7 @@ from stenograph.surgery.edits import (
 from stenograph.surgery.order import linearise
 from stenograph.surgery.reach import came_with_a_compaction
 from stenograph.surgery.working import Block, Working
-from stenograph.turns import AgentRun
+from stenograph.turns import runs_below
 
 Counts = Counter[str]
 
@@ -164,19 +164,13 @@ def drop_bookkeeping(working: Working, edit: DropBookkeeping) -> Counts:  # noqa
 
 def drop_agents(working: Working, edit: DropAgents) -> Counts:
     """The files of the chosen agents and of those that they started, and their lines in the session's own file."""
-    runs = agent_runs_of(working.session, edit.which)
-    chosen: dict[str, AgentRun] = {}
-    while runs:
-        run = runs.pop()
-        if run.agent_id not in chosen:
-            chosen[run.agent_id] = run
-            runs.extend(run.agent_runs)
-    paths = {run.path for run in chosen.values()}
+    chosen = list(runs_below(agent_runs_of(working.session, edit.which)))
+    paths = {run.path for run in chosen}
     known = [agent for agent in (working.session.family.agents if working.session.family else ()) if agent.path in paths]
     new = [path for agent in known for path in (agent.path, agent.meta) if path and path not in working.deleted]
     working.deleted += new
     files = sum(agent.path in new for agent in known)
-    own = {node for run in chosen.values() for turn in run.turns for node in turn.nodes}
+    own = {node for run in chosen for turn in run.turns for node in turn.nodes}
     inside = [
         node
         for node in sorted(working.graph.sidechains)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from stenograph.messages import habits_of, select
+from stenograph.messages import message_habits, select
 from stenograph.records import AssistantRecord
 from stenograph.records.blocks import THINKING
 from stenograph.releases import PROVED
@@ -63,7 +63,7 @@ def _is_answer(working: Working, node: int) -> bool:
 def _sent_by_any(working: Working) -> set[int]:
     """What any proved release makes messages of: preserved messages too (rule 50), but not what came with a compaction, which is
     about all that was said before."""
-    sent = {node for release in PROVED for node in select(working.own_graph, release, habits_of(release)).nodes}
+    sent = {node for release in PROVED for node in select(working.own_graph, release, message_habits(release)).nodes}
     return sent.difference(*(came_with_a_compaction(working, turn) for turn in working.session.turns))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from stenograph.graph import NOWHERE, Graph, build_graph
-from stenograph.messages import Resume, Selection, habits_of, messages_of, plain, resume_messages, select
+from stenograph.messages import Resume, Selection, message_habits, messages_of, plain, resume_messages, select
 from stenograph.records import AssistantRecord, Located, UserRecord, decode, rebuild
 from stenograph.releases import NEWEST, PROVED
 from stenograph.surgery.working import Working
@@ -51,9 +51,9 @@ def verify(working: Working, path: Path) -> Verified:
     problems += _empty_content(working)
     old = working.own_graph
     # What the newest client reads. An edit may mend a tree, so that an old client reads that too.
-    whole = select(old, NEWEST, habits_of(NEWEST))
+    whole = select(old, NEWEST, message_habits(NEWEST))
     for release in PROVED:
-        selection = select(old, release, habits_of(release))
+        selection = select(old, release, message_habits(release))
         before = messages_of(selection, release)
         after = resume_messages(new, release)
         readings = [selection, whole, *_read_now(working, new, release, selection, whole)]
@@ -77,7 +77,7 @@ def _read_now(working: Working, new: Graph, release: str, selection: Selection, 
     if selection.nodes == whole.nodes:
         return
     came_from = [node for node, _ in working.lines()]
-    read = {came_from[node] for node in select(new, release, habits_of(release)).nodes} - {NOWHERE}
+    read = {came_from[node] for node in select(new, release, message_habits(release)).nodes} - {NOWHERE}
     if set(selection.nodes) - working.gone <= read <= set(whole.nodes):
         yield Selection(whole.graph, [node for node in whole.nodes if node in read], whole.before)
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from stenograph.graph import NOWHERE, Graph, build_graph, current_chain
-from stenograph.messages import habits_of, select
+from stenograph.graph import NOWHERE, Graph, ancestors, build_graph, current_chain
+from stenograph.messages import message_habits, select
 from stenograph.records import (
     AssistantRecord,
     ChainedRecord,
@@ -54,7 +54,7 @@ class Working:
         #: On the chain that the newest client resumes, in order.
         self.chain: list[int] = current_chain(self.graph)
         #: What that client makes messages of, in order: the chain, and what belongs to it but stands beside it.
-        self.sent: list[int] = select(self.own_graph, NEWEST, habits_of(NEWEST)).nodes
+        self.sent: list[int] = select(self.own_graph, NEWEST, message_habits(NEWEST)).nodes
         #: Nodes that leave the conversation.
         self.gone: set[int] = set()
         #: Nodes whose lines leave the file too.
@@ -81,12 +81,7 @@ class Working:
     def living(self) -> frozenset[int]:
         """What belongs to the conversation that goes on: the chain, what compactions replaced, the other lines of its responses
         and the results of those. What an edit before this one set aside does not."""
-        chain: set[int] = set()
-        node = self.chain[-1] if self.chain else NOWHERE
-        while node >= 0 and node not in chain:
-            chain.add(node)
-            node = self.graph.before[node]
-        chain.update(self.sent)
+        chain = {*ancestors(self.graph, self.chain[-1] if self.chain else NOWHERE), *self.sent}
         ids = {self.message_id(node) for node in chain} - {""}
         living = chain | {node for node in range(self.last) if self.message_id(node) in ids}
         uses = {block.get("id") for node in living for block in self.blocks_before(node) if block.get("type") == "tool_use"}

@@ -31,7 +31,7 @@ from stenograph.records import (
 )
 from stenograph.records.tool_results import AgentResult, TeammateResult
 from stenograph.traces.mapping import Traced
-from stenograph.turns import AgentRun, Session, Turn, TurnStatus, build_session
+from stenograph.turns import AgentRun, Session, Turn, TurnStatus, build_session, runs_below
 from stenograph.turns.stream import group_by_prompt
 
 # What opens a turn only where the model answers it.
@@ -373,15 +373,3 @@ def _times_in(lines: Iterable[Located]) -> Iterator[str]:
 def runs_in(traced: Traced) -> Iterator[AgentRun]:
     """All sub-agents of a turn, at any depth."""
     return runs_below([*traced.turn.agent_runs, *(run for stray in traced.strays for run in stray.agent_runs), *traced.unlinked])
-
-
-def runs_below(runs: Iterable[AgentRun]) -> Iterator[AgentRun]:
-    """Some sub-agents and those that they started, at any depth; each once, though a file may say that one started itself."""
-    waiting = list(runs)
-    seen = set()
-    while waiting:
-        run = waiting.pop()
-        if run.agent_id not in seen:
-            seen.add(run.agent_id)
-            yield run
-            waiting += run.agent_runs

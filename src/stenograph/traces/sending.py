@@ -22,11 +22,11 @@ from stenograph.redact import Masker
 from stenograph.sessions.understanding import understanding
 from stenograph.traces.delivery import Delivery, Sender
 from stenograph.traces.mapping import Mapper, Traced, seed_of
-from stenograph.traces.reading import Closing, Failure, Group, Place, is_unfinished, read_closed, read_group, runs_below, runs_in
+from stenograph.traces.reading import Closing, Failure, Group, Place, is_unfinished, read_closed, read_group, runs_in
 from stenograph.traces.spans import Attributes, Span, trace_id_of
 from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
 from stenograph.traces.texts import Texts
-from stenograph.turns import AgentRun
+from stenograph.turns import AgentRun, runs_below
 
 #: So many bytes before a place are compared to see that the file still holds what was read.
 _REMEMBERED = 64

@@ -1,6 +1,6 @@
 """Graph -> what a person would say happened: sessions, turns, calls, tool calls, agent runs, compactions."""
 
-from stenograph.turns.model import NO_BRANCH, AgentRun, Branch, Session, SessionLink, Turn, tokens_of_all
+from stenograph.turns.model import NO_BRANCH, AgentRun, Branch, Session, SessionLink, Turn, runs_below, tokens_of_all
 from stenograph.turns.session import build_session
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall, TurnStatus
 
@@ -20,5 +20,6 @@ __all__ = [
     "Turn",
     "TurnStatus",
     "build_session",
+    "runs_below",
     "tokens_of_all",
 ]

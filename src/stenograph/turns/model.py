@@ -5,7 +5,7 @@ Frozen values; what a turn holds is worked out when first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -186,6 +186,21 @@ class AgentRun(Struct, frozen=True, dict=True):
     def agent_runs(self) -> tuple[AgentRun, ...]:
         """The sub-agents that it started itself."""
         return tuple(run for turn in self.turns for run in turn.agent_runs)
+
+
+def runs_below(runs: Iterable[AgentRun], seen: set[str] | None = None) -> Iterator[AgentRun]:
+    """Some sub-agents and those that they started, at any depth; each once, though a file may say that one started itself.
+
+    Those in `seen` are skipped with all below them; the others are added to it.
+    """
+    waiting = list(runs)
+    seen = set() if seen is None else seen
+    while waiting:
+        run = waiting.pop()
+        if run.agent_id not in seen:
+            seen.add(run.agent_id)
+            yield run
+            waiting += run.agent_runs
 
 
 @quiet

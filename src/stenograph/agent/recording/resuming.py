@@ -30,7 +30,7 @@ from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, list_project
 from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
 from stenograph.inputs import HUMAN, InputKind, classify
-from stenograph.messages import Message, habits_of, messages_of, read_for_resume, select
+from stenograph.messages import Message, message_habits, messages_of, read_for_resume, select
 from stenograph.messages.ending import NO_LINE
 from stenograph.model.usage import TOKEN_COUNTS
 from stenograph.records import (
@@ -134,7 +134,7 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> Opened:
             recorder.cut_torn_tail()
             return Opened(recorder=recorder, conversation=Conversation(), file_history=file_history_of(path))
     _keep_notifications(graph)
-    selection = select(graph, NEWEST, habits_of(NEWEST))
+    selection = select(graph, NEWEST, message_habits(NEWEST))
     resume = messages_of(selection, NEWEST)
     leaf = choose_leaf(selection.graph, NEWEST)
     if resume.messages is None or leaf < 0:

@@ -64,6 +64,8 @@ class CheckPage(Document, frozen=True, tag="check/1"):
     resume: tuple[ResumabilityPage, ...]
     failures: tuple[FindingPage, ...]
     """Files that could not be read."""
+    note: str | None
+    """Whose rules were used for lines of a release newer than the newest recorded one; null where there are none."""
 
     @property
     def is_clean(self) -> bool:
@@ -80,6 +82,7 @@ def check_page(report: Report, again: CommandLine) -> CheckPage:
         damage=tuple(_damage(each) for each in report.damage),
         resume=tuple(_resumability(str(path), each, again) for path, answers in report.resumed.items() for each in answers),
         failures=finding_pages(report.failures),
+        note=report.note or None,
     )
 
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import TypeAlias
 
 from stenograph.records import ChainedRecord
-from stenograph.turns import AgentRun, Branch, Session, Turn
+from stenograph.turns import AgentRun, Branch, Session, Turn, runs_below
 from stenograph.views.pages.page import Document, Page, TokensPage, tokens_page, utc
 from stenograph.views.pages.transcript import AgentPart, NotePart, TurnPage
-from stenograph.views.pages.turn_parts import agent_part, aside_parts, turn_page, walk_runs
+from stenograph.views.pages.turn_parts import agent_part, aside_parts, turn_page
 
 
 class BranchPage(Page, frozen=True):
@@ -142,14 +142,13 @@ def branch_pages(session: Session, shown: Branch) -> tuple[BranchPage, ...]:
 
 def stray_agents(session: Session) -> Iterator[AgentRun]:
     """The subagents that stand in no turn: nothing tells which tool call started them. Warm-ups are left out."""
-    placed: set[str] = set()
-    walk_runs((run for turn in session.all_turns for run in turn.agent_runs), placed)
+    placed = {run.agent_id for run in runs_below(run for turn in session.all_turns for run in turn.agent_runs)}
     strays = [run for run in session.agents if run.agent_id not in placed and not run.is_warmup]
     # Those first that nobody started at all: they tell of the runs below them. What is left then is a ring.
     inner = {below.agent_id for run in strays for below in run.agent_runs}
     for run in (*(run for run in strays if run.agent_id not in inner), *(run for run in strays if run.agent_id in inner)):
         if run.agent_id not in placed:
-            walk_runs([run], placed)
+            placed.update(below.agent_id for below in runs_below([run], placed))
             yield run
 
 

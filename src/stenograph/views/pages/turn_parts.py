@@ -22,7 +22,7 @@ from stenograph.records import (
     ToolUseBlock,
 )
 from stenograph.records.attachments import Attachment
-from stenograph.turns import AgentRun, ApiCall, Compaction, Event, Session, ToolCall, Turn
+from stenograph.turns import AgentRun, ApiCall, Compaction, Event, Session, ToolCall, Turn, runs_below
 from stenograph.turns.context import Context
 from stenograph.views.pages.page import tokens_page, utc
 from stenograph.views.pages.transcript import (
@@ -145,20 +145,8 @@ def agent_part(run: AgentRun, *, whole: bool = False, depth: int = 0, seen: set[
 
 
 def leave_out(run: AgentRun, seen: set[str]) -> int:
-    """How many runs are not told where this one is not: itself and those below it that nobody told yet."""
-    before = len(seen)
-    walk_runs([run], seen)
-    return len(seen) - before
-
-
-def walk_runs(runs: Iterable[AgentRun], seen: set[str]) -> None:
-    """Add the ids of these runs and of all that they started, however deep, to those that were seen."""
-    waiting = list(runs)
-    while waiting:
-        run = waiting.pop()
-        if run.agent_id not in seen:
-            seen.add(run.agent_id)
-            waiting += run.agent_runs
+    """How many runs are not shown where this one is not: itself and those below it that were not shown yet."""
+    return sum(1 for _ in runs_below([run], seen))
 
 
 def compaction_note(compaction: Compaction) -> NotePart:
