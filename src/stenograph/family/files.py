@@ -264,7 +264,12 @@ def _is_folder(entry: os.DirEntry[str], findings: list[Finding]) -> bool:
 
 
 def _is_own_folder(entry: os.DirEntry[str], findings: list[Finding]) -> bool:
-    return _is_folder(entry, findings) and _is_linkless_folder(Path(entry.path), findings)
+    if not _is_folder(entry, findings):
+        return False
+    if entry.is_symlink():  # known from the scan: no look of its own
+        findings.append(_linked(Path(entry.path)))
+        return False
+    return True
 
 
 def _is_linkless_folder(path: Path, findings: list[Finding]) -> bool:
