@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from stenograph.disk.quiet import quiet
-from stenograph.records import Block, ImageBlock, TextBlock, ToolResultBlock, UserRecord
+from stenograph.records import Block, ChainedRecord, ImageBlock, Record, TextBlock, ToolResultBlock, UserRecord
 from stenograph.records.markers import CAVEATS, INTERRUPTED
+
+
+class Status(StrEnum):
+    """How a turn stands, and a session by its last turn: one set of words for everything that is shown, traced or printed."""
+
+    # The model owes an answer, and the file is being written to.
+    RUNNING = "running"
+    # The model had the last word, or nothing was asked.
+    DONE = "done"
+    # By the person; or the answer never came: the client was stopped, or the conversation went on elsewhere.
+    INTERRUPTED = "interrupted"
+    # An error of the API came last.
+    FAILED = "failed"
 
 
 class InputKind(StrEnum):
@@ -80,6 +93,10 @@ class Input(Struct, frozen=True):
         return self.kind in HUMAN
 
 
+_Seen: TypeAlias = tuple[ChainedRecord | None, Input | None]
+_NOTHING: _Seen = (None, None)
+
+
 def classify(record: UserRecord) -> Input:
     """The kind of a user record and what a person said in it."""
     content = record.content
@@ -90,6 +107,39 @@ def classify(record: UserRecord) -> Input:
     if len(content) == 1 and isinstance(content[0], ToolResultBlock):
         return Input(InputKind.TOOL_RESULT, "", 0, content)
     return _classify_blocks(record, content)
+
+
+class InputReader:
+    """Understands the user records of a file, in its order: what some of them are only the line before says."""
+
+    def __init__(self) -> None:
+        # The last two lines of the conversation, those of sub-agents among the session's own apart.
+        self._before: dict[bool, tuple[_Seen, _Seen]] = {}
+
+    def read(self, record: Record) -> Input | None:
+        """What a user record is; None for any other record."""
+        if not isinstance(record, ChainedRecord):
+            return None
+        understood = classify(record) if isinstance(record, UserRecord) else None
+        side = bool(record.isSidechain)
+        earlier, last = self._before.get(side, (_NOTHING, _NOTHING))
+        if understood is not None and understood.kind is InputKind.PROMPT:
+            understood = _refused_command(understood, record, earlier, last)
+        self._before[side] = (last, (record, understood))
+        return understood
+
+
+def _refused_command(understood: Input, record: ChainedRecord, earlier: _Seen, last: _Seen) -> Input:
+    """2.0.x writes a command that it refuses, and its refusal, as plain strings behind a caveat: no person's prompt either."""
+    before, previous = last
+    if before is None or record.parentUuid != before.uuid:
+        return understood
+    if understood.text.startswith("/") and is_caveat(previous):
+        return Input(InputKind.COMMAND, understood.text)
+    is_command = previous is not None and previous.kind is InputKind.COMMAND
+    if is_command and is_caveat(earlier[1]) and before.timestamp == record.timestamp:
+        return Input(InputKind.LOCAL_OUTPUT, understood.text)
+    return understood
 
 
 def is_caveat(understood: Input | None) -> bool:

@@ -31,7 +31,7 @@ def home(tmp_path: Path) -> Path:
 def test_ls_shows_newest_first_and_says_what_it_hid(home: Path) -> None:
     done = run("ls", "--home", home)
     assert done.returncode == 0
-    assert [line.split()[:2] for line in done.stdout.splitlines()] == [["aaaa0001", "completed"], ["bbbb0002", "completed"]]
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [["aaaa0001", "done"], ["bbbb0002", "done"]]
     assert "Rewrite the parser" in done.stdout.splitlines()[0]
     assert done.stderr == "2 hidden (1 empty, 1 short): --all shows them\n"
 
@@ -54,7 +54,7 @@ def test_ls_json_has_the_promised_keys_and_utc_times(home: Path) -> None:
     first = listing["sessions"][0]
     assert first["id"] == ONE
     assert first["modified"] == "2023-11-14T22:13:30Z"
-    assert (first["steps"], first["steps_exact"], first["status"]) == (12, True, "completed")
+    assert (first["steps"], first["steps_exact"], first["status"]) == (12, True, "done")
     assert set(first) == {
         *("id", "path", "project", "title", "first_prompt", "custom_title", "tag", "status", "started", "modified"),
         *("size", "release", "git_branch", "entrypoint", "steps", "steps_exact", "hidden"),

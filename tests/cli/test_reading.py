@@ -97,12 +97,12 @@ def test_show_gives_steps() -> None:
 def test_turns_are_a_table_and_json() -> None:
     lines = told("turns", "--demo", "04109").splitlines()
     assert lines[0].split() == ["turn", "kind", "status", "started", "took", "calls", "tools", "agents", "in", "out", "prompt"]
-    assert [line.split()[:3] for line in lines[1:]] == [["1", "prompt", "failed"], ["2", "prompt", "complete"]]
+    assert [line.split()[:3] for line in lines[1:]] == [["1", "prompt", "failed"], ["2", "prompt", "done"]]
     found = told_json("turns", "--demo", "1e73")
     (agent,) = [
         tool["agent"] for turn in found["turns"] for call in turn["calls"] for tool in call["tool_calls"] if tool["agent"]
     ]
-    assert (agent["agent_id"], agent["turns"][0]["status"]) == ("a1797339070ffe8c7", "complete")
+    assert (agent["agent_id"], agent["turns"][0]["status"]) == ("a1797339070ffe8c7", "done")
     assert "result" not in json.dumps(told_json("turns", "--demo", "9afb", "--no-results"))
     assert [turn["number"] for turn in told_json("turns", REWOUND, "--all")["turns"]] == [1, 2, 3, 2]
 
@@ -332,9 +332,9 @@ def test_a_range_that_goes_backwards_is_called_so() -> None:
 @pytest.mark.parametrize(
     ("columns", "kept"),
     [
-        # By hand: turn 4, kind 6, status 8, started 16, took 4, calls 5, tools 5, agents 6, in 2, out 3, two after each; 30 more.
-        (109, "turn kind status started took calls tools agents in out prompt"),
-        (108, "turn kind status started took calls tools agents out prompt"),
+        # By hand: turn 4, kind 6, status 6, started 16, took 4, calls 5, tools 5, agents 6, in 2, out 3, two after each; 30 more.
+        (107, "turn kind status started took calls tools agents in out prompt"),
+        (106, "turn kind status started took calls tools agents out prompt"),
         (80, "turn kind status started took prompt"),
     ],
 )
@@ -460,7 +460,7 @@ def test_the_heading_of_a_turn_names_the_model_where_it_changes(tmp_path: Path) 
     path = write_session(tmp_path, session_id(1), records)
     first, second, third = [line for line in told("show", path).splitlines() if line.startswith("── turn")]
     assert "claude" not in first + second
-    assert "claude-b · complete" in third
+    assert "claude-b · done" in third
     assert [turn["new_model"] for turn in told_json("show", path)["turns"]] == ["", "", "claude-b"]
 
 

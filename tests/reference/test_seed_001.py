@@ -11,7 +11,7 @@ from tests.turns.loading import load, read
 
 from stenograph.records import AssistantRecord, ThinkingBlock, decode, encode
 from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
-from stenograph.turns import TurnStatus
+from stenograph.turns import Status
 
 GREP = {"mode": "files_with_matches", "filenames": ["a.ts", "b.ts"], "numFiles": 20}
 # A turn as the document sees it: a string, a final response with a tool use, its result, a final answer.
@@ -133,7 +133,7 @@ def test_section_4_what_stands_before_the_first_turn_is_left_out() -> None:
 def test_section_4_the_last_turn_is_there_though_nothing_answered_it(tmp_path: Path) -> None:
     (turn,) = detect_turns(read(user("u1", "Hello?")))
     assert (turn.assistant_responses, turn.tool_calls) == ((), ())
-    assert [turn.status for turn in load(tmp_path, user("u1", "Hello?")).turns] == [TurnStatus.OPEN]
+    assert [turn.status for turn in load(tmp_path, user("u1", "Hello?")).turns] == [Status.RUNNING]
 
 
 def test_section_4_a_rewound_prompt_is_a_turn_in_file_order_where_ours_is_another_branch(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_section_7_2_releases_with_and_without_streaming_lines_give_the_same_tur
 def test_section_7_3_a_session_may_cross_releases(tmp_path: Path) -> None:
     lines = [line | {"version": version} for line, version in zip(PLAIN, ["2.0.37", "2.0.37", "2.0.42", "2.0.42"], strict=True)]
     assert len(detect_turns(read(*lines))) == 1
-    assert [turn.status for turn in load(tmp_path, *lines).turns] == [TurnStatus.COMPLETE]
+    assert [turn.status for turn in load(tmp_path, *lines).turns] == [Status.DONE]
 
 
 def test_section_7_4_queue_operations_have_no_uuid_and_stand_outside_the_chain(tmp_path: Path) -> None:

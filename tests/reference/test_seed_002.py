@@ -26,7 +26,7 @@ from stenograph.inputs import InputKind
 from stenograph.records import AssistantRecord, Record, TextBlock, ToolUseBlock, read_records
 from stenograph.sessions.load import load_file
 from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
-from stenograph.turns import TurnStatus
+from stenograph.turns import Status
 
 # §5's own example: flat lines, as the document writes them.
 EXAMPLE: list[Line] = [
@@ -203,8 +203,8 @@ def test_section_5_a_turn_needs_an_assistant_message_but_ours_does_not(tmp_path:
     assert consumed == 3
     session = load(tmp_path, *lines)
     assert [(turn.prompt, turn.status) for turn in session.turns] == [
-        ("One", TurnStatus.INTERRUPTED),
-        ("Two", TurnStatus.COMPLETE),
+        ("One", Status.INTERRUPTED),
+        ("Two", Status.DONE),
     ]
 
 
@@ -355,7 +355,7 @@ def test_section_9_incomplete_turn_at_the_end_gives_no_turn_but_ours_is_open(tmp
     lines = [*EXAMPLE, {"type": "user", "content": "more"}]
     turns, consumed = grouped(*lines)
     assert (len(turns), consumed) == (1, 4)
-    assert [turn.status for turn in load(tmp_path, *lines).turns] == [TurnStatus.COMPLETE, TurnStatus.OPEN]
+    assert [turn.status for turn in load(tmp_path, *lines).turns] == [Status.DONE, Status.RUNNING]
 
 
 def test_section_9_json_parse_failure_is_skipped_but_ours_says_so(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.turns.loading import load, read
 from stenograph.inputs import InputKind
 from stenograph.records import Record
 from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
-from stenograph.turns import TurnStatus
+from stenograph.turns import Status
 
 SELECTION = text("<ide_selection>The user selected the lines 78 to 78 from a.py</ide_selection>")
 OPENED = text("<ide_opened_file>The user opened the file a.py in the IDE.</ide_opened_file>")
@@ -103,9 +103,7 @@ def test_input_of_an_open_file_alone_is_no_turn_of_ours(tmp_path: Path) -> None:
     """Editors write the note about the open file as a line of its own before the prompt (5 in the corpus): nobody asked yet."""
     lines = [user("u1", [OPENED]), user("u2", [text("Read it")], "u1"), assistant("a1", "m1", [text("Done")], "u2")]
     assert input_type(one(lines[0])) is InputType.IDE_OPENED_FILE
-    assert [(turn.number, turn.prompt, turn.status) for turn in load(tmp_path, *lines).turns] == [
-        (1, "Read it", TurnStatus.COMPLETE)
-    ]
+    assert [(turn.number, turn.prompt, turn.status) for turn in load(tmp_path, *lines).turns] == [(1, "Read it", Status.DONE)]
 
 
 # Round features

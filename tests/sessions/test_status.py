@@ -18,7 +18,7 @@ OPEN = [user("hi"), assistant(tool_use())]
 @pytest.mark.parametrize(
     ("records", "tail", "age", "expected"),
     [
-        (turns(1), b"", 1, Status.COMPLETED),
+        (turns(1), b"", 1, Status.DONE),
         (OPEN, b"", 119, Status.RUNNING),
         (OPEN, b"", 121, Status.INTERRUPTED),
         (turns(1), b'{"type":', 1, Status.RUNNING),
@@ -26,7 +26,7 @@ OPEN = [user("hi"), assistant(tool_use())]
         (turns(1), b'{"type":', 121, Status.INTERRUPTED),
         ([user("hi"), user("[Request interrupted by user]")], b"", 1, Status.INTERRUPTED),
         (FAILED, b"", 1, Status.FAILED),
-        ([], b"", 1, Status.COMPLETED),
+        ([], b"", 1, Status.DONE),
     ],
 )
 def test_the_last_turn_and_the_clock_give_the_status(
@@ -43,7 +43,7 @@ def test_how_long_a_session_counts_as_active_is_a_parameter(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="who holds a file open is known from /proc only")
-@pytest.mark.parametrize(("mode", "expected"), [("ab", Status.RUNNING), ("rb", Status.COMPLETED)])
+@pytest.mark.parametrize(("mode", "expected"), [("ab", Status.RUNNING), ("rb", Status.DONE)])
 def test_a_live_writer_makes_a_session_run_and_a_reader_does_not(tmp_path: Path, mode: str, expected: Status) -> None:
     path = write_session(tmp_path, session_id(1), turns(6))
     holder = "import sys\nfile = open(sys.argv[1], sys.argv[2])\nprint('open', flush=True)\nsys.stdin.read()"

@@ -34,7 +34,7 @@ AT_WORK: list[Line] = [ANSWERED[0], timed(1, assistant("a1", "m1", [tool_use("t1
 
 
 def seeds(groups: list[Group]) -> list[tuple[int, str]]:
-    return [(traced.number, seed_of(traced.turn)) for group in groups for traced in group.traced]
+    return [(traced.turn.number, seed_of(traced.turn)) for group in groups for traced in group.traced]
 
 
 def read(path: Path, place: Place | None = None, closing: Closing = Closing.ENDED) -> list[Group]:
@@ -45,21 +45,22 @@ def read(path: Path, place: Place | None = None, closing: Closing = Closing.ENDE
 
 
 @EVERY_SESSION
-def test_all_turns_are_there_numbered_in_file_order(path: Path) -> None:
-    """As many as another program counts, which knows nothing of this one."""
+def test_all_turns_are_there(path: Path) -> None:
+    """As many as another program counts, which knows nothing of this one. Their numbers are in tests/turns/test_one_turn.py."""
     counted = count(path, families(path.parent)[path])
     opened = sum(number for name, number in counted.items() if name.startswith("turns opened by"))
     opened = COUNTED_BY_HAND.get(path.name[:8], opened)
-    assert [number for number, _ in seeds(read(path))] == list(range(1, opened + 1))
+    assert len({seed for _, seed in seeds(read(path))}) == len(seeds(read(path))) == opened
 
 
 @EVERY_SESSION
 def test_groups_cover_the_file_without_a_gap(path: Path) -> None:
+    """But for what a file begins with before its first turn: a title, a mode."""
     groups = read(path)
-    offset = turns = 0
+    offset = groups[0].offset if groups else 0
     for group in groups:
-        assert (group.offset, group.turns) == (offset, turns)
-        offset, turns = group.after.offset, group.after.turns
+        assert group.offset == offset
+        offset = group.after.offset
     assert offset == path.stat().st_size
 
 
@@ -80,13 +81,24 @@ def test_reading_on_from_any_place_gives_what_reading_all_gives(path: Path) -> N
             assert seeds([again])[: len(group.traced)] == seeds([group])
 
 
-def test_reading_on_looks_at_nothing_before_its_place(tmp_path: Path) -> None:
-    path = write(tmp_path, *ANSWERED, timed(2, user("u2", "Two", "a1")), timed(3, assistant("a2", "m2", [text("2")], "u2")))
-    first, second = read(path)
+def test_reading_on_looks_at_nothing_before_the_turn_that_was_told_last(tmp_path: Path) -> None:
+    more = [timed(2, user("u2", "Two", "a1")), timed(3, assistant("a2", "m2", [text("2")], "u2"))]
+    more += [timed(4, user("u3", "Three", "a2")), timed(5, assistant("a3", "m3", [text("3")], "u3"))]
+    path = write(tmp_path, *ANSWERED, *more)
+    first, second, third = read(path)
     data = bytearray(path.read_bytes())
     data[: first.after.offset] = b"\x00" * first.after.offset
     path.write_bytes(data)
-    assert seeds(read(path, first.after)) == seeds([second]) == [(2, "u2")]
+    assert seeds(read(path, second.after)) == seeds([third]) == [(3, "u3")]
+
+
+def test_a_rewind_to_an_old_turn_is_numbered_by_its_place_in_the_conversation(tmp_path: Path) -> None:
+    """What it hangs off stands before the turn that was told last."""
+    lines = [*ANSWERED, timed(2, user("u2", "Two", "a1")), timed(3, assistant("a2", "m2", [text("2")], "u2"))]
+    lines += [timed(4, user("u3", "Three", "a2")), timed(5, assistant("a3", "m3", [text("3")], "u3"))]
+    told = read(write(tmp_path, *lines))
+    rewound = [timed(6, user("u4", "Two, again", "a1")), timed(7, assistant("a4", "m4", [text("4")], "u4"))]
+    assert seeds(read(write(tmp_path, *lines, *rewound), told[-1].after)) == [(2, "u4")]
 
 
 def test_a_half_written_last_line_is_not_read(tmp_path: Path) -> None:
@@ -244,7 +256,7 @@ def test_a_sub_agent_that_warmed_up_before_the_first_prompt_comes_with_the_first
         timed(3, assistant("a1", "m1", [text("1")], "u1")),
     )
     (group,) = read(path, closing=Closing.STOPPED)
-    assert [(traced.number, [run.answer for run in traced.unlinked]) for traced in group.traced] == [(1, ["Ready."])]
+    assert [(traced.turn.number, [run.answer for run in traced.unlinked]) for traced in group.traced] == [(1, ["Ready."])]
 
 
 NO_TIME = {"timestamp": None}
@@ -267,7 +279,10 @@ def test_sub_agents_that_nothing_names_are_told_once_where_times_are_missing(
         write_agent(path, name, "", *agent).with_suffix(".meta.json").unlink()
     groups = read(path)
     assert len(groups) == 5
-    told = {group.turns + 1: sorted(run.agent_id for traced in group.traced for run in traced.unlinked) for group in groups}
+    told = {
+        number: sorted(run.agent_id for traced in group.traced for run in traced.unlinked)
+        for number, group in enumerate(groups, 1)
+    }
     assert sorted(name for names in told.values() for name in names) == ["b", "c", "e"]
     if timed_from <= 3 and agents_have_times:
         assert told[5] == ["e"]
@@ -275,14 +290,14 @@ def test_sub_agents_that_nothing_names_are_told_once_where_times_are_missing(
     else:
         assert told[1] == ["b", "c", "e"]
     # Read on from any place it is the same.
-    for before, group in itertools.pairwise(groups):
+    for number, (before, group) in enumerate(itertools.pairwise(groups), 2):
         again = [each for each in read(path, before.after) if each.offset == group.offset]
-        assert sorted(run.agent_id for each in again for one in each.traced for run in one.unlinked) == told[group.turns + 1]
+        assert sorted(run.agent_id for each in again for one in each.traced for run in one.unlinked) == told[number]
 
 
 def test_the_turn_of_a_notification_has_no_part_of_the_agent_it_tells_of() -> None:
     [path] = interactive_sessions("2.1.325", "bg")
-    runs = [(traced.number, run.agent_id) for group in read(path) for traced in group.traced for run in runs_in(traced)]
+    runs = [(traced.turn.number, run.agent_id) for group in read(path) for traced in group.traced for run in runs_in(traced)]
     assert len(runs) == len({agent for _, agent in runs}) == 2
 
 

@@ -13,7 +13,7 @@ def test_a_sidechain_line_inside_the_main_chain_does_not_cut_the_turn() -> None:
     session = build_session(graph_of(prompt("q", None), aside, tool_result("r1", "u1", "t1"), answer("a", "r1")), "s")
     assert len(session.turns) == 1
     assert session.turns[0].answer == "a"
-    assert str(session.turns[0].status) == "complete"
+    assert str(session.turns[0].status) == "done"
 
 
 def test_a_child_before_its_parent_keeps_its_link_where_the_parent_has_lost_its_own() -> None:

@@ -94,7 +94,7 @@ def test_everything_about_a_public_session_can_be_asked(path: Path) -> None:
     for turn in turns_of(session):
         assert turn.number >= 1
         assert turn.node in turn.nodes
-        assert turn.status.value in ("open", "complete", "interrupted", "failed")
+        assert turn.status.value in ("running", "done", "interrupted", "failed")
         assert isinstance(turn.prompt, str)
         assert isinstance(turn.answer, str)
         assert turn.duration_ms is None or turn.duration_ms >= 0

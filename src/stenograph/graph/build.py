@@ -188,7 +188,9 @@ def _nodes_that_close_a_loop(links: Sequence[int]) -> list[int]:
 
 def _link_what_came_before(graph: Graph, file: GraphFile) -> None:
     """Fill the gaps that parents leave: behind compactions, broken links and lines that name no parent at all."""
-    gaps = [node for node in range(file.first, file.last) if graph.parents[node] < 0]
+    # What hangs off a line of a sub-agent's file (2.1.29) hangs off nothing in the session's own.
+    last = len(graph.nodes) if file.agent_id else file.last
+    gaps = [node for node in range(file.first, file.last) if not 0 <= graph.parents[node] < last]
     passed, main_line = file.first, NOWHERE
     for node in gaps:
         record = graph.records[node]

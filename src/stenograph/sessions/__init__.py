@@ -5,6 +5,7 @@ decodes them and writes only through `disk`.
 """
 
 from stenograph.config import ACTIVE_SECONDS
+from stenograph.inputs import Status
 from stenograph.sessions.find import (
     HIDDEN,
     Listing,
@@ -17,7 +18,7 @@ from stenograph.sessions.find import (
 from stenograph.sessions.glance import Ending, Glance, glance
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.resolve import resolve, session_at, titles_of
-from stenograph.sessions.status import Status, files_being_written, status
+from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import title
 
 __all__ = [

@@ -19,9 +19,10 @@ from stenograph.disk import Finding, find_project_folders, project_folder_name, 
 from stenograph.disk.homes import default_homes, distinct_homes
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import ProjectListing, SessionFile, list_project, list_projects
+from stenograph.inputs import Status
 from stenograph.records.times import moment
 from stenograph.sessions.glance import STEPS_WANTED, Glance, glance
-from stenograph.sessions.status import Status, files_being_written, status
+from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import title
 from stenograph.sessions.understanding import understanding, unreadable
 
@@ -265,7 +266,7 @@ def _why_hidden(seen: Glance, file: SessionFile, state: Status) -> str | None:
         return "sidechain"
     if state is Status.RUNNING or seen.steps >= STEPS_WANTED:
         return None
-    if seen.steps < _FEW_STEPS and state is Status.COMPLETED:
+    if seen.steps < _FEW_STEPS and state is Status.DONE:
         return "short"
     return None if seen.has_assistant_message else "unanswered"
 

@@ -22,10 +22,10 @@ from msgspec import Struct
 from stenograph.disk import read_lines
 from stenograph.errors import DiskError
 from stenograph.family import AgentFile, AgentLayout, agents_folder, find_family, list_project, named_owner, session_folder
-from stenograph.inputs import OPENERS, InputKind, classify
-from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Located, Record, UserRecord, decode, read_records
+from stenograph.inputs import InputKind, classify
+from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord, decode, read_records
 from stenograph.records.times import moment
-from stenograph.turns.stream import stream_turns
+from stenograph.turns.reader import TurnReader
 
 # What is compared to see that the file still holds what was read from it.
 _REMEMBERED = 64
@@ -37,8 +37,6 @@ _SEEN = 50_000
 _HEARD = 1000
 # A folder whose time is younger may have changed again without getting another one: file systems' clocks are coarse.
 _YOUNG_SECONDS = 2.0
-# What only sometimes opens a turn: when the model answers.
-_LOCAL = frozenset({InputKind.COMMAND, InputKind.BASH})
 # Agents in the session's own folder; of others their lines say whose they are.
 _INSIDE = frozenset({AgentLayout.NESTED, AgentLayout.WORKFLOW})
 
@@ -106,6 +104,8 @@ class Follower:
         self._left: _Left | None = None
         self._seen = _Seen()
         self._last_said: datetime | None = None
+        #: Where in its file `start` began.
+        self.began_at = 0
         self._known_files = {file.path for file in list_project(path.parent).sessions} | {path}
         self._not_ours: set[Path] = set()
         # What was in the folders when they were last looked into, and is not decided yet.
@@ -119,34 +119,22 @@ class Follower:
 
     def start(self, turns: int = 1) -> list[Update]:
         """The last so many turns, as updates; what comes after them is for `poll`. Raises UnreadableError."""
-        openings: list[int] = []
         for located in read_records(self.path):
             record = located.record
             self._note(record)
             if isinstance(record, ChainedRecord) and isinstance(record.uuid, str):
                 self._seen.add(record.uuid)
-            if isinstance(record, UserRecord) and not record.isSidechain and classify(record).kind in OPENERS - _LOCAL:
-                openings.append(located.offset)
         if not turns:
             _skip_to_end(self._cursor)
             return []
-        self._cursor.offset = self._last_turns(openings, turns)
+        begins = [begin for _, begin in TurnReader(self.path).places()]
+        self.began_at = self._cursor.offset = begins[-turns] if turns <= len(begins) else 0
         told, self._seen = self._seen, _Seen()
         updates = self._read(self._cursor)
         for uuid in self._seen:
             told.add(uuid)
         self._seen = told
         return updates
-
-    def _last_turns(self, openings: list[int], turns: int) -> int:
-        """Where the last so many turns begin. Some openings are none, and commands that the model answered are turns too."""
-        number = turns
-        while True:
-            begin = openings[-number] if number < len(openings) else 0
-            found = deque(_turn_offsets(self.path, begin), maxlen=turns)
-            if len(found) == turns or not begin:
-                return found[0] if found else 0
-            number *= 2
 
     def poll(self) -> list[Update]:
         """What happened since the last look."""
@@ -291,13 +279,6 @@ def _folder_time(folder: Path) -> int | None:
         return os.stat(folder).st_mtime_ns  # noqa: PTH116
     except OSError:
         return None
-
-
-def _turn_offsets(path: Path, begin: int) -> Iterator[int]:
-    """Where the turns begin that stand behind an offset."""
-    for turn in stream_turns(read_records(path, begin), path):
-        located: Located = turn.context.graph.nodes[turn.node]
-        yield located.offset
 
 
 def _began(path: Path) -> datetime | None:

@@ -14,13 +14,14 @@ from stenograph.disk import Finding
 from stenograph.errors import DiskError
 from stenograph.family import AgentFile, is_session_id, read_family, read_metas
 from stenograph.graph import Graph, build_graph
-from stenograph.records import ChainedRecord, Located, read_all_records, read_records
+from stenograph.records import ChainedRecord, Located, read_all_records
 from stenograph.records.garbage import no_garbage_hunt
 from stenograph.sessions.glance import glance
 from stenograph.sessions.resolve import LAST, resolve
+from stenograph.sessions.status import is_live
 from stenograph.sessions.titles import title
 from stenograph.turns import Session, Turn, build_session
-from stenograph.turns.stream import stream_turns
+from stenograph.turns.reader import TurnReader
 
 
 def load(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Session:
@@ -44,17 +45,18 @@ def load_file(path: Path) -> Session:
         metas, damaged = read_metas(family.agents)
         graph.findings += [*unread, *damaged]
         session = build_session(graph, _session_id(path, graph), family, metas)
+    if not all(turn.is_over for turn in (*session.all_turns, *(turn for run in session.agents for turn in run.turns))):
+        session.context.is_live = is_live(path)
     return msgspec.structs.replace(session, title=title(glance(path)))
 
 
 def stream(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Iterator[Turn]:
-    """The turns of a session in file order, each when it has ended; sub-agents' files are not read.
+    """The turns of a session in file order, those of every branch; sub-agents' files are not read.
 
-    Holds one turn in memory at a time. What needs the whole file is not known: branches, and results that stand far from their
-    use. Raises as `load` does.
+    Holds one turn in memory at a time, beside an outline of the file. Raises as `load` does.
     """
     path = reference if isinstance(reference, Path) else _find(reference, homes)
-    return stream_turns(read_records(path), path)
+    return (each.turn for each in TurnReader(path).turns())
 
 
 def _find(reference: str, homes: Sequence[Path] | None) -> Path:

@@ -2,7 +2,7 @@
 
 `running`      a live process holds the file open for writing; or the last line is torn or the last turn open, in a file that
                changed less than `active_seconds` ago
-`completed`    the model had the last word, or nothing was asked
+`done`         the model had the last word, or nothing was asked
 `interrupted`  the client's note of an interruption comes last, or a prompt, tool use or tool result that was never answered, or
                a line whose writer was stopped in the middle of it
 `failed`       an error of the API comes last
@@ -14,29 +14,23 @@ Who writes to a file is known on Linux only (`/proc`); elsewhere that sign is mi
 
 from __future__ import annotations
 
-import enum
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from stenograph.config import ACTIVE_SECONDS
 from stenograph.family import LINES_SUFFIX
+from stenograph.inputs import Status
 from stenograph.sessions.glance import Ending, Glance
 
 _PROC = "/proc"
 _ACCESS_MODE = 0o3
 
 
-class Status(enum.Enum):
-    RUNNING = "running"
-    COMPLETED = "completed"
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
-
-
 _ENDED = {
-    Ending.NOTHING: Status.COMPLETED,
-    Ending.ANSWERED: Status.COMPLETED,
+    Ending.NOTHING: Status.DONE,
+    Ending.ANSWERED: Status.DONE,
     Ending.OPEN: Status.INTERRUPTED,
     Ending.INTERRUPTED: Status.INTERRUPTED,
     Ending.FAILED: Status.FAILED,
@@ -54,6 +48,15 @@ def status(glance: Glance, *, now: float, written: bool = False, active_seconds:
 
 def changed_lately(glance: Glance, now: float, active_seconds: float = ACTIVE_SECONDS) -> bool:
     return now - glance.mtime_ns / 1e9 < active_seconds
+
+
+def is_live(path: Path, active_seconds: float = ACTIVE_SECONDS) -> bool:
+    """Whether a client is at work on a session's file: it changed lately, or is held open for writing."""
+    try:
+        quiet = time.time() - path.stat().st_mtime
+    except OSError:
+        return False
+    return quiet < active_seconds or is_being_written(path)
 
 
 def is_being_written(path: Path) -> bool:

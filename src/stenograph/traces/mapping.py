@@ -1,6 +1,6 @@
 """A turn -> the spans of its trace.
 
-In: a turn with its sub-agents, its number in the file, and how a trace is to look. Out: spans with ids that depend on the
+In: a turn with its sub-agents, and how a trace is to look. Out: spans with ids that depend on the
 session's records alone, and with the records' times: whoever maps the turn again, on whatever machine, gets the same spans.
 
     Turn N                      agent; the root
@@ -26,7 +26,7 @@ from stenograph.traces import attributes as words
 from stenograph.traces.attributes import About, Response
 from stenograph.traces.spans import Attributes, Span, SpanEvent, SpanKind, SpanStatus, span_id_of, trace_id_of
 from stenograph.traces.texts import Texts
-from stenograph.turns import AgentRun, ApiCall, Compaction, ToolCall, Turn, TurnStatus
+from stenograph.turns import AgentRun, ApiCall, Compaction, Status, ToolCall, Turn
 from stenograph.turns.contents import is_synthetic, said_in
 from stenograph.turns.values import CallPart
 
@@ -41,23 +41,13 @@ _MICROSECOND = timedelta(microseconds=1)
 _LATEST = (2**63 - 1) // 1000 * 1000
 # Of events, what may be told beside their kind: never a person's words.
 _TELLABLE = frozenset({"retry", "hook", "model", "permission-mode", "turn-duration"})
-#: How a turn that did not end well is marked: Langfuse's level, and why.
-_ENDINGS = {
-    TurnStatus.FAILED: ("ERROR", "the API failed"),
-    TurnStatus.INTERRUPTED: ("WARNING", "interrupted"),
-    TurnStatus.OPEN: ("WARNING", "no answer"),
-}
 
 
 class Traced(Struct, frozen=True):
     """A turn as it is traced."""
 
     turn: Turn
-    #: In the file, from 1, whatever branch it is on.
-    number: int
     session_id: str
-    #: Turns without a prompt that belong to it: the rest of a response that a prompt cut in two.
-    strays: tuple[Turn, ...] = ()
     #: Sub-agents that began in it, of which nothing says what started them.
     unlinked: tuple[AgentRun, ...] = ()
 
@@ -102,7 +92,7 @@ class _Trace:
         self._root_id = self._id("turn")
         self._opening = traced.turn.context.graph.records[traced.turn.node]
         self._about = About(
-            trace_name=f"Turn {traced.number}",
+            trace_name=f"Turn {traced.turn.number}",
             session_id=traced.session_id,
             user=config.user,
             environment=config.environment,
@@ -120,29 +110,27 @@ class _Trace:
 
     def spans(self) -> list[Span]:
         turn = self._traced.turn
-        turns = (turn, *self._traced.strays)
-        inside = [span for each in turns for span in self._conversation(each, self._root_id, "", self._prompt)]
+        inside = list(self._conversation(turn, self._root_id, "", self._prompt))
         inside += [span for run in self._traced.unlinked for span in self._agent(run, self._root_id)]
-        inside += [self._compaction(compaction) for each in turns for compaction in each.compactions]
-        ends = [_nanoseconds(_last_moment(each)) for each in turns]
+        inside += [self._compaction(compaction) for compaction in turn.compactions]
         # A sub-agent in the background goes on after the turn: it is no part of how long the turn took.
-        root = self._root(max((*ends, self._known_start)))
+        root = self._root(max(_nanoseconds(_last_moment(turn)), self._known_start))
         return [root, *inside]
 
     def _root(self, end: int) -> Span:
         turn = self._traced.turn
         prompt = self._prompt
-        answer = self._texts.answer(next((each.answer for each in reversed((turn, *self._traced.strays)) if each.answer), ""))
+        answer = self._texts.answer(turn.answer)
         told = {
             **self._common,
             **words.trace(self._about, self._metadata(), prompt, answer),
             **words.agent(words.AGENT_NAME, prompt, answer),
         }
         status, message = SpanStatus.UNSET, ""
-        if turn.status in _ENDINGS:
-            level, message = _ENDINGS[turn.status]
+        if turn.status is not Status.DONE:
+            level, message = _level(turn)
             told |= words.level(level, message)
-            if turn.status is TurnStatus.FAILED:
+            if turn.status is Status.FAILED:
                 status = SpanStatus.ERROR
                 told["error.type"] = _error_type(turn) or "api_error"
         return Span(
@@ -162,7 +150,7 @@ class _Trace:
         turn = self._traced.turn
         found: dict[str, str | int] = {
             "source": "claude-code",
-            "turn_number": self._traced.number,
+            "turn_number": turn.number,
             "session_id": self._traced.session_id,
             "opened_by": turn.kind.value,
             "status": turn.status.value,
@@ -268,8 +256,8 @@ class _Trace:
                 told["langfuse.observation.metadata.description"] = self._texts.prompt(run.description)
             if run.background:
                 told["langfuse.observation.metadata.background"] = True
-            if turn.status in _ENDINGS:
-                told |= words.level(*_ENDINGS[turn.status])
+            if turn.status is not Status.DONE:
+                told |= words.level(*_level(turn))
             if self._depth == DEEPEST_AGENT and turn.agent_runs:
                 told["langfuse.observation.metadata.left_out"] = "sub-agents of this one: they are too deep"
             end = max(_nanoseconds(_last_moment(turn)), start)
@@ -299,14 +287,14 @@ class _Trace:
         )
 
     def _events(self) -> Iterator[SpanEvent]:
-        for turn in (self._traced.turn, *self._traced.strays):
-            for event in turn.events:
-                told: Attributes = {"what": self._texts.name(event.what)} if event.what and event.kind in _TELLABLE else {}
-                yield SpanEvent(event.kind, _nanoseconds(event.at) or self._known_start, told)
-            for interjection in turn.interjections:
-                record = turn.context.graph.records[interjection.node]
-                text = self._texts.prompt(interjection.text)
-                yield SpanEvent("interjection", _moment_of(record) or self._known_start, {"text": text} if text else {})
+        turn = self._traced.turn
+        for event in turn.events:
+            told: Attributes = {"what": self._texts.name(event.what)} if event.what and event.kind in _TELLABLE else {}
+            yield SpanEvent(event.kind, _nanoseconds(event.at) or self._known_start, told)
+        for interjection in turn.interjections:
+            record = turn.context.graph.records[interjection.node]
+            text = self._texts.prompt(interjection.text)
+            yield SpanEvent("interjection", _moment_of(record) or self._known_start, {"text": text} if text else {})
 
     def _prompt_of(self, turn: Turn) -> str:
         return self._texts.prompt(turn.prompt)
@@ -324,6 +312,13 @@ def _lasting_id(run: AgentRun) -> str:
     if run.path is None and run.turns and run.agent_id.startswith("line-"):
         return _uuid_of(run.turns[0].context.graph.records[run.turns[0].node]) or run.agent_id
     return run.agent_id
+
+
+def _level(turn: Turn) -> tuple[str, str]:
+    """How a turn that did not end well is marked: Langfuse's level, and why."""
+    if turn.status is Status.FAILED:
+        return "ERROR", "the API failed"
+    return "WARNING", "interrupted" if turn.is_over else "no answer"
 
 
 def _has_usage(call: ApiCall) -> bool:

@@ -22,7 +22,7 @@ from stenograph.redact import Masker
 from stenograph.sessions.understanding import understanding
 from stenograph.traces.delivery import Delivery, Sender
 from stenograph.traces.mapping import Mapper, Traced, seed_of
-from stenograph.traces.reading import Closing, Failure, Group, Place, is_unfinished, read_closed, read_group, runs_in
+from stenograph.traces.reading import Closing, Failure, Group, Place, read_closed, read_group, runs_in
 from stenograph.traces.spans import Attributes, Span, trace_id_of
 from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
 from stenograph.traces.texts import Texts
@@ -164,7 +164,7 @@ class SessionSender:
                     chosen.copies += 1
                     continue
                 at_work |= unfinished
-                chosen.unsettled += sum(not is_unfinished(run.turns[-1]) for run in working)
+                chosen.unsettled += sum(run.turns[-1].is_over for run in working)
                 with understanding(path):
                     chosen.spans += Mapper(self._config, self._texts, told_elsewhere).spans(traced, frozenset(unfinished))
                 chosen.traces.append(trace_id)
@@ -207,7 +207,7 @@ class SessionSender:
                 runs = {run.agent_id: run for traced in told for run in runs_in(traced)}
                 working = [run for id_, run in runs.items() if id_ in each.agents and self._is_at_work(run, closing)]
                 at_work = frozenset(each.agents & (unread | {run.agent_id for run in working}))
-                unsettled = sum(not is_unfinished(run.turns[-1]) for run in working)
+                unsettled = sum(run.turns[-1].is_over for run in working)
             if at_work == each.agents:
                 yield Sent(failures=failures, unsettled=unsettled)
                 continue
@@ -242,7 +242,7 @@ class SessionSender:
         """
         if not run.turns or (run.tool_use_id and not run.background):
             return False
-        may_go_on = is_unfinished(run.turns[-1])
+        may_go_on = not run.turns[-1].is_over
         if run.path is None:  # its lines are the session's own (1.0)
             return may_go_on and closing is not Closing.ENDED
         try:
@@ -264,7 +264,7 @@ def _understood(path: Path, groups: Iterator[Group]) -> Iterator[Group]:
 def _keys_of(traced: Traced, without: Collection[str] = ()) -> list[str]:
     """What a turn tells, by keys that its copies keep (see `state`); sub-agents `without` left aside."""
     runs = [run for run in runs_in(traced) if run.agent_id not in without]
-    turns = (traced.turn, *traced.strays, *(turn for run in runs for turn in run.turns))
+    turns = (traced.turn, *(turn for run in runs for turn in run.turns))
     found = [call.message_id for turn in turns for call in turn.calls if call.message_id]
     found += [f"tool {tool.id}" for turn in turns for tool in turn.tool_calls if tool.id]
     found += [f"compaction {each.record.uuid}" for each in traced.turn.compactions]

@@ -26,7 +26,7 @@ from stenograph.errors import UnwritableError
 from stenograph.traces.delivery import BadSpan
 from stenograph.traces.reading import Closing, Failure, Place
 
-_VERSION = 1
+_VERSION = 2
 #: Seconds to wait for another process that writes.
 _BUSY_SECONDS = 20.0
 #: Of what a receiver refused for good, so many are remembered.
@@ -163,6 +163,10 @@ class TraceState:
             if not found:
                 for statement in _SCHEMA.split(";"):
                     self._connection.execute(statement)
+            elif found == 1:
+                # It counted turns in file order. What was sent stays known; the next reading counts from the file's beginning.
+                self._connection.execute("UPDATE cursors SET turns = 0, last_start = 0, last_turns = 0")
+            if found != _VERSION:
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _unusable(self, error: OSError | sqlite3.Error) -> UnwritableError:

@@ -1,8 +1,9 @@
 """Graph -> what a person would say happened: sessions, turns, calls, tool calls, agent runs, compactions."""
 
+from stenograph.inputs import Status
 from stenograph.turns.model import NO_BRANCH, AgentRun, Branch, Session, SessionLink, Turn, runs_below, tokens_of_all
 from stenograph.turns.session import build_session
-from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall, TurnStatus
+from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall
 
 __all__ = [
     "NO_BRANCH",
@@ -15,10 +16,10 @@ __all__ = [
     "Interjection",
     "Session",
     "SessionLink",
+    "Status",
     "Tokens",
     "ToolCall",
     "Turn",
-    "TurnStatus",
     "build_session",
     "runs_below",
     "tokens_of_all",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from stenograph.graph import NOWHERE
 from stenograph.inputs import OPENERS, Input, InputKind, is_caveat
-from stenograph.records import AssistantRecord, ChainedRecord, FileHistorySnapshotRecord
+from stenograph.records import AssistantRecord, ChainedRecord, FileHistorySnapshotRecord, UserRecord
 from stenograph.turns.aside import part_what_was_set_aside
 from stenograph.turns.contents import is_synthetic
 from stenograph.turns.context import Context
@@ -20,6 +20,7 @@ from stenograph.turns.draft import Draft
 from stenograph.turns.model import Turn
 
 _NO_PROMPT = Input(InputKind.EMPTY, "")
+_SAYING = (UserRecord, AssistantRecord)
 
 
 def assemble_turns(context: Context, nodes: Sequence[int], leaf: int = NOWHERE) -> dict[int, Turn]:
@@ -28,8 +29,18 @@ def assemble_turns(context: Context, nodes: Sequence[int], leaf: int = NOWHERE) 
     _fold_local_commands(context, drafts)
     part_what_was_set_aside(context, drafts, leaf)
     numbers = _number(drafts)
+    last_said = next((node for node in reversed(nodes) if isinstance(context.graph.records[node], _SAYING)), NOWHERE)
     return {
-        node: Turn(numbers[node], draft.opening, node, tuple(draft.nodes), context, draft.previous, draft.parted_from)
+        node: Turn(
+            number=numbers[node],
+            opening=draft.opening,
+            node=node,
+            nodes=tuple(draft.nodes),
+            context=context,
+            previous=draft.previous,
+            parted_from=draft.parted_from,
+            is_left=draft.nodes[-1] < last_said,
+        )
         for node, draft in drafts.items()
     }
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from stenograph.disk import Finding
 from stenograph.graph import NOWHERE
-from stenograph.inputs import InputKind, command_as_typed
+from stenograph.inputs import InputKind, Status, command_as_typed
 from stenograph.records import (
     ApiErrorRecord,
     AssistantRecord,
@@ -33,7 +33,7 @@ from stenograph.records.attachments import QueuedCommandAttachment
 from stenograph.records.markers import SYNTHETIC
 from stenograph.records.times import moment
 from stenograph.turns.context import Context
-from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, ToolCall, TurnStatus
+from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, ToolCall
 
 # Milliseconds; a year. What claims to be longer was not measured.
 _LONGEST_TURN = 366 * 86_400_000
@@ -82,11 +82,13 @@ def _call(context: Context, own: set[int], message_id: str, nodes: list[int]) ->
 
 def _tool_call(context: Context, own: set[int], node: int, use: ToolUseBlock) -> ToolCall:
     answers = context.results.get(use.id) if isinstance(use.id, str) else None
-    if not answers:
-        return ToolCall(use, node, context)
     # A history written twice holds every result twice: the one in the same turn is meant.
-    result_node, block = next((answer for answer in answers if answer[0] in own), answers[0])
-    return ToolCall(use, node, context, block, result_node)
+    found = next((answer for answer in answers if answer[0] in own), None) if answers else None
+    if answers and found is None:
+        # In an agent's file a fork of the conversation may stand, with results that the session never got (2.1.29).
+        file = context.graph.file_of(node)
+        found = next((answer for answer in answers if file.first <= answer[0] < file.last), None)
+    return ToolCall(use, node, context, found[1], found[0]) if found else ToolCall(use, node, context)
 
 
 def interjections_of(context: Context, nodes: Sequence[int]) -> Iterator[Interjection]:
@@ -145,28 +147,24 @@ def _is_summary(context: Context, node: int) -> bool:
     return understood is not None and understood.kind is InputKind.COMPACTION_SUMMARY
 
 
-def status_of(context: Context, opening: int, nodes: Sequence[int], calls: Sequence[ApiCall]) -> TurnStatus:
-    """How a turn ended, from the last thing that was said in it."""
+def ending_of(context: Context, opening: int, nodes: Sequence[int], calls: Sequence[ApiCall]) -> Status | None:
+    """How a turn ended, from the last thing that was said in it; None while the model owes an answer."""
     for node in reversed(nodes):
         record = context.graph.records[node]
         if isinstance(record, AssistantRecord):
             if is_synthetic(record):
                 continue
             if record.isApiErrorMessage:
-                return TurnStatus.FAILED
-            if all(tool.answered for call in calls for tool in call.tool_calls):
-                return TurnStatus.COMPLETE
-            break
+                return Status.FAILED
+            return Status.DONE if all(tool.answered for call in calls for tool in call.tool_calls) else None
         understood = context.inputs.get(node)
         if understood is None or understood.kind in _ASIDE:
             continue
         if understood.kind is InputKind.INTERRUPT:
-            return TurnStatus.INTERRUPTED
+            return Status.INTERRUPTED
         if node == opening or understood.kind not in (InputKind.COMMAND, InputKind.BASH):
-            break
-    # The model owes an answer. If the conversation went on elsewhere it will never come.
-    # A sub-agent's file tells nothing of that: it may be what the turn waits for.
-    return TurnStatus.INTERRUPTED if max(nodes) < context.last_said_beside(opening) else TurnStatus.OPEN
+            return None
+    return None
 
 
 def said_in(context: Context, nodes: Sequence[int]) -> Iterator[int]:

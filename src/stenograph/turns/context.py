@@ -10,10 +10,9 @@ from msgspec import Struct, field
 
 from stenograph.disk.quiet import quiet
 from stenograph.graph import Graph
-from stenograph.inputs import Input, InputKind, classify, is_caveat
+from stenograph.inputs import Input, InputReader
 from stenograph.records import (
     AssistantRecord,
-    ChainedRecord,
     PermissionModeRecord,
     Record,
     ToolResultBlock,
@@ -48,6 +47,8 @@ class Context(Struct, dict=True):
     agents: dict[str, AgentRun] = field(default_factory=dict)
     # Spilled results by file name.
     spilled: dict[str, Path] = field(default_factory=dict)
+    # Whether a client is at work on the session's file.
+    is_live: bool = False
     # By `message.id` and content: the first line that says so.
     _said: dict[str, dict[bytes, int]] = field(default_factory=dict)
 
@@ -77,13 +78,6 @@ class Context(Struct, dict=True):
                 lines.setdefault(record.message.id, []).append(node)
         return lines
 
-    def last_said_beside(self, node: int) -> int:
-        """The last node that says something in the conversation that a node is of; a turn that ends before it will not go on."""
-        records, file = self.graph.records, self.graph.file_of(node)
-        is_agents = _is_sidechain(records[node])
-        said = (other for other in range(file.last - 1, file.first - 1, -1) if _says_something(records[other]))
-        return next((other for other in said if _is_sidechain(records[other]) == is_agents), -1)
-
     def first_to_say(self, message_id: str, node: int) -> int:
         """The first line of a response that says what the line `node` says. Asked for only where a response is in two turns."""
         known = self._said.get(message_id)
@@ -94,14 +88,6 @@ class Context(Struct, dict=True):
         return known.get(_content(self.graph.records[node]), node)
 
 
-def _says_something(record: Record) -> bool:
-    return isinstance(record, UserRecord | AssistantRecord)
-
-
-def _is_sidechain(record: Record) -> bool:
-    return isinstance(record, ChainedRecord) and bool(record.isSidechain)
-
-
 def _content(record: Record) -> bytes:
     return to_text(rebuild(record.content)) if isinstance(record, AssistantRecord) and record.content else b""
 
@@ -110,7 +96,9 @@ def read_context(graph: Graph, spilled: Iterable[Path] = ()) -> Context:
     """One look at every user and assistant record."""
     context = Context(graph, spilled={path.name: path for path in spilled})
     inputs, results, uses, first_of_call = context.inputs, context.results, context.uses, context.first_of_call
+    reader = InputReader()
     for node, record in enumerate(graph.records):
+        understood = reader.read(record)
         if isinstance(record, AssistantRecord):
             message = record.message
             if message and isinstance(message.id, str):
@@ -126,29 +114,9 @@ def read_context(graph: Graph, spilled: Iterable[Path] = ()) -> Context:
                             context.repeated_uses.append(node)
                         else:
                             uses[block.id] = (node, block)
-        elif isinstance(record, UserRecord):
-            understood = classify(record)
-            if understood.kind is InputKind.PROMPT:
-                understood = _refused_command(context, node, understood)
+        elif understood is not None:
             inputs[node] = understood
             for result in understood.results:
                 if isinstance(result.tool_use_id, str):
                     results.setdefault(result.tool_use_id, []).append((node, result))
     return context
-
-
-def _refused_command(context: Context, node: int, understood: Input) -> Input:
-    """2.0.x writes a command that it refuses, and its refusal, as plain strings behind a caveat: no person's prompt either."""
-    before = context.graph.before[node]
-    previous = context.inputs.get(before)
-    if understood.text.startswith("/") and is_caveat(previous):
-        return Input(InputKind.COMMAND, understood.text)
-    if (
-        previous is not None
-        and previous.kind is InputKind.COMMAND
-        and is_caveat(context.inputs.get(context.graph.before[before]))
-    ):
-        one, other = context.graph.records[before], context.graph.records[node]
-        if isinstance(one, UserRecord) and isinstance(other, UserRecord) and one.timestamp == other.timestamp:
-            return Input(InputKind.LOCAL_OUTPUT, understood.text)
-    return understood

@@ -15,7 +15,7 @@ from stenograph.disk import Finding
 from stenograph.disk.quiet import quiet
 from stenograph.family import Family
 from stenograph.graph import Graph
-from stenograph.inputs import Input, InputKind
+from stenograph.inputs import Input, InputKind, Status
 from stenograph.records import ChainedRecord, find_invalid_text
 from stenograph.records.shape import once
 from stenograph.turns import contents
@@ -28,7 +28,6 @@ from stenograph.turns.values import (
     Interjection,
     Tokens,
     ToolCall,
-    TurnStatus,
     moment_of,
     sum_tokens,
 )
@@ -48,6 +47,8 @@ class Turn(Struct, frozen=True, dict=True):
     previous: int = -1
     # The node of the turn inside which it was set aside, with the same opening; -1 for a turn that has its own.
     parted_from: int = -1
+    # Whether its conversation went on after its last line: an answer that is missing then will never come.
+    is_left: bool = False
 
     def __repr__(self) -> str:
         return f"<Turn {self.number}: {_count(self.calls, 'call')}, {_count(self.tool_calls, 'tool call')}>"
@@ -73,9 +74,19 @@ class Turn(Struct, frozen=True, dict=True):
         return tuple(contents.events_of(self.context, self.nodes, self.node))
 
     @once
-    def status(self) -> TurnStatus:
-        """How it ended, by the last thing said in it."""
-        return contents.status_of(self.context, self.node, self.nodes, self.calls)
+    def _ending(self) -> Status | None:
+        ending = contents.ending_of(self.context, self.node, self.nodes, self.calls)
+        return Status.INTERRUPTED if ending is None and self.is_left else ending
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its lines say that it ended."""
+        return self._ending is not None
+
+    @property
+    def status(self) -> Status:
+        """How it stands. One without an end is running while its file is written to, else interrupted."""
+        return self._ending or (Status.RUNNING if self.context.is_live else Status.INTERRUPTED)
 
     @property
     def prompt(self) -> str:

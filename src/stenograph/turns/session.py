@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stenograph.family import AgentMeta, Family
-from stenograph.graph import Graph, GraphFile, choose_leaf
+from stenograph.graph import Graph, choose_leaf
 from stenograph.records import (
-    ChainedRecord,
     ProgressRecord,
     Record,
     UserRecord,
@@ -22,6 +21,7 @@ from stenograph.records.progress import AgentProgress
 from stenograph.records.tool_results import AgentResult, TeammateResult
 from stenograph.turns.assemble import assemble_turns
 from stenograph.turns.context import Context, read_context
+from stenograph.turns.conversations import split_conversations
 from stenograph.turns.model import AgentRun, Branch, Session, Turn
 
 # The tool that starts sub-agents: `Agent` from 2.1.63 on.
@@ -33,66 +33,18 @@ def build_session(
 ) -> Session:
     """The session of a graph; `metas` are the agents' `.meta.json` by agent id."""
     context = read_context(graph, family.tool_results if family else ())
-    main, agents = _conversations(graph)
+    main, agents = split_conversations(graph)
     leaf = choose_leaf(graph)
     turns = assemble_turns(context, main, leaf)
-    runs = _agent_runs(context, agents, metas or {})
-    for run in runs:
-        if run.tool_use_id:
-            context.agents.setdefault(run.tool_use_id, run)
+    runs = link_agents(context, agents, metas or {})
     in_order = tuple(turns[node] for node in sorted(turns))
     for turn in (*in_order, *(turn for run in runs for turn in run.turns)):
         _ = turn.calls  # every reader of turns wants them; made here they are made at once
     return Session(session_id, graph, context, in_order, _branches(graph, turns, leaf), tuple(runs), family)
 
 
-def _conversations(graph: Graph) -> tuple[Sequence[int], dict[str, Sequence[int]]]:
-    """The nodes of the session's own conversation, and those of each sub-agent: a file's, or those of an inline sidechain."""
-    agents: dict[str, Sequence[int]] = {}
-    for file in graph.files:
-        if file.agent_id:  # two workflows may each have an agent of the same name: one run with both files' turns
-            agents[file.agent_id] = [*agents.get(file.agent_id, ()), *range(file.first, file.last)]
-    own = next((file for file in graph.files if not file.agent_id), None)
-    if own is None:
-        return (), agents
-    inline = [node for node in graph.sidechains if own.first <= node < own.last]
-    if not inline:
-        return range(own.first, own.last), agents
-    found: dict[str, list[int]] = {}
-    roots: dict[int, int] = {}
-    for node in inline:
-        found.setdefault(_inline_agent(graph, node, own, roots), []).append(node)
-    aside = set(inline)
-    for agent_id, nodes in found.items():
-        # An agent with a file of its own may have lines here as well.
-        agents[agent_id] = [*nodes, *agents.get(agent_id, ())]
-    return [node for node in range(own.first, own.last) if node not in aside], agents
-
-
-def _inline_agent(graph: Graph, node: int, file: GraphFile, roots: dict[int, int]) -> str:
-    """The name of the inline sidechain that a node belongs to: its agent id, else the line of its root."""
-    record = graph.records[node]
-    if isinstance(record, ChainedRecord) and isinstance(record.agentId, str):
-        return record.agentId
-    way = []
-    root = node
-    while root not in roots:
-        way.append(root)
-        parent = graph.parents[root]
-        if parent < file.first or not _is_sidechain(graph.records[parent]):
-            roots[root] = root
-            break
-        root = parent
-    for passed in way:
-        roots[passed] = roots[root]
-    return f"line-{graph.nodes[roots[root]].number}"
-
-
-def _is_sidechain(record: Record) -> bool:
-    return isinstance(record, ChainedRecord) and bool(record.isSidechain)
-
-
-def _agent_runs(context: Context, agents: dict[str, Sequence[int]], metas: dict[str, AgentMeta]) -> list[AgentRun]:
+def link_agents(context: Context, agents: dict[str, Sequence[int]], metas: dict[str, AgentMeta]) -> list[AgentRun]:
+    """The sub-agents\' runs, each made known to the tool call that started it."""
     if not agents:
         return []
     evidence = _evidence(context, metas)
@@ -127,6 +79,9 @@ def _agent_runs(context: Context, agents: dict[str, Sequence[int]], metas: dict[
                 asked=_text(asked.get("prompt")),
             )
         )
+    for run in runs:
+        if run.tool_use_id:
+            context.agents.setdefault(run.tool_use_id, run)
     return runs
 
 

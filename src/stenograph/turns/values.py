@@ -41,14 +41,6 @@ if TYPE_CHECKING:
 _SPILLED = re.compile(r"[\\/]tool-results[\\/]([^\\/\n\"]+)")
 
 
-class TurnStatus(StrEnum):
-    # The model still owes something, and nothing says that it never will.
-    OPEN = "open"
-    COMPLETE = "complete"
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
-
-
 class Tokens(Struct, frozen=True):
     """Tokens of calls, each call once."""
 
@@ -116,12 +108,12 @@ def _count(value: object) -> int:
 
 @quiet
 class ToolCall(Struct, frozen=True):
-    """One use of a tool and its result, wherever in the family that stands."""
+    """One use of a tool and its result."""
 
     use: ToolUseBlock
     use_node: int
     context: Context
-    # The first result with its id, of several the one in the same turn; None while there is none.
+    # The first result with its id in its file, of several the one in the same turn; None while there is none.
     result_block: ToolResultBlock | None = None
     result_node: int = -1
 

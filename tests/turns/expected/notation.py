@@ -48,7 +48,7 @@ class Played:
     # What the script's tool calls gave back, in the script's order.
     results: tuple[Gave, ...] = ()
     kind: str = "prompt"
-    status: str = "complete"
+    status: str = "done"
     # How many steps of the script were played; all when not said.
     steps: int | None = None
     # What the model said, one text a call, where that is not what the script says.
@@ -83,9 +83,9 @@ def unscripted(
     return Played(words, kind=kind, said=(said,), local=local)
 
 
-def notified(status: str = "complete") -> Played:
+def notified(status: str = "done") -> Played:
     """A turn that a background task's notice opened."""
-    if status == "complete":
+    if status == "done":
         return Played("", kind="notification", said=("Nothing left in the script.",))
     return Played("", kind="notification", said=(), status=status, interrupts=1)
 

@@ -30,7 +30,7 @@ _LONGEST_LINE = 400
 _RULE_COLUMNS = 80
 
 
-_STATUS = {"complete": (GREEN,), "failed": (RED,), "interrupted": (YELLOW,), "open": (BLUE,)}
+_STATUS = {"done": (GREEN,), "failed": (RED,), "interrupted": (YELLOW,), "running": (BLUE,)}
 _MARK = {"done": (GREEN,), "failed": (RED,), "unanswered": (BLUE,), "running": (BLUE,)}
 _BOXES = {"completed": "[x]", "in_progress": "[>]"}
 

@@ -1,0 +1,265 @@
+"""A session's file and its sub-agents' files -> its turns, from any place in the file on.
+
+In: a path, and the place that an earlier reading reached. Out: the turns with lines behind that place, in file order, each read
+from its own lines when it is asked for: one turn is held at a time. Numbers, lines, status and tokens are those of the session
+loaded as a whole, as far as the file has been written: what is written later can still abandon a turn, part lines from it, or add
+some to it.
+
+Reading on begins at the turn that was known last. Where something hangs off a line before that, as after a rewind, all lines are
+outlined once more. Only whole lines are read.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from stenograph.disk.lines import read_slice
+from stenograph.family import Family
+from stenograph.graph import build_graph
+from stenograph.inputs import InputKind
+from stenograph.records import AssistantRecord, ChainedRecord, CompactBoundaryRecord, Located, Record, read_records
+from stenograph.records.garbage import no_garbage_hunt
+from stenograph.records.read import locate
+from stenograph.turns.agent_files import AgentFiles, Failure, Span
+from stenograph.turns.context import read_context
+from stenograph.turns.conversations import split_conversations
+from stenograph.turns.model import AgentRun, Turn
+from stenograph.turns.outline import Outline
+from stenograph.turns.session import link_agents
+
+# What is said in a turn by something else than the model, and makes it longer than it seemed.
+_SAID = frozenset({InputKind.TOOL_RESULT, InputKind.INTERRUPT})
+
+
+class Place(Struct, frozen=True):
+    """How far a file was read: the turns before `offset` are known."""
+
+    offset: int = 0
+    #: The number of the last known turn, where its first line stands, and how many turns stand before it on its chain.
+    turns: int = 0
+    last_offset: int = 0
+    last_turns: int = 0
+
+
+class ReadTurn(Struct, frozen=True):
+    """A turn, read from its own lines."""
+
+    turn: Turn
+    #: Where its first line stands.
+    offset: int
+    #: Where reading goes on.
+    after: Place
+    #: It was known before, and goes on.
+    is_again: bool = False
+    #: No other turn opens after it.
+    is_last: bool = False
+    #: Sub-agents that began in it, of which nothing says what started them.
+    unlinked: tuple[AgentRun, ...] = ()
+    #: Files of its sub-agents that could not be read.
+    failures: tuple[Failure, ...] = ()
+
+
+class TurnReader:
+    """The turns of one session file behind a place; without a family, sub-agents' files are not read. Raises UnreadableError."""
+
+    def __init__(self, path: Path, family: Family | None = None, place: Place | None = None) -> None:
+        self._path = path
+        self._place = place or Place()
+        self._spilled = family.tool_results if family else ()
+        self._agents = AgentFiles(path, family) if family else None
+        with no_garbage_hunt():
+            self._outline = self._read_outline()
+        #: Where each turn is told from the one before: at its first line, which may be a snapshot before its prompt.
+        self._begins: list[int] = []
+        opened = -1
+        for turn in self._outline.turns:
+            begin, opens = self._outline.begin(turn), self._opens_at(turn)
+            self._begins.append(begin if begin > opened else opens)
+            opened = opens
+        #: The first line of all turns that open later.
+        begins = [self._outline.begin(turn) for turn in self._outline.turns]
+        self._later = [*reversed(list(accumulate(reversed(begins[1:]), min))), sys.maxsize]
+
+    @property
+    def end(self) -> int:
+        """Behind the last whole line."""
+        return max(self._outline.end, self._place.offset)
+
+    def turns(self, *, is_ended: bool = True) -> Iterator[ReadTurn]:
+        """The turns with lines behind the place. Of those that were known before only what says something more.
+
+        `is_ended` says that nothing more is to come. Else the last turn is without a local command that may not be whole, and
+        without sub-agents that nothing names and that began after its last line.
+        """
+        for index, turn in enumerate(self._outline.turns):
+            if not self._is_new(index, turn):
+                continue
+            yield self.read(index, is_ended=is_ended)
+
+    def places(self) -> list[tuple[int, int]]:
+        """Of each turn its number and where its first line stands, without reading what it says."""
+        return [(self._number(turn), self._outline.begin(turn)) for turn in self._outline.turns]
+
+    def read(self, index: int, *, is_ended: bool = True) -> ReadTurn:
+        """The turn with this place among those of the outline."""
+        outlined = self._outline.turns[index]
+        begin, is_last = self._outline.begin(outlined), index + 1 == len(self._begins)
+        nodes = outlined.nodes
+        if is_last and not is_ended:
+            nodes = self._without_command_at_end(nodes)
+        number = self._number(outlined)
+        end = self._end_of(nodes) if is_last else self._begins[index + 1]
+        turn, unlinked = self._build(index, outlined, nodes, number, is_ended=is_ended)
+        failures = self._agents.take_failures() if self._agents else ()
+        # Nobody can begin to read at what was parted from a turn, nor where lines of other turns stand on the wrong side.
+        can_begin = outlined.parted_from < 0 and begin == self._begins[index] and begin <= self._later[index]
+        start = (begin, number - 1) if can_begin else (0, 0)
+        after = Place(max(end, self._place.offset), number, *start)
+        return ReadTurn(turn, begin, after, self._opens_at(outlined) < self._place.offset, is_last, unlinked, failures)
+
+    def _read_outline(self) -> Outline:
+        outline = Outline(self._path, _whole_lines(self._path, self._place.last_offset))
+        if self._place.last_offset and outline.has_unknown_parents():
+            self._place = msgspec.structs.replace(self._place, turns=0, last_offset=0, last_turns=0)
+            outline = Outline(self._path, _whole_lines(self._path, 0))
+        return outline
+
+    def _number(self, turn: Turn) -> int:
+        """A turn's place on its chain; where reading began in the middle, counted from the turn that it began with."""
+        before = turn = self._outline.whole(turn)
+        while (previous := self._outline.previous(before)) is not None:
+            before = previous
+        begins_here = bool(self._place.last_offset) and before is self._outline.turns[0]
+        return turn.number + self._place.last_turns if begins_here else turn.number
+
+    def _opens_at(self, turn: Turn) -> int:
+        """Where its prompt stands. A snapshot before it may have been taken for a part of the turn before."""
+        return self._outline.graph.nodes[turn.node].offset
+
+    def _is_new(self, index: int, turn: Turn) -> bool:
+        offset = self._place.offset
+        if self._opens_at(turn) >= offset:
+            return True
+        graph, inputs = self._outline.graph, self._outline.context.inputs
+        late = [node for node in turn.nodes if graph.nodes[node].offset >= offset]
+        if any(_says(graph.records[node]) or (node in inputs and inputs[node].kind in _SAID) for node in late):
+            return True
+        is_known_last = self._outline.begin(turn) == self._place.last_offset
+        if not is_known_last or self._agents is None:
+            return False
+        return self._agents.any_began_in(self._lines(turn.nodes), self._span(index, is_ended=True))
+
+    def _without_command_at_end(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
+        """Without a local command that may not be whole: only all of its lines together say that nobody asked the model."""
+        records, inputs = self._outline.graph.records, self._outline.context.inputs
+        for place in range(len(nodes) - 1, 0, -1):
+            if isinstance(records[nodes[place]], AssistantRecord):
+                break
+            understood = inputs.get(nodes[place])
+            if understood is not None and understood.kind is InputKind.META and understood.text:
+                return nodes[:place]
+        return nodes
+
+    def _end_of(self, nodes: tuple[int, ...]) -> int:
+        if nodes[-1] == self._outline.turns[-1].nodes[-1]:
+            return self._outline.end
+        last = self._outline.graph.nodes[nodes[-1]]
+        return last.offset + last.length + 1
+
+    def _build(
+        self, index: int, outlined: Turn, nodes: tuple[int, ...], number: int, *, is_ended: bool
+    ) -> tuple[Turn, tuple[AgentRun, ...]]:
+        """The turn over a graph of its own lines, of its sub-agents' lines and of what it shares with other turns."""
+        outline = self._outline
+        inline = self._inline_agents(index)
+        kept = sorted({*nodes, *inline, *outline.shared_lines(outlined)})
+        lines = list(self._lines(kept))
+        agents = self._agents.of(lines, self._span(index, is_ended=is_ended)) if self._agents else []
+        graph = build_graph([(self._path, "", lines), *agents])
+        context = read_context(graph, self._spilled)
+        at = {node: place for place, node in enumerate(kept)}
+        for node, place in at.items():
+            if node in outline.context.inputs and context.inputs[place].kind is not outline.context.inputs[node].kind:
+                context.inputs[place] = msgspec.structs.replace(context.inputs[place], kind=outline.context.inputs[node].kind)
+        changes = outline.context.changes
+        context.__dict__["changes"] = {at[node]: changes[node] for node in nodes if node in changes}
+        opener = outlined.parted_from if outlined.parted_from >= 0 else outlined.node
+        turn = Turn(
+            number=number,
+            opening=context.inputs[at[opener]] if opener in outline.context.inputs else outlined.opening,
+            node=at[outlined.node],
+            nodes=tuple(at[node] for node in nodes),
+            context=context,
+            is_left=outlined.is_left,
+        )
+        unlinked = link_agents(context, split_conversations(graph)[1], self._agents.metas if self._agents else {})
+        return turn, tuple(run for run in unlinked if not run.tool_use_id and run.turns)
+
+    def _inline_agents(self, index: int) -> list[int]:
+        """The lines of sub-agents that begin among those of a turn; to the first turn belongs also what stands before it."""
+        begin = self._begins[index] if index or self._place.last_offset else 0
+        end = self._begins[index + 1] if index + 1 < len(self._begins) else None
+        located = self._outline.graph.nodes
+        found: list[int] = []
+        for nodes in self._outline.agents.values():
+            at = located[nodes[0]].offset
+            if begin <= at and (end is None or at < end):
+                found += nodes
+        return found
+
+    def _lines(self, nodes: Iterable[int]) -> Iterator[Located]:
+        """The lines of some nodes, read once more; those that stand together at once."""
+        run: list[Located] = []
+        for node in nodes:
+            located = self._outline.graph.nodes[node]
+            if run and located.offset != run[-1].offset + run[-1].length + 1:
+                yield from self._run(run)
+                run = []
+            run.append(located)
+        if run:
+            yield from self._run(run)
+
+    def _run(self, run: list[Located]) -> Iterator[Located]:
+        start = run[0].offset
+        data = memoryview(read_slice(self._path, start, run[-1].offset + run[-1].length))
+        for each in run:
+            line = data[each.offset - start : each.offset - start + each.length]
+            yield locate(self._path, line, each.number, each.offset, True)
+
+    def _span(self, index: int, *, is_ended: bool) -> Span:
+        is_first = not index and not self._place.last_offset
+        is_last = index + 1 == len(self._begins)
+        end = None if is_last else self._begins[index + 1]
+        since = "" if is_first else next(self._times(self._begins[index], end), None)
+        if not is_last:
+            return Span(since, next(self._times(self._begins[index + 1]), ""))
+        return Span(since, "" if is_ended else max(self._times(self._begins[index]), default=""))
+
+    def _times(self, begin: int, end: int | None = None) -> Iterator[str]:
+        """The times of the lines from an offset on; as text, which sorts by time as clients write it."""
+        for located in self._outline.from_offset(begin):
+            if end is not None and located.offset >= end:
+                return
+            if isinstance(located.record, ChainedRecord) and isinstance(at := located.record.timestamp, str):
+                yield at
+
+
+def _says(record: Record) -> bool:
+    return isinstance(record, CompactBoundaryRecord) or (isinstance(record, AssistantRecord) and not record.isSidechain)
+
+
+def _whole_lines(path: Path, offset: int) -> Iterator[Located]:
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0
+    for located in read_records(path, offset):
+        if located.offset + located.length >= size:
+            return  # its newline is not there yet
+        yield located
