@@ -74,8 +74,9 @@ _DATA_FLOW = """# The data flow
 Generated from the layers in `pyproject.toml` and the packages' docstrings by `scripts/generate_docs.py`; do not edit.
 
 The folder tree is the data flow. Bytes come in at the bottom and become what a person sees at the top; a layer imports only from
-those below it, never from one above or beside, and `make check` keeps it so. `testing` stands outside: builders, scripted API and
-real clients for tests and recordings.
+those below it, never from one above or beside, and `make check` keeps it so. `testing` stands outside: builders
+of lines and a scripted API, for tests. `demo` holds sessions of our own making. Real clients, recordings and trace receivers are
+in `lab/`, which is not shipped.
 
 ```text
 {picture}
