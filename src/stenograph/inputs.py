@@ -12,9 +12,18 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from stenograph.disk.quiet import quiet
-from stenograph.records import Block, ChainedRecord, ImageBlock, Record, TextBlock, ToolResultBlock, UserRecord
-from stenograph.records.markers import CAVEATS, INTERRUPTED
+from stenograph.disk import quiet
+from stenograph.records import (
+    CAVEATS,
+    INTERRUPTED,
+    Block,
+    ChainedRecord,
+    ImageBlock,
+    Record,
+    TextBlock,
+    ToolResultBlock,
+    UserRecord,
+)
 
 
 class Status(StrEnum):

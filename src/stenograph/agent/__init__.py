@@ -1,1 +1,55 @@
 """The console client: loop, tools, permissions, recorder, faces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from stenograph.agent.engine.events import Event
+    from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
+    from stenograph.agent.engine.session import open_agent
+    from stenograph.agent.faces.print_input import LinePrompts, one_prompt, whole_prompt
+    from stenograph.agent.faces.print_mode import OutputFormat, run_print
+    from stenograph.agent.faces.stream_json import StreamMessages
+    from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, split_rules
+    from stenograph.agent.tools import all_tools
+
+_MODULES = {
+    "AgentOptions": "engine.options",
+    "Compat": "engine.options",
+    "Event": "engine.events",
+    "LinePrompts": "faces.print_input",
+    "OutputFormat": "faces.print_mode",
+    "PermissionMode": "engine.options",
+    "StreamMessages": "faces.stream_json",
+    "all_tools": "tools",
+    "is_rule_of_a_known_tool": "permissions.rules",
+    "one_prompt": "faces.print_input",
+    "open_agent": "engine.session",
+    "parse_rule": "permissions.rules",
+    "run_print": "faces.print_mode",
+    "split_rules": "permissions.rules",
+    "whole_prompt": "faces.print_input",
+}
+
+__all__ = [
+    "AgentOptions",
+    "Compat",
+    "Event",
+    "LinePrompts",
+    "OutputFormat",
+    "PermissionMode",
+    "StreamMessages",
+    "all_tools",
+    "is_rule_of_a_known_tool",
+    "one_prompt",
+    "open_agent",
+    "parse_rule",
+    "run_print",
+    "split_rules",
+    "whole_prompt",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -1,5 +1,36 @@
 """Questions about sessions: files changed, differences, inventories."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+from stenograph.analysis.compare import compare
 from stenograph.analysis.inventory import Counts, FileInventory, Inventory, take_inventory
 
-__all__ = ["Counts", "FileInventory", "Inventory", "take_inventory"]
+if TYPE_CHECKING:
+    from stenograph.analysis.changes import REASONS, FileChange, changed_files
+    from stenograph.analysis.compare import Comparison, Side
+
+_MODULES = {
+    "Comparison": "compare",
+    "FileChange": "changes",
+    "REASONS": "changes",
+    "Side": "compare",
+    "changed_files": "changes",
+}
+
+__all__ = [
+    "REASONS",
+    "Comparison",
+    "Counts",
+    "FileChange",
+    "FileInventory",
+    "Inventory",
+    "Side",
+    "changed_files",
+    "compare",
+    "take_inventory",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -16,9 +16,16 @@ from msgspec import Struct, field
 
 from stenograph.disk import read_whole
 from stenograph.errors import DiskError
-from stenograph.records import FileHistoryDeltaRecord, FileHistorySnapshotRecord
-from stenograph.records.sidecars import FileBackup
-from stenograph.records.tool_results import EditResult, Hunk, MultiEditResult, ReadResult, WriteResult
+from stenograph.records import (
+    EditResult,
+    FileBackup,
+    FileHistoryDeltaRecord,
+    FileHistorySnapshotRecord,
+    Hunk,
+    MultiEditResult,
+    ReadResult,
+    WriteResult,
+)
 from stenograph.turns import Session, ToolCall, Turn
 
 _READS = frozenset({"Read", "NotebookRead"})

@@ -27,15 +27,14 @@ from stenograph.records import (
     ChainedRecord,
     Content,
     DamagedRecord,
+    Opt,
     SessionRecord,
     ToolUseBlock,
     UnknownBlock,
     UserRecord,
     read_records,
 )
-from stenograph.records.shape import Opt
-from stenograph.sessions.gather import gather, size_of
-from stenograph.sessions.understanding import understanding, unreadable
+from stenograph.sessions import gather, size_of, understanding, unreadable
 
 #: A file damaged throughout must not fill the memory with findings; `damaged` counts them all.
 FINDINGS_KEPT = 100

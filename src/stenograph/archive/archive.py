@@ -25,8 +25,17 @@ from stenograph.archive.recovery import holds, settle, tidy
 from stenograph.archive.removal import plan_removal
 from stenograph.archive.store import Store, digest_of
 from stenograph.config import data_folder
-from stenograph.disk import FileState, Finding, make_folder, put_in_place, stage_file, state_of, unfinished_beside
-from stenograph.disk.places import file_itself, whole_path
+from stenograph.disk import (
+    FileState,
+    Finding,
+    file_itself,
+    make_folder,
+    put_in_place,
+    stage_file,
+    state_of,
+    unfinished_beside,
+    whole_path,
+)
 from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
 from stenograph.sessions import ACTIVE_SECONDS
 

@@ -25,14 +25,15 @@ from stenograph.disk import (
     FileState,
     StagedFile,
     delete_file,
+    file_itself,
     make_folder,
     missing_folders,
     put_in_place,
     stage_file,
     state_of,
     unfinished_beside,
+    whole_path,
 )
-from stenograph.disk.places import file_itself, whole_path
 from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
 from stenograph.family import LINES_SUFFIX
 

@@ -16,8 +16,7 @@ from stenograph.archive.archive import Archive
 from stenograph.archive.change import Recovery
 from stenograph.archive.journal import Entry
 from stenograph.errors import SessionNotFoundError, UsageError
-from stenograph.sessions import ACTIVE_SECONDS, resolve
-from stenograph.sessions.resolve import SHORTEST_PREFIX
+from stenograph.sessions import ACTIVE_SECONDS, SHORTEST_PREFIX, resolve
 
 
 class Undone(Struct, frozen=True):

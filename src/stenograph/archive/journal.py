@@ -24,8 +24,7 @@ from typing import Any
 
 import msgspec
 
-from stenograph.disk import Finding, LockedFile, append_lines, lock, read_lines
-from stenograph.disk.quiet import quiet
+from stenograph.disk import Finding, LockedFile, append_lines, lock, quiet, read_lines
 from stenograph.errors import UnwritableError
 
 

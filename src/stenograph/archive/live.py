@@ -14,8 +14,7 @@ from pathlib import Path
 from stenograph.errors import BusyError, DiskError
 from stenograph.family import LINES_SUFFIX
 from stenograph.inputs import Status
-from stenograph.sessions.glance import glance
-from stenograph.sessions.status import files_being_written, status
+from stenograph.sessions import files_being_written, glance, status
 
 
 def looks_live(path: Path, *, now: float, active_seconds: float) -> bool:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import state_of
-from stenograph.disk.places import whole_path
+from stenograph.disk import state_of, whole_path
 from stenograph.errors import UnreadableError
 from stenograph.family import list_contents, read_family
 

@@ -1,8 +1,20 @@
 """Drift, damage and resumability of any session file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
 from stenograph.check.baseline import Baseline, baseline_of, read_baseline, without, write_baseline
 from stenograph.check.codes import DAMAGE, DRIFT
 from stenograph.check.report import DamageFinding, DriftFinding, Report, check
+
+if TYPE_CHECKING:
+    from stenograph.check.resumability import Resumability
+
+_MODULES = {
+    "Resumability": "resumability",
+}
 
 __all__ = [
     "DAMAGE",
@@ -11,9 +23,12 @@ __all__ = [
     "DamageFinding",
     "DriftFinding",
     "Report",
+    "Resumability",
     "baseline_of",
     "check",
     "read_baseline",
     "without",
     "write_baseline",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stenograph.drift.judge import MISSING_FIELD, NEW_FIELD, TYPE_MISMATCH, UNKNOWN_TYPE
+from stenograph.drift import MISSING_FIELD, NEW_FIELD, TYPE_MISMATCH, UNKNOWN_TYPE
 
 #: What differs from what was recorded of a release.
 DRIFT = {

@@ -17,9 +17,7 @@ from stenograph.disk import Finding, Line, read_lines
 from stenograph.drift import Tally
 from stenograph.family import is_agent_file
 from stenograph.graph import Graph, ancestors, build_graph, choose_leaf
-from stenograph.records import AssistantRecord, LastPromptRecord, Located, UserRecord, peek
-from stenograph.records.outline import outline
-from stenograph.records.read import locate
+from stenograph.records import AssistantRecord, LastPromptRecord, Located, UserRecord, locate, outline, peek
 from stenograph.releases import NEWEST, OLD, first_with
 
 #: A release that goes by place, but ignores last-prompt lines (rule 21).

@@ -19,10 +19,9 @@ from stenograph.check.file import Damage, Looked, look_at
 from stenograph.disk import Finding
 from stenograph.drift import Drift, Registry, Tally, judge, load_registry, merge
 from stenograph.errors import DiskError
-from stenograph.records.garbage import no_garbage_hunt
+from stenograph.records import no_garbage_hunt
 from stenograph.releases import rules_note
-from stenograph.sessions.gather import gather, size_of
-from stenograph.sessions.understanding import understanding, unreadable
+from stenograph.sessions import gather, size_of, understanding, unreadable
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -13,10 +13,9 @@ import msgspec
 
 from stenograph.graph import build_graph
 from stenograph.messages import Lost, lost, resume_messages
-from stenograph.records import read_all_records
-from stenograph.records.garbage import no_garbage_hunt
+from stenograph.records import no_garbage_hunt, read_all_records
 from stenograph.releases import PROVED
-from stenograph.sessions.understanding import understanding
+from stenograph.sessions import understanding
 
 
 class Resumability(msgspec.Struct, frozen=True):

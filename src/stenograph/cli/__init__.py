@@ -12,6 +12,8 @@ import os
 import sys
 from typing import NoReturn
 
+__all__ = ["main"]
+
 NOTHING_MATCHED = 1
 #: Under `--strict`.
 FINDINGS = 1
@@ -38,7 +40,7 @@ def _run() -> int:
 
     from stenograph.cli._group import steno
     from stenograph.errors import StenographError
-    from stenograph.views.text import plain
+    from stenograph.views import plain
 
     stdout = sys.stdout
     if stdout is None:  # so Python says that it was started with a closed stdout

@@ -11,8 +11,7 @@ import click
 from stenograph.redact import Masker
 
 if TYPE_CHECKING:
-    from stenograph.views import RenderOptions
-    from stenograph.views.pages.page import Document, FindingPage
+    from stenograph.views import Document, FindingPage, RenderOptions
 
     DocumentType = TypeVar("DocumentType", bound=Document)
 
@@ -76,7 +75,7 @@ def render_options(ctx: click.Context, columns: int | None = None, **wishes: Any
 def make_mask(reveal: bool) -> tuple[Callable[[str], str], Masker | None]:
     """The function that masks texts, and the masker that counts them; with `reveal` texts stay as they are."""
     if reveal:
-        from stenograph.views.masking import as_is
+        from stenograph.views import as_is
 
         return as_is, None
     masker = Masker()
@@ -85,7 +84,7 @@ def make_mask(reveal: bool) -> tuple[Callable[[str], str], Masker | None]:
 
 def tell_masked(masker: Masker | None) -> None:
     """On stderr, how many different secrets were masked."""
-    from stenograph.views.text import count_of
+    from stenograph.views import count_of
 
     if masker is not None and masker.different:
         click.echo(f"steno: {count_of(masker.different, 'secret')} masked (--reveal shows them)", err=True)
@@ -110,7 +109,7 @@ def echo_page(
 
 def echo_json(page: Document | dict[str, Any]) -> None:
     """A page as one JSON document; indented only on a terminal, for Python indents ten times as slowly and `jq` takes either."""
-    from stenograph.views.encode import encode_page, page_text
+    from stenograph.views import encode_page, page_text
 
     if _writes_utf8_lines():
         click.echo(encode_page(page))
@@ -123,7 +122,7 @@ def echo_long_json(page: Document, items: Iterable[Any]) -> None:
     """The same for a page whose last member is an empty list: its items are written while they are made."""
     from msgspec.structs import replace
 
-    from stenograph.views.encode import encode_long
+    from stenograph.views import encode_long
 
     if not _writes_utf8_lines():
         echo_json(replace(page, **{page.__struct_fields__[-1]: tuple(items)}))
@@ -139,7 +138,7 @@ def _writes_utf8_lines() -> bool:
 
 def echo_unreadable(findings: Iterable[FindingPage]) -> None:
     """What could not be read, one line each, on stderr; what is merely unusual is left to `steno doctor`."""
-    from stenograph.views.text import plain
+    from stenograph.views import plain
 
     for finding in findings:
         if finding.code.startswith("unreadable"):

@@ -11,8 +11,8 @@ from click.shell_completion import CompletionItem
 
 from stenograph.errors import UsageError
 from stenograph.family import SessionFile
-from stenograph.sessions.resolve import LAST
-from stenograph.views.text import plain
+from stenograph.sessions import LAST
+from stenograph.views import plain
 
 if TYPE_CHECKING:
     from stenograph.turns import Branch, Session, Turn

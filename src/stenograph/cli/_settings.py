@@ -168,7 +168,7 @@ def again(ctx: click.Context, *words: str) -> str:
         given += ["--home", str(home)]
     if "config" in options:
         given += ["--config", str(options["config"])]
-    from stenograph.views.text import quoted
+    from stenograph.views import quoted
 
     return " ".join([ctx.find_root().info_name or "steno", *(quoted(word) for word in (*given, *words))])
 

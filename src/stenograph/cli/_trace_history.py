@@ -16,9 +16,8 @@ from stenograph.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stenograph.config.traces import TraceConfig
-    from stenograph.traces.history import Candidate
-    from stenograph.traces.state import TraceState
+    from stenograph.config import TraceConfig
+    from stenograph.traces import Candidate, TraceState
 
 _destination = click.option("--destination", "names", multiple=True, metavar="NAME", help="Only to this one; may be repeated.")
 
@@ -55,7 +54,7 @@ def backfill(
     """
     from stenograph.cli._when import moment_of
     from stenograph.sessions import resolve
-    from stenograph.traces.history import Filters, find_sessions
+    from stenograph.traces import Filters, find_sessions
 
     now = datetime.now(UTC)
     homes = state_options(ctx).homes
@@ -87,7 +86,7 @@ def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json
       steno trace sweep
     """
     from stenograph.cli._when import moment_of
-    from stenograph.traces.history import Filters, find_sessions, followed_sessions
+    from stenograph.traces import Filters, find_sessions, followed_sessions
 
     settings = state_options(ctx)
     if since:
@@ -120,9 +119,8 @@ def status(ctx: click.Context, as_json: bool) -> None:
     Example:
       steno trace status
     """
-    from stenograph.traces.folder import default_trace_folder
-    from stenograph.views.pages.trace_history import trace_status_page
-    from stenograph.views.terminal.trace import render_trace_status
+    from stenograph.traces import default_trace_folder
+    from stenograph.views import render_trace_status, trace_status_page
 
     settings = state_options(ctx)
     folder = default_trace_folder(os.environ)
@@ -144,11 +142,8 @@ def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     Example:
       steno trace test
     """
-    from stenograph.traces.backfill import select_destinations
-    from stenograph.traces.folder import default_trace_folder
-    from stenograph.traces.probe import probe, send_due
-    from stenograph.views.pages.trace_history import trace_test_page
-    from stenograph.views.terminal.trace import render_trace_test
+    from stenograph.traces import default_trace_folder, probe, select_destinations, send_due
+    from stenograph.views import render_trace_test, trace_test_page
 
     config = _config()
     folder = default_trace_folder(os.environ)
@@ -161,7 +156,7 @@ def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _config() -> TraceConfig:
-    from stenograph.config.traces import load_trace_config, no_destination
+    from stenograph.config import load_trace_config, no_destination
 
     named = named_config(click.get_current_context())
     config = load_trace_config(os.environ, named)
@@ -182,11 +177,8 @@ def _send(
 ) -> None:
     """Send what is behind of the candidates of each destination, by its name."""
     from stenograph.cli._progress import progress, waiting
-    from stenograph.traces.backfill import backfill, select_destinations
-    from stenograph.traces.folder import default_trace_folder
-    from stenograph.views.pages.trace_history import backfill_page
-    from stenograph.views.terminal.trace import render_backfill
-    from stenograph.views.text import plain
+    from stenograph.traces import backfill, default_trace_folder, select_destinations
+    from stenograph.views import backfill_page, plain, render_backfill
 
     config = _config()
     done = backfill(

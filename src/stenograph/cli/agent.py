@@ -17,12 +17,9 @@ from stenograph.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from stenograph.agent.engine.events import Event
-    from stenograph.agent.engine.options import AgentOptions
-    from stenograph.agent.faces.print_input import LinePrompts
-    from stenograph.agent.faces.print_mode import OutputFormat
+    from stenograph.agent import AgentOptions, Event, LinePrompts, OutputFormat
     from stenograph.cli._settings import Settings
-    from stenograph.model.endpoint import Endpoint
+    from stenograph.model import Endpoint
 
 _MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 _FORMATS = ("text", "json", "stream-json")
@@ -67,7 +64,7 @@ def _repeated(arguments: list[str]) -> list[str]:
 def _could_be_value(option: str, argument: str) -> bool:
     if option in _FOLDERS:
         return os.path.isdir(argument)  # noqa: PTH112 - never raises, unlike Path's
-    from stenograph.agent.permissions.rules import is_rule_of_a_known_tool
+    from stenograph.agent import is_rule_of_a_known_tool
 
     return is_rule_of_a_known_tool(argument)
 
@@ -135,8 +132,8 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     _warn_of_unknown_tools(options)
     descriptor = None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.fileno()
 
-    from stenograph.agent.faces.print_input import LinePrompts, one_prompt, whole_prompt
-    from stenograph.model.endpoint import endpoint_from_environment
+    from stenograph.agent import LinePrompts, one_prompt, whole_prompt
+    from stenograph.model import endpoint_from_environment
 
     endpoint = endpoint_from_environment(os.environ)
     lines: LinePrompts | None = None
@@ -182,13 +179,13 @@ def _output_format(given: dict[str, Any]) -> OutputFormat:
     if given["input_format"] == "stream-json" and chosen != "stream-json":
         raise UsageError("--input-format stream-json needs --output-format stream-json")
 
-    from stenograph.agent.faces.print_mode import OutputFormat
+    from stenograph.agent import OutputFormat
 
     return OutputFormat(chosen)
 
 
 def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
-    from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
+    from stenograph.agent import AgentOptions, Compat, PermissionMode
     from stenograph.cli._settings import refuse_demo
     from stenograph.family import is_session_id
 
@@ -258,8 +255,7 @@ def _warn_of_unknown_tools(options: AgentOptions) -> None:
     rules = [*options.allowed, *options.disallowed]
     if not rules:
         return
-    from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, split_rules
-    from stenograph.agent.tools import all_tools
+    from stenograph.agent import all_tools, is_rule_of_a_known_tool, parse_rule, split_rules
 
     ours = {tool.name for tool in all_tools(options)}
     for text in (text for rule in rules for text in split_rules(rule)):
@@ -272,10 +268,8 @@ async def _converse(
     options: AgentOptions, endpoint: Endpoint, prompts: Any, output_format: OutputFormat, given: dict[str, Any]
 ) -> int:
     from stenograph import __version__
-    from stenograph.agent.engine.session import open_agent
-    from stenograph.agent.faces.print_mode import run_print
-    from stenograph.agent.faces.stream_json import StreamMessages
-    from stenograph.model.client import ModelClient
+    from stenograph.agent import StreamMessages, open_agent, run_print
+    from stenograph.model import ModelClient
 
     messages = StreamMessages(
         release=options.compat.release,

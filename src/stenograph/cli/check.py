@@ -55,9 +55,7 @@ def check(
     from stenograph.check import write_baseline as write
     from stenograph.cli._progress import progress
     from stenograph.cli._when import moment_of
-    from stenograph.views.pages.check import check_page
-    from stenograph.views.terminal.check import render_check
-    from stenograph.views.text import plain
+    from stenograph.views import check_page, plain, render_check
 
     accepted = read_baseline(baseline) if baseline else None
     after = moment_of(since, datetime.now(UTC)) if since else None

@@ -50,10 +50,8 @@ def clone(
     from stenograph.disk import projects_folder
     from stenograph.errors import UsageError
     from stenograph.sessions import resolve
-    from stenograph.surgery.clone import apply_clone, plan_clone
-    from stenograph.views.pages.clone import clone_page
-    from stenograph.views.terminal.clone import render_clone
-    from stenograph.views.text import short_path
+    from stenograph.surgery import apply_clone, plan_clone
+    from stenograph.views import clone_page, render_clone, short_path
 
     if at is not None and turn is not None:
         raise UsageError("--at and --turn both say where the clone ends; give one of them")

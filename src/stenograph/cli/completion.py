@@ -27,7 +27,7 @@ def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
       steno completion zsh >> ~/.zshrc
       steno completion fish > ~/.config/fish/completions/steno.fish
     """
-    from stenograph.views.pages.completion import CompletionPage
+    from stenograph.views import CompletionPage
 
     page = CompletionPage(shell, completion_script(shell))
     echo_page(page, lambda page, _: [page.script], render_options(ctx), as_json=as_json)

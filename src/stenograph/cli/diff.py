@@ -56,11 +56,8 @@ def diff(
     """
     from functools import partial
 
-    from stenograph.analysis.compare import compare
-    from stenograph.views.masking import mask_page
-    from stenograph.views.pages.comparison import comparison_page
-    from stenograph.views.pages.turn_parts import turn_pages
-    from stenograph.views.terminal.comparison import render_comparison, render_unified
+    from stenograph.analysis import compare
+    from stenograph.views import comparison_page, mask_page, render_comparison, render_unified, turn_pages
 
     homes = state_options(ctx).homes
     if branches and second is not None:
@@ -89,7 +86,7 @@ def diff(
 
 def _side(reference: str, homes: Sequence[Path]) -> _Chosen:
     """A session and one of its branches: `SESSION` or `SESSION#2`."""
-    from stenograph.sessions.load import load
+    from stenograph.sessions import load
 
     name, mark, number = reference.rpartition("#")
     if mark and number.isdecimal() and name:

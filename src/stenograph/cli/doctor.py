@@ -20,12 +20,10 @@ from stenograph.cli._settings import (
     what_is_wrong_with,
 )
 from stenograph.client_settings import settings_files
-from stenograph.config import cache_folder, state_folder, usual_config_file
-from stenograph.config.traces import TraceConfig, load_trace_config, trace_config_file
+from stenograph.config import TraceConfig, cache_folder, load_trace_config, state_folder, trace_config_file, usual_config_file
 from stenograph.errors import ConfigError
-from stenograph.traces.install import is_installed
-from stenograph.views.pages.doctor import DoctorPage, Installation, ProblemPage, TerminalPage, TracingPage, doctor_page, problem
-from stenograph.views.terminal.doctor import render_doctor
+from stenograph.traces import is_installed
+from stenograph.views import DoctorPage, Installation, ProblemPage, TerminalPage, TracingPage, doctor_page, problem, render_doctor
 
 
 @click.command(short_help="Show what is installed, where things are, and what is wrong.")

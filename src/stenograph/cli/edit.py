@@ -101,10 +101,7 @@ def edit(
     from stenograph.sessions import resolve
     from stenograph.surgery import attempt, make_plan
     from stenograph.surgery import preview as preview_plan
-    from stenograph.views.masking import mask_page
-    from stenograph.views.pages.edit import edit_page
-    from stenograph.views.terminal.edit import render_edit
-    from stenograph.views.text import plain
+    from stenograph.views import edit_page, mask_page, plain, render_edit
 
     settings = state_options(ctx)
     file = resolve(session, settings.homes)
@@ -141,7 +138,7 @@ def edit(
 
 def _which(options: dict[str, Any], now: datetime) -> Which:
     from stenograph.cli._when import age_before, date_of
-    from stenograph.records.times import to_client_time
+    from stenograph.records import to_client_time
     from stenograph.surgery import Which
 
     if options["before"] and options["older_than"]:

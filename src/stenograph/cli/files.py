@@ -42,10 +42,9 @@ def files(
     """
     from functools import partial
 
-    from stenograph.analysis.changes import changed_files
-    from stenograph.sessions.load import load
-    from stenograph.views.pages.files import files_page
-    from stenograph.views.terminal.files import render_files
+    from stenograph.analysis import changed_files
+    from stenograph.sessions import load
+    from stenograph.views import files_page, render_files
 
     loaded = load(session, state_options(ctx).homes)
     found = changed_files(loaded, None if branch is None else choose_branch(loaded, branch).turns)

@@ -32,9 +32,7 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
     """
     from stenograph.analysis import take_inventory
     from stenograph.cli._progress import progress
-    from stenograph.views.pages.inventory import inventory_page
-    from stenograph.views.terminal.inventory import render_inventory
-    from stenograph.views.text import plain
+    from stenograph.views import inventory_page, plain, render_inventory
 
     settings = state_options(ctx)
     named = [place_of(path, settings.homes) for path in paths]

@@ -16,8 +16,7 @@ from stenograph.errors import SessionNotFoundError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stenograph.views.pages.page import FindingPage
-    from stenograph.views.pages.sessions import SessionsPage
+    from stenograph.views import FindingPage, SessionsPage
 
 
 @click.command(short_help="List sessions, newest first.")
@@ -52,10 +51,7 @@ def ls(ctx: click.Context, everything: bool, project: str | None, limit: int | N
     from stenograph.cli._output import echo_page, echo_unreadable, render_options
     from stenograph.cli._progress import progress
     from stenograph.sessions import list_sessions
-    from stenograph.views.masking import mask_page
-    from stenograph.views.pages.sessions import sessions_page
-    from stenograph.views.terminal.sessions import left_out_lines, render_sessions
-    from stenograph.views.text import plain
+    from stenograph.views import left_out_lines, mask_page, plain, render_sessions, sessions_page
 
     settings = state_options(ctx)
     folder = None if project is None else working_folder(project)
@@ -111,9 +107,7 @@ def no_sessions(settings: Settings, findings: Sequence[FindingPage]) -> SessionN
 def _folder_shown_as(name: str, settings: Settings) -> str | None:
     """The working folder that the list shows under a name; None for none. Raises UsageError where several are shown so."""
     from stenograph.sessions import list_sessions
-    from stenograph.views.pages.sessions import session_row
-    from stenograph.views.terminal.sessions import is_shown_as
-    from stenograph.views.text import plain, short_path
+    from stenograph.views import is_shown_as, plain, session_row, short_path
 
     listing = list_sessions(settings.homes, everything=True)
     sessions = [info for info in listing.sessions if is_shown_as(session_row(info), name)]

@@ -36,13 +36,18 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
     from stenograph.cli._pager import echo_lines
     from stenograph.graph import build_graph
     from stenograph.messages import explain, lost, read_for_resume, resume_messages
-    from stenograph.records import read_all_records
-    from stenograph.records.garbage import no_garbage_hunt
-    from stenograph.sessions import resolve
-    from stenograph.sessions.understanding import understanding
-    from stenograph.views.masking import mask_page
-    from stenograph.views.pages.messages import explained_page, lost_page, message_pages, messages_page
-    from stenograph.views.terminal.messages import render_explained, render_lost, render_messages
+    from stenograph.records import no_garbage_hunt, read_all_records
+    from stenograph.sessions import resolve, understanding
+    from stenograph.views import (
+        explained_page,
+        lost_page,
+        mask_page,
+        message_pages,
+        messages_page,
+        render_explained,
+        render_lost,
+        render_messages,
+    )
 
     if explaining and losing:
         raise UsageError("give --explain or --lost, not both")

@@ -14,9 +14,7 @@ def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: b
     from stenograph.cli._output import echo_page, echo_unreadable, make_mask, render_options
     from stenograph.cli._progress import progress
     from stenograph.sessions import list_sessions
-    from stenograph.views.masking import mask_page
-    from stenograph.views.pages.overview import overview_page
-    from stenograph.views.terminal.overview import render_overview
+    from stenograph.views import mask_page, overview_page, render_overview
 
     with progress("reading") as report:
         listing = list_sessions(settings.homes, everything=True, active_seconds=settings.config.active_seconds, progress=report)

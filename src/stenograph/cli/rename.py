@@ -31,9 +31,7 @@ def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
     from stenograph.archive import rename_session
     from stenograph.cli._progress import waiting
     from stenograph.sessions import resolve
-    from stenograph.views.pages.labels import rename_page
-    from stenograph.views.terminal.labels import render_rename
-    from stenograph.views.text import short_path
+    from stenograph.views import rename_page, render_rename, short_path
 
     settings = state_options(ctx)
     refuse_demo(settings)

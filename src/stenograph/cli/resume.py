@@ -31,11 +31,8 @@ def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_pr
     """
     import shutil
 
-    from stenograph.sessions import resolve
-    from stenograph.sessions.resuming import plan_resume
-    from stenograph.views.pages.resume import resume_page
-    from stenograph.views.terminal.resume import render_resume
-    from stenograph.views.text import plain
+    from stenograph.sessions import plan_resume, resolve
+    from stenograph.views import plain, render_resume, resume_page
 
     file = resolve(session, state_options(ctx).homes)
     page = resume_page(file.session_id, str(file.path), plan_resume(file.path, arguments))

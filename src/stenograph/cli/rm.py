@@ -33,8 +33,7 @@ def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> Non
     """
     from stenograph.archive import Archive, default_archive_folder, plan_removal
     from stenograph.sessions import resolve
-    from stenograph.views.pages.removal import removal_page
-    from stenograph.views.terminal.removal import render_removal
+    from stenograph.views import removal_page, render_removal
 
     settings = state_options(ctx)
     file = resolve(session, settings.homes)

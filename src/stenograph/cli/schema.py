@@ -27,8 +27,7 @@ def schema(ctx: click.Context, as_json: bool) -> None:
             ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
         return
     from stenograph.drift import load_registry
-    from stenograph.views.pages.record_schema import schema_page
-    from stenograph.views.terminal.record_schema import render_schema
+    from stenograph.views import render_schema, schema_page
 
     echo_page(schema_page(load_registry()), render_schema, render_options(ctx), as_json=as_json)
 
@@ -49,8 +48,7 @@ def show(ctx: click.Context, release: str | None, kinds: tuple[str, ...], as_jso
       steno schema show 2.1.325 --kind compact
     """
     from stenograph.drift import load_registry
-    from stenograph.views.pages.record_schema import release_schema_page
-    from stenograph.views.terminal.record_schema import render_release_schema
+    from stenograph.views import release_schema_page, render_release_schema
 
     page = release_schema_page(load_registry(), release, kinds)
     if not as_json:
@@ -75,8 +73,7 @@ def diff(ctx: click.Context, old: str, new: str, as_json: bool) -> None:
       steno schema diff 2.1.45 2.1.112
     """
     from stenograph.drift import load_registry
-    from stenograph.views.pages.record_schema import schema_diff_page
-    from stenograph.views.terminal.record_schema import render_schema_diff
+    from stenograph.views import render_schema_diff, schema_diff_page
 
     page = schema_diff_page(load_registry(), old, new)
     if not as_json:
@@ -98,8 +95,7 @@ def export(release: str | None, kind: str) -> None:
     Example:
       steno schema export 2.1.325 > line.schema.json
     """
-    from stenograph.drift import load_registry
-    from stenograph.drift.schema import json_schema, markdown, schema_of
+    from stenograph.drift import json_schema, load_registry, markdown, schema_of
 
     registry = load_registry()
     if kind == "markdown":

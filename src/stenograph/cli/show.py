@@ -65,13 +65,8 @@ def show(
       steno show last --turn 2-3 --thinking
     """
     from stenograph.cli._pager import echo_lines
-    from stenograph.sessions import glance, resolve, title
-    from stenograph.sessions.load import load
-    from stenograph.views.masking import mask_page
-    from stenograph.views.pages.session import session_page, session_pieces
-    from stenograph.views.pages.steps import steps_page
-    from stenograph.views.terminal.session import render_session
-    from stenograph.views.terminal.steps import render_steps
+    from stenograph.sessions import glance, load, resolve, title
+    from stenograph.views import mask_page, render_session, render_steps, session_page, session_pieces, steps_page
 
     file = resolve(session, state_options(ctx).homes)
     loaded = load(file.path)

@@ -34,9 +34,7 @@ def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json:
     from stenograph.archive import tag_session
     from stenograph.cli._progress import waiting
     from stenograph.sessions import resolve
-    from stenograph.views.pages.labels import tag_page
-    from stenograph.views.terminal.labels import render_tag
-    from stenograph.views.text import short_path
+    from stenograph.views import render_tag, short_path, tag_page
 
     if clear == (tag is not None):
         raise UsageError("give a TAG, or --clear")

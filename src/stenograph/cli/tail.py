@@ -49,12 +49,8 @@ def tail(
     """
     import time
 
-    from stenograph.sessions import resolve
-    from stenograph.sessions.follow import Follower
-    from stenograph.views.encode import page_text
-    from stenograph.views.masking import mask_page
-    from stenograph.views.pages.updates import UpdateReader
-    from stenograph.views.terminal.updates import UpdateRenderer
+    from stenograph.sessions import Follower, resolve
+    from stenograph.views import UpdateReader, UpdateRenderer, mask_page, page_text
 
     file = resolve(session, state_options(ctx).homes)
     mask, _ = make_mask(reveal)

@@ -44,12 +44,9 @@ def trace(ctx: click.Context, as_json: bool) -> None:
             ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
         return
     from stenograph.client_settings import settings_files
-    from stenograph.config.traces import load_trace_config, no_destination, trace_config_file
-    from stenograph.traces.folder import default_trace_folder
-    from stenograph.traces.install import is_installed
-    from stenograph.traces.keys import notes_on_all
-    from stenograph.views.pages.trace import trace_page
-    from stenograph.views.terminal.trace import render_trace
+    from stenograph.config import load_trace_config, no_destination, trace_config_file
+    from stenograph.traces import default_trace_folder, is_installed, notes_on_all
+    from stenograph.views import render_trace, trace_page
 
     config = load_trace_config(os.environ, named_config(ctx))
     file = trace_config_file(os.environ, named_config(ctx))
@@ -89,8 +86,7 @@ def install(ctx: click.Context, project: bool, local: bool, all_events: bool, ye
       steno trace install --local --yes
     """
     from stenograph.client_settings import client_of_unknown_release, events_known_to
-    from stenograph.traces.install import commands_in, hook_command, hooks_for, plan_install, shared_hook_command
-    from stenograph.traces.known_events import EVENTS, oldest_release
+    from stenograph.traces import EVENTS, commands_in, hook_command, hooks_for, oldest_release, plan_install, shared_hook_command
 
     path = _settings_file(ctx, project, local)
     # Whoever shares a project's settings may have an older client.
@@ -132,7 +128,7 @@ def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json
       steno trace uninstall
     """
     from stenograph.archive import Archive, default_archive_folder
-    from stenograph.traces.install import plan_uninstall
+    from stenograph.traces import plan_uninstall
 
     path = _settings_file(ctx, project, local)
     change = plan_uninstall(path, Archive(default_archive_folder(os.environ)))
@@ -154,7 +150,7 @@ def hook() -> None:
     Example:
       steno trace hook < event.json
     """
-    from stenograph.traces.hook import main
+    from stenograph.traces import main
 
     main()
 
@@ -165,7 +161,7 @@ for command in (_trace_history.backfill, _trace_history.sweep, _trace_history.st
 
 def _next_steps(ctx: click.Context) -> list[str]:
     """What is left to do after an install. A config that can't be read is no reason not to install: hooks do no harm."""
-    from stenograph.config.traces import EXAMPLE, load_trace_config, trace_config_file
+    from stenograph.config import EXAMPLE, load_trace_config, trace_config_file
 
     test = again(ctx, "trace", "test")
     file = trace_config_file(os.environ, named_config(ctx))
@@ -188,7 +184,7 @@ def _next_steps(ctx: click.Context) -> list[str]:
 def _others(ctx: click.Context, path: Path) -> list[Path]:
     """Which other settings hold our hooks, of those that a client reads which works here."""
     from stenograph.client_settings import settings_files
-    from stenograph.traces.install import is_installed
+    from stenograph.traces import is_installed
 
     places = settings_files([_home(ctx)], Path.cwd())
     return [place for place in places if os.path.realpath(place) != os.path.realpath(path) and is_installed(place)]
@@ -223,11 +219,8 @@ def _home(ctx: click.Context) -> Path:
 
 
 def _carry_out(ctx: click.Context, action: str, change: SettingsChange, *, yes: bool, as_json: bool, steps: list[str]) -> None:
-    from stenograph.archive import Archive, default_archive_folder
-    from stenograph.archive.settings import make_change
-    from stenograph.views.pages.trace import settings_change_page
-    from stenograph.views.terminal.trace import render_settings_change, render_settings_diff
-    from stenograph.views.text import plain, short_path
+    from stenograph.archive import Archive, default_archive_folder, make_change
+    from stenograph.views import plain, render_settings_change, render_settings_diff, settings_change_page, short_path
 
     page_of = partial(settings_change_page, action, change, steps, partial(again, ctx))
     page = page_of(entry=None, applied=False)

@@ -43,11 +43,9 @@ def turns(
     Example:
       steno turns last --json
     """
-    from stenograph.sessions.load import load
-    from stenograph.turns.rounds import THRESHOLD_MINUTES, round_types
-    from stenograph.views.masking import mask_page
-    from stenograph.views.pages.turns import turns_page
-    from stenograph.views.terminal.turns import render_turns
+    from stenograph.sessions import load
+    from stenograph.turns import THRESHOLD_MINUTES, round_types
+    from stenograph.views import mask_page, render_turns, turns_page
 
     loaded = load(session, state_options(ctx).homes)
     shown = choose_branch(loaded, branch)

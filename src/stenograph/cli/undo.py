@@ -42,9 +42,7 @@ def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | N
       steno undo last
     """
     from stenograph.archive import Archive, default_archive_folder, find_edits, undo_edit
-    from stenograph.views.pages.undo import edits_page, originals_page, undo_page
-    from stenograph.views.terminal.undo import render_edits, render_originals, render_undo
-    from stenograph.views.text import count_of
+    from stenograph.views import count_of, edits_page, originals_page, render_edits, render_originals, render_undo, undo_page
 
     settings = state_options(ctx)
     refuse_demo(settings)

@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 
 from stenograph.client_settings.text import Hook, IsOurs, add_hooks, hooks_in, parse_settings, remove_hooks
-from stenograph.disk import FileState, state_of
-from stenograph.disk.quiet import quiet
+from stenograph.disk import FileState, quiet, state_of
 from stenograph.errors import DiskError, FieldError, UnreadableError, UsageError
 
 _SETTINGS, _LOCAL_SETTINGS = "settings.json", "settings.local.json"

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from stenograph.errors import FieldError
-from stenograph.records.json_text import parse
-from stenograph.records.splice import REMOVE, splice
+from stenograph.records import REMOVE, parse, splice
 
 _HOOKS = "hooks"
 _BYTE_ORDER_MARK = "\ufeff"

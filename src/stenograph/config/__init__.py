@@ -6,6 +6,11 @@ settings of traces are in `config.traces`: few commands need them. `traces.hook`
 without this package, and a test compares the two.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
 from stenograph.config.folders import cache_folder, config_folder, data_folder, state_folder
 from stenograph.config.settings import (
     ACTIVE_SECONDS,
@@ -17,16 +22,61 @@ from stenograph.config.settings import (
     wants_color,
 )
 
+if TYPE_CHECKING:
+    from stenograph.config.traces import (
+        EXAMPLE,
+        HEADER_NAME,
+        Content,
+        Destination,
+        DestinationKind,
+        KeySource,
+        Shape,
+        TraceConfig,
+        load_trace_config,
+        no_destination,
+        trace_config_file,
+        trace_folder,
+    )
+
+_MODULES = {
+    "Content": "traces",
+    "Destination": "traces",
+    "DestinationKind": "traces",
+    "EXAMPLE": "traces",
+    "HEADER_NAME": "traces",
+    "KeySource": "traces",
+    "Shape": "traces",
+    "TraceConfig": "traces",
+    "load_trace_config": "traces",
+    "no_destination": "traces",
+    "trace_config_file": "traces",
+    "trace_folder": "traces",
+}
+
 __all__ = [
     "ACTIVE_SECONDS",
+    "EXAMPLE",
+    "HEADER_NAME",
     "Config",
+    "Content",
+    "Destination",
+    "DestinationKind",
+    "KeySource",
     "ListSettings",
+    "Shape",
+    "TraceConfig",
     "cache_folder",
     "config_folder",
     "data_folder",
     "is_debugging",
+    "load_trace_config",
+    "no_destination",
     "read_config",
     "state_folder",
+    "trace_config_file",
+    "trace_folder",
     "usual_config_file",
     "wants_color",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -3,10 +3,16 @@
 In: paths and bytes. Out: paths, lines and findings. Knows nothing of what a line holds.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
 from stenograph.disk.findings import Finding
 from stenograph.disk.homes import default_homes, projects_folder, resolve_homes
 from stenograph.disk.lines import Ends, Line, read_blocks, read_ends, read_lines, read_whole
 from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name, project_folder_names
+from stenograph.disk.quiet import quiet
 from stenograph.disk.writer import (
     FileState,
     LockedFile,
@@ -31,7 +37,22 @@ from stenograph.disk.writer import (
     write_user_file,
 )
 
+if TYPE_CHECKING:
+    from stenograph.disk.homes import distinct_homes
+    from stenograph.disk.lines import read_slice
+    from stenograph.disk.places import file_itself, whole_path
+    from stenograph.disk.writer import UNFINISHED
+
+_MODULES = {
+    "UNFINISHED": "writer",
+    "distinct_homes": "homes",
+    "file_itself": "places",
+    "read_slice": "lines",
+    "whole_path": "places",
+}
+
 __all__ = [
+    "UNFINISHED",
     "Ends",
     "FileState",
     "Finding",
@@ -43,6 +64,8 @@ __all__ = [
     "default_homes",
     "delete_file",
     "discard",
+    "distinct_homes",
+    "file_itself",
     "find_project_folders",
     "lock",
     "make_folder",
@@ -52,9 +75,11 @@ __all__ = [
     "project_folder_names",
     "projects_folder",
     "put_in_place",
+    "quiet",
     "read_blocks",
     "read_ends",
     "read_lines",
+    "read_slice",
     "read_whole",
     "remove_empty_folder",
     "remove_file",
@@ -64,7 +89,10 @@ __all__ = [
     "state_of",
     "sync_folder",
     "unfinished_beside",
+    "whole_path",
     "write_all",
     "write_atomically",
     "write_user_file",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -1,7 +1,45 @@
 """What releases write, as it was recorded from them, and how a file differs from that."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
 from stenograph.drift.judge import Drift, judge, merge
 from stenograph.drift.registry import Registry, load_registry
 from stenograph.drift.shapes import Form, Tally
 
-__all__ = ["Drift", "Form", "Registry", "Tally", "judge", "load_registry", "merge"]
+if TYPE_CHECKING:
+    from stenograph.drift.judge import MISSING_FIELD, NEW_FIELD, TYPE_MISMATCH, UNKNOWN_TYPE
+    from stenograph.drift.schema import diff_schemas, json_schema, markdown, schema_of
+
+_MODULES = {
+    "MISSING_FIELD": "judge",
+    "NEW_FIELD": "judge",
+    "TYPE_MISMATCH": "judge",
+    "UNKNOWN_TYPE": "judge",
+    "diff_schemas": "schema",
+    "json_schema": "schema",
+    "markdown": "schema",
+    "schema_of": "schema",
+}
+
+__all__ = [
+    "MISSING_FIELD",
+    "NEW_FIELD",
+    "TYPE_MISMATCH",
+    "UNKNOWN_TYPE",
+    "Drift",
+    "Form",
+    "Registry",
+    "Tally",
+    "diff_schemas",
+    "json_schema",
+    "judge",
+    "load_registry",
+    "markdown",
+    "merge",
+    "schema_of",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -16,7 +16,7 @@ import msgspec
 from stenograph.drift.freedom import ANY_KEY, ELEMENT, FREE_TYPED_FIELD, field_path
 from stenograph.drift.registry import NEVER, NOT_MET, Registry
 from stenograph.drift.shapes import TYPE_NAMES, Form
-from stenograph.records.markers import OWN_FIELD
+from stenograph.records import OWN_FIELD
 from stenograph.releases import release_numbers
 
 UNKNOWN_TYPE = "UNKNOWN_TYPE"

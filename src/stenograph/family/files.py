@@ -17,8 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk.findings import Finding
-from stenograph.disk.writer import UNFINISHED
+from stenograph.disk import UNFINISHED, Finding
 from stenograph.errors import UnreadableError
 from stenograph.family.places import (
     AGENT_PREFIX,

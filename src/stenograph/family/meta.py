@@ -14,7 +14,7 @@ import msgspec
 from stenograph.disk import Finding, read_whole
 from stenograph.errors import DiskError
 from stenograph.family.files import AgentFile
-from stenograph.records.json_text import parse_or_unset
+from stenograph.records import parse_or_unset
 
 
 class AgentMeta(msgspec.Struct, frozen=True):

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Finding
-from stenograph.disk.quiet import quiet
+from stenograph.disk import Finding, quiet
 from stenograph.records import ChainedRecord, CompactBoundaryRecord, Located, Record, UnknownRecord
 
 NOWHERE = -1

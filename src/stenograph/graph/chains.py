@@ -11,6 +11,7 @@ from stenograph.graph.build import NOWHERE, Graph, GraphFile
 from stenograph.graph.readings import DANGLING, Reading, ReadingHabits, is_lasting, is_main, is_said, read_graph, reading_habits
 from stenograph.records import (
     UNSET,
+    ZERO_UUID,
     AssistantRecord,
     AttachmentRecord,
     ChainedRecord,
@@ -18,9 +19,8 @@ from stenograph.records import (
     LastPromptRecord,
     Record,
     UserRecord,
+    moment,
 )
-from stenograph.records.markers import ZERO_UUID
-from stenograph.records.times import moment
 from stenograph.releases import NEWEST
 
 # 5.000 s are bridged by 2.1.325, 5.001 s are not.

@@ -1,5 +1,10 @@
 """Graph -> the API messages a client of a given release would send on resume."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
 from stenograph.messages.explain import Explained, explain
 from stenograph.messages.habits import MessageHabits, message_habits
 from stenograph.messages.lost import Counts, Loss, Lost, lost
@@ -9,7 +14,23 @@ from stenograph.messages.reading import read_for_resume
 from stenograph.messages.resume import Resume, messages_of, plain, resume_messages
 from stenograph.messages.selection import Selection, select
 
+if TYPE_CHECKING:
+    from stenograph.messages.ending import NO_LINE
+    from stenograph.messages.pieces import is_thinking, text_block
+    from stenograph.messages.selection import siblings_of
+    from stenograph.messages.tools import NO_CONTENT
+
+_MODULES = {
+    "NO_CONTENT": "tools",
+    "NO_LINE": "ending",
+    "is_thinking": "pieces",
+    "siblings_of": "selection",
+    "text_block": "pieces",
+}
+
 __all__ = [
+    "NO_CONTENT",
+    "NO_LINE",
     "Counts",
     "Explained",
     "Left",
@@ -20,6 +41,7 @@ __all__ = [
     "Resume",
     "Selection",
     "explain",
+    "is_thinking",
     "lost",
     "message_habits",
     "messages_of",
@@ -27,4 +49,8 @@ __all__ = [
     "read_for_resume",
     "resume_messages",
     "select",
+    "siblings_of",
+    "text_block",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

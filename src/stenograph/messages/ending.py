@@ -7,8 +7,16 @@ from msgspec import Struct
 from stenograph.messages.habits import MessageHabits
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import OWN_WORDS, Piece, Place, text_block
-from stenograph.records import AssistantRecord, AttachmentRecord, ProgressRecord, Record, SystemRecord, UserRecord
-from stenograph.records.markers import INTERRUPTED, SYNTHETIC
+from stenograph.records import (
+    INTERRUPTED,
+    SYNTHETIC,
+    AssistantRecord,
+    AttachmentRecord,
+    ProgressRecord,
+    Record,
+    SystemRecord,
+    UserRecord,
+)
 
 NO_RESPONSE = "No response requested."
 CONTINUE = "Continue from where you left off."

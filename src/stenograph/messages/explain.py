@@ -11,8 +11,7 @@ from msgspec import Struct
 from stenograph.graph import Graph
 from stenograph.messages.pieces import is_thinking
 from stenograph.messages.resume import Resume
-from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord
-from stenograph.records.conversation import plain_message
+from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord, plain_message
 
 SENT = "sent"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stenograph.messages.habits import MessageHabits
-from stenograph.records.json_text import without_halves
+from stenograph.records import without_halves
 
 # Whole numbers up to here are the same as doubles.
 _EXACT = 2**53

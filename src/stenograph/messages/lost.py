@@ -14,8 +14,7 @@ from stenograph.messages.explain import SENT, explain
 from stenograph.messages.pieces import OWN_RULE, is_thinking
 from stenograph.messages.resume import resume_messages
 from stenograph.messages.selection import siblings_of
-from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord
-from stenograph.records.conversation import plain_message
+from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord, plain_message
 from stenograph.releases import NEWEST
 
 _ELSEWHERE = "19: the release goes on from another line"

@@ -6,8 +6,7 @@ import re
 
 from stenograph.graph import Graph
 from stenograph.messages.habits import MessageHabits
-from stenograph.records import AssistantRecord
-from stenograph.records.markers import SYNTHETIC
+from stenograph.records import SYNTHETIC, AssistantRecord
 
 DEFAULT = "claude-opus-5-5"
 # Models that get reminders as messages of the role `system` (rule 37): each was asked of 2.1.325.

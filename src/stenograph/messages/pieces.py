@@ -14,17 +14,19 @@ from msgspec import Struct, field
 
 from stenograph.messages.habits import MessageHabits
 from stenograph.records import (
+    SYNTHETIC,
     AssistantRecord,
     AttachmentRecord,
     CompactBoundaryRecord,
+    FileAttachment,
     LocalCommandRecord,
+    QueuedCommandAttachment,
     Record,
+    UnknownAttachment,
     UserRecord,
+    plain_message,
     rebuild,
 )
-from stenograph.records.attachments import FileAttachment, QueuedCommandAttachment, UnknownAttachment
-from stenograph.records.conversation import plain_message
-from stenograph.records.markers import SYNTHETIC
 
 Block = dict[str, Any]
 

@@ -10,8 +10,15 @@ from pathlib import Path
 
 from stenograph.graph import Graph, build_graph
 from stenograph.messages.habits import message_habits
-from stenograph.records import CompactBoundaryRecord, DamagedRecord, Located, Record, decode, read_all_records
-from stenograph.records.peek import compactions_backwards
+from stenograph.records import (
+    CompactBoundaryRecord,
+    DamagedRecord,
+    Located,
+    Record,
+    compactions_backwards,
+    decode,
+    read_all_records,
+)
 from stenograph.releases import NEWEST
 
 #: Bytes; a longer file is read from its last compaction on. (2.1.112, 2.1.200, 2.1.325: one of 5,242,881 bytes is.)

@@ -27,8 +27,8 @@ from stenograph.records import (
     ToolUseBlock,
     UserRecord,
     message_id_of,
+    moment,
 )
-from stenograph.records.times import moment
 from stenograph.releases import NEWEST
 
 _UNREAD = "51: a long file is read from its last compaction on"

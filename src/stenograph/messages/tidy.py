@@ -9,7 +9,7 @@ from stenograph.messages.merge import Message
 from stenograph.messages.models import bare_model
 from stenograph.messages.pieces import OWN_WORDS, Block, Left, Piece, is_thinking, text_block
 from stenograph.messages.tools import NO_CONTENT
-from stenograph.records.markers import SYNTHETIC
+from stenograph.records import SYNTHETIC
 
 #: The rule by which an answer of blank text is left out.
 BLANK = "46: a blank answer"

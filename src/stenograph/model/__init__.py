@@ -1,1 +1,37 @@
 """The Messages API client; nothing else speaks to a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from stenograph.model import events
+    from stenograph.model.client import ModelClient
+    from stenograph.model.endpoint import Endpoint, endpoint_from_environment
+    from stenograph.model.events import Retrying
+    from stenograph.model.request import Request
+    from stenograph.model.usage import TOKEN_COUNTS
+
+_MODULES = {
+    "Endpoint": "endpoint",
+    "ModelClient": "client",
+    "Request": "request",
+    "Retrying": "events",
+    "TOKEN_COUNTS": "usage",
+    "endpoint_from_environment": "endpoint",
+    "events": "events",
+}
+
+__all__ = [
+    "TOKEN_COUNTS",
+    "Endpoint",
+    "ModelClient",
+    "Request",
+    "Retrying",
+    "endpoint_from_environment",
+    "events",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 from stenograph.errors import UsageError
 from stenograph.pricing.cost import Basis, Cost, price_usage
 from stenograph.records import (
+    SYNTHETIC,
     AiTitleRecord,
     ApiRequestRecord,
     AssistantRecord,
@@ -24,9 +25,9 @@ from stenograph.records import (
     CostStateRecord,
     Record,
     ToolUseBlock,
+    is_aborted,
+    may_use_the_web,
 )
-from stenograph.records.markers import SYNTHETIC
-from stenograph.records.peek import is_aborted, may_use_the_web
 from stenograph.releases import first_with, release_numbers
 
 # A client adds doubles: below this the two figures are equal.

@@ -1,7 +1,12 @@
 """One line of a session file <-> one typed record, lossless; unknown kinds and fields kept."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from msgspec import UNSET
 
+from stenograph._exports import lazy_exports
 from stenograph.records.attachments import Attachment, AttachmentRecord, UnknownAttachment
 from stenograph.records.blocks import (
     Block,
@@ -22,6 +27,7 @@ from stenograph.records.conversation import AssistantRecord, FlatAssistantRecord
 from stenograph.records.envelope import ChainedRecord, DamagedRecord, Record, SessionRecord, UnknownRecord
 from stenograph.records.line import TYPES, change, decode, encode
 from stenograph.records.messages import AssistantMessage, Message, Usage
+from stenograph.records.outline import outline
 from stenograph.records.progress import Progress, ProgressRecord, UnknownProgress
 from stenograph.records.read import Located, find_invalid_text, read_all_records, read_records
 from stenograph.records.shape import Shape, rebuild
@@ -47,7 +53,7 @@ from stenograph.records.sidecars import (
     TagRecord,
     ToolsUsedRecord,
 )
-from stenograph.records.splice import REMOVE
+from stenograph.records.splice import REMOVE, splice
 from stenograph.records.system import (
     ApiErrorRecord,
     AwaySummaryRecord,
@@ -62,22 +68,131 @@ from stenograph.records.system import (
 )
 from stenograph.records.tool_results import ToolResult, UnknownResult
 
+if TYPE_CHECKING:
+    from stenograph.records import peek, write
+    from stenograph.records.attachments import FileAttachment, QueuedCommandAttachment
+    from stenograph.records.blocks import IMAGES, THINKING
+    from stenograph.records.conversation import plain_message
+    from stenograph.records.garbage import no_garbage_hunt
+    from stenograph.records.json_text import begins_with_a_value, parse, parse_or_unset, to_text, without_halves
+    from stenograph.records.markers import CAVEATS, INTERRUPTED, NOTIFICATION, OWN_FIELD, SYNTHETIC, WARM_UP, ZERO_UUID
+    from stenograph.records.peek import (
+        compactions_backwards,
+        file_history_of,
+        is_aborted,
+        may_be_agent_progress,
+        may_name_cwd,
+        may_use_the_web,
+    )
+    from stenograph.records.progress import AgentProgress
+    from stenograph.records.read import locate
+    from stenograph.records.shape import Opt, once
+    from stenograph.records.sidecars import REQUEST_LOGS, FileBackup
+    from stenograph.records.times import moment, to_client_time
+    from stenograph.records.tool_results import (
+        AgentResult,
+        AskUserQuestionResult,
+        BashOutputResult,
+        BashResult,
+        EditResult,
+        GlobResult,
+        GrepResult,
+        Hunk,
+        MultiEditResult,
+        ReadResult,
+        TeammateResult,
+        WebFetchResult,
+        WebSearchResult,
+        WriteResult,
+    )
+    from stenograph.records.write import Envelope, Json, Position, file_history_snapshot
+
+_MODULES = {
+    "AgentProgress": "progress",
+    "AgentResult": "tool_results",
+    "AskUserQuestionResult": "tool_results",
+    "BashOutputResult": "tool_results",
+    "BashResult": "tool_results",
+    "CAVEATS": "markers",
+    "EditResult": "tool_results",
+    "Envelope": "write",
+    "FileAttachment": "attachments",
+    "FileBackup": "sidecars",
+    "GlobResult": "tool_results",
+    "GrepResult": "tool_results",
+    "Hunk": "tool_results",
+    "IMAGES": "blocks",
+    "INTERRUPTED": "markers",
+    "Json": "write",
+    "MultiEditResult": "tool_results",
+    "NOTIFICATION": "markers",
+    "OWN_FIELD": "markers",
+    "Opt": "shape",
+    "Position": "write",
+    "QueuedCommandAttachment": "attachments",
+    "REQUEST_LOGS": "sidecars",
+    "ReadResult": "tool_results",
+    "SYNTHETIC": "markers",
+    "THINKING": "blocks",
+    "TeammateResult": "tool_results",
+    "WARM_UP": "markers",
+    "WebFetchResult": "tool_results",
+    "WebSearchResult": "tool_results",
+    "WriteResult": "tool_results",
+    "ZERO_UUID": "markers",
+    "begins_with_a_value": "json_text",
+    "compactions_backwards": "peek",
+    "file_history_of": "peek",
+    "file_history_snapshot": "write",
+    "is_aborted": "peek",
+    "locate": "read",
+    "may_be_agent_progress": "peek",
+    "may_name_cwd": "peek",
+    "may_use_the_web": "peek",
+    "moment": "times",
+    "no_garbage_hunt": "garbage",
+    "once": "shape",
+    "parse": "json_text",
+    "parse_or_unset": "json_text",
+    "peek": "peek",
+    "plain_message": "conversation",
+    "to_client_time": "times",
+    "to_text": "json_text",
+    "without_halves": "json_text",
+    "write": "write",
+}
+
 __all__ = [
+    "CAVEATS",
+    "IMAGES",
+    "INTERRUPTED",
+    "NOTIFICATION",
+    "OWN_FIELD",
     "REMOVE",
+    "REQUEST_LOGS",
+    "SYNTHETIC",
+    "THINKING",
     "TYPES",
     "UNSET",
+    "WARM_UP",
+    "ZERO_UUID",
     "AgentNameRecord",
+    "AgentProgress",
+    "AgentResult",
     "AiTitleRecord",
     "ApiErrorRecord",
     "ApiRequestBlobRecord",
     "ApiRequestRecord",
     "ApiRequestShapeRecord",
+    "AskUserQuestionResult",
     "AssistantMessage",
     "AssistantRecord",
     "AtisLatchRecord",
     "Attachment",
     "AttachmentRecord",
     "AwaySummaryRecord",
+    "BashOutputResult",
+    "BashResult",
     "Block",
     "BridgeSessionRecord",
     "BridgeStatusRecord",
@@ -88,24 +203,37 @@ __all__ = [
     "CustomTitleRecord",
     "DamagedRecord",
     "DocumentBlock",
+    "EditResult",
+    "Envelope",
+    "FileAttachment",
+    "FileBackup",
     "FileHistoryDeltaRecord",
     "FileHistorySnapshotRecord",
     "FlatAssistantRecord",
     "FlatUserRecord",
     "ForkContextRefRecord",
+    "GlobResult",
+    "GrepResult",
+    "Hunk",
     "ImageBlock",
     "InformationalRecord",
+    "Json",
     "LastPromptRecord",
     "LocalCommandRecord",
     "Located",
     "Message",
     "MicrocompactBoundaryRecord",
     "ModeRecord",
+    "MultiEditResult",
+    "Opt",
     "PermissionModeRecord",
+    "Position",
     "PrLinkRecord",
     "Progress",
     "ProgressRecord",
     "QueueOperationRecord",
+    "QueuedCommandAttachment",
+    "ReadResult",
     "Record",
     "RedactedThinkingBlock",
     "ServerToolUseBlock",
@@ -115,6 +243,7 @@ __all__ = [
     "SummaryRecord",
     "SystemRecord",
     "TagRecord",
+    "TeammateResult",
     "TextBlock",
     "ThinkingBlock",
     "ToolReferenceBlock",
@@ -130,13 +259,40 @@ __all__ = [
     "UnknownResult",
     "Usage",
     "UserRecord",
+    "WebFetchResult",
+    "WebSearchResult",
+    "WriteResult",
+    "begins_with_a_value",
     "change",
+    "compactions_backwards",
     "decode",
     "encode",
+    "file_history_of",
+    "file_history_snapshot",
     "find_invalid_text",
+    "is_aborted",
+    "locate",
+    "may_be_agent_progress",
+    "may_name_cwd",
+    "may_use_the_web",
     "message_id_of",
+    "moment",
+    "no_garbage_hunt",
+    "once",
+    "outline",
+    "parse",
+    "parse_or_unset",
+    "peek",
+    "plain_message",
     "read_all_records",
     "read_records",
     "rebuild",
+    "splice",
     "text_of",
+    "to_client_time",
+    "to_text",
+    "without_halves",
+    "write",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

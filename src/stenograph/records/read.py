@@ -10,8 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Finding, read_lines, read_whole
-from stenograph.disk.quiet import quiet
+from stenograph.disk import Finding, quiet, read_lines, read_whole
 from stenograph.records.envelope import DamagedRecord, Record
 from stenograph.records.line import decode, encode
 

@@ -4,6 +4,11 @@ In: homes, paths, and what a user calls a session. Out: values that a list or a 
 decodes them and writes only through `disk`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
 from stenograph.config import ACTIVE_SECONDS
 from stenograph.inputs import Status
 from stenograph.sessions.find import (
@@ -15,31 +20,79 @@ from stenograph.sessions.find import (
     find_sessions,
     list_sessions,
 )
+from stenograph.sessions.gather import gather
 from stenograph.sessions.glance import Ending, Glance, glance
 from stenograph.sessions.labels import rename, tag
+from stenograph.sessions.load import load
 from stenograph.sessions.resolve import resolve, session_at, titles_of
 from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import title
+from stenograph.sessions.understanding import understanding
+
+if TYPE_CHECKING:
+    from stenograph.sessions.find import newest_first
+    from stenograph.sessions.follow import Follower, Update
+    from stenograph.sessions.gather import size_of
+    from stenograph.sessions.labels import title_line
+    from stenograph.sessions.load import load_file
+    from stenograph.sessions.resolve import LAST, SHORTEST_PREFIX
+    from stenograph.sessions.resuming import ResumePlan, command_line, plan_resume
+    from stenograph.sessions.status import is_being_written
+    from stenograph.sessions.understanding import unreadable
+
+_MODULES = {
+    "Follower": "follow",
+    "LAST": "resolve",
+    "ResumePlan": "resuming",
+    "SHORTEST_PREFIX": "resolve",
+    "Update": "follow",
+    "command_line": "resuming",
+    "is_being_written": "status",
+    "load_file": "load",
+    "newest_first": "find",
+    "plan_resume": "resuming",
+    "size_of": "gather",
+    "title_line": "labels",
+    "unreadable": "understanding",
+}
 
 __all__ = [
     "ACTIVE_SECONDS",
     "HIDDEN",
+    "LAST",
+    "SHORTEST_PREFIX",
     "Ending",
+    "Follower",
     "Glance",
     "Listing",
+    "ResumePlan",
     "SessionInfo",
     "Status",
+    "Update",
+    "command_line",
     "describe",
     "files_being_written",
     "find_projects",
     "find_sessions",
+    "gather",
     "glance",
+    "is_being_written",
     "list_sessions",
+    "load",
+    "load_file",
+    "newest_first",
+    "plan_resume",
     "rename",
     "resolve",
     "session_at",
+    "size_of",
     "status",
     "tag",
     "title",
+    "title_line",
     "titles_of",
+    "understanding",
+    "unreadable",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

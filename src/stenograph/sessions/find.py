@@ -15,12 +15,11 @@ from pathlib import Path
 import msgspec
 
 from stenograph.config import ACTIVE_SECONDS
-from stenograph.disk import Finding, find_project_folders, project_folder_name, projects_folder
-from stenograph.disk.homes import default_homes, distinct_homes
+from stenograph.disk import Finding, default_homes, distinct_homes, find_project_folders, project_folder_name, projects_folder
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import ProjectListing, SessionFile, list_project, list_projects
 from stenograph.inputs import Status
-from stenograph.records.times import moment
+from stenograph.records import moment
 from stenograph.sessions.glance import STEPS_WANTED, Glance, glance
 from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import title

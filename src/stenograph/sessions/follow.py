@@ -23,9 +23,8 @@ from stenograph.disk import read_lines
 from stenograph.errors import DiskError
 from stenograph.family import AgentFile, AgentLayout, agents_folder, find_family, list_project, named_owner, session_folder
 from stenograph.inputs import InputKind, classify
-from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord, decode, read_records
-from stenograph.records.times import moment
-from stenograph.turns.reader import TurnReader
+from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord, decode, moment, read_records
+from stenograph.turns import TurnReader
 
 # What is compared to see that the file still holds what was read from it.
 _REMEMBERED = 64

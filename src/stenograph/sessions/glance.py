@@ -24,12 +24,15 @@ import msgspec
 from stenograph.disk import Ends, Line, read_ends, read_lines
 from stenograph.family import LINES_SUFFIX
 from stenograph.records import (
+    SYNTHETIC,
+    WARM_UP,
     AiTitleRecord,
     AssistantRecord,
     ChainedRecord,
     CustomTitleRecord,
     DamagedRecord,
     LastPromptRecord,
+    Opt,
     QueueOperationRecord,
     Record,
     SummaryRecord,
@@ -39,8 +42,6 @@ from stenograph.records import (
     UserRecord,
     decode,
 )
-from stenograph.records.markers import SYNTHETIC, WARM_UP
-from stenograph.records.shape import Opt
 from stenograph.sessions.prompts import FirstPrompt, Saying, is_warm_up, saying_of
 from stenograph.sessions.understanding import understanding
 

@@ -14,14 +14,12 @@ from stenograph.disk import Finding
 from stenograph.errors import DiskError
 from stenograph.family import AgentFile, is_session_id, read_family, read_metas
 from stenograph.graph import Graph, build_graph
-from stenograph.records import ChainedRecord, Located, read_all_records
-from stenograph.records.garbage import no_garbage_hunt
+from stenograph.records import ChainedRecord, Located, no_garbage_hunt, read_all_records
 from stenograph.sessions.glance import glance
 from stenograph.sessions.resolve import LAST, resolve
 from stenograph.sessions.status import is_live
 from stenograph.sessions.titles import title
-from stenograph.turns import Session, Turn, build_session
-from stenograph.turns.reader import TurnReader
+from stenograph.turns import Session, Turn, TurnReader, build_session
 
 
 def load(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Session:

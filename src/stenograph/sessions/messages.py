@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stenograph.messages import Resume, read_for_resume, resume_messages
-from stenograph.records.garbage import no_garbage_hunt
+from stenograph.records import no_garbage_hunt
 from stenograph.releases import NEWEST, release_numbers
 from stenograph.sessions.resolve import LAST, resolve
 from stenograph.sessions.understanding import understanding

@@ -9,8 +9,7 @@ from __future__ import annotations
 import enum
 import re
 
-from stenograph.records import Content, TextBlock, ToolResultBlock, UserRecord
-from stenograph.records.markers import CAVEATS, INTERRUPTED, WARM_UP
+from stenograph.records import CAVEATS, INTERRUPTED, WARM_UP, Content, TextBlock, ToolResultBlock, UserRecord
 
 #: Longer first prompts are cut here by the SDK and end in an ellipsis.
 PROMPT_LENGTH = 200

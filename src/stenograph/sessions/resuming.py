@@ -14,11 +14,9 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from msgspec import Struct
 
-from stenograph.disk import chosen_project_folder, default_homes, project_folder_names, projects_folder, read_lines
-from stenograph.disk.places import whole_path
+from stenograph.disk import chosen_project_folder, default_homes, project_folder_names, projects_folder, read_lines, whole_path
 from stenograph.family import is_session_id
-from stenograph.records import ChainedRecord, decode
-from stenograph.records.peek import may_name_cwd
+from stenograph.records import ChainedRecord, decode, may_name_cwd
 
 
 class ResumePlan(Struct, frozen=True):

@@ -1,5 +1,10 @@
 """Edits of sessions as data: a plan that can be printed and checked, then files."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
 from stenograph.surgery.apply import Attempt, apply, attempt
 from stenograph.surgery.edits import (
     AnyEdit,
@@ -18,9 +23,24 @@ from stenograph.surgery.edits import (
 from stenograph.surgery.plan import Done, Plan, make_plan
 from stenograph.surgery.preview import Preview, preview
 
+if TYPE_CHECKING:
+    from stenograph.surgery.clone import ClonePlan, apply_clone, plan_clone
+    from stenograph.surgery.losses import LossChange
+    from stenograph.surgery.verify import Outcome, of_newest
+
+_MODULES = {
+    "ClonePlan": "clone",
+    "LossChange": "losses",
+    "Outcome": "verify",
+    "apply_clone": "clone",
+    "of_newest": "verify",
+    "plan_clone": "clone",
+}
+
 __all__ = [
     "AnyEdit",
     "Attempt",
+    "ClonePlan",
     "Compress",
     "Done",
     "DropAgents",
@@ -29,14 +49,21 @@ __all__ = [
     "DropImages",
     "DropToolCalls",
     "DropTurns",
+    "LossChange",
     "MakePortable",
+    "Outcome",
     "Plan",
     "Preview",
     "StripThinking",
     "TruncateResults",
     "Which",
     "apply",
+    "apply_clone",
     "attempt",
     "make_plan",
+    "of_newest",
+    "plan_clone",
     "preview",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

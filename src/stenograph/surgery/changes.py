@@ -10,9 +10,13 @@ from typing import Any
 from stenograph.errors import UsageError
 from stenograph.graph import NOWHERE
 from stenograph.records import (
+    IMAGES,
     REMOVE,
+    REQUEST_LOGS,
+    THINKING,
     UNSET,
     AssistantRecord,
+    AtisLatchRecord,
     AttachmentRecord,
     LastPromptRecord,
     ProgressRecord,
@@ -21,8 +25,6 @@ from stenograph.records import (
     message_id_of,
     rebuild,
 )
-from stenograph.records.blocks import IMAGES, THINKING
-from stenograph.records.sidecars import REQUEST_LOGS, AtisLatchRecord
 from stenograph.surgery.choose import agent_runs_of, nodes_of, nodes_with_aside, tool_calls_of, turns_of
 from stenograph.surgery.compress import compress
 from stenograph.surgery.edits import (

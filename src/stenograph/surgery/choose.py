@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from stenograph.errors import UsageError
-from stenograph.records.times import moment
-from stenograph.sessions.resolve import SHORTEST_PREFIX
+from stenograph.records import moment
+from stenograph.sessions import SHORTEST_PREFIX
 from stenograph.surgery.edits import Which
 from stenograph.turns import AgentRun, Session, ToolCall, Turn
 

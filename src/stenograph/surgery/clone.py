@@ -19,8 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.archive import Archive, Entry
-from stenograph.disk import FileState, read_blocks, read_lines, read_whole, state_of
-from stenograph.disk.places import whole_path
+from stenograph.disk import FileState, read_blocks, read_lines, read_whole, state_of, whole_path
 from stenograph.errors import BusyError, UsageError
 from stenograph.family import (
     LINES_SUFFIX,
@@ -39,9 +38,7 @@ from stenograph.family import (
 )
 from stenograph.records import peek, write
 from stenograph.releases import PROVED
-from stenograph.sessions.labels import title_line
-from stenograph.sessions.load import load_file
-from stenograph.sessions.status import is_being_written
+from stenograph.sessions import is_being_written, load_file, title_line
 from stenograph.surgery.cut import Cut, cut, find_place
 from stenograph.surgery.ids import OwnIds, Renewal, is_workflow
 from stenograph.surgery.verify import name_own

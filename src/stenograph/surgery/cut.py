@@ -16,30 +16,28 @@ from stenograph.errors import UsageError
 from stenograph.graph import NOWHERE, Graph, build_graph, choose_leaf
 from stenograph.messages import resume_messages
 from stenograph.records import (
+    REQUEST_LOGS,
+    ZERO_UUID,
+    AgentNameRecord,
+    AiTitleRecord,
+    ApiRequestRecord,
     AssistantRecord,
     ChainedRecord,
     CompactBoundaryRecord,
+    CustomTitleRecord,
+    FileHistoryDeltaRecord,
     FileHistorySnapshotRecord,
     LastPromptRecord,
     Record,
+    SummaryRecord,
+    TagRecord,
     ToolResultBlock,
     ToolUseBlock,
     UserRecord,
     message_id_of,
 )
-from stenograph.records.markers import ZERO_UUID
-from stenograph.records.sidecars import (
-    REQUEST_LOGS,
-    AgentNameRecord,
-    AiTitleRecord,
-    ApiRequestRecord,
-    CustomTitleRecord,
-    FileHistoryDeltaRecord,
-    SummaryRecord,
-    TagRecord,
-)
 from stenograph.releases import NEWEST
-from stenograph.sessions.resolve import SHORTEST_PREFIX
+from stenograph.sessions import SHORTEST_PREFIX
 from stenograph.surgery.verify import count_own
 from stenograph.turns import AgentRun, Branch, Session
 

@@ -6,8 +6,7 @@ from datetime import timedelta
 from uuid import NAMESPACE_URL, uuid5
 
 from stenograph.graph import NOWHERE
-from stenograph.records import ChainedRecord, write
-from stenograph.records.times import moment, to_client_time
+from stenograph.records import ChainedRecord, moment, to_client_time, write
 from stenograph.surgery.working import Working
 
 

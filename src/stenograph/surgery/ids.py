@@ -28,7 +28,7 @@ from typing import Any
 import msgspec
 
 from stenograph.errors import UsageError
-from stenograph.records.markers import ZERO_UUID
+from stenograph.records import ZERO_UUID
 
 _HEX = rb"[0-9a-fA-F]"
 # Begins with the first dash, which the regex engine finds fast; in text of any other form a search costs fifteen times as much.

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from stenograph.graph import NOWHERE
-from stenograph.records import AssistantRecord, ChainedRecord, UserRecord, rebuild
-from stenograph.records.blocks import THINKING
+from stenograph.records import THINKING, AssistantRecord, ChainedRecord, UserRecord, rebuild
 from stenograph.surgery.references import rename_references
 from stenograph.surgery.working import Working, nearest_outside
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from stenograph.graph import NOWHERE
-from stenograph.records import REMOVE, ChainedRecord, CompactBoundaryRecord, rebuild
-from stenograph.records.times import moment, to_client_time
+from stenograph.records import REMOVE, ChainedRecord, CompactBoundaryRecord, moment, rebuild, to_client_time
 from stenograph.surgery.working import Working
 
 

@@ -12,8 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from stenograph.pricing import Basis, price_usage
-from stenograph.records import Usage
-from stenograph.records.blocks import IMAGES
+from stenograph.records import IMAGES, Usage
 from stenograph.surgery.verify import Messages, Outcome
 
 #: English prose and code, roughly.

@@ -14,7 +14,7 @@ from msgspec import Struct
 from stenograph.disk import FileState, state_of
 from stenograph.errors import UnreadableError, UsageError
 from stenograph.family import is_agent_file
-from stenograph.sessions.load import load_file
+from stenograph.sessions import load_file
 from stenograph.surgery.changes import do
 from stenograph.surgery.edits import AnyEdit, MakePortable
 from stenograph.surgery.ending import mark_the_end

@@ -13,9 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from stenograph.disk.quiet import quiet
-from stenograph.records import UserRecord, rebuild
-from stenograph.records.blocks import IMAGES
+from stenograph.disk import quiet
+from stenograph.records import IMAGES, UserRecord, rebuild
 from stenograph.surgery.changes import IMAGE_REMOVED
 from stenograph.surgery.plan import Plan
 from stenograph.surgery.working import Block, Working

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from stenograph.messages import message_habits, select
-from stenograph.records import AssistantRecord
-from stenograph.records.blocks import THINKING
+from stenograph.records import THINKING, AssistantRecord
 from stenograph.releases import PROVED
 from stenograph.surgery.choose import nodes_of, tool_calls_of, turns_of
 from stenograph.surgery.edits import (

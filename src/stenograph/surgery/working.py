@@ -26,8 +26,8 @@ from stenograph.records import (
     encode,
     message_id_of,
     rebuild,
+    to_text,
 )
-from stenograph.records.json_text import to_text
 from stenograph.releases import NEWEST
 from stenograph.surgery.choose import nodes_with_aside
 from stenograph.turns import Session

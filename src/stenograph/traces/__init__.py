@@ -1,1 +1,95 @@
 """Turns -> spans -> any OpenTelemetry receiver, each once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+from stenograph.traces.backfill import backfill
+from stenograph.traces.probe import probe
+
+if TYPE_CHECKING:
+    from stenograph.traces.backfill import Backfill, select_destinations
+    from stenograph.traces.folder import default_trace_folder, is_held, waiting_events
+    from stenograph.traces.history import Candidate, Filters, Report, bytes_behind, find_sessions, followed_sessions, is_behind
+    from stenograph.traces.hook import main
+    from stenograph.traces.install import (
+        commands_in,
+        hook_command,
+        hooks_for,
+        is_installed,
+        plan_install,
+        plan_uninstall,
+        shared_hook_command,
+    )
+    from stenograph.traces.keys import notes_on, notes_on_all
+    from stenograph.traces.known_events import EVENTS, oldest_release
+    from stenograph.traces.probe import Probe, send_due
+    from stenograph.traces.reading import Failure
+    from stenograph.traces.state import TraceState
+
+_MODULES = {
+    "Backfill": "backfill",
+    "Candidate": "history",
+    "EVENTS": "known_events",
+    "Failure": "reading",
+    "Filters": "history",
+    "Probe": "probe",
+    "Report": "history",
+    "TraceState": "state",
+    "bytes_behind": "history",
+    "commands_in": "install",
+    "default_trace_folder": "folder",
+    "find_sessions": "history",
+    "followed_sessions": "history",
+    "hook_command": "install",
+    "hooks_for": "install",
+    "is_behind": "history",
+    "is_held": "folder",
+    "is_installed": "install",
+    "main": "hook",
+    "notes_on": "keys",
+    "notes_on_all": "keys",
+    "oldest_release": "known_events",
+    "plan_install": "install",
+    "plan_uninstall": "install",
+    "select_destinations": "backfill",
+    "send_due": "probe",
+    "shared_hook_command": "install",
+    "waiting_events": "folder",
+}
+
+__all__ = [
+    "EVENTS",
+    "Backfill",
+    "Candidate",
+    "Failure",
+    "Filters",
+    "Probe",
+    "Report",
+    "TraceState",
+    "backfill",
+    "bytes_behind",
+    "commands_in",
+    "default_trace_folder",
+    "find_sessions",
+    "followed_sessions",
+    "hook_command",
+    "hooks_for",
+    "is_behind",
+    "is_held",
+    "is_installed",
+    "main",
+    "notes_on",
+    "notes_on_all",
+    "oldest_release",
+    "plan_install",
+    "plan_uninstall",
+    "probe",
+    "select_destinations",
+    "send_due",
+    "shared_hook_command",
+    "waiting_events",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

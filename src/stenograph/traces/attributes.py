@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from stenograph.pricing import Basis, Cost
-from stenograph.records.json_text import to_text
+from stenograph.records import to_text
 from stenograph.traces.spans import Attributes
 from stenograph.turns import Tokens
 

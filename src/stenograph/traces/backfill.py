@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from stenograph.config.traces import Destination, TraceConfig
+from stenograph.config import Destination, TraceConfig
 from stenograph.errors import UsageError
 from stenograph.traces.folder import alone
 from stenograph.traces.history import Candidate, Report, is_behind, send_history

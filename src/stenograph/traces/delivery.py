@@ -20,7 +20,7 @@ from typing import Self, TypeVar
 from msgspec import Struct
 
 from stenograph import __version__
-from stenograph.config.traces import HEADER_NAME, Destination
+from stenograph.config import HEADER_NAME, Destination
 from stenograph.errors import (
     ConfigError,
     DeliveryError,

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from stenograph.config.traces import trace_folder
+from stenograph.config import trace_folder
 from stenograph.disk import lock, make_folder, remove_file, write_atomically
 from stenograph.errors import BusyError, UnwritableError, UsageError
 from stenograph.traces.hook import SPOOL, WORKER_LOCK

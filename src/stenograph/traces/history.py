@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.config.traces import Destination, TraceConfig
+from stenograph.config import Destination, TraceConfig
 from stenograph.disk import projects_folder
 from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError
 from stenograph.family import list_project

@@ -15,8 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stenograph.archive import Archive
-from stenograph.archive.settings import as_before
+from stenograph.archive import Archive, as_before
 from stenograph.client_settings import Hook, SettingsChange, hooks_in, hooks_of, plan_hooks, plan_removal
 from stenograph.errors import UsageError
 from stenograph.traces import hook as hook_script

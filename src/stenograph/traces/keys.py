@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from stenograph import __version__
-from stenograph.config.traces import Destination, DestinationKind, KeySource, TraceConfig
+from stenograph.config import Destination, DestinationKind, KeySource, TraceConfig
 from stenograph.errors import ConfigError
 from stenograph.net import is_loopback
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from stenograph.client_settings import client_of_unknown_release, release_on_path
 from stenograph.errors import DiskError, UsageError
 from stenograph.releases import release_numbers
-from stenograph.sessions.find import find_sessions, newest_first
-from stenograph.sessions.glance import glance
+from stenograph.sessions import find_sessions, glance, newest_first
 
 #: The events that are reported, with the seconds after which a client gives a hook up. What a hook may take at the end of a
 #: session adds up to what the user waits for (docs of 2026-08: 1.5 s, more only where a settings file asks for it).

@@ -18,17 +18,14 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from stenograph.config.traces import Shape, TraceConfig
+from stenograph.config import Shape, TraceConfig
 from stenograph.pricing import Cost, price_usage
-from stenograph.records import AssistantRecord, ChainedRecord, Usage
-from stenograph.records.times import moment
+from stenograph.records import AssistantRecord, ChainedRecord, Usage, moment
 from stenograph.traces import attributes as words
 from stenograph.traces.attributes import About, Response
 from stenograph.traces.spans import Attributes, Span, SpanEvent, SpanKind, SpanStatus, span_id_of, trace_id_of
 from stenograph.traces.texts import Texts
-from stenograph.turns import AgentRun, ApiCall, Compaction, Status, ToolCall, Turn
-from stenograph.turns.contents import is_synthetic, said_in
-from stenograph.turns.values import CallPart
+from stenograph.turns import AgentRun, ApiCall, CallPart, Compaction, Status, ToolCall, Turn, is_synthetic, said_in
 
 #: The name of a generation whose lines don't say who answered.
 UNKNOWN_MODEL = "unknown"

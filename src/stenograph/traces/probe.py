@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stenograph.config.traces import Destination, TraceConfig
+from stenograph.config import Destination, TraceConfig
 from stenograph.errors import ConfigError, DeliveryError
 from stenograph.traces.delivery import deliver
 from stenograph.traces.keys import with_keys

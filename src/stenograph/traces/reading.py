@@ -17,9 +17,7 @@ from stenograph.family import is_session_id, read_family
 from stenograph.inputs import Status
 from stenograph.records import ChainedRecord
 from stenograph.traces.mapping import Traced
-from stenograph.turns import AgentRun, Turn, runs_below
-from stenograph.turns.agent_files import Failure
-from stenograph.turns.reader import Place, ReadTurn, TurnReader
+from stenograph.turns import AgentRun, Failure, Place, ReadTurn, Turn, TurnReader, runs_below
 
 __all__ = ["Closing", "Failure", "Group", "Place", "read_closed", "read_group", "runs_in"]
 

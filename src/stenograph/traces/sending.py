@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from stenograph.config.traces import Destination, TraceConfig
-from stenograph.disk.lines import read_slice
+from stenograph.config import Destination, TraceConfig
+from stenograph.disk import read_slice
 from stenograph.errors import DiskError
 from stenograph.redact import Masker
-from stenograph.sessions.understanding import understanding
+from stenograph.sessions import understanding
 from stenograph.traces.delivery import Delivery, Sender
 from stenograph.traces.mapping import Mapper, Traced, seed_of
 from stenograph.traces.reading import Closing, Failure, Group, Place, read_closed, read_group, runs_in

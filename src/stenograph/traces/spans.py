@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from stenograph.disk.quiet import quiet
+from stenograph.disk import quiet
 
 #: What an attribute may hold.
 Value = str | bool | int | float | list[str]

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stenograph.config.traces import Content
-from stenograph.records.json_text import to_text
-from stenograph.redact import Masker
-from stenograph.redact.mask import mask_json
+from stenograph.config import Content
+from stenograph.records import to_text
+from stenograph.redact import Masker, mask_json
 
 #: So much behind the cut is looked at too: a secret that stands across it is masked whole before it is cut.
 _MARGIN = 4_096

@@ -21,9 +21,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from stenograph.config.traces import Destination, TraceConfig, load_trace_config
-from stenograph.disk import remove_file
-from stenograph.disk.lines import read_slice
+from stenograph.config import Destination, TraceConfig, load_trace_config
+from stenograph.disk import read_slice, remove_file
 from stenograph.errors import BusyError, DeliveryError, DiskError, StenographError, UnreadableError
 from stenograph.records import AssistantRecord, decode, text_of
 from stenograph.redact import Masker

@@ -1,26 +1,66 @@
 """Graph -> what a person would say happened: sessions, turns, calls, tool calls, agent runs, compactions."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
 from stenograph.inputs import Status
 from stenograph.turns.model import NO_BRANCH, AgentRun, Branch, Session, SessionLink, Turn, runs_below, tokens_of_all
 from stenograph.turns.session import build_session
+from stenograph.turns.steps import steps
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall
+
+if TYPE_CHECKING:
+    from stenograph.turns.agent_files import Failure
+    from stenograph.turns.contents import is_synthetic, said_in
+    from stenograph.turns.context import Context
+    from stenograph.turns.reader import Place, ReadTurn, TurnReader
+    from stenograph.turns.rounds import THRESHOLD_MINUTES, round_types
+    from stenograph.turns.steps import Step
+
+_MODULES = {
+    "Context": "context",
+    "Failure": "agent_files",
+    "Place": "reader",
+    "ReadTurn": "reader",
+    "Step": "steps",
+    "THRESHOLD_MINUTES": "rounds",
+    "TurnReader": "reader",
+    "is_synthetic": "contents",
+    "round_types": "rounds",
+    "said_in": "contents",
+}
 
 __all__ = [
     "NO_BRANCH",
+    "THRESHOLD_MINUTES",
     "AgentRun",
     "ApiCall",
     "Branch",
     "CallPart",
     "Compaction",
+    "Context",
     "Event",
+    "Failure",
     "Interjection",
+    "Place",
+    "ReadTurn",
     "Session",
     "SessionLink",
     "Status",
+    "Step",
     "Tokens",
     "ToolCall",
     "Turn",
+    "TurnReader",
     "build_session",
+    "is_synthetic",
+    "round_types",
     "runs_below",
+    "said_in",
+    "steps",
     "tokens_of_all",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -16,8 +16,16 @@ from msgspec import Struct
 
 from stenograph.errors import DiskError
 from stenograph.family import AgentFile, Family, read_metas
-from stenograph.records import AssistantRecord, ChainedRecord, Located, UserRecord, read_all_records, read_records
-from stenograph.records.tool_results import AgentResult, TeammateResult
+from stenograph.records import (
+    AgentResult,
+    AssistantRecord,
+    ChainedRecord,
+    Located,
+    TeammateResult,
+    UserRecord,
+    read_all_records,
+    read_records,
+)
 
 
 class Failure(Struct, frozen=True):

@@ -13,6 +13,7 @@ from stenograph.disk import Finding
 from stenograph.graph import NOWHERE
 from stenograph.inputs import InputKind, Status, command_as_typed
 from stenograph.records import (
+    SYNTHETIC,
     ApiErrorRecord,
     AssistantRecord,
     AttachmentRecord,
@@ -21,17 +22,16 @@ from stenograph.records import (
     CompactBoundaryRecord,
     LocalCommandRecord,
     ProgressRecord,
+    QueuedCommandAttachment,
     QueueOperationRecord,
     Record,
     StopHookSummaryRecord,
     ToolUseBlock,
     TurnDurationRecord,
     UserRecord,
+    moment,
     text_of,
 )
-from stenograph.records.attachments import QueuedCommandAttachment
-from stenograph.records.markers import SYNTHETIC
-from stenograph.records.times import moment
 from stenograph.turns.context import Context
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, ToolCall
 

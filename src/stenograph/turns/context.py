@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from stenograph.disk.quiet import quiet
+from stenograph.disk import quiet
 from stenograph.graph import Graph
 from stenograph.inputs import Input, InputReader
 from stenograph.records import (
+    SYNTHETIC,
     AssistantRecord,
     PermissionModeRecord,
     Record,
     ToolResultBlock,
     ToolUseBlock,
     UserRecord,
+    once,
     rebuild,
+    to_text,
 )
-from stenograph.records.json_text import to_text
-from stenograph.records.markers import SYNTHETIC
-from stenograph.records.shape import once
 
 if TYPE_CHECKING:
     from stenograph.turns.model import AgentRun

@@ -11,13 +11,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.disk import Finding
-from stenograph.disk.quiet import quiet
+from stenograph.disk import Finding, quiet
 from stenograph.family import Family
 from stenograph.graph import Graph
 from stenograph.inputs import Input, InputKind, Status
-from stenograph.records import ChainedRecord, find_invalid_text
-from stenograph.records.shape import once
+from stenograph.records import ChainedRecord, find_invalid_text, once
 from stenograph.turns import contents
 from stenograph.turns.context import Context
 from stenograph.turns.values import (

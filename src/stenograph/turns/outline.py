@@ -22,6 +22,7 @@ from msgspec import UNSET, Raw
 from stenograph.graph import NOWHERE, Graph, build_graph, choose_leaf
 from stenograph.inputs import Input, InputKind, InputReader, is_caveat
 from stenograph.records import (
+    CAVEATS,
     AssistantRecord,
     ChainedRecord,
     CompactBoundaryRecord,
@@ -30,9 +31,8 @@ from stenograph.records import (
     ToolUseBlock,
     UserRecord,
     message_id_of,
+    to_text,
 )
-from stenograph.records.json_text import to_text
-from stenograph.records.markers import CAVEATS
 from stenograph.turns.assemble import assemble_turns
 from stenograph.turns.context import Context
 from stenograph.turns.conversations import split_conversations

@@ -19,13 +19,20 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from stenograph.disk.lines import read_slice
+from stenograph.disk import read_slice
 from stenograph.family import Family
 from stenograph.graph import build_graph
 from stenograph.inputs import InputKind
-from stenograph.records import AssistantRecord, ChainedRecord, CompactBoundaryRecord, Located, Record, read_records
-from stenograph.records.garbage import no_garbage_hunt
-from stenograph.records.read import locate
+from stenograph.records import (
+    AssistantRecord,
+    ChainedRecord,
+    CompactBoundaryRecord,
+    Located,
+    Record,
+    locate,
+    no_garbage_hunt,
+    read_records,
+)
 from stenograph.turns.agent_files import AgentFiles, Failure, Span
 from stenograph.turns.context import read_context
 from stenograph.turns.conversations import split_conversations

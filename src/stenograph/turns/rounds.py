@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from stenograph.records import AssistantRecord, ChainedRecord, Record, ToolResultBlock, UserRecord
-from stenograph.records.times import moment
+from stenograph.records import AssistantRecord, ChainedRecord, Record, ToolResultBlock, UserRecord, moment
 
 if TYPE_CHECKING:
     from stenograph.turns.model import Session

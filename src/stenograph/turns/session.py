@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from stenograph.family import AgentMeta, Family
 from stenograph.graph import Graph, choose_leaf
 from stenograph.records import (
+    WARM_UP,
+    AgentProgress,
+    AgentResult,
     ProgressRecord,
     Record,
+    TeammateResult,
     UserRecord,
+    may_be_agent_progress,
 )
-from stenograph.records.markers import WARM_UP
-from stenograph.records.peek import may_be_agent_progress
-from stenograph.records.progress import AgentProgress
-from stenograph.records.tool_results import AgentResult, TeammateResult
 from stenograph.turns.assemble import assemble_turns
 from stenograph.turns.context import Context, read_context
 from stenograph.turns.conversations import split_conversations

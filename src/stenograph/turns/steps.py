@@ -13,9 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from stenograph.records import AssistantRecord, Content, Record, ToolResultBlock, ToolUseBlock, UserRecord, text_of
-from stenograph.records.shape import Opt
-from stenograph.records.times import moment
+from stenograph.records import AssistantRecord, Content, Opt, Record, ToolResultBlock, ToolUseBlock, UserRecord, moment, text_of
 
 # Cut without a mark.
 SUMMARY_LENGTH = 200

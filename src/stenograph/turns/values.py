@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from stenograph.disk.quiet import quiet
+from stenograph.disk import quiet
 from stenograph.graph import Graph
 from stenograph.records import (
+    SYNTHETIC,
     AssistantRecord,
     ChainedRecord,
     CompactBoundaryRecord,
@@ -28,11 +29,10 @@ from stenograph.records import (
     ToolUseBlock,
     Usage,
     UserRecord,
+    moment,
+    once,
     text_of,
 )
-from stenograph.records.markers import SYNTHETIC
-from stenograph.records.shape import once
-from stenograph.records.times import moment
 from stenograph.turns.context import Context
 
 if TYPE_CHECKING:

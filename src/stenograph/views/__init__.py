@@ -8,28 +8,264 @@ Names are imported when first used: who wants `stenograph.views.text` alone gets
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
-    from stenograph.views.encode import encode_page
-    from stenograph.views.masking import mask_page
+    from stenograph.views.encode import encode_long, encode_page, page_text
+    from stenograph.views.masking import as_is, mask_page
+    from stenograph.views.pages.check import check_page
+    from stenograph.views.pages.clone import clone_page
+    from stenograph.views.pages.comparison import comparison_page
+    from stenograph.views.pages.completion import CompletionPage
+    from stenograph.views.pages.doctor import (
+        DoctorPage,
+        Installation,
+        ProblemPage,
+        TerminalPage,
+        TracingPage,
+        doctor_page,
+        problem,
+    )
+    from stenograph.views.pages.edit import edit_page
+    from stenograph.views.pages.files import files_page
+    from stenograph.views.pages.inventory import inventory_page
+    from stenograph.views.pages.labels import rename_page, tag_page
+    from stenograph.views.pages.messages import explained_page, lost_page, message_pages, messages_page
+    from stenograph.views.pages.overview import overview_page
+    from stenograph.views.pages.page import Document, FindingPage
+    from stenograph.views.pages.record_schema import release_schema_page, schema_diff_page, schema_page
+    from stenograph.views.pages.removal import removal_page
+    from stenograph.views.pages.resume import resume_page
+    from stenograph.views.pages.session import session_page, session_pieces
+    from stenograph.views.pages.sessions import SessionsPage, session_row, sessions_page
+    from stenograph.views.pages.steps import steps_page
+    from stenograph.views.pages.trace import settings_change_page, trace_page
+    from stenograph.views.pages.trace_history import backfill_page, trace_status_page, trace_test_page
+    from stenograph.views.pages.turn_parts import turn_pages
+    from stenograph.views.pages.turns import turns_page
+    from stenograph.views.pages.undo import edits_page, originals_page, undo_page
+    from stenograph.views.pages.updates import UpdateReader
     from stenograph.views.schema import documents, json_schema
+    from stenograph.views.terminal.check import render_check
+    from stenograph.views.terminal.clone import render_clone
+    from stenograph.views.terminal.comparison import render_comparison, render_unified
+    from stenograph.views.terminal.doctor import render_doctor
+    from stenograph.views.terminal.edit import render_edit
+    from stenograph.views.terminal.files import render_files
+    from stenograph.views.terminal.inventory import render_inventory
+    from stenograph.views.terminal.labels import render_rename, render_tag
+    from stenograph.views.terminal.messages import render_explained, render_lost, render_messages
     from stenograph.views.terminal.options import RenderOptions
+    from stenograph.views.terminal.overview import render_overview
+    from stenograph.views.terminal.record_schema import render_release_schema, render_schema, render_schema_diff
+    from stenograph.views.terminal.removal import render_removal
+    from stenograph.views.terminal.resume import render_resume
+    from stenograph.views.terminal.session import render_session
+    from stenograph.views.terminal.sessions import is_shown_as, left_out_lines, render_sessions
+    from stenograph.views.terminal.steps import render_steps
+    from stenograph.views.terminal.trace import (
+        render_backfill,
+        render_settings_change,
+        render_settings_diff,
+        render_trace,
+        render_trace_status,
+        render_trace_test,
+    )
+    from stenograph.views.terminal.turns import render_turns
+    from stenograph.views.terminal.undo import render_edits, render_originals, render_undo
+    from stenograph.views.terminal.updates import UpdateRenderer
+    from stenograph.views.text import count_of, plain, quoted, short_path
 
-_HOMES = {
+_MODULES = {
+    "CompletionPage": "pages.completion",
+    "DoctorPage": "pages.doctor",
+    "Document": "pages.page",
+    "FindingPage": "pages.page",
+    "Installation": "pages.doctor",
+    "ProblemPage": "pages.doctor",
     "RenderOptions": "terminal.options",
+    "SessionsPage": "pages.sessions",
+    "TerminalPage": "pages.doctor",
+    "TracingPage": "pages.doctor",
+    "UpdateReader": "pages.updates",
+    "UpdateRenderer": "terminal.updates",
+    "as_is": "masking",
+    "backfill_page": "pages.trace_history",
+    "check_page": "pages.check",
+    "clone_page": "pages.clone",
+    "comparison_page": "pages.comparison",
+    "count_of": "text",
+    "doctor_page": "pages.doctor",
     "documents": "schema",
+    "edit_page": "pages.edit",
+    "edits_page": "pages.undo",
+    "encode_long": "encode",
     "encode_page": "encode",
+    "explained_page": "pages.messages",
+    "files_page": "pages.files",
+    "inventory_page": "pages.inventory",
+    "is_shown_as": "terminal.sessions",
     "json_schema": "schema",
+    "left_out_lines": "terminal.sessions",
+    "lost_page": "pages.messages",
     "mask_page": "masking",
+    "message_pages": "pages.messages",
+    "messages_page": "pages.messages",
+    "originals_page": "pages.undo",
+    "overview_page": "pages.overview",
+    "page_text": "encode",
+    "plain": "text",
+    "problem": "pages.doctor",
+    "quoted": "text",
+    "release_schema_page": "pages.record_schema",
+    "removal_page": "pages.removal",
+    "rename_page": "pages.labels",
+    "render_backfill": "terminal.trace",
+    "render_check": "terminal.check",
+    "render_clone": "terminal.clone",
+    "render_comparison": "terminal.comparison",
+    "render_doctor": "terminal.doctor",
+    "render_edit": "terminal.edit",
+    "render_edits": "terminal.undo",
+    "render_explained": "terminal.messages",
+    "render_files": "terminal.files",
+    "render_inventory": "terminal.inventory",
+    "render_lost": "terminal.messages",
+    "render_messages": "terminal.messages",
+    "render_originals": "terminal.undo",
+    "render_overview": "terminal.overview",
+    "render_release_schema": "terminal.record_schema",
+    "render_removal": "terminal.removal",
+    "render_rename": "terminal.labels",
+    "render_resume": "terminal.resume",
+    "render_schema": "terminal.record_schema",
+    "render_schema_diff": "terminal.record_schema",
+    "render_session": "terminal.session",
+    "render_sessions": "terminal.sessions",
+    "render_settings_change": "terminal.trace",
+    "render_settings_diff": "terminal.trace",
+    "render_steps": "terminal.steps",
+    "render_tag": "terminal.labels",
+    "render_trace": "terminal.trace",
+    "render_trace_status": "terminal.trace",
+    "render_trace_test": "terminal.trace",
+    "render_turns": "terminal.turns",
+    "render_undo": "terminal.undo",
+    "render_unified": "terminal.comparison",
+    "resume_page": "pages.resume",
+    "schema_diff_page": "pages.record_schema",
+    "schema_page": "pages.record_schema",
+    "session_page": "pages.session",
+    "session_pieces": "pages.session",
+    "session_row": "pages.sessions",
+    "sessions_page": "pages.sessions",
+    "settings_change_page": "pages.trace",
+    "short_path": "text",
+    "steps_page": "pages.steps",
+    "tag_page": "pages.labels",
+    "trace_page": "pages.trace",
+    "trace_status_page": "pages.trace_history",
+    "trace_test_page": "pages.trace_history",
+    "turn_pages": "pages.turn_parts",
+    "turns_page": "pages.turns",
+    "undo_page": "pages.undo",
 }
 
-__all__ = ["RenderOptions", "documents", "encode_page", "json_schema", "mask_page"]
+__all__ = [
+    "CompletionPage",
+    "DoctorPage",
+    "Document",
+    "FindingPage",
+    "Installation",
+    "ProblemPage",
+    "RenderOptions",
+    "SessionsPage",
+    "TerminalPage",
+    "TracingPage",
+    "UpdateReader",
+    "UpdateRenderer",
+    "as_is",
+    "backfill_page",
+    "check_page",
+    "clone_page",
+    "comparison_page",
+    "count_of",
+    "doctor_page",
+    "documents",
+    "edit_page",
+    "edits_page",
+    "encode_long",
+    "encode_page",
+    "explained_page",
+    "files_page",
+    "inventory_page",
+    "is_shown_as",
+    "json_schema",
+    "left_out_lines",
+    "lost_page",
+    "mask_page",
+    "message_pages",
+    "messages_page",
+    "originals_page",
+    "overview_page",
+    "page_text",
+    "plain",
+    "problem",
+    "quoted",
+    "release_schema_page",
+    "removal_page",
+    "rename_page",
+    "render_backfill",
+    "render_check",
+    "render_clone",
+    "render_comparison",
+    "render_doctor",
+    "render_edit",
+    "render_edits",
+    "render_explained",
+    "render_files",
+    "render_inventory",
+    "render_lost",
+    "render_messages",
+    "render_originals",
+    "render_overview",
+    "render_release_schema",
+    "render_removal",
+    "render_rename",
+    "render_resume",
+    "render_schema",
+    "render_schema_diff",
+    "render_session",
+    "render_sessions",
+    "render_settings_change",
+    "render_settings_diff",
+    "render_steps",
+    "render_tag",
+    "render_trace",
+    "render_trace_status",
+    "render_trace_test",
+    "render_turns",
+    "render_undo",
+    "render_unified",
+    "resume_page",
+    "schema_diff_page",
+    "schema_page",
+    "session_page",
+    "session_pieces",
+    "session_row",
+    "sessions_page",
+    "settings_change_page",
+    "short_path",
+    "steps_page",
+    "tag_page",
+    "trace_page",
+    "trace_status_page",
+    "trace_test_page",
+    "turn_pages",
+    "turns_page",
+    "undo_page",
+]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'stenograph.views' has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(f"stenograph.views.{_HOMES[name]}"), name)
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -10,9 +10,9 @@ from msgspec import Struct, field
 
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event
+from stenograph.model import TOKEN_COUNTS
 from stenograph.model import events as stream
-from stenograph.model.usage import TOKEN_COUNTS
-from stenograph.records.write import Json
+from stenograph.records import Json
 
 
 class Answer(Struct):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from stenograph.agent.context.models import called_name
 from stenograph.agent.engine.conversation import text_block
 from stenograph.agent.engine.shared import Shared
-from stenograph.model.request import Request
-from stenograph.records.write import Json
+from stenograph.model import Request
+from stenograph.records import Json
 
 _MAX_TOKENS = 8192
 

@@ -18,7 +18,7 @@ from stenograph.agent.permissions.policy import Decision, Permissions
 from stenograph.agent.tools.base import ToolContext, ToolFailed, ToolInput, failed_use
 from stenograph.agent.tools.toolbox import AnyTool, Toolbox, checked_input
 from stenograph.config import is_debugging
-from stenograph.records.write import Json
+from stenograph.records import Json
 
 #: What is said of calls that a person stopped. (2.1.325)
 STOPPED = (

@@ -15,9 +15,8 @@ from stenograph.agent.engine.conversation import Conversation, text_block
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.engine.shared import Shared
 from stenograph.errors import ModelError
-from stenograph.model.events import Retrying
-from stenograph.model.request import Request
-from stenograph.records.write import Json
+from stenograph.model import Request, Retrying
+from stenograph.records import Json
 
 #: Tokens that have to be left: for the summary itself, and for what one more round of calls may bring.
 _LEFT_FOR_SUMMARY = 20_000

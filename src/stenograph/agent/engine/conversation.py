@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stenograph.records.blocks import THINKING
-from stenograph.records.write import Json
+from stenograph.records import THINKING, Json
 
 
 class Conversation:

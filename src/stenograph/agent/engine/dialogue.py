@@ -36,9 +36,9 @@ from stenograph.agent.tools.base import RunAgent, ToolContext, Workspace
 from stenograph.agent.tools.read_state import ReadState
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import ModelError
+from stenograph.model import Request
 from stenograph.model import events as stream
-from stenograph.model.request import Request
-from stenograph.records.write import Json
+from stenograph.records import Json
 
 #: Calls of one conversation that run beside each other; a model may ask for hundreds.
 _MOST_AT_ONCE = 10
@@ -425,7 +425,7 @@ class Dialogue:
 
     def _interrupt(self, turn: Turn) -> None:
         """Bring file and conversation to an end that can be gone on from: what is finished is kept, every call answered."""
-        from stenograph.records.markers import INTERRUPTED  # all record types come with it: too much for the first request
+        from stenograph.records import INTERRUPTED  # all record types come with it: too much for the first request
 
         if turn.waiting or turn.results:
             for call in turn.waiting:

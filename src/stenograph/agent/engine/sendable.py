@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from stenograph.messages.pieces import is_thinking, text_block
-from stenograph.messages.tools import NO_CONTENT
-from stenograph.records.write import Json
+from stenograph.messages import NO_CONTENT, is_thinking, text_block
+from stenograph.records import Json
 
 
 def sendable(messages: Sequence[Json]) -> Sequence[Json]:

@@ -34,8 +34,8 @@ from stenograph.agent.tools.base import Workspace
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import DiskError
 from stenograph.family import history_folder
-from stenograph.model.client import ModelClient
-from stenograph.records.write import Json
+from stenograph.model import ModelClient
+from stenograph.records import Json
 
 Prompt = str | list[Json]
 _COMPACT = "/compact"

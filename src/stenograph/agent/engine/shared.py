@@ -14,9 +14,8 @@ from stenograph.agent.engine.background import BackgroundTasks
 from stenograph.agent.engine.events import Event
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.tools.toolbox import Toolbox
-from stenograph.model.client import ModelClient
-from stenograph.model.usage import TOKEN_COUNTS
-from stenograph.records.write import Json
+from stenograph.model import TOKEN_COUNTS, ModelClient
+from stenograph.records import Json
 
 
 class Tally(Struct):

@@ -30,8 +30,7 @@ from stenograph.agent.tools.base import AgentResult, ToolFailed, Workspace
 from stenograph.disk import make_folder, replace_file
 from stenograph.errors import DiskError, StenographError
 from stenograph.family import AgentFile, AgentLayout, meta_path, read_metas
-from stenograph.records import write
-from stenograph.records.write import Envelope, Json
+from stenograph.records import Envelope, Json, write
 
 #: Agents of agents of agents; deeper ones get no tool to start more.
 DEEPEST = 4

@@ -16,7 +16,7 @@ from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.bill import Bill, sum_usages
 from stenograph.agent.faces.turn_words import TurnWords
-from stenograph.records.markers import SYNTHETIC
+from stenograph.records import SYNTHETIC
 
 Json: TypeAlias = dict[str, Any]
 

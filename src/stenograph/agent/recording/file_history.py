@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from stenograph.agent.permissions.sensitive_files import sensitive_names
-from stenograph.disk import remove_file, write_atomically
-from stenograph.disk.places import whole_path
+from stenograph.disk import remove_file, whole_path, write_atomically
 from stenograph.errors import DiskError, UnreadableError, UnwritableError, UsageError
-from stenograph.records.write import Json, file_history_snapshot
+from stenograph.records import Json, file_history_snapshot
 
 #: Larger files are not kept, and not brought back.
 LONGEST = 256 * 1024 * 1024

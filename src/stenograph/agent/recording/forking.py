@@ -16,7 +16,7 @@ from stenograph.errors import UsageError
 from stenograph.graph import Graph, choose_leaf
 from stenograph.records import ChainedRecord
 from stenograph.releases import NEWEST
-from stenograph.surgery.clone import apply_clone, plan_clone
+from stenograph.surgery import apply_clone, plan_clone
 
 
 def fork(path: Path, graph: Graph, options: AgentOptions) -> Path:

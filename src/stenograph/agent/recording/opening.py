@@ -19,7 +19,7 @@ from stenograph.agent.recording.recorder import Recorder
 from stenograph.disk import chosen_project_folder, project_folder_name, projects_folder
 from stenograph.errors import UsageError
 from stenograph.family import LINES_SUFFIX
-from stenograph.records.write import Envelope, Json
+from stenograph.records import Envelope, Json
 
 
 class Opened(Struct, kw_only=True):

@@ -17,9 +17,7 @@ from uuid import uuid4
 
 from stenograph.disk import LockedFile, append_lines, lock, make_folder, read_ends, read_whole
 from stenograph.errors import BusyError
-from stenograph.records import write
-from stenograph.records.json_text import begins_with_a_value
-from stenograph.records.write import Envelope, Json, Position
+from stenograph.records import Envelope, Json, Position, begins_with_a_value, write
 
 #: Bytes; titles and the last prompt are looked for in the last 64 KiB of a file, so they are said again before that.
 ANCHOR_EVERY = 48 * 1024

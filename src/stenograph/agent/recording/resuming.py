@@ -24,34 +24,35 @@ from stenograph.agent.recording.forking import fork
 from stenograph.agent.recording.opening import Opened, new_envelope, session_path
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.recording.rewinding import Chosen, choose, latest_time
-from stenograph.archive.live import refuse_open
+from stenograph.archive import refuse_open
 from stenograph.disk import find_project_folders, projects_folder
 from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, list_project
 from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
 from stenograph.inputs import HUMAN, InputKind, classify
-from stenograph.messages import Message, message_habits, messages_of, read_for_resume, select
-from stenograph.messages.ending import NO_LINE
-from stenograph.model.usage import TOKEN_COUNTS
+from stenograph.messages import NO_LINE, Message, message_habits, messages_of, read_for_resume, select
+from stenograph.model import TOKEN_COUNTS
 from stenograph.records import (
+    NOTIFICATION,
     REMOVE,
+    SYNTHETIC,
+    THINKING,
     AssistantRecord,
     ChainedRecord,
+    Envelope,
+    Json,
+    Position,
     Record,
     ToolUseBlock,
     UserRecord,
     change,
+    file_history_of,
+    no_garbage_hunt,
     read_all_records,
+    without_halves,
 )
-from stenograph.records.blocks import THINKING
-from stenograph.records.garbage import no_garbage_hunt
-from stenograph.records.json_text import without_halves
-from stenograph.records.markers import NOTIFICATION, SYNTHETIC
-from stenograph.records.peek import file_history_of
-from stenograph.records.write import Envelope, Json, Position
 from stenograph.releases import NEWEST
-from stenograph.sessions.glance import glance
-from stenograph.sessions.resolve import resolve
+from stenograph.sessions import glance, resolve
 
 _BEGINS_A_TURN = HUMAN | {InputKind.NOTIFICATION, InputKind.COMPACTION_SUMMARY}
 _REMINDER = "<system-reminder>"

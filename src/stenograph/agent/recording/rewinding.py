@@ -13,11 +13,8 @@ from msgspec import Struct
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.errors import UsageError
 from stenograph.graph import Graph, build_graph, walk_chain
-from stenograph.messages import read_for_resume
-from stenograph.messages.selection import siblings_of
-from stenograph.records import ChainedRecord, CompactBoundaryRecord, Record, UserRecord, read_all_records
-from stenograph.records.peek import file_history_of
-from stenograph.records.times import moment
+from stenograph.messages import read_for_resume, siblings_of
+from stenograph.records import ChainedRecord, CompactBoundaryRecord, Record, UserRecord, file_history_of, moment, read_all_records
 from stenograph.releases import NEWEST
 from stenograph.turns import Turn
 
@@ -46,7 +43,7 @@ def choose(path: Path, options: AgentOptions) -> Chosen:
 
 def _before_prompt(path: Path, reference: str, *, is_fork: bool) -> Chosen:
     """The chain up to a prompt. Raises UsageError."""
-    from stenograph.sessions.load import load_file
+    from stenograph.sessions import load_file
 
     graph = build_graph([(path, "", read_all_records(path))])
     # The session's own lines come first in the graph of its family, in the same order.

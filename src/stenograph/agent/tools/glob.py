@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
 from stenograph.agent.tools.globbing import Glob, GlobError, fixed_part, walk_files
 from stenograph.agent.tools.texts import resolved
-from stenograph.disk.places import whole_path
+from stenograph.disk import whole_path
 
 MOST_FILES = 100
 #: Seconds, as the client has it.

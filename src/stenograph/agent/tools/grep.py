@@ -16,7 +16,7 @@ from stenograph.agent.tools.ripgrep import Lines, run_search
 from stenograph.agent.tools.searching import Search
 from stenograph.agent.tools.spill import LIMIT, spill, without_middle
 from stenograph.agent.tools.texts import resolved
-from stenograph.disk.places import whole_path
+from stenograph.disk import whole_path
 
 #: Lines or files where no limit is given. (2.1.325)
 DEFAULT_LIMIT = 250

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from stenograph.agent.tools.base import Tool, ToolInput, failed_use
-from stenograph.records.write import Json
+from stenograph.records import Json
 
 AnyTool = Tool[Any]
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stenograph.check import DAMAGE, DRIFT, DamageFinding, DriftFinding, Report
-from stenograph.check.resumability import Resumability
+from stenograph.check import DAMAGE, DRIFT, DamageFinding, DriftFinding, Report, Resumability
 from stenograph.views.pages.changing import CommandLine
 from stenograph.views.pages.messages import SaidPage, said_page
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stenograph.archive import Entry
-from stenograph.surgery.clone import ClonePlan
+from stenograph.surgery import ClonePlan
 from stenograph.views.pages.changing import CommandLine
 from stenograph.views.pages.page import Document, Page
 

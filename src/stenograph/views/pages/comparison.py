@@ -8,7 +8,7 @@ from stenograph.views.pages.page import Document, Page
 from stenograph.views.pages.turns import TurnDetail, turn_detail
 
 if TYPE_CHECKING:
-    from stenograph.analysis.compare import Comparison, Side
+    from stenograph.analysis import Comparison, Side
     from stenograph.turns import Session
 
 

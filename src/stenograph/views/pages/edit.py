@@ -6,9 +6,7 @@ from typing import Any
 
 import msgspec
 
-from stenograph.surgery import Attempt, Done, Plan, Preview
-from stenograph.surgery.losses import LossChange
-from stenograph.surgery.verify import Outcome, of_newest
+from stenograph.surgery import Attempt, Done, LossChange, Outcome, Plan, Preview, of_newest
 from stenograph.views.pages.changing import BeforeAfterPage, CommandLine, FileSizePage, file_sizes
 from stenograph.views.pages.messages import LossPage, SaidPage, said_page
 from stenograph.views.pages.page import Document, Page

@@ -10,7 +10,7 @@ from stenograph.views.pages.page import Document, Page
 from stenograph.views.pages.session import last_of
 
 if TYPE_CHECKING:
-    from stenograph.analysis.changes import FileChange
+    from stenograph.analysis import FileChange
     from stenograph.turns import Session
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stenograph.drift import Registry
-from stenograph.drift.schema import diff_schemas, schema_of
+from stenograph.drift import Registry, diff_schemas, schema_of
 from stenograph.views.pages.page import Document, Page
 
 

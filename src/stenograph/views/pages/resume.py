@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stenograph.sessions.resuming import ResumePlan, command_line
+from stenograph.sessions import ResumePlan, command_line
 from stenograph.views.pages.page import Document
 from stenograph.views.text import quoted
 

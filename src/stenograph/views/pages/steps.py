@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from stenograph.records import Record
-from stenograph.turns import Session, Turn
-from stenograph.turns.steps import Step, steps
+from stenograph.turns import Session, Step, Turn, steps
 from stenograph.views.masking import Mask, as_is, mask_page
 from stenograph.views.pages.page import Document, Page, utc
 

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from stenograph.archive import Entry
 from stenograph.client_settings import SettingsChange
-from stenograph.config.traces import Content, TraceConfig
+from stenograph.config import Content, TraceConfig
 from stenograph.redact import Masker
 from stenograph.views.pages.changing import CommandLine
 from stenograph.views.pages.page import Document, Page

@@ -6,14 +6,22 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stenograph.config.traces import Destination, TraceConfig
-from stenograph.traces.backfill import Backfill
-from stenograph.traces.folder import is_held, waiting_events
-from stenograph.traces.history import Candidate, Report, bytes_behind, find_sessions, followed_sessions, is_behind
-from stenograph.traces.keys import notes_on
-from stenograph.traces.probe import Probe
-from stenograph.traces.reading import Failure
-from stenograph.traces.state import TraceState
+from stenograph.config import Destination, TraceConfig
+from stenograph.traces import (
+    Backfill,
+    Candidate,
+    Failure,
+    Probe,
+    Report,
+    TraceState,
+    bytes_behind,
+    find_sessions,
+    followed_sessions,
+    is_behind,
+    is_held,
+    notes_on,
+    waiting_events,
+)
 from stenograph.views.pages.page import Document, FindingPage, Page
 
 

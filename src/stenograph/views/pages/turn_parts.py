@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from stenograph.inputs import InputKind
 from stenograph.records import (
+    Attachment,
     AttachmentRecord,
     ChainedRecord,
     LocalCommandRecord,
@@ -21,9 +22,7 @@ from stenograph.records import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from stenograph.records.attachments import Attachment
-from stenograph.turns import AgentRun, ApiCall, Compaction, Event, Session, ToolCall, Turn, runs_below
-from stenograph.turns.context import Context
+from stenograph.turns import AgentRun, ApiCall, Compaction, Context, Event, Session, ToolCall, Turn, runs_below
 from stenograph.views.pages.page import tokens_page, utc
 from stenograph.views.pages.transcript import (
     AgentPart,

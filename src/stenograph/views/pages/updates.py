@@ -13,11 +13,13 @@ from msgspec import UNSET
 
 from stenograph.inputs import InputKind, classify, command_as_typed
 from stenograph.records import (
+    SYNTHETIC,
     ApiErrorRecord,
     AssistantRecord,
     AttachmentRecord,
     CompactBoundaryRecord,
     LocalCommandRecord,
+    QueuedCommandAttachment,
     Record,
     TextBlock,
     ThinkingBlock,
@@ -26,11 +28,9 @@ from stenograph.records import (
     ToolUseBlock,
     UserRecord,
     encode,
+    parse_or_unset,
     text_of,
 )
-from stenograph.records.attachments import QueuedCommandAttachment
-from stenograph.records.json_text import parse_or_unset
-from stenograph.records.markers import SYNTHETIC
 from stenograph.turns import Compaction
 from stenograph.views.pages.page import Document
 from stenograph.views.pages.transcript import NotePart, Part, PromptPart, TextPart, ThoughtPart, ToolPart
@@ -44,7 +44,7 @@ from stenograph.views.pages.turn_parts import (
 from stenograph.views.tools import ToolFacts, tool_part
 
 if TYPE_CHECKING:
-    from stenograph.sessions.follow import Update
+    from stenograph.sessions import Update
 
 
 class UpdatePage(Document, frozen=True, tag="update/1"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.analysis.changes import REASONS
+from stenograph.analysis import REASONS
 from stenograph.views.pages.files import FilePage, FilesPage
 from stenograph.views.terminal.options import BOLD, YELLOW, RenderOptions
 from stenograph.views.terminal.transcript import render_patch

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stenograph.disk import projects_folder
-from stenograph.sessions.resolve import LAST
+from stenograph.sessions import LAST
 from stenograph.views.pages.overview import OverviewPage
 from stenograph.views.terminal.options import BOLD, RenderOptions
 from stenograph.views.terminal.sessions import session_lines

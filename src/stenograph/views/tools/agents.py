@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.records import text_of
-from stenograph.records.tool_results import AgentResult
+from stenograph.records import AgentResult, text_of
 from stenograph.views.pages.transcript import Body, Output
 from stenograph.views.tools.facts import Renderer, ToolFacts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.records.tool_results import AskUserQuestionResult
+from stenograph.records import AskUserQuestionResult
 from stenograph.views.pages.transcript import Body, Output
 from stenograph.views.tools.facts import Renderer, ToolFacts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 
-from stenograph.records.tool_results import EditResult, Hunk, MultiEditResult, ReadResult, WriteResult
+from stenograph.records import EditResult, Hunk, MultiEditResult, ReadResult, WriteResult
 from stenograph.views.pages.transcript import Body, Fact, Output, Patch
 from stenograph.views.text import count_of
 from stenograph.views.tools.facts import Renderer, ToolFacts

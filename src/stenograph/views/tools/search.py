@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.records.tool_results import GlobResult, GrepResult, WebFetchResult, WebSearchResult
+from stenograph.records import GlobResult, GrepResult, WebFetchResult, WebSearchResult
 from stenograph.views.pages.transcript import Body, Fact, Output
 from stenograph.views.text import count_of
 from stenograph.views.tools.facts import Renderer, ToolFacts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.records.tool_results import BashOutputResult, BashResult
+from stenograph.records import BashOutputResult, BashResult
 from stenograph.views.pages.transcript import Body, Fact, Output
 from stenograph.views.tools.facts import Renderer, ToolFacts
 
