@@ -151,8 +151,8 @@ def _bare(kind: InputKind, caveat: bool) -> Input:
 
 
 # What of a message says whether anything was said in it, and by whom.
-_SAID = Raw(b'{"content":""}')
-_RESULT = Raw(b'{"content":[{"type":"tool_result"}]}')
+_SAID = Raw(to_text({"content": ""}))
+_RESULT = Raw(to_text({"content": [{"type": "tool_result"}]}))
 
 
 def _stripped(record: Record, understood: Input | None, uuids: dict[str, str]) -> Record:
