@@ -122,19 +122,26 @@ class InputReader:
     """Understands the user records of a file, in its order: what some of them are only the line before says."""
 
     def __init__(self) -> None:
-        # The last two lines of the conversation, those of sub-agents among the session's own apart.
+        # A caveat, or a command behind one, where it is the last line of the conversation, and the line before it; those of
+        # sub-agents among the session's own apart. Hardly ever anything: every line of a file comes by here.
         self._before: dict[bool, tuple[_Seen, _Seen]] = {}
 
     def read(self, record: Record) -> Input | None:
         """What a user record is; None for any other record."""
-        if not isinstance(record, ChainedRecord):
+        if not isinstance(record, UserRecord):
+            if self._before and isinstance(record, ChainedRecord):
+                self._before.pop(bool(record.isSidechain), None)
             return None
-        understood = classify(record) if isinstance(record, UserRecord) else None
-        side = bool(record.isSidechain)
-        earlier, last = self._before.get(side, (_NOTHING, _NOTHING))
-        if understood is not None and understood.kind is InputKind.PROMPT:
-            understood = _refused_command(understood, record, earlier, last)
-        self._before[side] = (last, (record, understood))
+        understood = classify(record)
+        earlier, last = _NOTHING, _NOTHING
+        if self._before:
+            earlier, last = self._before.pop(bool(record.isSidechain), (_NOTHING, _NOTHING))
+            if understood.kind is InputKind.PROMPT:
+                understood = _refused_command(understood, record, earlier, last)
+        if understood.kind is InputKind.META and is_caveat(understood):
+            self._before[bool(record.isSidechain)] = (_NOTHING, (record, understood))
+        elif understood.kind is InputKind.COMMAND and last is not _NOTHING:
+            self._before[bool(record.isSidechain)] = (last, (record, understood))
         return understood
 
 
