@@ -18,7 +18,7 @@ import msgspec
 
 from stenograph.drift.evidence import Evidence, add_forms
 from stenograph.drift.registry import make_registry, to_text
-from stenograph.drift.shapes import Tally
+from stenograph.drift.shapes import ShapeTally
 from stenograph.errors import UsageError
 from stenograph.records.json_text import parse_or_unset
 from stenograph.releases import release_numbers
@@ -34,7 +34,7 @@ CONTAMINATED = ("airing0805__claude-code-runner-python",)
 
 def tally_files(files: Iterable[Path]) -> dict[str, Evidence]:
     """What the lines of files say of each release they name."""
-    tally = Tally()
+    tally = ShapeTally()
     for number, path in enumerate(files):
         tally.begin(number)
         for line, data in enumerate(path.read_bytes().split(b"\n"), 1):

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from stenograph.disk import quiet
+from stenograph.disk import redacted_repr
 from stenograph.records import (
     CAVEATS,
     INTERRUPTED,
@@ -86,7 +86,7 @@ _TAG = re.compile(r"\s*<([a-z-]+)[\s>]")
 _IDE_TAGS = {"ide_selection": InputKind.IDE_SELECTION, "ide_opened_file": InputKind.IDE_OPENED_FILE}
 
 
-@quiet
+@redacted_repr
 class Input(Struct, frozen=True):
     """A user record, understood."""
 

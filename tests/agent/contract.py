@@ -51,7 +51,7 @@ class _Conversation:
                 assert self.block is None
                 assert index > self.last_index
                 self.block = self.last_index = index
-            case events.TextPart(index=index) | events.ThinkingPart(index=index) | events.InputPart(index=index):
+            case events.TextChunk(index=index) | events.ThinkingChunk(index=index) | events.InputChunk(index=index):
                 assert self.block == index
             case events.BlockEnd(index=index):
                 assert self.block == index

@@ -15,12 +15,12 @@ from tests.agent.tools.test_bash import wait_until_gone
 
 from stenograph.agent.engine.background import BackgroundShell, BackgroundTasks, TaskStatus
 from stenograph.agent.tools import shell
-from stenograph.agent.tools.base import AgentResult, ToolFailed
-from stenograph.agent.tools.shell import NotStarted
+from stenograph.agent.tools.base import SubagentResult, ToolFailed
+from stenograph.agent.tools.shell import CommandNotStarted
 
 
-def result(text: str = "Sub agent says FINI.") -> AgentResult:
-    return AgentResult(
+def result(text: str = "Sub agent says FINI.") -> SubagentResult:
+    return SubagentResult(
         agent_id="ab8f2f17050118fdc",
         content=[{"type": "text", "text": text}],
         duration_ms=3919,
@@ -37,7 +37,7 @@ async def command(tasks: BackgroundTasks, text: str, folder: Path, description: 
     )
 
 
-def agent(tasks: BackgroundTasks, work: Coroutine[Any, Any, AgentResult], agent_id: str = "ab8f2f17050118fdc") -> Path:
+def agent(tasks: BackgroundTasks, work: Coroutine[Any, Any, SubagentResult], agent_id: str = "ab8f2f17050118fdc") -> Path:
     return tasks.start_agent(work, agent_id=agent_id, description="Helper", tool_use_id="toolu_0196", prompt="Do it.")
 
 
@@ -173,12 +173,12 @@ def test_a_command_whose_output_cant_be_kept_is_not_left_running(tmp_path: Path)
 
 
 def test_a_command_in_a_folder_that_is_gone_is_not_started(tmp_path: Path) -> None:
-    with pytest.raises(NotStarted, match="does not exist"):
+    with pytest.raises(CommandNotStarted, match="does not exist"):
         asyncio.run(command(BackgroundTasks(tmp_path), "true", tmp_path / "gone"))
 
 
 def test_an_agent_that_ends_says_its_last_words(tmp_path: Path) -> None:
-    async def work() -> AgentResult:
+    async def work() -> SubagentResult:
         await asyncio.sleep(0.02)
         return result()
 
@@ -206,7 +206,7 @@ def test_an_agent_that_ends_says_its_last_words(tmp_path: Path) -> None:
     ("error", "said"), [(ToolFailed("no such agent"), "no such agent"), (KeyError("odd"), "KeyError: 'odd'")]
 )
 def test_an_agent_that_fails_says_why(tmp_path: Path, error: Exception, said: str) -> None:
-    async def work() -> AgentResult:
+    async def work() -> SubagentResult:
         raise error
 
     async def scene() -> None:
@@ -233,7 +233,7 @@ def test_commands_are_not_waited_for_where_only_agents_are(tmp_path: Path) -> No
 def test_closing_ends_agents(tmp_path: Path) -> None:
     ended: list[str] = []
 
-    async def work() -> AgentResult:
+    async def work() -> SubagentResult:
         try:
             await asyncio.sleep(60)
         finally:
@@ -252,7 +252,7 @@ def test_closing_ends_agents(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_still_runs_is_not_started_again(tmp_path: Path) -> None:
-    async def work() -> AgentResult:
+    async def work() -> SubagentResult:
         await asyncio.sleep(60)
         return result()
 

@@ -256,7 +256,7 @@ def _interrupt_at(kind: type[Event]) -> object:
 @pytest.mark.parametrize(
     ("scene", "kind", "marker"),
     [
-        ("long", events.TextPart, "[Request interrupted by user]"),
+        ("long", events.TextChunk, "[Request interrupted by user]"),
         ("long", events.TurnBegin, "[Request interrupted by user]"),
         ("slow", events.ToolBegin, "[Request interrupted by user for tool use]"),
     ],

@@ -102,11 +102,11 @@ def response(content: list[Json], usage: Json, stop: str, agent: str | None = No
             events.BlockBegin(index=index, kind=kind, tool=block.get("name", ""), tool_use_id=block.get("id", ""), agent_id=agent)
         )
         if kind == "text":
-            told.append(events.TextPart(index=index, text=block["text"], agent_id=agent))
+            told.append(events.TextChunk(index=index, text=block["text"], agent_id=agent))
         elif kind == "thinking":
-            told.append(events.ThinkingPart(index=index, text=block["thinking"], agent_id=agent))
+            told.append(events.ThinkingChunk(index=index, text=block["thinking"], agent_id=agent))
         else:
-            told.append(events.InputPart(index=index, partial_json=json.dumps(block["input"]), agent_id=agent))
+            told.append(events.InputChunk(index=index, partial_json=json.dumps(block["input"]), agent_id=agent))
         told.append(events.BlockEnd(index=index, block=block, agent_id=agent))
     told.append(
         events.ResponseEnd(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.corpora import CORPUS
 
-from stenograph.check import Report, check
+from stenograph.check import CheckReport, check
 
 PUBLIC = CORPUS / "public"
 #: Three of its lines were appended by another program, without what every client writes.
@@ -16,27 +16,27 @@ TOUCHED = "airing0805__claude-code-runner-python"
 
 
 @pytest.fixture(scope="module")
-def report() -> Report:
+def report() -> CheckReport:
     if not PUBLIC.is_dir():
         pytest.skip("no corpus of public sessions")
     return check([PUBLIC])
 
 
-def test_no_type_is_doubted(report: Report) -> None:
+def test_no_type_is_doubted(report: CheckReport) -> None:
     assert [each for each in report.drift if each.code == "TYPE_MISMATCH"] == []
 
 
-def test_only_the_touched_sessions_drift(report: Report) -> None:
+def test_only_the_touched_sessions_drift(report: CheckReport) -> None:
     assert {TOUCHED in str(each.path) for each in report.drift} == {True}
 
 
-def test_the_three_appended_lines_are_found(report: Report) -> None:
+def test_the_three_appended_lines_are_found(report: CheckReport) -> None:
     missing = {each.field: (each.count, each.path.name) for each in report.drift if each.code == "MISSING_FIELD"}
     for field in ("isSidechain", "parentUuid", "sessionId", "userType", "version"):
         assert missing[field][0] == 3
 
 
-def test_the_comment_lines_are_found(report: Report) -> None:
+def test_the_comment_lines_are_found(report: CheckReport) -> None:
     [comments] = [each for each in report.damage if each.code == "damaged-line-not-json"]
     by_hand = {path: _lines_that_are_no_json(path) for path in PUBLIC.rglob("*.jsonl")}
     assert {path: found.count for path, found in comments.files.items()} == {path: n for path, n in by_hand.items() if n}

@@ -17,7 +17,7 @@ from stenograph.config.traces import (
     Content,
     Destination,
     DestinationKind,
-    Shape,
+    SpanLayout,
     TraceConfig,
     load_trace_config,
     no_destination,
@@ -82,7 +82,7 @@ def problem(text: str, folder: Path) -> str:
 def test_everything_in_the_file_is_taken(tmp_path: Path) -> None:
     config = load(WHOLE, folder=tmp_path)
     assert (config.project, config.environment, config.user, config.tags) == ("my project", "test", "someone", ("one", "two"))
-    assert (config.redact, config.shape, config.quiet_seconds, config.patience_seconds) == (False, Shape.NESTED, 60.0, 1.5)
+    assert (config.redact, config.shape, config.quiet_seconds, config.patience_seconds) == (False, SpanLayout.NESTED, 60.0, 1.5)
     assert config.content == Content(DEFAULT_LENGTH, 100, 0, 0, DEFAULT_LENGTH)
     first, second = config.destinations
     assert (first.name, first.kind, first.batch_bytes, first.timeout_seconds) == ("langfuse", DestinationKind.LANGFUSE, 1000, 2.5)
@@ -443,7 +443,7 @@ def test_variables_beat_the_file(tmp_path: Path) -> None:
     }
     config = load(WHOLE, environ, folder=tmp_path)
     assert (config.project, config.environment, config.user, config.tags) == ("other", "live", "another", ("three", "four"))
-    assert (config.redact, config.shape, config.quiet_seconds, config.patience_seconds) == (True, Shape.SIBLINGS, 5.0, 1.5)
+    assert (config.redact, config.shape, config.quiet_seconds, config.patience_seconds) == (True, SpanLayout.SIBLINGS, 5.0, 1.5)
     assert config.content == Content(0, DEFAULT_LENGTH, 12, 0, 0)
     assert [each.name for each in config.destinations] == ["langfuse", "local"]
 

@@ -16,7 +16,7 @@ from stenograph.drift import judge, load_registry, merge
 from stenograph.drift.evidence import Evidence
 from stenograph.drift.judge import Drift
 from stenograph.drift.registry import make_registry
-from stenograph.drift.shapes import Tally
+from stenograph.drift.shapes import ShapeTally
 from stenograph.releases import release_numbers
 
 RECORDED = load_registry().recorded
@@ -34,7 +34,7 @@ def _files(release: str) -> list[Path]:
 def _found(release: str) -> list[Drift]:
     others = {other: evidence for other, evidence in _recorded().items() if other != release}
     registry = make_registry(others, {other: found for other, found in maker.public_evidence().items() if other != release})
-    tally = Tally()
+    tally = ShapeTally()
     for number, path in enumerate(_files(release)):
         tally.begin(number)
         for line, data in enumerate(path.read_bytes().split(b"\n"), 1):

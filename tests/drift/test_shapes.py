@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from stenograph.drift import Form, Tally
+from stenograph.drift import Form, ShapeTally
 from stenograph.drift.shapes import FORMS_KEPT
 
 
-def _tally(*records: dict[str, Any]) -> Tally:
-    tally = Tally()
+def _tally(*records: dict[str, Any]) -> ShapeTally:
+    tally = ShapeTally()
     tally.begin(0)
     for number, record in enumerate(records, 1):
         tally.add(record, number)

@@ -12,7 +12,7 @@ from tests.messages.hard_cases import Line, answer, call, image, result, returne
 
 from stenograph.cli._group import steno
 from stenograph.graph import Graph, build_graph
-from stenograph.messages import Counts, explain, lost, resume_messages
+from stenograph.messages import LossCounts, explain, lost, resume_messages
 from stenograph.records import read_all_records
 
 OLD, MIDDLE, NEW = "2.0.76", "2.1.45", "2.1.325"
@@ -121,10 +121,10 @@ def test_every_record_is_explained(tmp_path: Path) -> None:
 
 def test_what_an_old_release_loses_of_parallel_calls_is_counted(tmp_path: Path) -> None:
     graph = _case(tmp_path, "parallel_calls_each_with_its_result")
-    assert lost(graph, NEW).total == Counts()
+    assert lost(graph, NEW).total == LossCounts()
     found = lost(graph, OLD)
-    assert found.said == Counts(messages=10, tool_calls=3)
-    assert found.total == Counts(messages=4, tool_calls=2)
+    assert found.said == LossCounts(messages=10, tool_calls=3)
+    assert found.total == LossCounts(messages=4, tool_calls=2)
     assert {loss.rule[:2]: loss.counts.messages for loss in found.losses} == {"42": 2, "30": 2}
 
 

@@ -10,11 +10,11 @@ import pytest
 from stenograph.model import assembly
 from stenograph.model.assembly import Assembler, MalformedAnswer
 from stenograph.model.events import (
-    BlockBegin,
-    BlockEnd,
+    BlockStart,
+    BlockStop,
     InputDelta,
-    ResponseBegin,
-    ResponseEnd,
+    MessageStart,
+    MessageStop,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
@@ -49,8 +49,8 @@ def assemble(*events: tuple[str, Any]) -> list[StreamEvent]:
     return [*made, assembler.finish()]
 
 
-def blocks(*events: tuple[str, Any]) -> list[BlockEnd]:
-    return [event for event in assemble(START, *events, ended(), STOP) if isinstance(event, BlockEnd)]
+def blocks(*events: tuple[str, Any]) -> list[BlockStop]:
+    return [event for event in assemble(START, *events, ended(), STOP) if isinstance(event, BlockStop)]
 
 
 def test_an_answer_of_every_common_block() -> None:
@@ -74,21 +74,21 @@ def test_an_answer_of_every_common_block() -> None:
         ended("tool_use", {"output_tokens": 50}),
         STOP,
     ) == [
-        ResponseBegin("msg_1", "claude-x", "req_1", {"input_tokens": 7, "output_tokens": 1}),
-        BlockBegin(0, {"type": "thinking", "thinking": "", "signature": ""}),
+        MessageStart("msg_1", "claude-x", "req_1", {"input_tokens": 7, "output_tokens": 1}),
+        BlockStart(0, {"type": "thinking", "thinking": "", "signature": ""}),
         ThinkingDelta(0, "hm, "),
         ThinkingDelta(0, "yes"),
-        BlockEnd(0, {"type": "thinking", "thinking": "hm, yes", "signature": "c2ln"}),
-        BlockBegin(1, {"type": "text", "text": ""}),
+        BlockStop(0, {"type": "thinking", "thinking": "hm, yes", "signature": "c2ln"}),
+        BlockStart(1, {"type": "text", "text": ""}),
         TextDelta(1, "Hel"),
         TextDelta(1, "lo"),
-        BlockEnd(1, {"type": "text", "text": "Hello"}),
-        BlockBegin(2, {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}),
+        BlockStop(1, {"type": "text", "text": "Hello"}),
+        BlockStart(2, {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}),
         InputDelta(2, ""),
         InputDelta(2, '{"command": '),
         InputDelta(2, '"ls"}'),
-        BlockEnd(2, {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}),
-        ResponseEnd("tool_use", None, {"input_tokens": 7, "output_tokens": 50}),
+        BlockStop(2, {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}),
+        MessageStop("tool_use", None, {"input_tokens": 7, "output_tokens": 50}),
     ]
 
 
@@ -175,7 +175,7 @@ def test_the_input_of_a_tool_is_an_object_or_kept_as_it_was_written(
 )
 def test_usage_is_the_beginning_with_the_end_put_over_it(first: Any, last: Any, expected: Json) -> None:
     end = assemble(("message_start", {"message": {"usage": first}}), ended(usage=last), STOP)[-1]
-    assert isinstance(end, ResponseEnd)
+    assert isinstance(end, MessageStop)
     assert end.usage == expected
 
 
@@ -183,15 +183,15 @@ def test_usage_is_the_beginning_with_the_end_put_over_it(first: Any, last: Any, 
     "reason", ["end_turn", "tool_use", "max_tokens", "pause_turn", "refusal", "model_context_window_exceeded", "of_tomorrow"]
 )
 def test_every_stop_reason_is_told(reason: str) -> None:
-    assert assemble(START, ended(reason), STOP)[-1] == ResponseEnd(reason, None, {"input_tokens": 7, "output_tokens": 1})
+    assert assemble(START, ended(reason), STOP)[-1] == MessageStop(reason, None, {"input_tokens": 7, "output_tokens": 1})
 
 
 def test_what_stopped_it_is_told() -> None:
     end = assemble(START, ended("stop_sequence", stop_sequence="END"), STOP)[-1]
-    assert isinstance(end, ResponseEnd)
+    assert isinstance(end, MessageStop)
     assert end.stop_sequence == "END"
     end = assemble(START, ended("refusal", stop_details={"category": "x"}), STOP)[-1]
-    assert isinstance(end, ResponseEnd)
+    assert isinstance(end, MessageStop)
     assert end.stop_details == {"category": "x"}
 
 
@@ -218,11 +218,11 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_blocks_never_overlap_and_their_numbers_increase_whatever_is_sent(name: str) -> None:
     events = assemble(START, *ODD[name], ended(), STOP)
-    assert [event.block["text"] for event in events if isinstance(event, BlockEnd)] == ["a", "b"]
-    order = [(type(event), getattr(event, "index", None)) for event in events if isinstance(event, BlockBegin | BlockEnd)]
-    assert order == [(BlockBegin, 0), (BlockEnd, 0), (BlockBegin, 1), (BlockEnd, 1)]
-    assert [type(event) for event in events].count(ResponseBegin) == 1
-    assert isinstance(events[0], ResponseBegin)
+    assert [event.block["text"] for event in events if isinstance(event, BlockStop)] == ["a", "b"]
+    order = [(type(event), getattr(event, "index", None)) for event in events if isinstance(event, BlockStart | BlockStop)]
+    assert order == [(BlockStart, 0), (BlockStop, 0), (BlockStart, 1), (BlockStop, 1)]
+    assert [type(event) for event in events].count(MessageStart) == 1
+    assert isinstance(events[0], MessageStart)
 
 
 def test_a_missing_beginning_is_made_up() -> None:
@@ -231,7 +231,7 @@ def test_a_missing_beginning_is_made_up() -> None:
 
 
 def assert_made_up(begin: StreamEvent) -> None:
-    assert isinstance(begin, ResponseBegin)
+    assert isinstance(begin, MessageStart)
     assert re.fullmatch(r"msg_[0-9a-f]{24}", begin.message_id)
     assert (begin.model, begin.request_id, begin.usage) == ("claude-asked", "req_1", {"input_tokens": 0, "output_tokens": 0})
 
@@ -277,16 +277,16 @@ def test_a_message_that_was_not_streamed_gives_the_same_events() -> None:
     usage = {"input_tokens": 7, "output_tokens": 9}
     assembler.feed_message({"id": "msg_1", "model": "m", "content": content, "stop_reason": "tool_use", "usage": usage}, made)
     assert [*made, assembler.finish()] == [
-        ResponseBegin("msg_1", "m", "req_1", usage),
-        BlockBegin(0, {"type": "thinking", "thinking": "", "signature": "c2ln"}),
+        MessageStart("msg_1", "m", "req_1", usage),
+        BlockStart(0, {"type": "thinking", "thinking": "", "signature": "c2ln"}),
         ThinkingDelta(0, "hm"),
-        BlockEnd(0, content[0]),
-        BlockBegin(1, {"type": "text", "text": ""}),
+        BlockStop(0, content[0]),
+        BlockStart(1, {"type": "text", "text": ""}),
         TextDelta(1, "Hello"),
-        BlockEnd(1, content[1]),
-        BlockBegin(2, content[2]),
-        BlockEnd(2, content[2]),
-        ResponseEnd("tool_use", None, usage),
+        BlockStop(1, content[1]),
+        BlockStart(2, content[2]),
+        BlockStop(2, content[2]),
+        MessageStop("tool_use", None, usage),
     ]
 
 

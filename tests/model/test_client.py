@@ -38,10 +38,10 @@ from stenograph.model import sse
 from stenograph.model.client import ModelClient
 from stenograph.model.endpoint import endpoint_from_environment
 from stenograph.model.events import (
-    BlockBegin,
-    BlockEnd,
-    ResponseBegin,
-    ResponseEnd,
+    BlockStart,
+    BlockStop,
+    MessageStart,
+    MessageStop,
     Retrying,
     StreamEvent,
     TextDelta,
@@ -51,19 +51,19 @@ from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 
 SECRET = "sentinel-of-a-transcript"
 HELLO_EVENTS = [
-    ResponseBegin("msg_1", "claude-x", "req_1", {"input_tokens": 7, "output_tokens": 1}),
-    BlockBegin(0, {"type": "text", "text": ""}),
+    MessageStart("msg_1", "claude-x", "req_1", {"input_tokens": 7, "output_tokens": 1}),
+    BlockStart(0, {"type": "text", "text": ""}),
     TextDelta(0, "Hel"),
     TextDelta(0, "lo"),
-    BlockEnd(0, {"type": "text", "text": "Hello"}),
-    ResponseEnd("end_turn", None, {"input_tokens": 7, "output_tokens": 5}),
+    BlockStop(0, {"type": "text", "text": "Hello"}),
+    MessageStop("end_turn", None, {"input_tokens": 7, "output_tokens": 5}),
 ]
 
 
 def said(events: list[StreamEvent | ModelError]) -> list[str]:
     """The texts of the blocks that count: those after the last retry."""
     last = max((at for at, each in enumerate(events) if isinstance(each, Retrying)), default=-1)
-    return [each.block["text"] for each in events[last + 1 :] if isinstance(each, BlockEnd)]
+    return [each.block["text"] for each in events[last + 1 :] if isinstance(each, BlockStop)]
 
 
 def retries(events: list[StreamEvent | ModelError]) -> list[Retrying]:
@@ -185,11 +185,11 @@ def test_an_answer_that_is_not_streamed_is_understood() -> None:
     message = {"id": "msg_1", "model": "claude-x", "content": [{"type": "text", "text": "Hello"}], "stop_reason": "end_turn"}
     with RawEndpoint([answer(200, message, request_id="req_1")]) as server:
         assert ask(server.url) == [
-            ResponseBegin("msg_1", "claude-x", "req_1", {"input_tokens": 0, "output_tokens": 0}),
-            BlockBegin(0, {"type": "text", "text": ""}),
+            MessageStart("msg_1", "claude-x", "req_1", {"input_tokens": 0, "output_tokens": 0}),
+            BlockStart(0, {"type": "text", "text": ""}),
             TextDelta(0, "Hello"),
-            BlockEnd(0, {"type": "text", "text": "Hello"}),
-            ResponseEnd("end_turn", None, {"input_tokens": 0, "output_tokens": 0}),
+            BlockStop(0, {"type": "text", "text": "Hello"}),
+            MessageStop("end_turn", None, {"input_tokens": 0, "output_tokens": 0}),
         ]
 
 
@@ -470,8 +470,8 @@ def test_ids_that_come_again_are_replaced() -> None:
     assert begins[0] == "msg_1"
     assert begins[1] != "msg_1"
     for events in answers:
-        ids = [each.block["id"] for each in events if isinstance(each, BlockEnd)]
-        assert ids == [each.block["id"] for each in events if isinstance(each, BlockBegin)]
+        ids = [each.block["id"] for each in events if isinstance(each, BlockStop)]
+        assert ids == [each.block["id"] for each in events if isinstance(each, BlockStart)]
         assert ids[0] == "t1"
         assert len({*ids, "t0"}) == 4
         assert all(re.fullmatch(r"toolu_[0-9a-f]{24}", each) for each in ids[1:])
@@ -528,9 +528,9 @@ def test_an_endpoint_that_repeats_the_key_in_its_own_words_is_not_repeated(statu
             assert failed.request_id == "req_[key]"
             assert KEY not in f"{failed} {failed.kind}"
     if status == 200:
-        [start] = [each for each in events if isinstance(each, ResponseBegin)]
+        [start] = [each for each in events if isinstance(each, MessageStart)]
         assert (start.request_id, start.model) == ("req_[key]", "claude-x")
-        assert [each.block["type"] for each in events if isinstance(each, BlockEnd)] == ["tool_use", "new_[key]"]
+        assert [each.block["type"] for each in events if isinstance(each, BlockStop)] == ["tool_use", "new_[key]"]
 
 
 def test_what_the_model_says_stays_as_it_is_whatever_the_key() -> None:
@@ -746,8 +746,8 @@ def test_a_tool_whose_input_is_no_json_is_passed_on_with_its_text() -> None:
     start = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
     cut = block(0, start, {"type": "input_json_delta", "partial_json": '{"command": "l'})
     with RawEndpoint([streamed(begin(), cut, end("max_tokens"))]) as server:
-        ended = [each for each in ask(server.url) if isinstance(each, BlockEnd)]
-    assert ended == [BlockEnd(0, start, '{"command": "l')]
+        ended = [each for each in ask(server.url) if isinstance(each, BlockStop)]
+    assert ended == [BlockStop(0, start, '{"command": "l')]
 
 
 def test_tokens_are_counted_where_the_endpoint_counts() -> None:

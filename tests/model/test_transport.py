@@ -16,7 +16,7 @@ from tests.model.raw_endpoint import HELLO, Do, RawEndpoint, TunnelProxy, answer
 from stenograph.errors import ModelError, UnreachableError
 from stenograph.model import transport
 from stenograph.model.client import ModelClient
-from stenograph.model.events import BlockEnd, Retrying, StreamEvent
+from stenograph.model.events import BlockStop, Retrying, StreamEvent
 from stenograph.model.transport import Dialer
 from stenograph.net import Address
 
@@ -40,7 +40,7 @@ def _no_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def texts(events: list[StreamEvent | ModelError]) -> list[str]:
-    return [each.block["text"] for each in events if isinstance(each, BlockEnd)]
+    return [each.block["text"] for each in events if isinstance(each, BlockStop)]
 
 
 def both(client: ModelClient) -> Any:

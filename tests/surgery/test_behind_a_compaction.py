@@ -23,14 +23,14 @@ from stenograph.surgery import (
     DropImages,
     DropToolCalls,
     DropTurns,
+    Selector,
     StripThinking,
     TruncateResults,
-    Which,
     make_plan,
 )
 
 COMPACTED = next(path for path in recorded_sessions() if path.name.startswith("7390a914"))
-SECOND = Which(turns=((2, 2),))
+SECOND = Selector(turns=((2, 2),))
 KEPT_ANSWER = "Shown again by resume."
 
 
@@ -54,13 +54,13 @@ def test_of_a_dropped_turn_goes_what_the_compaction_kept_of_it_and_not_what_came
 
 
 def test_it_is_said_of_each_chosen_turn_that_a_compaction_stands_for_it() -> None:
-    (first,) = make_plan(COMPACTED, [DropTurns(Which(turns=((1, 1),)))]).done
+    (first,) = make_plan(COMPACTED, [DropTurns(Selector(turns=((1, 1),)))]).done
     assert (first.counts, first.note) == ({}, "turn 1 is behind a compaction: no client sends it")
     (second,) = make_plan(COMPACTED, [DropTurns(SECOND)]).done
     assert (second.counts, second.note) == ({"turns": 1}, "turn 2 is behind a compaction: of it only what that kept is sent")
-    (both,) = make_plan(COMPACTED, [DropTurns(Which(turns=((1, 2),)))], prune=True).done
+    (both,) = make_plan(COMPACTED, [DropTurns(Selector(turns=((1, 2),)))], prune=True).done
     assert (both.counts, both.note) == ({"turns": 2}, f"{first.note}; {second.note}")
-    (condensed,) = make_plan(COMPACTED, [Compress(Which(keep_last=1))]).done
+    (condensed,) = make_plan(COMPACTED, [Compress(Selector(keep_last=1))]).done
     assert (condensed.counts, condensed.note) == ({}, "turns 1 to 2 are behind a compaction already")
 
 
@@ -68,7 +68,7 @@ def test_it_is_said_of_each_chosen_turn_that_a_compaction_stands_for_it() -> Non
     "edit", [DropToolCalls(), TruncateResults(limit=100), DropImages(), StripThinking()], ids=lambda edit: edit.summary
 )
 def test_an_edit_leaves_a_turn_behind_a_compaction_as_it_is_and_says_that_no_client_sends_it(edit: AnyEdit) -> None:
-    of_first = msgspec.structs.replace(edit, which=Which(turns=((1, 1),)))
+    of_first = msgspec.structs.replace(edit, which=Selector(turns=((1, 1),)))
     left = make_plan(COMPACTED, [of_first])
     assert left.is_empty
     assert left.done[0].note == "turn 1 is behind a compaction: no client sends it"
@@ -79,7 +79,7 @@ def test_an_edit_leaves_a_turn_behind_a_compaction_as_it_is_and_says_that_no_cli
 
 
 def test_an_edit_of_turns_that_are_sent_says_nothing_of_a_compaction() -> None:
-    (done,) = make_plan(COMPACTED, [DropToolCalls(Which(turns=((3, 3),)))]).done
+    (done,) = make_plan(COMPACTED, [DropToolCalls(Selector(turns=((3, 3),)))]).done
     assert (done.counts, done.note) == ({"tool calls": 1}, "")
 
 
@@ -117,7 +117,7 @@ def test_a_turn_that_went_on_behind_a_compaction_is_dropped_and_condensed_as_any
     assert (dropped.problems, dropped.done[0].note) == ([], "")
     texts = [block["text"] for message in dropped.outcomes[-1].after for block in message["content"]]
     assert [text.strip() for text in texts] == ["The summary.", "End", "Ended."]
-    condensed = make_plan(path, [Compress(Which(keep_last=1))])
+    condensed = make_plan(path, [Compress(Selector(keep_last=1))])
     assert (condensed.problems, condensed.done[0].counts["turns"]) == ([], 2)
     digest = condensed.outcomes[-1].after[0]["content"][0]["text"]
     for said in ("The summary.", "> Begin", "> Look", "> Looked."):

@@ -12,7 +12,7 @@ from tests.homes import session_id, write_session
 from tests.surgery.conversations import called, linked, turn
 
 from stenograph.errors import UsageError
-from stenograph.surgery import Compress, DropToolCalls, DropTurns, Plan, Which, make_plan
+from stenograph.surgery import Compress, DropToolCalls, DropTurns, Plan, Selector, make_plan
 
 Line = dict[str, Any]
 
@@ -53,7 +53,7 @@ def _digest_lines(tmp_path: Path, *calls: list[Line], keep_tool_calls: bool = Fa
     """The lines of the digest of a turn with these calls that begin with a dash."""
     lines = linked(*turn("Look", *calls), *turn("Go on"))
     path = write_session(tmp_path, session_id(1), lines)
-    plan = make_plan(path, [Compress(Which(keep_last=1), keep_tool_calls=keep_tool_calls)])
+    plan = make_plan(path, [Compress(Selector(keep_last=1), keep_tool_calls=keep_tool_calls)])
     assert plan.problems == []
     return [line for line in _digest(plan)[0].splitlines() if line.startswith("- ")]
 
@@ -87,7 +87,7 @@ def test_a_named_call_tells_four_values_of_eighty_characters_and_no_change_of_a_
 
 def test_of_an_answer_the_last_thing_said_stands_from_its_beginning(tmp_path: Path) -> None:
     lines = linked(*turn("Look", answer="a" * 1_500 + "z" * 10), *turn("Go on"))
-    plan = make_plan(write_session(tmp_path, session_id(1), lines), [Compress(Which(keep_last=1))])
+    plan = make_plan(write_session(tmp_path, session_id(1), lines), [Compress(Selector(keep_last=1))])
     assert f"The answer:\n> {'a' * 1_500} [… 10 characters more]" in _digest(plan)[0]
 
 
@@ -113,7 +113,7 @@ def test_every_prompt_every_file_changed_and_every_failing_command_is_in_the_dig
     looked_at, refused = 0, list[str]()
     for path in _largest():
         try:
-            plan = make_plan(path, [Compress(Which(keep_last=1))])
+            plan = make_plan(path, [Compress(Selector(keep_last=1))])
         except UsageError:  # a single turn
             continue
         if plan.problems:  # a cut-out of a session whose last turn hangs off a line that is not there: refused, nothing is lost
@@ -166,8 +166,8 @@ def test_what_is_dropped_by_the_same_command_is_not_in_the_digest(tmp_path: Path
         *turn("Third thing", answer="Third answer."),
     )
     path = write_session(tmp_path, session_id(1), lines)
-    first = Which(turns=((1, 1),))
-    plan = make_plan(path, [DropTurns(first), DropToolCalls(), Compress(Which(keep_last=1))])
+    first = Selector(turns=((1, 1),))
+    plan = make_plan(path, [DropTurns(first), DropToolCalls(), Compress(Selector(keep_last=1))])
     assert (plan.problems, plan.done[2].counts["turns"]) == ([], 1)
     digest, first_kept = _digest(plan)
     assert "> Second thing" in digest
@@ -175,7 +175,7 @@ def test_what_is_dropped_by_the_same_command_is_not_in_the_digest(tmp_path: Path
     assert not any(gone in digest for gone in ("First", "ls", "no such place", "Third"))
     assert lines[first_kept]["message"]["content"] == "Third thing"
     # As `--drop-turns --compress` with one choice for both: nothing is left to be condensed.
-    for which in (first, Which(keep_last=1)):
+    for which in (first, Selector(keep_last=1)):
         both = make_plan(path, [DropTurns(which), Compress(which)])
         assert (both.problems, both.working.new_lines) == ([], [])
         assert (both.done[1].counts, both.done[1].note) == (
@@ -188,22 +188,22 @@ def test_a_call_that_shares_its_line_with_words_is_dropped_from_the_digest_too(t
     lines = linked(*turn("Look", called("Bash", {"command": "ls"}, "nothing", is_error=True)), *turn("Go on"))
     lines[1]["message"]["content"].insert(0, {"type": "text", "text": "I look."})
     path = write_session(tmp_path, session_id(1), lines)
-    kept, _ = _digest(make_plan(path, [Compress(Which(keep_last=1))]))
+    kept, _ = _digest(make_plan(path, [Compress(Selector(keep_last=1))]))
     assert "- said: I look.\n- ran `ls`: failed: nothing" in kept
-    dropped, _ = _digest(make_plan(path, [DropToolCalls(), Compress(Which(keep_last=1))]))
+    dropped, _ = _digest(make_plan(path, [DropToolCalls(), Compress(Selector(keep_last=1))]))
     assert "- said: I look.\nThe answer:" in dropped
 
 
 def test_the_turn_behind_the_digest_is_the_first_that_stays(tmp_path: Path) -> None:
     lines = linked(*turn("One"), *turn("Two"), *turn("Three"))
     path = write_session(tmp_path, session_id(1), lines)
-    plan = make_plan(path, [DropTurns(Which(turns=((2, 2),))), Compress(Which(turns=((1, 1),)))])
+    plan = make_plan(path, [DropTurns(Selector(turns=((2, 2),))), Compress(Selector(turns=((1, 1),)))])
     digest, first_kept = _digest(plan)
     assert plan.problems == []
     assert "Two" not in digest
     assert lines[first_kept]["message"]["content"] == "Three"
     with pytest.raises(UsageError, match="newest"):
-        make_plan(path, [DropTurns(Which(turns=((2, 3),))), Compress(Which(turns=((1, 1),)))])
+        make_plan(path, [DropTurns(Selector(turns=((2, 3),))), Compress(Selector(turns=((1, 1),)))])
 
 
 def test_a_summary_is_in_the_digest_even_where_the_turn_in_which_it_came_is_dropped(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_summary_is_in_the_digest_even_where_the_turn_in_which_it_came_is_drop
     )
     lines[2] |= {"logicalParentUuid": lines[1]["uuid"], "parentUuid": None, "compactMetadata": {"trigger": "manual"}}
     path = write_session(tmp_path, session_id(1), lines)
-    plan = make_plan(path, [DropTurns(Which(turns=((1, 1),))), Compress(Which(keep_last=1))], prune=True)
+    plan = make_plan(path, [DropTurns(Selector(turns=((1, 1),))), Compress(Selector(keep_last=1))], prune=True)
     assert plan.problems == []
     digest, _ = _digest(plan)
     assert "What was said before." in digest

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stenograph.errors import UsageError
-from stenograph.surgery.ids import OwnIds, Renewal
+from stenograph.surgery.ids import IdRenewal, OwnIds
 
 SESSION = "5e550000-0000-4000-8000-000000000001"
 NEW = "c10e0000-0000-4000-8000-00000000c10e"
@@ -24,14 +24,14 @@ def line(**members: Any) -> bytes:
     return json.dumps(members, separators=(",", ":")).encode()
 
 
-def renewal_of(*lines: bytes, agents: tuple[str, ...] = (), session: str = SESSION, taken: tuple[str, ...] = ()) -> Renewal:
+def renewal_of(*lines: bytes, agents: tuple[str, ...] = (), session: str = SESSION, taken: tuple[str, ...] = ()) -> IdRenewal:
     own = OwnIds(session)
     for one in lines:
         own.read(one)
     own.settle()
     for agent in agents:
         own.add_agent(agent)
-    return Renewal(own, NEW, taken=taken)
+    return IdRenewal(own, NEW, taken=taken)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_new_agent_never_gets_a_name_that_is_taken() -> None:
 
 
 def test_an_agent_for_which_no_id_is_free_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Renewal, "_digits", lambda *_: "0" * 6)
+    monkeypatch.setattr(IdRenewal, "_digits", lambda *_: "0" * 6)
     assert renewal_of(agents=("a111111",)).name("a111111") == "a000000"
     with pytest.raises(UsageError, match="no free id for sub-agent a222222"):
         renewal_of(agents=("a111111", "a222222"))

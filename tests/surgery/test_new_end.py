@@ -12,7 +12,7 @@ from tests.surgery.edited import recorded_sessions
 
 from stenograph.sessions.glance import glance
 from stenograph.sessions.titles import title
-from stenograph.surgery import DropTurns, Which, make_plan
+from stenograph.surgery import DropTurns, Selector, make_plan
 from stenograph.surgery.clone import plan_clone
 
 
@@ -26,8 +26,8 @@ ATTACHMENT_LAST = _recorded("278ff95e")
 INTERRUPTED = _recorded("78343b70")
 #: "Q one", "Q two", a compaction, "Q three".
 THREE = _recorded("59bb3548")
-SECOND_TURN = DropTurns(Which(turns=((2, 2),)))
-THIRD_TURN = DropTurns(Which(turns=((3, 3),)))
+SECOND_TURN = DropTurns(Selector(turns=((2, 2),)))
+THIRD_TURN = DropTurns(Selector(turns=((3, 3),)))
 
 
 def _told(release: str, count: int) -> str:
@@ -47,8 +47,8 @@ def test_a_note_says_which_client_answers_the_new_end_itself() -> None:
 
 
 def test_no_note_where_no_client_adds_more_than_it_did() -> None:
-    assert make_plan(ATTACHMENT_LAST, [DropTurns(Which(turns=((1, 1),)))]).notes == []
-    assert make_plan(THREE, [DropTurns(Which(turns=((2, 2),)))]).notes == []
+    assert make_plan(ATTACHMENT_LAST, [DropTurns(Selector(turns=((1, 1),)))]).notes == []
+    assert make_plan(THREE, [DropTurns(Selector(turns=((2, 2),)))]).notes == []
 
 
 def test_a_clone_that_is_cut_there_says_so_too() -> None:
@@ -74,7 +74,7 @@ def test_a_session_is_no_longer_called_by_the_prompt_of_a_turn_that_was_dropped(
 
 
 def test_a_dropped_turn_in_the_middle_leaves_the_name_and_the_lines_alone() -> None:
-    plan = make_plan(THREE, [DropTurns(Which(turns=((1, 1),)))])
+    plan = make_plan(THREE, [DropTurns(Selector(turns=((1, 1),)))])
     assert (plan.problems, plan.removed) == ([], 0)
     named = [json.loads(line) for line in b"".join(plan.new_file()).splitlines()]
     assert [line["lastPrompt"][:7] for line in named if line["type"] == "last-prompt"] == ["Q one. ", "Q two. ", "Q three"]

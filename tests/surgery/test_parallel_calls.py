@@ -15,11 +15,11 @@ from tests.homes import session_id, write_session
 from tests.surgery.conversations import Line, called, linked, turn
 from tests.surgery.edited import recorded_sessions
 
-from stenograph.surgery import AnyEdit, DropToolCalls, Plan, StripThinking, Which, make_plan
+from stenograph.surgery import AnyEdit, DropToolCalls, Plan, Selector, StripThinking, make_plan
 
 #: 2.1.325: Read and Grep in one response, Read's result the one that the conversation goes on from, and two Reads alone later.
 PARALLEL = next(path for path in recorded_sessions() if path.name.startswith("13e5ec2e"))
-READ = DropToolCalls(Which(tools=("Read",)))
+READ = DropToolCalls(Selector(tools=("Read",)))
 
 
 def _sent(plan: Plan, release: str = "2.1.325") -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from tests.surgery.edited import EDITS, recorded_sessions
 from stenograph.archive import Archive
 from stenograph.check import check
 from stenograph.errors import BusyError, UsageError
-from stenograph.surgery import AnyEdit, Compress, DropTurns, Plan, TruncateResults, Which, apply, make_plan
+from stenograph.surgery import AnyEdit, Compress, DropTurns, Plan, Selector, TruncateResults, apply, make_plan
 
 SESSIONS = recorded_sessions()
 
@@ -116,13 +116,13 @@ def test_a_plan_for_a_file_that_was_changed_since_is_refused(tmp_path: Path) -> 
 
 def test_only_the_oldest_turns_can_be_compressed() -> None:
     with pytest.raises(UsageError, match="oldest"):
-        make_plan(RICH, [Compress(Which(turns=((2, 2),)))])
+        make_plan(RICH, [Compress(Selector(turns=((2, 2),)))])
     with pytest.raises(UsageError, match="newest"):
         make_plan(RICH, [Compress()])
 
 
 def test_turns_that_leave_stay_in_the_file_unless_it_is_pruned() -> None:
-    edits: list[AnyEdit] = [DropTurns(Which(keep_last=1))]
+    edits: list[AnyEdit] = [DropTurns(Selector(keep_last=1))]
     kept, pruned = make_plan(RICH, edits), make_plan(RICH, edits, prune=True)
     assert (kept.lines_after, kept.aside > 10, kept.removed) == (kept.lines_before, True, 0)
     assert pruned.lines_after == pruned.lines_before - kept.aside

@@ -21,22 +21,22 @@ from stenograph.surgery import (
     DropTurns,
     MakePortable,
     Plan,
+    Selector,
     StripThinking,
     TruncateResults,
-    Which,
     make_plan,
 )
 
 #: Choices that mean the same after the edit was done.
-LASTING = st.sampled_from([Which(), Which(keep_last=1), Which(errors=True), Which(larger_than=200)])
+LASTING = st.sampled_from([Selector(), Selector(keep_last=1), Selector(errors=True), Selector(larger_than=200)])
 EDITS = st.lists(
     st.one_of(
-        st.builds(DropTurns, st.sampled_from([Which(keep_last=1), Which(keep_last=2), Which(turns=((1, 1),))])),
+        st.builds(DropTurns, st.sampled_from([Selector(keep_last=1), Selector(keep_last=2), Selector(turns=((1, 1),))])),
         st.builds(DropToolCalls, LASTING),
         st.builds(TruncateResults, LASTING, limit=st.integers(0, 100)),
-        st.builds(DropImages, st.just(Which())),
-        st.builds(StripThinking, st.just(Which()), refused_only=st.booleans()),
-        st.builds(Compress, st.just(Which(keep_last=1)), keep_tool_calls=st.booleans()),
+        st.builds(DropImages, st.just(Selector())),
+        st.builds(StripThinking, st.just(Selector()), refused_only=st.booleans()),
+        st.builds(Compress, st.just(Selector(keep_last=1)), keep_tool_calls=st.booleans()),
         st.just(DropBookkeeping()),
         st.just(DropBranches()),
         st.just(MakePortable()),

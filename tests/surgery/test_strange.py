@@ -12,7 +12,7 @@ from tests.homes import assistant, session_id, user, write_session
 from tests.surgery.conversations import linked, turn
 
 from stenograph.errors import UnreadableError
-from stenograph.surgery import Compress, DropTurns, StripThinking, Which, make_plan
+from stenograph.surgery import Compress, DropTurns, Selector, StripThinking, make_plan
 from stenograph.testing.lines import text, tool_result, tool_use
 
 
@@ -53,10 +53,10 @@ def test_the_end_can_not_be_marked_behind_a_line_without_a_uuid(tmp_path: Path) 
     lines = linked(*turn("One"), *turn("Two"), *turn("Three"))
     del lines[3]["uuid"]
     path = write_session(tmp_path, session_id(1), lines)
-    plan = make_plan(path, [DropTurns(Which(turns=((3, 3),)))])
+    plan = make_plan(path, [DropTurns(Selector(turns=((3, 3),)))])
     assert plan.problems[0].startswith("2.1.325 would not send what the edits make of it")
     assert plan.working.new_lines == []
-    compressed = make_plan(path, [Compress(Which(keep_last=1))])
+    compressed = make_plan(path, [Compress(Selector(keep_last=1))])
     assert compressed.problems == []
     [boundary] = [json.loads(line) for line in compressed.new_file() if b'"compact_boundary"' in line]
     assert boundary["logicalParentUuid"] is None

@@ -13,10 +13,10 @@ from tests.surgery.conversations import called, linked, turn
 from stenograph.archive import Archive
 from stenograph.errors import UsageError
 from stenograph.sessions.load import load_file
-from stenograph.surgery import DropTurns, Which, apply, make_plan
+from stenograph.surgery import DropTurns, Selector, apply, make_plan
 from stenograph.surgery.links import settle
 from stenograph.surgery.verify import verify
-from stenograph.surgery.working import Working
+from stenograph.surgery.working import WorkingFile
 from stenograph.testing.lines import text
 
 # Nodes: 0 "One", 1 the call, 2 its result, 3 the answer, 4 "Two", 5 the answer.
@@ -29,14 +29,14 @@ def path(tmp_path: Path) -> Path:
     return write_session(tmp_path / "home", session_id(1), LINES)
 
 
-def _problems(path: Path, break_it: Callable[[Working], None]) -> list[str]:
-    working = Working(load_file(path))
+def _problems(path: Path, break_it: Callable[[WorkingFile], None]) -> list[str]:
+    working = WorkingFile(load_file(path))
     break_it(working)
     return verify(working, path).problems
 
 
 def test_a_file_that_nobody_broke_has_no_problems(path: Path) -> None:
-    def drop_a_turn(working: Working) -> None:
+    def drop_a_turn(working: WorkingFile) -> None:
         working.drop(0, 1, 2, 3)
         settle(working, prune=False)
 
@@ -93,7 +93,7 @@ def test_what_was_broken_before_is_no_problem_of_an_edit_that_changes_nothing(tm
 def test_a_plan_with_a_problem_is_not_carried_out(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Without its links made right, the second turn still hangs off the first.
     monkeypatch.setattr("stenograph.surgery.plan.settle", lambda *_, **__: None)
-    plan = make_plan(path, [DropTurns(Which(turns=((1, 1),)))])
+    plan = make_plan(path, [DropTurns(Selector(turns=((1, 1),)))])
     assert plan.problems
     before = contents(tmp_path)
     with pytest.raises(UsageError) as caught:

@@ -28,9 +28,9 @@ from stenograph.surgery import (
     DropToolCalls,
     DropTurns,
     MakePortable,
+    Selector,
     StripThinking,
     TruncateResults,
-    Which,
     make_plan,
 )
 
@@ -89,7 +89,7 @@ def test_dropped_tool_calls_are_gone_with_their_results_and_nothing_else_is() ->
 
 def test_calls_of_one_tool_are_gone_and_those_of_others_stay() -> None:
     before = _conversation(_lines(RICH))
-    after = _conversation(_lines(RICH, DropToolCalls(Which(tools=("Bash",)))))
+    after = _conversation(_lines(RICH, DropToolCalls(Selector(tools=("Bash",)))))
     assert [use for use in _blocks(before, "tool_use") if use["name"] != "Bash"] == _blocks(after, "tool_use")
     assert [use["id"] for use in _blocks(after, "tool_use")] == [
         result["tool_use_id"] for result in _blocks(after, "tool_result")
@@ -98,7 +98,7 @@ def test_calls_of_one_tool_are_gone_and_those_of_others_stay() -> None:
 
 def test_only_failed_calls_are_gone() -> None:
     before = _conversation(_lines(RICH))
-    after = _conversation(_lines(RICH, DropToolCalls(Which(errors=True))))
+    after = _conversation(_lines(RICH, DropToolCalls(Selector(errors=True))))
     failed = {result["tool_use_id"] for result in _blocks(before, "tool_result") if result.get("is_error")}
     assert failed
     assert [use["id"] for use in _blocks(after, "tool_use")] == [
@@ -138,7 +138,7 @@ def test_a_dropped_turn_is_gone_and_the_others_stay(turn: int, left: list[int]) 
     starts = [number for number, line in enumerate(chain) if _prompt(line)]
     ends = [*starts[1:], len(chain)]
     kept = [line["uuid"] for number in left for line in chain[starts[number] : ends[number]]]
-    after = [line for line in _conversation(_lines(RICH, DropTurns(Which(turns=((turn, turn),))))) if "message" in line]
+    after = [line for line in _conversation(_lines(RICH, DropTurns(Selector(turns=((turn, turn),))))) if "message" in line]
     assert [line["uuid"] for line in after] == [
         uuid for uuid in kept if uuid in {line["uuid"] for line in chain if "message" in line}
     ]
@@ -146,18 +146,18 @@ def test_a_dropped_turn_is_gone_and_the_others_stay(turn: int, left: list[int]) 
 
 def test_what_is_set_aside_can_be_taken_out_afterwards(tmp_path: Path) -> None:
     copy = tmp_path / RICH.name
-    plan = make_plan(RICH, [DropTurns(Which(turns=((2, 2),))), DropToolCalls(Which(turns=((1, 1),)))])
+    plan = make_plan(RICH, [DropTurns(Selector(turns=((2, 2),))), DropToolCalls(Selector(turns=((1, 1),)))])
     copy.write_bytes(b"".join(plan.new_file()))
     assert plan.aside > 0
     lines = _lines(copy, DropBranches())
     chain = {line["uuid"] for line in _conversation(lines)}
     said = [line for line in lines if line["type"] in ("user", "assistant") and not line.get("isSidechain")]
     assert [line["uuid"] for line in said if line["uuid"] not in chain] == []
-    assert make_plan(copy, [DropToolCalls(Which(turns=((1, 1),)))]).is_empty
+    assert make_plan(copy, [DropToolCalls(Selector(turns=((1, 1),)))]).is_empty
 
 
 def test_the_digest_has_every_prompt_the_files_changed_and_the_failures() -> None:
-    chain = _conversation(_lines(RICH, Compress(Which(keep_last=1))))
+    chain = _conversation(_lines(RICH, Compress(Selector(keep_last=1))))
     assert [line.get("subtype") for line in chain[:2]] == ["compact_boundary", None]
     digest = chain[1]["message"]["content"]
     assert chain[1]["isCompactSummary"] is True

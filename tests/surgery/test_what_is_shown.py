@@ -19,7 +19,7 @@ from stenograph.errors import UsageError
 from stenograph.messages import plain, resume_messages
 from stenograph.pricing import session_cost
 from stenograph.sessions.load import load_file
-from stenograph.surgery import AnyEdit, DropToolCalls, DropTurns, Which, make_plan
+from stenograph.surgery import AnyEdit, DropToolCalls, DropTurns, Selector, make_plan
 from stenograph.turns import Branch, Session
 
 SESSIONS = recorded_sessions()
@@ -57,7 +57,7 @@ def test_dropped_calls_are_no_more_in_their_turn_but_on_a_branch_beside_it(tmp_p
     assert len(before.branches) == 1
     assert _tools(before.branches[0]) == _uses_in(RICH)
     assert [sum(call.name == "Bash" for call in turn.tool_calls) for turn in before.turns] == [3, 1, 1]
-    path = _edited(RICH, tmp_path, DropToolCalls(Which(tools=("Bash",))))
+    path = _edited(RICH, tmp_path, DropToolCalls(Selector(tools=("Bash",))))
     after = load_file(path)
     current, *others = after.branches
     assert current.is_current
@@ -108,7 +108,7 @@ def test_what_was_set_aside_is_counted_once_as_before(name: str, tmp_path: Path)
 def test_a_turn_is_dropped_with_what_was_set_aside_in_it_before(tmp_path: Path) -> None:
     once = _edited(RICH, tmp_path / "once", DropToolCalls())
     calls = _tools(load_file(RICH).branches[0])
-    twice = load_file(_edited(once, tmp_path / "twice", DropTurns(Which(turns=((1, 1),)))))
+    twice = load_file(_edited(once, tmp_path / "twice", DropTurns(Selector(turns=((1, 1),)))))
     first, *rest = load_file(RICH).turns
     assert first.tool_calls
     assert [turn.prompt for turn in twice.turns] == [turn.prompt for turn in rest]
@@ -119,7 +119,7 @@ def test_a_turn_is_dropped_with_what_was_set_aside_in_it_before(tmp_path: Path) 
 
 
 def test_files_tell_of_all_branches_unless_one_is_chosen(tmp_path: Path) -> None:
-    after = load_file(_edited(RICH, tmp_path, DropToolCalls(Which(tools=("Write", "Edit")))))
+    after = load_file(_edited(RICH, tmp_path, DropToolCalls(Selector(tools=("Write", "Edit")))))
     assert [(Path(file.path).name, file.edits, file.writes) for file in changed_files(after) if file.changed] == [
         ("notes.md", 1, 0),
         ("new file \u2013 é.txt", 0, 1),
@@ -140,7 +140,7 @@ def test_a_file_is_told_in_the_order_in_which_it_was_changed_whatever_was_set_as
     ]
     path = tmp_path / "00000000-0000-4000-8000-00000000000a.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    after = load_file(_edited(path, tmp_path / "edited", DropToolCalls(Which(tools=("Write",)))))
+    after = load_file(_edited(path, tmp_path / "edited", DropToolCalls(Selector(tools=("Write",)))))
     assert [call.name for turn in after.turns for call in turn.tool_calls] == ["Edit"]
     (file,) = changed_files(after)
     assert (file.before, file.after, file.doubts, file.turns) == ("", "two\n", (), (1,))

@@ -23,7 +23,7 @@ from tests.cli.running import SOURCE
 from stenograph.errors import UsageError
 from stenograph.traces.folder import default_trace_folder, spool_folder, worker_lock
 from stenograph.traces.hook import LARGEST_EVENT, LARGEST_SPOOL, is_off, trace_folder
-from stenograph.traces.worker import Event
+from stenograph.traces.worker import HookEvent
 
 SCRIPT = SOURCE / "stenograph" / "traces" / "hook.py"
 #: As 2.1.325 sends it in print mode, with more than is kept.
@@ -91,7 +91,7 @@ def test_of_an_event_only_what_a_worker_needs_is_noted(held: Path) -> None:
     (event,) = noted(held)
     assert began < event.pop("received_ns") < time.time_ns()
     # What a worker reads of it, each as it came but for two: the answer's digest, and when it came.
-    needed = {name: STOP.get(name) for name in Event.__struct_fields__}
+    needed = {name: STOP.get(name) for name in HookEvent.__struct_fields__}
     del needed["received_ns"]
     assert event == {**needed, "answer_sha256": hashlib.sha256(b"The word is SENTINEL.").hexdigest()}
 

@@ -40,7 +40,7 @@ from tests.traces.tracing import (
 from tests.turns.independent_count import lines_of
 from tests.turns.recordings import interactive_sessions, print_session
 
-from stenograph.config.traces import Content, Shape, TraceConfig
+from stenograph.config.traces import Content, SpanLayout, TraceConfig
 from stenograph.redact import Masker
 from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.traces.mapping import Mapper
@@ -48,7 +48,7 @@ from stenograph.traces.reading import Closing, Place, read_closed
 from stenograph.traces.spans import SpanStatus
 from stenograph.traces.texts import Texts
 
-NESTED = TraceConfig(shape=Shape.NESTED)
+NESTED = TraceConfig(shape=SpanLayout.NESTED)
 EVERY_SESSION = pytest.mark.parametrize("path", recorded_sessions())
 # USD for a million tokens: input, output, cache read, written for 5 minutes, for an hour. As 2.1.325 charges them.
 PRICES = {
@@ -189,15 +189,15 @@ def test_ids_depend_on_the_sessions_alone(tmp_path: Path) -> None:
     assert {len(id_) for ids in own for id_ in ids} == {2 * (16 + 8)}
 
 
-@pytest.mark.parametrize("shape", Shape)
+@pytest.mark.parametrize("shape", SpanLayout)
 @EVERY_SESSION
-def test_parents_stand_in_the_same_trace_and_a_root_is_above_everything(path: Path, shape: Shape) -> None:
+def test_parents_stand_in_the_same_trace_and_a_root_is_above_everything(path: Path, shape: SpanLayout) -> None:
     for spans in mapped(path, TraceConfig(shape=shape)):
         by_id = {span.span_id: span for span in spans}
         assert [span for span in spans if not span.parent_id] == [spans[0]]
         assert {span.trace_id for span in spans} == {spans[0].trace_id}
         for span in spans[1:]:
-            assert kind_of(by_id[span.parent_id]) in ("agent", "tool", "generation" if shape is Shape.NESTED else "agent")
+            assert kind_of(by_id[span.parent_id]) in ("agent", "tool", "generation" if shape is SpanLayout.NESTED else "agent")
             steps = 0
             while span.parent_id:
                 span, steps = by_id[span.parent_id], steps + 1
@@ -210,13 +210,13 @@ def test_what_is_under_what_follows_from_the_lines(path: Path) -> None:
     if not has_turn(path):
         return
     asked_in = {use["id"]: line["message"]["id"] for line in _family_lines(path) for use in _uses(line)}
-    for shape in Shape:
+    for shape in SpanLayout:
         for spans in mapped(path, TraceConfig(shape=shape)):
             by_id = {span.span_id: span for span in spans}
             generations = {span.attributes["gen_ai.response.id"]: span for span in of_kind("generation", spans)}
             for span in of_kind("tool", spans):
                 generation = generations[asked_in[str(span.attributes["gen_ai.tool.call.id"])]]
-                above = generation.span_id if shape is Shape.NESTED else generation.parent_id
+                above = generation.span_id if shape is SpanLayout.NESTED else generation.parent_id
                 assert span.parent_id == above
             for span in of_kind("generation", spans):
                 assert kind_of(by_id[span.parent_id]) == "agent"
@@ -497,8 +497,8 @@ def telling(folder: Path, secret: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("shape", Shape)
-def test_secrets_are_masked_wherever_a_span_says_something(tmp_path: Path, shape: Shape) -> None:
+@pytest.mark.parametrize("shape", SpanLayout)
+def test_secrets_are_masked_wherever_a_span_says_something(tmp_path: Path, shape: SpanLayout) -> None:
     spans = all_mapped(telling(tmp_path, KEY), TraceConfig(shape=shape))
     assert {kind_of(span) for span in spans} == {"agent", "generation", "tool", "span"}
     for span in spans:

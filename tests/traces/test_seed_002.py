@@ -28,7 +28,7 @@ from tests.traces.tracing import (
     write_agent,
 )
 
-from stenograph.config.traces import Shape, TraceConfig
+from stenograph.config.traces import SpanLayout, TraceConfig
 from stenograph.errors import DeliveryError
 from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.traces.history import find_sessions, send_history
@@ -37,7 +37,7 @@ from stenograph.traces.reading import Closing, Place, read_closed
 from stenograph.traces.spans import Span, SpanStatus
 from stenograph.traces.state import TraceState
 
-NESTED = TraceConfig(shape=Shape.NESTED)
+NESTED = TraceConfig(shape=SpanLayout.NESTED)
 # §5's own example: flat lines, as the document writes them.
 EXAMPLE: list[Line] = [
     {"sessionId": "sess1", "type": "user", "content": "read a file"},

@@ -19,7 +19,7 @@ from tests.traces.tracing import Desk, timed, write, write_agent
 from stenograph.errors import DeliveryError, UnwritableError
 from stenograph.testing.lines import assistant, text, tool_result, tool_use, user
 from stenograph.traces.delivery import BadSpan
-from stenograph.traces.reading import Closing, Failure, Place
+from stenograph.traces.reading import Closing, Place, ReadFailure
 from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
 
 SESSION = Path("/home/user/session.jsonl")
@@ -126,15 +126,15 @@ def test_only_the_first_of_all_events_counts(tmp_path: Path) -> None:
 
 
 def test_files_that_could_not_be_read_are_those_of_the_last_look_at_a_session(tmp_path: Path) -> None:
-    first, second = Failure(Path("/a"), "no"), Failure(Path("/b"), "no")
+    first, second = ReadFailure(Path("/a"), "no"), ReadFailure(Path("/b"), "no")
     with TraceState(tmp_path) as state:
         state.note_unread("one", SESSION, [first, second])
-        state.note_unread("one", OTHER, [Failure(OTHER, "gone")])
-        assert state.unread("one") == [first, second, Failure(OTHER, "gone")]
+        state.note_unread("one", OTHER, [ReadFailure(OTHER, "gone")])
+        assert state.unread("one") == [first, second, ReadFailure(OTHER, "gone")]
         state.note_unread("one", SESSION, [second])
-        assert state.unread("one") == [second, Failure(OTHER, "gone")]
+        assert state.unread("one") == [second, ReadFailure(OTHER, "gone")]
         state.note_unread("one", SESSION, [])
-        assert (state.unread("one"), state.unread("two")) == ([Failure(OTHER, "gone")], [])
+        assert (state.unread("one"), state.unread("two")) == ([ReadFailure(OTHER, "gone")], [])
 
 
 # All or nothing
@@ -260,14 +260,14 @@ def test_a_path_that_is_no_text_is_kept_as_it_is(tmp_path: Path) -> None:
     with TraceState(tmp_path) as state:
         state.acknowledge("one", msgspec.structs.replace(receipt(), path=odd, waiting=(Waiting(3, 1, frozenset({"a\udce9"})),)))
         state.make_due(["one"], odd, Closing.STOPPED, 1)
-        state.note_unread("one", odd, [Failure(odd, f"{odd} can't be read")])
+        state.note_unread("one", odd, [ReadFailure(odd, f"{odd} can't be read")])
     with TraceState(tmp_path) as state:
         assert list(state.cursors("one")) == [odd]
         assert state.cursor("one", odd) is not None
         [due] = state.due("one")
         assert (due.path, state.is_due("one", odd)) == (odd, True)
         assert [each.agents for each in state.waiting("one", odd)] == [{"a\udce9"}]
-        assert state.unread("one") == [Failure(odd, f"{odd} can't be read")]
+        assert state.unread("one") == [ReadFailure(odd, f"{odd} can't be read")]
         state.note_unread("one", odd, [])
         state.put_off(due)
         state.settle(due)

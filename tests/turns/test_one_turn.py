@@ -21,7 +21,7 @@ from stenograph.records import AssistantRecord, ChainedRecord, UserRecord
 from stenograph.redact import Masker
 from stenograph.sessions.follow import Follower
 from stenograph.sessions.load import load_file, stream
-from stenograph.traces.mapping import Mapper, Traced
+from stenograph.traces.mapping import Mapper, TracedTurn
 from stenograph.traces.reading import Closing, Place, read_closed
 from stenograph.traces.texts import Texts
 from stenograph.turns import Tokens, Turn
@@ -92,7 +92,7 @@ def test_a_root_span_has_the_number_the_status_and_the_tokens_of_its_turn(path: 
         assert summed(counts_told(span) for span in own) == counts
 
 
-def _traced(path: Path) -> list[Traced]:
+def _traced(path: Path) -> list[TracedTurn]:
     return [each for group in read_closed(path, Place(), Closing.ENDED) for each in group.traced]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stenograph._exports import lazy_exports
 from stenograph.analysis.compare import compare
-from stenograph.analysis.inventory import Counts, FileInventory, Inventory, take_inventory
+from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts, take_inventory
 
 if TYPE_CHECKING:
     from stenograph.analysis.changes import REASONS, FileChange, changed_files
@@ -23,10 +23,10 @@ _MODULES = {
 __all__ = [
     "REASONS",
     "Comparison",
-    "Counts",
     "FileChange",
     "FileInventory",
     "Inventory",
+    "RecordCounts",
     "Side",
     "changed_files",
     "compare",

@@ -34,7 +34,7 @@ from stenograph.records import (
     UserRecord,
     read_records,
 )
-from stenograph.sessions import gather, size_of, understanding, unreadable
+from stenograph.sessions import as_unreadable, gather, size_of, unreadable
 
 #: A file damaged throughout must not fill the memory with findings; `damaged` counts them all.
 FINDINGS_KEPT = 100
@@ -47,7 +47,7 @@ OTHERS = "others"
 Progress = Callable[[int, int], None]
 
 
-class Counts(msgspec.Struct):
+class RecordCounts(msgspec.Struct):
     """What a file, or many, hold."""
 
     lines: int = 0
@@ -65,7 +65,7 @@ class Counts(msgspec.Struct):
     #: Content blocks by type; those inside a tool's result are not counted.
     blocks: dict[str, int] = msgspec.field(default_factory=dict)
 
-    def add(self, other: Counts) -> None:
+    def add(self, other: RecordCounts) -> None:
         for name in ("lines", "damaged", "human_turns", "tool_calls"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("releases", "types", "kinds", "stop_reasons", "blocks"):
@@ -79,7 +79,7 @@ class FileInventory(msgspec.Struct):
     #: The session's id: of a session file its name, of a sub-agent's file what its lines say.
     session_id: str | None
     size: int
-    counts: Counts
+    counts: RecordCounts
     #: The first `FINDINGS_KEPT`.
     findings: list[Finding]
     #: Of the files looked at, those that are this session's sub-agents.
@@ -90,8 +90,8 @@ class Inventory(msgspec.Struct):
     sessions: list[FileInventory]
     #: Files of sub-agents, in any layout.
     agents: list[FileInventory]
-    session_totals: Counts
-    agent_totals: Counts
+    session_totals: RecordCounts
+    agent_totals: RecordCounts
     #: Files that could not be read.
     failures: list[Finding]
 
@@ -99,7 +99,7 @@ class Inventory(msgspec.Struct):
 def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> Inventory:
     """Count what is in the files and folders. Raises SessionNotFoundError where there is no such path or no file below it."""
     files, failures = gather(paths)
-    inventory = Inventory([], [], Counts(), Counts(), failures)
+    inventory = Inventory([], [], RecordCounts(), RecordCounts(), failures)
     total = sum(size_of(file) for file in files)
     done = 0
     for file in files:
@@ -110,7 +110,7 @@ def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> I
                 progress(before + offset, total)
 
         try:
-            with understanding(file):
+            with as_unreadable(file):
                 counted = _count(file, report)
         except DiskError as error:
             inventory.failures.append(unreadable(error))
@@ -131,7 +131,7 @@ def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> I
 
 def _count(path: Path, report: Callable[[int], None]) -> FileInventory:
     """One pass over one file. Raises UnreadableError."""
-    counts = Counts()
+    counts = RecordCounts()
     findings: list[Finding] = []
     named: str | None = None
     size = 0

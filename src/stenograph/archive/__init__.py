@@ -8,7 +8,7 @@ from stenograph._exports import lazy_exports
 from stenograph.archive.archive import Archive, default_archive_folder
 from stenograph.archive.change import Change, Recovery
 from stenograph.archive.history import Undone, find_edits, undo_edit
-from stenograph.archive.journal import Entry, FileChange, State
+from stenograph.archive.journal import Entry, JournaledFile, State
 from stenograph.archive.labels import LabelChange, rename_session, tag_session
 from stenograph.archive.removal import Removal, plan_removal
 
@@ -26,7 +26,7 @@ __all__ = [
     "Archive",
     "Change",
     "Entry",
-    "FileChange",
+    "JournaledFile",
     "LabelChange",
     "Recovery",
     "Removal",

@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stenograph.archive.change import Change, Head, Recovery
-from stenograph.archive.journal import Entry, FileChange, Ledger, OpenJournal, State, open_journal, read_journal
+from stenograph.archive.change import Change, EditHead, Recovery
+from stenograph.archive.journal import Entry, JournaledFile, Ledger, OpenJournal, State, open_journal, read_journal
 from stenograph.archive.live import live, looks_live, refuse_open
 from stenograph.archive.recovery import holds, settle, tidy
 from stenograph.archive.removal import plan_removal
@@ -28,13 +28,13 @@ from stenograph.config import data_folder
 from stenograph.disk import (
     FileState,
     Finding,
-    file_itself,
+    absolute_path,
     make_folder,
     put_in_place,
+    resolved_file,
     stage_file,
     state_of,
     unfinished_beside,
-    whole_path,
 )
 from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
 from stenograph.sessions import ACTIVE_SECONDS
@@ -89,7 +89,7 @@ class Archive:
 
     def why_busy(self, path: Path, *, active_seconds: float = ACTIVE_SECONDS) -> BusyError | None:
         """Why an edit of a session's or agent's file would be refused at this moment: somebody is at work on it."""
-        path = file_itself(path)
+        path = resolved_file(path)
         if looks_live(path, now=self._clock(), active_seconds=active_seconds):
             made_by_us = self._read().made_by_us(path)
             if made_by_us is None or made_by_us != digest_of(path)[0]:
@@ -134,7 +134,7 @@ class Archive:
         BusyError where a file is in use or was changed, UsageError.
         """
         with self._writing() as (journal, ledger, recovered):
-            head = Head(ledger.next_number, self._clock(), session_id, command, reason, undoes)
+            head = EditHead(ledger.next_number, self._clock(), session_id, command, reason, undoes)
             change = Change(head, journal, ledger, self._store, recovered, active_seconds)
             try:
                 yield change
@@ -186,7 +186,7 @@ class Archive:
         if not kept:
             raise UsageError(f"edit {number} has no originals: it only made new files")
         above = Path(os.path.commonpath([file.path.parent for file in kept]))
-        to = whole_path(to)
+        to = absolute_path(to)
         places = [to / file.path.relative_to(above) for file in kept]
         for place in places:
             if os.path.lexists(place):
@@ -246,19 +246,19 @@ class Archive:
                     journal.note(State.ROLLED_BACK, number)
         return recovered
 
-    def _keep_file(self, path: Path) -> FileChange:
-        path = whole_path(path)
+    def _keep_file(self, path: Path) -> JournaledFile:
+        path = absolute_path(path)
         state = state_of(path)
         sha256, size = digest_of(path)
         self._store.keep_file(path, sha256)
-        return FileChange(path, sha256, sha256, size, size, state.mtime_ns)
+        return JournaledFile(path, sha256, sha256, size, size, state.mtime_ns)
 
-    def _keep_given(self, path: Path, data: bytes | None) -> FileChange:
-        path = whole_path(path)
+    def _keep_given(self, path: Path, data: bytes | None) -> JournaledFile:
+        path = absolute_path(path)
         if data is None:
-            return FileChange(path, None, None)
+            return JournaledFile(path, None, None)
         sha256 = self._store.keep_bytes(data)
-        return FileChange(path, sha256, sha256, len(data), len(data))
+        return JournaledFile(path, sha256, sha256, len(data), len(data))
 
 
 def _entry_in(ledger: Ledger, number: int) -> Entry:
@@ -283,7 +283,7 @@ def _refuse_undone(entry: Entry) -> None:
         )
 
 
-def _unchanged(file: FileChange, entry: Entry, ledger: Ledger) -> FileState | None:
+def _unchanged(file: JournaledFile, entry: Entry, ledger: Ledger) -> FileState | None:
     """The state of a file that is still as an edit left it; None: it is not there, as it should be. Raises BusyError."""
     state = state_of(file.path) if os.path.lexists(file.path) else None
     if holds(file.path, state, file.after, file.after_size):

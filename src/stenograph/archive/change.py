@@ -17,22 +17,22 @@ from typing import Any
 
 import msgspec
 
-from stenograph.archive.journal import Entry, FileChange, Leavings, Ledger, OpenJournal, State
+from stenograph.archive.journal import Entry, JournaledFile, Ledger, Leftovers, OpenJournal, State
 from stenograph.archive.live import live, looks_live, refuse_open
 from stenograph.archive.recovery import remove_folders, settle, tidy
 from stenograph.archive.store import Store, digest_of
 from stenograph.disk import (
     FileState,
     StagedFile,
+    absolute_path,
     delete_file,
-    file_itself,
     make_folder,
     missing_folders,
     put_in_place,
+    resolved_file,
     stage_file,
     state_of,
     unfinished_beside,
-    whole_path,
 )
 from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
 from stenograph.family import LINES_SUFFIX
@@ -47,7 +47,7 @@ class Recovery(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class Head(msgspec.Struct, frozen=True):
+class EditHead(msgspec.Struct, frozen=True):
     """What an edit is, before its files are known."""
 
     number: int
@@ -59,7 +59,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class _Prepared(msgspec.Struct, frozen=True):
-    change: FileChange
+    change: JournaledFile
     #: None: there was no file.
     state: FileState | None
     #: None: the file is to be deleted.
@@ -71,7 +71,7 @@ class Change:
 
     def __init__(
         self,
-        head: Head,
+        head: EditHead,
         journal: OpenJournal,
         ledger: Ledger,
         store: Store,
@@ -88,7 +88,7 @@ class Change:
         self._store = store
         self._active_seconds = active_seconds
         self._prepared: dict[Path, _Prepared] = {}
-        self._leavings = Leavings()
+        self._leavings = Leftovers()
         self._folders_removed: list[Path] = []
         self._begun = False
 
@@ -112,9 +112,9 @@ class Change:
         make_folder(path.parent)
         staged = stage_file(path, data, unfinished=unfinished, modified_ns=modified_ns)
         if staged.sha256 == before:
-            tidy(Leavings([unfinished]))
+            tidy(Leftovers([unfinished]))
             return
-        change = FileChange(
+        change = JournaledFile(
             path,
             before,
             staged.sha256,
@@ -137,17 +137,19 @@ class Change:
             raise UnwritableError(f"{path.parent} can't be written: Permission denied", path=path)
         unfinished = unfinished_beside(path)
         self._leave([unfinished], [])
-        self._prepared[path] = _Prepared(FileChange(path, before, None, state.size, 0, state.mtime_ns, unfinished), state, None)
+        self._prepared[path] = _Prepared(
+            JournaledFile(path, before, None, state.size, 0, state.mtime_ns, unfinished), state, None
+        )
 
     def make_folder(self, folder: Path) -> None:
         """Make a folder, also one that stays empty. Raises UnwritableError."""
-        folder = whole_path(folder)
+        folder = absolute_path(folder)
         self._leave([], missing_folders(folder))
         make_folder(folder)
 
     def remove_folder(self, folder: Path) -> None:
         """Remove a folder after all else, if nothing is left in it then."""
-        self._folders_removed.append(whole_path(folder))
+        self._folders_removed.append(absolute_path(folder))
 
     def commit(self) -> None:
         """Do it. Raises DiskError; then nothing was changed, or what was has been taken back."""
@@ -200,7 +202,7 @@ class Change:
 
     def _own(self, path: Path) -> Path:
         """The file itself, by its whole path; once in an edit."""
-        path = file_itself(path)
+        path = resolved_file(path)
         if path in self._prepared:
             raise UsageError(f"{path} is changed twice in one edit")
         for stopped in self.recovered:

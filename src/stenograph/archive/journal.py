@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from stenograph.disk import Finding, LockedFile, append_lines, lock, quiet, read_lines
+from stenograph.disk import Finding, LockedFile, append_lines, lock, read_lines, redacted_repr
 from stenograph.errors import UnwritableError
 
 
@@ -40,7 +40,7 @@ class State(enum.Enum):
 _ENDS = frozenset({State.DONE, State.ROLLED_BACK, State.LEFT, State.KEPT})
 
 
-class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
+class JournaledFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """One file of an entry. None in the place of a sha256: there was, or is, no file."""
 
     path: Path
@@ -54,7 +54,7 @@ class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
     unfinished: Path | None = None
 
 
-@quiet
+@redacted_repr
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One edit. Its repr says nothing: a command may quote a transcript."""
 
@@ -64,7 +64,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     #: The edit as data: any JSON value.
     command: Any = None
     reason: str = ""
-    files: tuple[FileChange, ...] = ()
+    files: tuple[JournaledFile, ...] = ()
     #: None: the files stand in no home's project folder.
     home: Path | None = None
     project: Path | None = None
@@ -87,7 +87,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.is_in_force and self.undoes is None
 
 
-class Leavings(msgspec.Struct):
+class Leftovers(msgspec.Struct):
     """What a process that was killed may have left on the way."""
 
     unfinished: list[Path] = []
@@ -100,7 +100,7 @@ class Ledger(msgspec.Struct, frozen=True):
     #: By number, oldest first.
     entries: dict[int, Entry]
     #: By the number of an entry that came to no end.
-    leavings: dict[int, Leavings]
+    leavings: dict[int, Leftovers]
     findings: list[Finding]
     next_number: int
 
@@ -154,7 +154,7 @@ def open_journal(path: Path, *, timeout: float) -> Iterator[OpenJournal]:
 def read_journal(path: Path) -> Ledger:
     """Everything in a journal; nothing where there is none. Raises UnreadableError."""
     entries: dict[int, Entry] = {}
-    leavings: dict[int, Leavings] = {}
+    leavings: dict[int, Leftovers] = {}
     findings: list[Finding] = []
     next_number = 1
     for line in read_lines(path) if path.exists() else ():
@@ -166,7 +166,7 @@ def read_journal(path: Path) -> Ledger:
             continue
         next_number = max(next_number, read.entry + 1)
         if read.step is State.STAGING:
-            left = leavings.setdefault(read.entry, Leavings())
+            left = leavings.setdefault(read.entry, Leftovers())
             left.unfinished += read.unfinished
             left.folders += read.folders
         if read.detail is not None:

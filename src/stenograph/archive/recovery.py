@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.archive.journal import Entry, FileChange, Leavings, OpenJournal, State
+from stenograph.archive.journal import Entry, JournaledFile, Leftovers, OpenJournal, State
 from stenograph.archive.store import Store, digest_of
 from stenograph.disk import (
     FileState,
@@ -35,7 +35,7 @@ from stenograph.errors import DiskError
 class _Seen(msgspec.Struct, frozen=True):
     """A file as it is now, beside what it was and what it should become."""
 
-    change: FileChange
+    change: JournaledFile
     #: None: there is none.
     state: FileState | None
     is_old: bool
@@ -58,7 +58,7 @@ class _Seen(msgspec.Struct, frozen=True):
         return self.has_new or (self.is_old and self.can_become_new)
 
 
-def settle(entry: Entry, store: Store, journal: OpenJournal, leavings: Leavings | None = None) -> State:
+def settle(entry: Entry, store: Store, journal: OpenJournal, leavings: Leftovers | None = None) -> State:
     """Bring the files of an entry to one side; `leavings` are what the journal knows to lie about.
 
     Raises DiskError where that can't be done now; then it can be done later.
@@ -83,11 +83,11 @@ def settle(entry: Entry, store: Store, journal: OpenJournal, leavings: Leavings 
     # Folders last: unfinished files may lie in them.
     emptied = {State.DONE: entry.folders_removed, State.ROLLED_BACK: entry.folders_made}.get(outcome, ())
     unfinished = [change.unfinished for change in entry.files if change.unfinished is not None]
-    tidy(Leavings([*unfinished, *(leavings.unfinished if leavings else ())], list(emptied)))
+    tidy(Leftovers([*unfinished, *(leavings.unfinished if leavings else ())], list(emptied)))
     return outcome
 
 
-def tidy(leavings: Leavings) -> None:
+def tidy(leavings: Leftovers) -> None:
     """Take away unfinished files, and folders that were made for them and hold nothing. Raises DiskError."""
     for unfinished in leavings.unfinished:
         discard(unfinished)
@@ -100,7 +100,7 @@ def remove_folders(folders: Iterable[Path]) -> None:
         remove_empty_folder(folder)
 
 
-def _look(change: FileChange) -> _Seen:
+def _look(change: JournaledFile) -> _Seen:
     state = state_of(change.path) if os.path.lexists(change.path) else None
     return _Seen(
         change,
@@ -124,7 +124,7 @@ def _begins_with(path: Path, state: FileState | None, sha256: str | None, size: 
     return state is not None and sha256 is not None and state.size > size and digest_of(path, stop=size) == (sha256, size)
 
 
-def _is_staged(change: FileChange) -> bool:
+def _is_staged(change: JournaledFile) -> bool:
     if change.unfinished is None or not os.path.lexists(change.unfinished):
         return False
     with contextlib.suppress(DiskError):

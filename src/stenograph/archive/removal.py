@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import state_of, whole_path
+from stenograph.disk import absolute_path, state_of
 from stenograph.errors import UnreadableError
 from stenograph.family import list_contents, read_family
 
@@ -31,7 +31,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 def plan_removal(path: Path) -> Removal:
     """What goes when the session of a file is removed. Raises UnreadableError where a part of it could not be kept."""
-    path = whole_path(path)
+    path = absolute_path(path)
     family = read_family(path)
     contents = [list_contents(root) for root in (family.folder, family.file_history) if root is not None]
     for finding in (*family.findings, *(finding for inside in contents for finding in inside.findings)):

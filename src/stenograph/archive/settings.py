@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from stenograph.archive.archive import Archive
-from stenograph.archive.journal import Entry, FileChange
+from stenograph.archive.journal import Entry, JournaledFile
 from stenograph.client_settings import IsOurs, SettingsChange, hooks_in, parse_settings
 from stenograph.errors import BusyError, UnreadableError
 
@@ -59,10 +59,10 @@ def as_before(change: SettingsChange, archive: Archive, is_ours: IsOurs, install
     return change
 
 
-def _installs(path: Path, archive: Archive, install: dict[str, str]) -> list[FileChange]:
+def _installs(path: Path, archive: Archive, install: dict[str, str]) -> list[JournaledFile]:
     """Our installs into a file since we last took them out, the newest first; others may have changed it in between."""
     target = Path(os.path.realpath(path))
-    found: list[FileChange] = []
+    found: list[JournaledFile] = []
     for entry in reversed(archive.entries()):
         change = next((change for change in entry.files if Path(os.path.realpath(change.path)) == target), None)
         if change is None or not entry.is_standing:
@@ -93,7 +93,7 @@ def _holds_only(folder: Path, name: str) -> bool:
         return False
 
 
-def _original(installs: list[FileChange], before: bytes, archive: Archive, is_ours: IsOurs) -> bytes | None:
+def _original(installs: list[JournaledFile], before: bytes, archive: Archive, is_ours: IsOurs) -> bytes | None:
     """What a file was before our installs, where it is still as they left it; None where it is not, or was none.
 
     Where it was changed between two installs, what was before the second mostly holds the hooks of the first: None as well.

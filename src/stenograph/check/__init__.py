@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 from stenograph.check.baseline import Baseline, baseline_of, read_baseline, without, write_baseline
 from stenograph.check.codes import DAMAGE, DRIFT
-from stenograph.check.report import DamageFinding, DriftFinding, Report, check
+from stenograph.check.report import CheckReport, DamageFinding, DriftFinding, check
 
 if TYPE_CHECKING:
     from stenograph.check.resumability import Resumability
@@ -20,9 +20,9 @@ __all__ = [
     "DAMAGE",
     "DRIFT",
     "Baseline",
+    "CheckReport",
     "DamageFinding",
     "DriftFinding",
-    "Report",
     "Resumability",
     "baseline_of",
     "check",

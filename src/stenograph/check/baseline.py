@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.check.report import DamageFinding, Report
+from stenograph.check.report import CheckReport, DamageFinding
 from stenograph.disk import write_atomically
 from stenograph.errors import ConfigError
 
@@ -30,7 +30,7 @@ class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accepted: list[Accepted]
 
 
-def baseline_of(report: Report) -> Baseline:
+def baseline_of(report: CheckReport) -> Baseline:
     """All that a report found."""
     drift = [Accepted(each.code, each.shape, each.field, each.met) for each in report.drift]
     damage = [Accepted(each.code, path=str(path)) for each in report.damage for path in sorted(each.files)]
@@ -53,7 +53,7 @@ def read_baseline(path: Path) -> Baseline:
         raise ConfigError(f"{path} is no baseline that `steno check --write-baseline` wrote ({type(error).__name__})") from None
 
 
-def without(report: Report, baseline: Baseline) -> Report:
+def without(report: CheckReport, baseline: Baseline) -> CheckReport:
     """The report without what is accepted."""
     accepted = set(baseline.accepted)
     drift = [each for each in report.drift if Accepted(each.code, each.shape, each.field, each.met) not in accepted]

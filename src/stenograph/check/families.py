@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from stenograph.check.codes import HARMLESS
-from stenograph.check.file import Looked
+from stenograph.check.file import FileReport
 from stenograph.disk import Finding
 from stenograph.errors import DiskError
 from stenograph.family import (
@@ -25,7 +25,7 @@ from stenograph.family import (
 )
 
 
-def family_findings(looked: Iterable[Looked], *, whole_folders: bool) -> Iterator[Finding]:
+def family_findings(looked: Iterable[FileReport], *, whole_folders: bool) -> Iterator[Finding]:
     """What is wrong around the files. `whole_folders`: all files of their folders were looked at, so owners can be missed."""
     files = list(looked)
     for file in files:
@@ -48,7 +48,7 @@ def _has_owner(agent: Path, owners: set[tuple[Path, str | None]]) -> bool:
     return (project, session_id) in owners or (project / f"{session_id}{LINES_SUFFIX}").exists()
 
 
-def _in_the_family(file: Looked) -> Iterator[Finding]:
+def _in_the_family(file: FileReport) -> Iterator[Finding]:
     folder = file.path.parent
     family = find_family(folder, session_name(file.path))
     present = {agent.agent_id for agent in family.agents}

@@ -14,7 +14,7 @@ import msgspec
 from stenograph.check.plain import PlainWatch
 from stenograph.check.tools import ToolWatch
 from stenograph.disk import Finding, Line, read_lines
-from stenograph.drift import Tally
+from stenograph.drift import ShapeTally
 from stenograph.family import is_agent_file
 from stenograph.graph import Graph, ancestors, build_graph, choose_leaf
 from stenograph.records import AssistantRecord, LastPromptRecord, Located, UserRecord, locate, outline, peek
@@ -32,7 +32,7 @@ class Damage(msgspec.Struct):
     line: int
 
 
-class Looked(msgspec.Struct):
+class FileReport(msgspec.Struct):
     path: Path
     lines: int
     size: int
@@ -52,10 +52,10 @@ class Looked(msgspec.Struct):
             found.line = min(found.line, line)
 
 
-def look_at(path: Path, number: int, tally: Tally) -> Looked:
+def look_at(path: Path, number: int, tally: ShapeTally) -> FileReport:
     """What is wrong with one file; its lines are counted in `tally` as those of file `number`. Raises UnreadableError."""
     tools, plain = ToolWatch(), PlainWatch()
-    looked = Looked(path, 0, 0, {}, {}, None)
+    looked = FileReport(path, 0, 0, {}, {}, None)
     tally.begin(number)
     for line in read_lines(path):
         looked.lines = line.number
@@ -88,7 +88,7 @@ def look_at(path: Path, number: int, tally: Tally) -> Looked:
     return looked
 
 
-def _note_encoding(line: Line, looked: Looked) -> None:
+def _note_encoding(line: Line, looked: FileReport) -> None:
     """Of a line that clients read though it is not JSON as the standard has it."""
     try:
         line.data.decode()
@@ -96,7 +96,7 @@ def _note_encoding(line: Line, looked: Looked) -> None:
         looked.note("invalid-utf8", line.number)
 
 
-def _note_line(line: Line, looked: Looked) -> None:
+def _note_line(line: Line, looked: FileReport) -> None:
     found = locate(looked.path, line.data, line.number, line.offset, line.ended).finding
     if found is not None:
         looked.note(found.code, line.number)

@@ -15,13 +15,13 @@ import msgspec
 
 from stenograph.check.codes import DAMAGE
 from stenograph.check.families import family_findings
-from stenograph.check.file import Damage, Looked, look_at
+from stenograph.check.file import Damage, FileReport, look_at
 from stenograph.disk import Finding
-from stenograph.drift import Drift, Registry, Tally, judge, load_registry, merge
+from stenograph.drift import Drift, Registry, ShapeTally, judge, load_registry, merge
 from stenograph.errors import DiskError
-from stenograph.records import no_garbage_hunt
+from stenograph.records import gc_paused
 from stenograph.releases import rules_note
-from stenograph.sessions import gather, size_of, understanding, unreadable
+from stenograph.sessions import as_unreadable, gather, size_of, unreadable
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -63,7 +63,7 @@ class DamageFinding(msgspec.Struct, frozen=True):
         return self.files[self.path].line
 
 
-class Report(msgspec.Struct, frozen=True):
+class CheckReport(msgspec.Struct, frozen=True):
     files: int
     lines: int
     size: int
@@ -86,7 +86,7 @@ class Report(msgspec.Struct, frozen=True):
 class _Part(msgspec.Struct):
     """What one process found in its share of the files."""
 
-    looked: list[Looked]
+    looked: list[FileReport]
     failures: list[Finding]
     drift: list[Drift]
     #: As the lines spell them.
@@ -101,7 +101,7 @@ def check(
     progress: Progress | None = None,
     registry: Registry | None = None,
     resuming: bool | None = False,
-) -> Report:
+) -> CheckReport:
     """Check files, folders or homes.
 
     `since`: only files changed at or after this time (seconds since 1970). `jobs`: maximum number of processes; by default two
@@ -119,7 +119,7 @@ def check(
     failures = [*failures, *(failure for part in parts for failure in part.failures)]
     named = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113 - never raises
     is_wanted = resuming or (resuming is None and len(named) == len(paths) == 1)
-    return Report(
+    return CheckReport(
         files=len(files),
         lines=sum(each.lines for each in looked),
         size=sum(each.size for each in looked),
@@ -166,14 +166,14 @@ def _look(files: list[Path], jobs: int | None, progress: Progress | None, regist
 def _look_at_share(
     share: Iterable[tuple[int, Path]], registry: Registry, weight: int = 0, total: int = 0, progress: Progress | None = None
 ) -> _Part:
-    tally = Tally()
-    looked: list[Looked] = []
+    tally = ShapeTally()
+    looked: list[FileReport] = []
     failures: list[Finding] = []
     done = 0
-    with no_garbage_hunt():
+    with gc_paused():
         for number, path in share:
             try:
-                with understanding(path):
+                with as_unreadable(path):
                     looked.append(look_at(path, number, tally))
             except DiskError as error:
                 failures.append(unreadable(error))
@@ -211,7 +211,7 @@ def _help(sender: Connection, share: list[tuple[int, Path]], registry: Registry)
     sender.close()
 
 
-def _damage(looked: list[Looked], around: Iterable[Finding]) -> list[DamageFinding]:
+def _damage(looked: list[FileReport], around: Iterable[Finding]) -> list[DamageFinding]:
     spots = [(code, each.path, damage.line, damage.count) for each in looked for code, damage in each.damage.items()]
     spots += [(finding.code, finding.path or Path(), finding.line, 1) for finding in around]
     by_code: dict[str, list[tuple[Path, int, int]]] = {}

@@ -13,9 +13,9 @@ import msgspec
 
 from stenograph.graph import build_graph
 from stenograph.messages import Lost, lost, resume_messages
-from stenograph.records import no_garbage_hunt, read_all_records
+from stenograph.records import gc_paused, read_all_records
 from stenograph.releases import PROVED
-from stenograph.sessions import understanding
+from stenograph.sessions import as_unreadable
 
 
 class Resumability(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class Resumability(msgspec.Struct, frozen=True):
 
 def resumability(path: Path, releases: Sequence[str] = PROVED) -> list[Resumability]:
     """What each release would make of the session. Raises UnreadableError."""
-    with understanding(path), no_garbage_hunt():
+    with as_unreadable(path), gc_paused():
         graph = build_graph([(path, "", read_all_records(path))])
         return [
             Resumability(release, resume_messages(graph, release).refused or "", lost(graph, release)) for release in releases

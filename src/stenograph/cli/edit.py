@@ -20,7 +20,7 @@ from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_d
 from stenograph.errors import UsageError
 
 if TYPE_CHECKING:
-    from stenograph.surgery import AnyEdit, Which
+    from stenograph.surgery import AnyEdit, Selector
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})?)?")
 _ENDLESS = 10**9
@@ -136,17 +136,17 @@ def edit(
         ctx.exit(FAILED)
 
 
-def _which(options: dict[str, Any], now: datetime) -> Which:
+def _which(options: dict[str, Any], now: datetime) -> Selector:
     from stenograph.cli._when import age_before, date_of
     from stenograph.records import to_client_time
-    from stenograph.surgery import Which
+    from stenograph.surgery import Selector
 
     if options["before"] and options["older_than"]:
         raise UsageError("give --before or --older-than, not both")
     when = date_of(options["before"]) if options["before"] else None
     when = age_before(options["older_than"], now) if options["older_than"] else when
     before = to_client_time(datetime.fromtimestamp(when, UTC)) if when is not None else None
-    return Which(
+    return Selector(
         turns=tuple(_ranges(options["turns"])),
         keep_last=options["keep_last"],
         before=before,
@@ -189,7 +189,7 @@ def _named(edits: Sequence[AnyEdit]) -> str:
     return ", ".join(edit.summary for edit in edits)
 
 
-def _edits(which: Which, options: dict[str, Any]) -> list[AnyEdit]:
+def _edits(which: Selector, options: dict[str, Any]) -> list[AnyEdit]:
     from stenograph import surgery
 
     reason = options["reason"]

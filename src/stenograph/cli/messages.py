@@ -36,8 +36,8 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
     from stenograph.cli._pager import echo_lines
     from stenograph.graph import build_graph
     from stenograph.messages import explain, lost, read_for_resume, resume_messages
-    from stenograph.records import no_garbage_hunt, read_all_records
-    from stenograph.sessions import resolve, understanding
+    from stenograph.records import gc_paused, read_all_records
+    from stenograph.sessions import as_unreadable, resolve
     from stenograph.views import (
         explained_page,
         lost_page,
@@ -55,7 +55,7 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
         click.echo(f"note: {note}", err=True)
     file = resolve(session, state_options(ctx).homes)
     named = file.session_id, str(file.path)
-    with understanding(file.path), no_garbage_hunt():
+    with as_unreadable(file.path), gc_paused():
         # To explain a line it has to be read, also where the client does not.
         is_whole = explaining or losing
         graph = build_graph([(file.path, "", read_all_records(file.path))]) if is_whole else read_for_resume(file.path, release)

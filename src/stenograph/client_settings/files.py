@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 
 from stenograph.client_settings.text import Hook, IsOurs, add_hooks, hooks_in, parse_settings, remove_hooks
-from stenograph.disk import FileState, quiet, state_of
+from stenograph.disk import FileState, redacted_repr, state_of
 from stenograph.errors import DiskError, FieldError, UnreadableError, UsageError
 
 _SETTINGS, _LOCAL_SETTINGS = "settings.json", "settings.local.json"
 
 
-@quiet
+@redacted_repr
 class SettingsChange(msgspec.Struct, frozen=True):
     """What is to become of a settings file. Its repr says nothing: settings may hold keys."""
 

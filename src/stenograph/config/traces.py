@@ -59,7 +59,7 @@ class DestinationKind(StrEnum):
     OTLP = "otlp"
 
 
-class Shape(StrEnum):
+class SpanLayout(StrEnum):
     #: Tools beside generations, under the agent's span.
     SIBLINGS = "siblings"
     #: Tools under the generation that asked for them.
@@ -195,7 +195,7 @@ class _TraceSettings(Struct, frozen=True, kw_only=True):
     user: _Text = ""
     tags: tuple[_Text, ...] = ()
     redact: bool = True
-    shape: Shape = Shape.SIBLINGS
+    shape: SpanLayout = SpanLayout.SIBLINGS
     #: After so many seconds without a new line an unanswered prompt counts as closed.
     quiet_seconds: Seconds = 3600.0
     #: So long a worker tries to reach a receiver that fails, before it leaves the rest to the next one.

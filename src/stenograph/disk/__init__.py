@@ -12,7 +12,7 @@ from stenograph.disk.findings import Finding
 from stenograph.disk.homes import default_homes, projects_folder, resolve_homes
 from stenograph.disk.lines import Ends, Line, read_blocks, read_ends, read_lines, read_whole
 from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name, project_folder_names
-from stenograph.disk.quiet import quiet
+from stenograph.disk.redacted_repr import redacted_repr
 from stenograph.disk.writer import (
     FileState,
     LockedFile,
@@ -40,15 +40,15 @@ from stenograph.disk.writer import (
 if TYPE_CHECKING:
     from stenograph.disk.homes import distinct_homes
     from stenograph.disk.lines import read_slice
-    from stenograph.disk.places import file_itself, whole_path
+    from stenograph.disk.places import absolute_path, resolved_file
     from stenograph.disk.writer import UNFINISHED
 
 _MODULES = {
     "UNFINISHED": "writer",
     "distinct_homes": "homes",
-    "file_itself": "places",
+    "resolved_file": "places",
     "read_slice": "lines",
-    "whole_path": "places",
+    "absolute_path": "places",
 }
 
 __all__ = [
@@ -59,13 +59,13 @@ __all__ = [
     "Line",
     "LockedFile",
     "StagedFile",
+    "absolute_path",
     "append_lines",
     "chosen_project_folder",
     "default_homes",
     "delete_file",
     "discard",
     "distinct_homes",
-    "file_itself",
     "find_project_folders",
     "lock",
     "make_folder",
@@ -75,21 +75,21 @@ __all__ = [
     "project_folder_names",
     "projects_folder",
     "put_in_place",
-    "quiet",
     "read_blocks",
     "read_ends",
     "read_lines",
     "read_slice",
     "read_whole",
+    "redacted_repr",
     "remove_empty_folder",
     "remove_file",
     "replace_file",
     "resolve_homes",
+    "resolved_file",
     "stage_file",
     "state_of",
     "sync_folder",
     "unfinished_beside",
-    "whole_path",
     "write_all",
     "write_atomically",
     "write_user_file",

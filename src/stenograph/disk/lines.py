@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk.quiet import quiet
+from stenograph.disk.redacted_repr import redacted_repr
 from stenograph.errors import UnreadableError
 
 BLOCK_SIZE = 1 << 20
@@ -27,7 +27,7 @@ _READ_FLAGS = (
 )  # fmt: skip
 
 
-@quiet
+@redacted_repr
 class Line(msgspec.Struct, frozen=True, gc=False):
     #: Counted from 1.
     number: int
@@ -39,7 +39,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     ended: bool = True
 
 
-@quiet
+@redacted_repr
 class Ends(msgspec.Struct, frozen=True, gc=False):
     """The whole lines near both ends of a file."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 from stenograph.drift.judge import Drift, judge, merge
 from stenograph.drift.registry import Registry, load_registry
-from stenograph.drift.shapes import Form, Tally
+from stenograph.drift.shapes import Form, ShapeTally
 
 if TYPE_CHECKING:
     from stenograph.drift.judge import MISSING_FIELD, NEW_FIELD, TYPE_MISMATCH, UNKNOWN_TYPE
@@ -32,7 +32,7 @@ __all__ = [
     "Drift",
     "Form",
     "Registry",
-    "Tally",
+    "ShapeTally",
     "diff_schemas",
     "json_schema",
     "judge",

@@ -40,7 +40,7 @@ class Field(msgspec.Struct, frozen=True):
     public: int = 0
 
 
-class Shape(msgspec.Struct, frozen=True):
+class RecordedShape(msgspec.Struct, frozen=True):
     """A kind of record, block, attachment, tool input, tool result or progress."""
 
     #: One character a release: NOT_MET, SOMETIMES (fewer than `ENOUGH` were met) or ALWAYS.
@@ -55,7 +55,7 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
     releases: list[str]
     #: Those of them that were recorded; of the others there are only public sessions.
     recorded: list[str]
-    shapes: dict[str, Shape]
+    shapes: dict[str, RecordedShape]
 
     def span(self, release: str) -> tuple[int, int]:
         """The releases that judge one: itself when it was recorded, else the recorded ones on both sides of it, as numbers.
@@ -185,7 +185,7 @@ def make_registry(recorded: Mapping[str, Evidence], public: Mapping[str, Evidenc
     return Registry(releases, [release for release in releases if release in recorded], shapes)
 
 
-def _describe(name: str, by_release: list[list[Evidence]], public: Iterable[Evidence]) -> Shape:
+def _describe(name: str, by_release: list[list[Evidence]], public: Iterable[Evidence]) -> RecordedShape:
     paths = sorted(
         {
             (path, field)
@@ -200,7 +200,9 @@ def _describe(name: str, by_release: list[list[Evidence]], public: Iterable[Evid
     for evidences in by_release:
         count = sum(evidence[name][""].count for evidence in evidences if "" in evidence.get(name, {}))
         marks.append(ALWAYS if count >= ENOUGH else SOMETIMES if count else NOT_MET)
-    return Shape("".join(marks), fields, sum(evidence[name][""].count for evidence in public if "" in evidence.get(name, {})))
+    return RecordedShape(
+        "".join(marks), fields, sum(evidence[name][""].count for evidence in public if "" in evidence.get(name, {}))
+    )
 
 
 def _describe_field(name: str, path: str, field: str, by_release: list[list[Evidence]], public: Iterable[Evidence]) -> Field:

@@ -47,7 +47,7 @@ class Form(msgspec.Struct, frozen=True):
     #: Name of a field -> JSON type. `[]` and `{}` stand for the elements of an array and the values of a map.
     fields: dict[str, tuple[str, ...]]
     count: int
-    #: Where it came first: number of the file as it was given to `Tally.begin`, and line.
+    #: Where it came first: number of the file as it was given to `ShapeTally.begin`, and line.
     file: int
     line: int
     #: The name of the kind also stands in another member of such an object, so that it may be something that was said.
@@ -109,7 +109,7 @@ class _Release:
         return found
 
 
-class Tally:
+class ShapeTally:
     """Counts the forms of lines. Call `begin` before each file and `end` after the last line of each."""
 
     def __init__(self) -> None:
@@ -286,15 +286,15 @@ class Tally:
             stack.append((self._current.shape(f"result:{name}"), result))
 
 
-_Special = Callable[[Tally, Json, list[tuple[_Place, Any]]], None]
+_Special = Callable[[ShapeTally, Json, list[tuple[_Place, Any]]], None]
 _NOTHING_APART: tuple[str, _Special | None] = ("", None)
 # Objects with a value that is not theirs to describe, because its shape is a matter of its own kind; and who counts it.
 _APART: dict[str, tuple[str, _Special | None]] = {
-    "record:attachment": ("attachment", Tally._attachment),
-    "record:progress": ("data", Tally._progress),
-    "record:user": ("toolUseResult", Tally._user),
-    "block:tool_use": ("input", Tally._tool_use),
-    "block:tool_result": ("", Tally._tool_result),
+    "record:attachment": ("attachment", ShapeTally._attachment),
+    "record:progress": ("data", ShapeTally._progress),
+    "record:user": ("toolUseResult", ShapeTally._user),
+    "block:tool_use": ("input", ShapeTally._tool_use),
+    "block:tool_result": ("", ShapeTally._tool_result),
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Finding, quiet
+from stenograph.disk import Finding, redacted_repr
 from stenograph.records import ChainedRecord, CompactBoundaryRecord, Located, Record, UnknownRecord
 
 NOWHERE = -1
@@ -29,7 +29,7 @@ class GraphFile(msgspec.Struct, frozen=True):
     agent_id: str = ""
 
 
-@quiet
+@redacted_repr
 class Graph(msgspec.Struct, dict=True):
     """Nodes in file order, by index; links between them as indexes, `NOWHERE` for none."""
 

@@ -41,7 +41,7 @@ def choose_leaf(graph: Graph, release: str = NEWEST) -> int:
     while habits.drops_trailing and leaf >= 0 and isinstance(graph.records[leaf], AttachmentRecord):
         leaf = reading.parents[leaf]
     if habits.heeds_last_prompt and leaf >= 0:
-        leaf = _heed_last_prompt(graph, main, reading, leaf)
+        leaf = _apply_last_prompt(graph, main, reading, leaf)
     return leaf if leaf < 0 or not _is_sidechain(graph, _spoken(graph, reading, leaf)) else NOWHERE
 
 
@@ -254,7 +254,7 @@ def _moment(graph: Graph, node: int) -> float:
     return found.timestamp() if found else _NEVER
 
 
-def _heed_last_prompt(graph: Graph, file: GraphFile, reading: Reading, leaf: int) -> int:
+def _apply_last_prompt(graph: Graph, file: GraphFile, reading: Reading, leaf: int) -> int:
     """Rule 21: the last line that names a leaf rules, where no compaction stands behind it.
 
     The chain goes on to the last leaf of the file where that hangs off the named record and stands behind it, behind an explicit

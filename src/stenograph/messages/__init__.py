@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 from stenograph.messages.explain import Explained, explain
 from stenograph.messages.habits import MessageHabits, message_habits
-from stenograph.messages.lost import Counts, Loss, Lost, lost
+from stenograph.messages.lost import Loss, LossCounts, Lost, lost
 from stenograph.messages.merge import Message
-from stenograph.messages.pieces import Left
+from stenograph.messages.pieces import Omission
 from stenograph.messages.reading import read_for_resume
 from stenograph.messages.resume import Resume, messages_of, plain, resume_messages
 from stenograph.messages.selection import Selection, select
@@ -31,13 +31,13 @@ _MODULES = {
 __all__ = [
     "NO_CONTENT",
     "NO_LINE",
-    "Counts",
     "Explained",
-    "Left",
     "Loss",
+    "LossCounts",
     "Lost",
     "Message",
     "MessageHabits",
+    "Omission",
     "Resume",
     "Selection",
     "explain",

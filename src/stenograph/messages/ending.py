@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from stenograph.messages.habits import MessageHabits
 from stenograph.messages.merge import Message
-from stenograph.messages.pieces import OWN_WORDS, Piece, Place, text_block
+from stenograph.messages.pieces import OWN_WORDS, Piece, PiecePlace, text_block
 from stenograph.records import (
     INTERRUPTED,
     SYNTHETIC,
@@ -28,7 +28,7 @@ _LOCAL_COMMAND = (_CAVEAT, "<command-name>", "<command-message>", "<local-comman
 _NEW_PROMPT = "new-prompt"
 
 
-class Ending(Struct, frozen=True):
+class ConversationEnding(Struct, frozen=True):
     """What the conversation ends in, as the release sees it."""
 
     kind: type[Record] = Record
@@ -36,12 +36,12 @@ class Ending(Struct, frozen=True):
     # The same of the user's lines that stand right before it and of this one.
     has_result_in_run: bool = False
 
-    def joined(self) -> Ending:
+    def joined(self) -> ConversationEnding:
         """The ending when neighbouring lines of the user count as one, as they do behind a blank answer that was left out."""
-        return Ending(self.kind, self.has_result_in_run, self.has_result_in_run)
+        return ConversationEnding(self.kind, self.has_result_in_run, self.has_result_in_run)
 
 
-def find_ending(records: list[Record], habits: MessageHabits) -> Ending:
+def find_ending(records: list[Record], habits: MessageHabits) -> ConversationEnding:
     # What stands before the last answer has no part in the end.
     answers = (place for place in range(len(records) - 1, -1, -1) if _is_answer(records[place]))
     records = records[next(answers, 0) :]
@@ -51,17 +51,17 @@ def find_ending(records: list[Record], habits: MessageHabits) -> Ending:
     if habits.looks_past_attachments:
         passed = (*passed, AttachmentRecord)
     if habits.looks_past_local_commands and _ends_in_local_command(records, passed):
-        return Ending()
+        return ConversationEnding()
     if habits.looks_past_attachments and _ends_in_attachment(records):
         records = [record for record in records if not _is_api_error(record)]
         passed_over = [record for record in records if not isinstance(record, passed)]
         if not passed_over:
-            return Ending(UserRecord if records else Record)
+            return ConversationEnding(UserRecord if records else Record)
         if _asks_nothing(passed_over[-1]):
-            return Ending()
+            return ConversationEnding()
     place = next((place for place in range(len(records) - 1, -1, -1) if not isinstance(records[place], passed)), -1)
     if place < 0:
-        return Ending()
+        return ConversationEnding()
     first = place
     while first and isinstance(records[first], UserRecord) and isinstance(records[first - 1], UserRecord):
         first -= 1
@@ -69,7 +69,7 @@ def find_ending(records: list[Record], habits: MessageHabits) -> Ending:
     begins = _results(records[place])[:1]
     # Joined, the results of all of them come first.
     in_run = [is_result for record in records[first : place + 1] for is_result in _results(record)]
-    return Ending(kind, any(begins), any(in_run if first < place else begins))
+    return ConversationEnding(kind, any(begins), any(in_run if first < place else begins))
 
 
 def _is_answer(record: Record) -> bool:
@@ -106,7 +106,7 @@ def _ends_in_local_command(records: list[Record], passed: tuple[type[Record], ..
     return False
 
 
-def closing(ending: Ending, habits: MessageHabits, *, has_results: bool) -> list[Piece]:
+def closing(ending: ConversationEnding, habits: MessageHabits, *, has_results: bool) -> list[Piece]:
     """What the release puts behind the record that the conversation ends in, or behind results of its own."""
     is_attachment = habits.says_continue and ending.kind is AttachmentRecord
     if ending.kind is not UserRecord and not is_attachment and not has_results:
@@ -122,7 +122,7 @@ def new_prompt(*, is_reminded: bool, as_system: bool) -> list[Piece]:
     prompt = Piece(NO_LINE, "user", [{"type": OWN_WORDS, OWN_WORDS: _NEW_PROMPT}])
     if not is_reminded:
         return [prompt]
-    return [prompt, Piece(NO_LINE, "user", [{"type": OWN_WORDS}], place=Place.BESIDE if as_system else Place.ASIDE)]
+    return [prompt, Piece(NO_LINE, "user", [{"type": OWN_WORDS}], place=PiecePlace.BESIDE if as_system else PiecePlace.ASIDE)]
 
 
 def before_new_prompt(messages: list[Message]) -> list[Message]:

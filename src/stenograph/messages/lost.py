@@ -21,40 +21,40 @@ _ELSEWHERE = "19: the release goes on from another line"
 _CUT_OFF = "24: before a record of a kind that the release does not follow"
 
 
-class Counts(Struct, frozen=True):
+class LossCounts(Struct, frozen=True):
     """Lines of the user and of the model, and what is in them."""
 
     messages: int = 0
     tool_calls: int = 0
     thinking: int = 0
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.messages + other.messages, self.tool_calls + other.tool_calls, self.thinking + other.thinking)
+    def __add__(self, other: LossCounts) -> LossCounts:
+        return LossCounts(self.messages + other.messages, self.tool_calls + other.tool_calls, self.thinking + other.thinking)
 
 
 class Loss(Struct, frozen=True):
     rule: str
-    counts: Counts
+    counts: LossCounts
 
 
 class Lost(Struct, frozen=True):
     release: str
     # What was said.
-    said: Counts
+    said: LossCounts
     # What of it is not sent, by rule.
     losses: tuple[Loss, ...]
 
     @property
-    def total(self) -> Counts:
-        return sum((loss.counts for loss in self.losses), Counts())
+    def total(self) -> LossCounts:
+        return sum((loss.counts for loss in self.losses), LossCounts())
 
 
 def lost(graph: Graph, release: str = NEWEST) -> Lost:
     resume = resume_messages(graph, release)
     rules = {one.node: one.rule for one in explain(resume, graph)}
     kept_thinking = sum(is_thinking(block) for message in resume.messages or [] for block in message.content)
-    said = Counts()
-    by_rule: dict[str, Counts] = {}
+    said = LossCounts()
+    by_rule: dict[str, LossCounts] = {}
     thinking_of_sent = 0
     cut_off = _cut_off(graph, release)
     for node, why in _as_it_happened(graph).items():
@@ -68,10 +68,10 @@ def lost(graph: Graph, release: str = NEWEST) -> Lost:
         # That a line is not on the release's chain says less than how it came to stand beside it.
         if rule.startswith("22:"):
             rule = _CUT_OFF if node in cut_off and why == _ELSEWHERE else why
-        by_rule[rule] = by_rule.get(rule, Counts()) + counts
+        by_rule[rule] = by_rule.get(rule, LossCounts()) + counts
     if thinking_of_sent > kept_thinking:
         rule = "32: thinking of another model"
-        by_rule[rule] = by_rule.get(rule, Counts()) + Counts(thinking=thinking_of_sent - kept_thinking)
+        by_rule[rule] = by_rule.get(rule, LossCounts()) + LossCounts(thinking=thinking_of_sent - kept_thinking)
     return Lost(release, said, tuple(Loss(rule, counts) for rule, counts in by_rule.items()))
 
 
@@ -121,8 +121,8 @@ def _is_said(graph: Graph, node: int) -> bool:
     return isinstance(record, UserRecord) or (isinstance(record, AssistantRecord) and not record.isApiErrorMessage)
 
 
-def _counts(graph: Graph, node: int) -> Counts:
+def _counts(graph: Graph, node: int) -> LossCounts:
     record = graph.records[node]
     content = plain_message(record).content if isinstance(record, UserRecord | AssistantRecord) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    return Counts(1, sum(block.get("type") == "tool_use" for block in blocks), sum(map(is_thinking, blocks)))
+    return LossCounts(1, sum(block.get("type") == "tool_use" for block in blocks), sum(map(is_thinking, blocks)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from stenograph.messages.habits import MessageHabits
-from stenograph.messages.pieces import OWN_WORDS, Block, Piece, Place, text_block, wrapped
+from stenograph.messages.pieces import OWN_WORDS, Block, Piece, PiecePlace, text_block, wrapped
 
 _TEXTS = ("text", OWN_WORDS)  # no set: a type may be anything
 
@@ -60,7 +60,7 @@ def _settled(pieces: list[Piece]) -> list[Piece]:
     settled: list[Piece] = []
     asides: list[Piece] = []
     for piece in reversed(pieces):
-        if piece.place is not Place.IN_TURN:
+        if piece.place is not PiecePlace.IN_TURN:
             asides.append(piece)
             continue
         if asides and (piece.role == "assistant" or piece.begins_with_result):
@@ -74,7 +74,7 @@ def _settled(pieces: list[Piece]) -> list[Piece]:
 
 def _queued_last(asides: list[Piece]) -> list[Piece]:
     """Of attachments in reverse order: what the person queued comes last, that is first here."""
-    return sorted(asides, key=lambda piece: piece.place is not Place.QUEUED)
+    return sorted(asides, key=lambda piece: piece.place is not PiecePlace.QUEUED)
 
 
 def _behind(messages: list[Message], reminders: Message) -> Message:
@@ -101,9 +101,9 @@ def _add_user(messages: list[Message], piece: Piece, habits: MessageHabits) -> N
         return
     last.is_string = False
     for blocks in (piece.blocks, *piece.more):
-        if piece.place is Place.ASIDE:
+        if piece.place is PiecePlace.ASIDE:
             _add_aside(last.content, blocks, habits)
-        elif piece.place is Place.BESIDE:
+        elif piece.place is PiecePlace.BESIDE:
             last.content += blocks
         else:
             if habits.parts_texts and last.content and blocks and _is_text(last.content[-1]) and _is_text(blocks[0]):

@@ -54,7 +54,7 @@ _MALFORMED = "47: no block that this release can read"
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
 
-class Place(Enum):
+class PiecePlace(Enum):
     """Where a piece goes among its neighbours (rule 37)."""
 
     IN_TURN = "where it stands"
@@ -75,7 +75,7 @@ class Piece(Struct):
     # Of an assistant's lines: the response they belong to, and who gave it.
     message_id: str = ""
     model: str = ""
-    place: Place = Place.IN_TURN
+    place: PiecePlace = PiecePlace.IN_TURN
     # Words that an attachment has besides: each would be a message of its own.
     more: list[list[Block]] = field(default_factory=list)
     # The record's content was a string.
@@ -94,7 +94,7 @@ class Piece(Struct):
         return self.role == "user" and not self.is_string and any(block.get("type") == "tool_result" for block in self.blocks)
 
 
-class Left(Struct, frozen=True):
+class Omission(Struct, frozen=True):
     """A record that adds nothing, by which rule."""
 
     node: int
@@ -114,7 +114,7 @@ def is_thinking(block: Block) -> bool:
     return kind == "thinking" or kind == "redacted_thinking"
 
 
-def piece_of(node: int, record: Record, habits: MessageHabits, *, as_system: bool) -> Piece | Left:
+def piece_of(node: int, record: Record, habits: MessageHabits, *, as_system: bool) -> Piece | Omission:
     """What a record adds to the conversation; `as_system` says whether the model called takes messages of the role `system`."""
     if isinstance(record, UserRecord):
         return _user(node, record, habits)
@@ -124,14 +124,14 @@ def piece_of(node: int, record: Record, habits: MessageHabits, *, as_system: boo
         return _attachment(node, record, habits, as_system=as_system)
     if isinstance(record, LocalCommandRecord) and habits.sends_local_commands and isinstance(record.content, str):
         if record.isDisplayOnly:
-            return Left(node, "34: only for the screen")
+            return Omission(node, "34: only for the screen")
         return Piece(node, "user", [text_block(record.content)], is_string=True, is_note=True)
     if isinstance(record, CompactBoundaryRecord):
-        return Left(node, "48: a boundary is not sent")
-    return Left(node, "34: a record of this kind is not sent")
+        return Omission(node, "48: a boundary is not sent")
+    return Omission(node, "34: a record of this kind is not sent")
 
 
-def _user(node: int, record: UserRecord, habits: MessageHabits) -> Piece | Left:
+def _user(node: int, record: UserRecord, habits: MessageHabits) -> Piece | Omission:
     content = plain_message(record).content
     if habits.sends_rendered and record.origin and record.origin.get("kind") == "task-notification":
         return Piece(node, "user", [{"type": OWN_WORDS}])
@@ -140,27 +140,27 @@ def _user(node: int, record: UserRecord, habits: MessageHabits) -> Piece | Left:
     if isinstance(content, list):
         blocks = _blocks(content, habits)
         if content and not blocks and habits.drops_malformed:
-            return Left(node, _MALFORMED, is_skipped=True)
+            return Omission(node, _MALFORMED, is_skipped=True)
         if habits.results_first:
             blocks.sort(key=lambda block: block.get("type") != "tool_result")
         if habits.replaces_images:
             blocks = [text_block("[image]") if block.get("type") == "image" else block for block in blocks]
         return Piece(node, "user", blocks)
-    return Left(node, "47: without content that this release can read", refuses=not habits.takes_strings)
+    return Omission(node, "47: without content that this release can read", refuses=not habits.takes_strings)
 
 
-def _assistant(node: int, record: AssistantRecord, habits: MessageHabits) -> Piece | Left:
+def _assistant(node: int, record: AssistantRecord, habits: MessageHabits) -> Piece | Omission:
     message = plain_message(record)
     content = message.content
     if isinstance(content, str) and habits.takes_strings:
         content = [text_block(content)]
     if not isinstance(content, list):
-        return Left(node, "47: without content that this release can read", refuses=not habits.takes_strings)
+        return Omission(node, "47: without content that this release can read", refuses=not habits.takes_strings)
     model = message.model if isinstance(message.model, str) else ""
     message_id = message.id if isinstance(message.id, str) else ""
     blocks = _blocks(content, habits)
     if content and not blocks and habits.drops_malformed:
-        return Left(node, _MALFORMED, is_skipped=True)
+        return Omission(node, _MALFORMED, is_skipped=True)
     return Piece(node, "assistant", blocks, message_id, model, is_unsent=bool(record.isApiErrorMessage) and model == SYNTHETIC)
 
 
@@ -175,26 +175,28 @@ def _is_sound(block: Block) -> bool:
     return kind.__class__ is str and (kind != "text" or block.get("text").__class__ is str)
 
 
-def _attachment(node: int, record: AttachmentRecord, habits: MessageHabits, *, as_system: bool) -> Piece | Left:
+def _attachment(node: int, record: AttachmentRecord, habits: MessageHabits, *, as_system: bool) -> Piece | Omission:
     """Rule 37: newer releases send what they stored, word for word; for the rest every release has its own wording."""
     attachment = record.attachment
     stored = _stored(record) if habits.sends_rendered else []
     is_system = as_system and _role(record) == "system"
     if isinstance(attachment, FileAttachment) and not is_system:
         parts = [[text_block(text)] for text in stored] or _read_by_hand(attachment)
-        place = Place.FILE if as_system else Place.ASIDE
-        return Piece(node, "user", parts[0], place=place, more=parts[1:]) if parts else Left(node, "37: a file without content")
+        place = PiecePlace.FILE if as_system else PiecePlace.ASIDE
+        return (
+            Piece(node, "user", parts[0], place=place, more=parts[1:]) if parts else Omission(node, "37: a file without content")
+        )
     if not stored:
         if not as_system and _is_worded(record, habits):
-            return Piece(node, "user", [{"type": OWN_WORDS}], place=Place.ASIDE)
-        return Left(node, OWN_RULE)
+            return Piece(node, "user", [{"type": OWN_WORDS}], place=PiecePlace.ASIDE)
+        return Omission(node, OWN_RULE)
     if isinstance(attachment, QueuedCommandAttachment) and as_system and _is_persons(attachment):
-        return Piece(node, "user", [text_block(_unwrapped(text)) for text in stored], place=Place.QUEUED)
+        return Piece(node, "user", [text_block(_unwrapped(text)) for text in stored], place=PiecePlace.QUEUED)
     if is_system:
         words = "\n".join(_unwrapped(text) for text in stored)
-        return Piece(node, "system", [text_block(words)], place=Place.ASIDE)
+        return Piece(node, "system", [text_block(words)], place=PiecePlace.ASIDE)
     parts = [[text_block(text)] for text in stored]
-    return Piece(node, "user", parts[0], place=Place.ASIDE, more=parts[1:])
+    return Piece(node, "user", parts[0], place=PiecePlace.ASIDE, more=parts[1:])
 
 
 def _is_worded(record: AttachmentRecord, habits: MessageHabits) -> bool:

@@ -17,7 +17,7 @@ from stenograph.messages.habits import MessageHabits, message_habits
 from stenograph.messages.javascript import write_as_sent
 from stenograph.messages.merge import Message, merge
 from stenograph.messages.models import called_model, takes_system, wraps_system
-from stenograph.messages.pieces import OWN_RULE, OWN_WORDS, Left, Piece, piece_of, text_block, wrapped
+from stenograph.messages.pieces import OWN_RULE, OWN_WORDS, Omission, Piece, piece_of, text_block, wrapped
 from stenograph.messages.selection import Selection, answered_in, select
 from stenograph.messages.tidy import BLANK, drop_empty_answers, settle_references, tidy
 from stenograph.messages.todos import reminds_of_todos
@@ -32,7 +32,7 @@ class Resume(Struct):
     release: str
     # None when it refuses: there is no conversation to resume.
     messages: list[Message] | None
-    left: list[Left]
+    left: list[Omission]
     # By which rule it refuses; None when it does not.
     refused: str | None = None
 
@@ -60,14 +60,14 @@ def messages_of(selection: Selection, release: str) -> Resume:
                 write_as_sent(blocks, habits)
             pieces.append(piece)
             if piece.role == "user" and not piece.blocks:
-                left.append(Left(node, "46: an empty prompt", is_skipped=habits.skips_empty_prompts))
+                left.append(Omission(node, "46: an empty prompt", is_skipped=habits.skips_empty_prompts))
             elif piece.blocks and piece.blocks[0].get("type") == OWN_WORDS:
-                left.append(Left(node, OWN_RULE))
+                left.append(Omission(node, OWN_RULE))
         elif piece.refuses:
             return Resume(release, None, left, piece.rule)
         else:
             left.append(piece)
-    dropped: list[Left] = []
+    dropped: list[Omission] = []
     # Twice: a call that only such answers follow is the last, and a response may be left empty without its calls.
     pieces = drop_empty_answers(pieces, habits, dropped)
     answered = drop_unanswered(pieces, habits, dropped, lambda: answered_in(graph, selection.before))
@@ -97,7 +97,7 @@ def messages_of(selection: Selection, release: str) -> Resume:
     pieces[place:place] = [*interrupted, *closing(ending, habits, has_results=bool(interrupted))]
     pieces_and_prompt = [*pieces, *new_prompt(is_reminded=is_reminded, as_system=as_system)]
     messages = before_new_prompt(pair(merge(pieces_and_prompt, habits), habits))
-    left += [*dropped, *(Left(piece.node, "34: an API error is not sent") for piece in pieces if piece.is_unsent)]
+    left += [*dropped, *(Omission(piece.node, "34: an API error is not sent") for piece in pieces if piece.is_unsent)]
     return Resume(release, tidy(messages, habits, model), left)
 
 

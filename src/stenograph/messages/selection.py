@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from stenograph.graph import Graph, Reading, build_graph, choose_leaf, read_graph, reading_habits, walk_chain
 from stenograph.messages.habits import MessageHabits, NullLine
-from stenograph.messages.pieces import Left
+from stenograph.messages.pieces import Omission
 from stenograph.messages.reading import from_last_compaction
 from stenograph.messages.salvage import salvaged
 from stenograph.records import (
@@ -42,22 +42,22 @@ class Selection(Struct):
     nodes: list[int]
     # The nodes of the chain before the last compaction.
     before: list[int] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    left: list[Omission] = field(default_factory=list)
     # Why the session is not resumed, by which rule; empty when it is.
     refused: str = ""
 
 
 def select(graph: Graph, release: str, habits: MessageHabits) -> Selection:
     """The nodes to be sent; `graph` in the answer is the one that the release reads."""
-    left: list[Left] = []
+    left: list[Omission] = []
     if habits.reads_from_boundary and graph.files:
         whole, graph = graph, from_last_compaction(graph)
-        left = [Left(node, _UNREAD) for node in _unread(whole, graph)]
+        left = [Omission(node, _UNREAD) for node in _unread(whole, graph)]
     null = _null_line(graph) if habits.null_line is not NullLine.SKIPPED else -1
     if null >= 0:
         if habits.null_line is NullLine.REFUSED:
             return Selection(graph, [], refused="14: a line `null`")
-        left += [Left(node, "14: behind a line `null`") for node in range(null + 1, graph.files[0].last)]
+        left += [Omission(node, "14: behind a line `null`") for node in range(null + 1, graph.files[0].last)]
         graph = _up_to(graph, null)
     if habits.salvages_lines and graph.files:
         graph = salvaged(graph)
@@ -70,11 +70,11 @@ def select(graph: Graph, release: str, habits: MessageHabits) -> Selection:
     if habits.hangs_on_loops and any(_closes_loop(graph, node) for node in chain):
         return Selection(graph, [], left=left, refused="25: a loop of parents")
     place = max((place for place, node in enumerate(chain) if isinstance(graph.records[node], CompactBoundaryRecord)), default=-1)
-    left += [Left(node, "48: before the last compaction") for node in chain[: max(place, 0)]]
+    left += [Omission(node, "48: before the last compaction") for node in chain[: max(place, 0)]]
     nodes = siblings_of(graph, chain, release) if habits.recovers_siblings else chain
     before: list[int] = []
     if place >= 0:
-        left.append(Left(chain[place], "48: a boundary is not sent"))
+        left.append(Omission(chain[place], "48: a boundary is not sent"))
         place = nodes.index(chain[place])
         before, nodes = nodes[:place], nodes[place + 1 :]
     return Selection(graph, nodes, before, left)

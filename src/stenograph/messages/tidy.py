@@ -7,7 +7,7 @@ from typing import Any
 from stenograph.messages.habits import MessageHabits
 from stenograph.messages.merge import Message
 from stenograph.messages.models import bare_model
-from stenograph.messages.pieces import OWN_WORDS, Block, Left, Piece, is_thinking, text_block
+from stenograph.messages.pieces import OWN_WORDS, Block, Omission, Piece, is_thinking, text_block
 from stenograph.messages.tools import NO_CONTENT
 from stenograph.records import SYNTHETIC
 
@@ -22,7 +22,7 @@ _LOADED = "Tool loaded."
 _GONE = "[Tool references removed - tools no longer available]"
 
 
-def drop_empty_answers(pieces: list[Piece], habits: MessageHabits, left: list[Left]) -> list[Piece]:
+def drop_empty_answers(pieces: list[Piece], habits: MessageHabits, left: list[Omission]) -> list[Piece]:
     """Rules 32 and 46: responses that say nothing."""
     answers = [piece for piece in pieces if piece.role == "assistant"]
     silent = {piece.message_id for piece in answers if _is_thinking(piece)}
@@ -32,7 +32,7 @@ def drop_empty_answers(pieces: list[Piece], habits: MessageHabits, left: list[Le
     for piece in pieces:
         rule = _says_nothing(piece, habits, silent) if piece.role == "assistant" and not piece.is_unsent else ""
         if rule:
-            left.append(Left(piece.node, rule))
+            left.append(Omission(piece.node, rule))
         else:
             kept.append(piece)
     return kept

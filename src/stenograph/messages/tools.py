@@ -7,7 +7,7 @@ from typing import Any
 
 from stenograph.messages.habits import MessageHabits, Orphan, Unanswered
 from stenograph.messages.merge import Message
-from stenograph.messages.pieces import Block, Left, Piece, Place, text_block
+from stenograph.messages.pieces import Block, Omission, Piece, PiecePlace, text_block
 
 MISSING = "[Tool result missing due to internal error]"
 INTERRUPTED = (
@@ -22,7 +22,7 @@ _NO_LINE = -1
 
 
 def drop_unanswered(
-    pieces: list[Piece], habits: MessageHabits, left: list[Left], answered_before: Callable[[], set[Any]]
+    pieces: list[Piece], habits: MessageHabits, left: list[Omission], answered_before: Callable[[], set[Any]]
 ) -> list[Piece]:
     """Rules 42 and 43, line by line. A use that was answered before the last compaction counts as answered here.
 
@@ -54,7 +54,7 @@ def drop_unanswered(
         if what is Unanswered.BLOCK_GOES:
             piece.blocks = [block for block in piece.blocks if block not in open_uses]
         if what is Unanswered.LINE_GOES or not piece.blocks:
-            left.append(Left(piece.node, "42: a tool use without a result"))
+            left.append(Omission(piece.node, "42: a tool use without a result"))
         else:
             kept.append(piece)
     kept = pieces if is_whole else kept
@@ -104,7 +104,7 @@ def _cut_off(pieces: list[Piece]) -> set[Any]:
 
 def _cut_off_responses(pieces: list[Piece], last_response: str) -> set[str]:
     ids = {last_response}
-    turns = [piece for piece in pieces if piece.place is Place.IN_TURN and not piece.is_unsent and not piece.is_note]
+    turns = [piece for piece in pieces if piece.place is PiecePlace.IN_TURN and not piece.is_unsent and not piece.is_note]
     if not turns or not turns[-1].has_result:
         return ids
     for piece in reversed(turns):
@@ -120,7 +120,7 @@ def _last_response(pieces: list[Piece]) -> tuple[str] | None:
     for piece in reversed(pieces):
         if piece.role == "assistant":
             return None if piece.is_unsent else (piece.message_id,)
-        if piece.place is Place.IN_TURN and _has_words(piece):
+        if piece.place is PiecePlace.IN_TURN and _has_words(piece):
             return None
     return None
 

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 
 from stenograph.model.events import (
-    BlockBegin,
-    BlockEnd,
+    BlockStart,
+    BlockStop,
     InputDelta,
     Json,
-    ResponseBegin,
-    ResponseEnd,
+    MessageStart,
+    MessageStop,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
@@ -63,7 +63,7 @@ class _OpenBlock:
         self.signature = ""
         self.citations: list[Any] = []
 
-    def end(self) -> BlockEnd:
+    def end(self) -> BlockStop:
         block = dict(self.start)
         unparsed = ""
         if self.texts:
@@ -77,7 +77,7 @@ class _OpenBlock:
             block["citations"] = [*(before if isinstance(before, list) else []), *self.citations]
         if self.inputs or block["type"] in _CALLS:
             block["input"], unparsed = self._input()
-        return BlockEnd(self.index, block, unparsed)
+        return BlockStop(self.index, block, unparsed)
 
     def _input(self) -> tuple[Json, str]:
         """The input of a call, and its text where it is no object."""
@@ -158,10 +158,10 @@ class Assembler:
         self.feed("message_delta", {"delta": message}, into)
         self.feed("message_stop", {}, into)
 
-    def finish(self) -> ResponseEnd:
+    def finish(self) -> MessageStop:
         if self._stop_reason is None:
             raise MalformedAnswer("ends an answer without a stop reason")
-        return ResponseEnd(self._stop_reason, self._stop_sequence, self._usage, self._stop_details)
+        return MessageStop(self._stop_reason, self._stop_sequence, self._usage, self._stop_details)
 
     def _begin(self, event: Json) -> Iterator[StreamEvent]:
         if self._has_begun:
@@ -173,7 +173,7 @@ class Assembler:
         # `<synthetic>` stands for a model in lines that no model said.
         model = self._model if not model or "<" in model else model
         self.message_id = self._unused(message.get("id"), "msg")
-        yield ResponseBegin(self.message_id, model, self._request_id, dict(self._usage))
+        yield MessageStart(self.message_id, model, self._request_id, dict(self._usage))
 
     def _begin_block(self, event: Json) -> Iterator[StreamEvent]:
         yield from self._begin({})
@@ -186,7 +186,7 @@ class Assembler:
             self._used_ids.add(start["id"])
         self._open = _OpenBlock(self._blocks, event.get("index"), start)
         self._blocks += 1
-        yield BlockBegin(self._open.index, dict(start))
+        yield BlockStart(self._open.index, dict(start))
 
     def _take_delta(self, event: Json) -> StreamEvent | None:
         block = self._open

@@ -17,14 +17,14 @@ from stenograph.errors import NetworkError, NetworkTimeoutError, UsageError
 from stenograph.model.assembly import Assembler, MalformedAnswer
 from stenograph.model.encoding import encode_count, encode_request
 from stenograph.model.endpoint import Endpoint
-from stenograph.model.events import BlockEnd, Json, ResponseEnd, Retrying, StreamEvent
+from stenograph.model.events import BlockStop, Json, MessageStop, Retrying, StreamEvent
 from stenograph.model.failures import Failures, NoProgressError
 from stenograph.model.json_text import read_json
 from stenograph.model.request import Request
-from stenograph.model.retry import LONGEST_RETRY_AFTER, Failure, wait_before
+from stenograph.model.retry import LONGEST_RETRY_AFTER, RequestFailure, wait_before
 from stenograph.model.sse import EventReader
-from stenograph.model.transport import Connection, Dialer
-from stenograph.net import Head
+from stenograph.model.transport import Dialer, StreamConnection
+from stenograph.net import ResponseHead
 
 API_VERSION = "2023-06-01"
 #: Connections that wait for the next request. More than one is open only while sub-agents run beside each other.
@@ -59,8 +59,8 @@ class ModelClient:
         self._dialer = Dialer(endpoint.address, proxy=endpoint.proxy, authorities=endpoint.authorities)
         self._failures = Failures(endpoint)
         #: Connections that wait, with the moment since when.
-        self._idle: list[tuple[Connection, float]] = []
-        self._busy: set[Connection] = set()
+        self._idle: list[tuple[StreamConnection, float]] = []
+        self._busy: set[StreamConnection] = set()
         self._counts_tokens = True
         #: Of all answers so far that came to their end.
         self._message_ids: set[str] = set()
@@ -75,7 +75,7 @@ class ModelClient:
             failure = None
             async with aclosing(self._try_stream(request, body, headers)) as parts:
                 async for part in parts:
-                    if isinstance(part, Failure):
+                    if isinstance(part, RequestFailure):
                         failure = part
                         break
                     for event in part:
@@ -89,7 +89,7 @@ class ModelClient:
 
     async def complete(
         self, request: Request, on_retry: Callable[[Retrying], None] = lambda _: None
-    ) -> tuple[list[Json], ResponseEnd]:
+    ) -> tuple[list[Json], MessageStop]:
         """The blocks of an answer and its end. Streamed all the same: long answers without a byte are cut by proxies."""
         blocks: list[Json] = []
         async with aclosing(self.stream(request)) as events:
@@ -97,9 +97,9 @@ class ModelClient:
                 if isinstance(event, Retrying):
                     blocks.clear()
                     on_retry(event)
-                elif isinstance(event, BlockEnd):
+                elif isinstance(event, BlockStop):
                     blocks.append(event.block)
-                elif isinstance(event, ResponseEnd):
+                elif isinstance(event, MessageStop):
                     return blocks, event
         raise AssertionError("a stream ends with ResponseEnd or an error")
 
@@ -111,7 +111,7 @@ class ModelClient:
         attempt = 0
         while True:
             answer = await self._try_count(body, headers)
-            if not isinstance(answer, Failure):
+            if not isinstance(answer, RequestFailure):
                 return answer
             if answer.error.status in _NOT_THERE:
                 self._counts_tokens = False
@@ -129,7 +129,7 @@ class ModelClient:
         # Once around the loop, for closing is done there.
         await asyncio.sleep(0)
 
-    def _wait_or_raise(self, failure: Failure, attempt: int) -> float:
+    def _wait_or_raise(self, failure: RequestFailure, attempt: int) -> float:
         """Seconds before the retry with this number; raises where there is none."""
         error = failure.error
         is_too_long = error.retry_after is not None and error.retry_after > LONGEST_RETRY_AFTER
@@ -157,10 +157,10 @@ class ModelClient:
 
     async def _try_stream(
         self, request: Request, body: bytes, headers: list[tuple[str, str]]
-    ) -> AsyncGenerator[list[StreamEvent] | Failure, None]:
+    ) -> AsyncGenerator[list[StreamEvent] | RequestFailure, None]:
         """One try: events, as many at once as came at once; a Failure is the last."""
         sent = await self._send("/v1/messages", body, headers)
-        if isinstance(sent, Failure):
+        if isinstance(sent, RequestFailure):
             yield sent
             return
         connection, head = sent
@@ -180,7 +180,7 @@ class ModelClient:
         finally:
             self._give_back(connection)
 
-    def _unusable(self, head: Head) -> Failure | None:
+    def _unusable(self, head: ResponseHead) -> RequestFailure | None:
         if "html" in head.headers.get("content-type", ""):
             # The login page of a network or of a proxy.
             return self._failures.of_content(head, "answers with a web page: check ANTHROPIC_BASE_URL")
@@ -188,7 +188,7 @@ class ModelClient:
             return self._failures.of_content(head, "answers in a compressed form that was not asked for")
         return None
 
-    def _assembler(self, request: Request, head: Head) -> Assembler:
+    def _assembler(self, request: Request, head: ResponseHead) -> Assembler:
         return Assembler(
             self._failures.request_id_of(head),
             model=request.model,
@@ -197,8 +197,8 @@ class ModelClient:
         )
 
     async def _read_stream(
-        self, connection: Connection, head: Head, assembler: Assembler
-    ) -> AsyncGenerator[list[StreamEvent] | Failure, None]:
+        self, connection: StreamConnection, head: ResponseHead, assembler: Assembler
+    ) -> AsyncGenerator[list[StreamEvent] | RequestFailure, None]:
         reader = EventReader()
         received = 0
         stalls_at = self._stall_from_now()
@@ -234,7 +234,9 @@ class ModelClient:
         connection.expect_end()
         yield [end]
 
-    def _feed(self, assembler: Assembler, head: Head, name: bytes, written: bytes, into: list[StreamEvent]) -> Failure | None:
+    def _feed(
+        self, assembler: Assembler, head: ResponseHead, name: bytes, written: bytes, into: list[StreamEvent]
+    ) -> RequestFailure | None:
         try:
             event = read_json(written)
         except ValueError:
@@ -253,7 +255,9 @@ class ModelClient:
             return self._failures.of_content(head, str(error))
         return None
 
-    async def _read_message(self, connection: Connection, head: Head, assembler: Assembler) -> list[StreamEvent] | Failure:
+    async def _read_message(
+        self, connection: StreamConnection, head: ResponseHead, assembler: Assembler
+    ) -> list[StreamEvent] | RequestFailure:
         """An answer that is not streamed although it was asked for."""
         told = await self._read_json(connection)
         if not isinstance(told, dict) or not isinstance(told.get("content"), list):
@@ -269,9 +273,9 @@ class ModelClient:
         self._message_ids.add(assembler.message_id)
         return events
 
-    async def _try_count(self, body: bytes, headers: list[tuple[str, str]]) -> int | Failure | None:
+    async def _try_count(self, body: bytes, headers: list[tuple[str, str]]) -> int | RequestFailure | None:
         sent = await self._send("/v1/messages/count_tokens", body, headers)
-        if isinstance(sent, Failure):
+        if isinstance(sent, RequestFailure):
             return sent
         connection, head = sent
         try:
@@ -285,7 +289,9 @@ class ModelClient:
         count = told.get("input_tokens") if isinstance(told, dict) else None
         return count if isinstance(count, int) else None
 
-    async def _send(self, path: str, body: bytes, headers: list[tuple[str, str]]) -> tuple[Connection, Head] | Failure:
+    async def _send(
+        self, path: str, body: bytes, headers: list[tuple[str, str]]
+    ) -> tuple[StreamConnection, ResponseHead] | RequestFailure:
         """Send on a connection that waits, else on a new one; the connection is then the caller's to give back."""
         while True:
             if self._is_closed:
@@ -317,7 +323,7 @@ class ModelClient:
         """When, by the loop's clock, an answer that makes no progress is given up."""
         return asyncio.get_running_loop().time() + self.endpoint.longest_stall
 
-    async def _read(self, connection: Connection, stalls_at: float) -> bytes:
+    async def _read(self, connection: StreamConnection, stalls_at: float) -> bytes:
         """Raises NetworkTimeoutError where nothing comes for too long; NoProgressError where `stalls_at` has passed."""
         clock = asyncio.get_running_loop().time
         # What has come already is read without a look at the clock.
@@ -330,7 +336,7 @@ class ModelClient:
             late = NoProgressError if clock() >= stalls_at else NetworkTimeoutError
             raise late("no progress") from None
 
-    async def _read_some(self, connection: Connection) -> bytes:
+    async def _read_some(self, connection: StreamConnection) -> bytes:
         """As much of an error as anybody needs."""
         read = bytearray()
         stalls_at = self._stall_from_now()
@@ -338,7 +344,7 @@ class ModelClient:
             read += data
         return bytes(read)
 
-    async def _read_json(self, connection: Connection) -> Any:
+    async def _read_json(self, connection: StreamConnection) -> Any:
         """None for what is no JSON, or too long."""
         read = bytearray()
         stalls_at = self._stall_from_now()
@@ -351,7 +357,7 @@ class ModelClient:
         except ValueError:
             return None
 
-    def _take_idle(self) -> Connection | None:
+    def _take_idle(self) -> StreamConnection | None:
         now = time.monotonic()
         while self._idle:
             connection, since = self._idle.pop()
@@ -360,14 +366,14 @@ class ModelClient:
             connection.close()
         return None
 
-    def _give_back(self, connection: Connection) -> None:
+    def _give_back(self, connection: StreamConnection) -> None:
         if connection in self._busy and connection.settle() and len(self._idle) < _MOST_IDLE:
             self._busy.remove(connection)
             self._idle.append((connection, time.monotonic()))
         else:
             self._drop(connection)
 
-    def _drop(self, connection: Connection) -> None:
+    def _drop(self, connection: StreamConnection) -> None:
         self._busy.discard(connection)
         connection.close()
 

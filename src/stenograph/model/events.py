@@ -35,7 +35,7 @@ class Retrying(Struct, frozen=True, tag=True):
     error: ModelError
 
 
-class ResponseBegin(Struct, frozen=True, tag=True):
+class MessageStart(Struct, frozen=True, tag=True):
     #: Made up where the endpoint gives none, or one that it gave before.
     message_id: str
     #: The one that was asked for where the endpoint names none.
@@ -46,7 +46,7 @@ class ResponseBegin(Struct, frozen=True, tag=True):
     usage: Json
 
 
-class BlockBegin(Struct, frozen=True, tag=True):
+class BlockStart(Struct, frozen=True, tag=True):
     index: int
     #: As it was sent, without what the deltas bring.
     block: Json
@@ -69,7 +69,7 @@ class InputDelta(Struct, frozen=True, tag=True):
     partial_json: str
 
 
-class BlockEnd(Struct, frozen=True, tag=True):
+class BlockStop(Struct, frozen=True, tag=True):
     index: int
     #: Whole, in the form in which it is sent back: {"type": "text", "text"}, {"type": "thinking", "thinking", "signature"},
     #: {"type": "tool_use", "id", "name", "input"}, or whatever else the endpoint sent.
@@ -78,7 +78,7 @@ class BlockEnd(Struct, frozen=True, tag=True):
     unparsed_input: str = ""
 
 
-class ResponseEnd(Struct, frozen=True, tag=True):
+class MessageStop(Struct, frozen=True, tag=True):
     #: end_turn, tool_use, max_tokens, pause_turn, refusal, stop_sequence, model_context_window_exceeded, or one not known here.
     stop_reason: str
     stop_sequence: str | None
@@ -88,4 +88,4 @@ class ResponseEnd(Struct, frozen=True, tag=True):
     stop_details: Json | None = None
 
 
-StreamEvent: TypeAlias = Retrying | ResponseBegin | BlockBegin | TextDelta | ThinkingDelta | InputDelta | BlockEnd | ResponseEnd
+StreamEvent: TypeAlias = Retrying | MessageStart | BlockStart | TextDelta | ThinkingDelta | InputDelta | BlockStop | MessageStop

@@ -1,7 +1,7 @@
 """What went wrong with a request, as an error and whether it may be sent again.
 
-In: an answer that is no success, an error event of a stream, or what the transport raised. Out: a `Failure`. Its words are one
-line that says what to do next; the endpoint's own are part of it, cut, and without the keys that some endpoints repeat.
+In: an answer that is no success, an error event of a stream, or what the transport raised. Out: a `RequestFailure`. Its words
+are one line that says what to do next; the endpoint's own are part of it, cut, and without the keys that some endpoints repeat.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from stenograph.errors import (
 from stenograph.model.endpoint import Endpoint
 from stenograph.model.events import Json
 from stenograph.model.json_text import read_json
-from stenograph.model.retry import Failure, asked_wait, is_status_temporary, is_temporary_in_stream
-from stenograph.net import Head
+from stenograph.model.retry import RequestFailure, asked_wait, is_status_temporary, is_temporary_in_stream
+from stenograph.net import ResponseHead
 
 #: Characters of an endpoint's words.
 _LONGEST_WORDS = 1_000
@@ -57,7 +57,7 @@ class Failures:
         self._longest_stall = endpoint.longest_stall
         self._has_proxy = endpoint.proxy is not None
 
-    def of_answer(self, head: Head, body: bytes, *, now: float) -> Failure:
+    def of_answer(self, head: ResponseHead, body: bytes, *, now: float) -> RequestFailure:
         """Of an answer that is no success. `now`: seconds since 1970, for dates in `retry-after`."""
         told = _read_error(body)
         kind, words, code = _member(told, "type"), _member(told, "message"), _error_code(told)
@@ -76,9 +76,9 @@ class Failures:
             retry_after=retry_after,
         )
         is_spent = head.status == 429 and retry_after is None and _SPENT.search(f"{kind} {code}") is not None
-        return Failure(error, is_status_temporary(head.status, head.headers) and not is_spent)
+        return RequestFailure(error, is_status_temporary(head.status, head.headers) and not is_spent)
 
-    def of_error_event(self, head: Head, event: Json) -> Failure:
+    def of_error_event(self, head: ResponseHead, event: Json) -> RequestFailure:
         """Of an error that came in the middle of a stream, under a status that said all is well."""
         told = event.get("error")
         told = told if isinstance(told, dict) else {}
@@ -89,18 +89,18 @@ class Failures:
             kind=kind,
             request_id=self.request_id_of(head),
         )
-        return Failure(error, is_temporary_in_stream(kind))
+        return RequestFailure(error, is_temporary_in_stream(kind))
 
-    def of_content(self, head: Head, told: str) -> Failure:
+    def of_content(self, head: ResponseHead, told: str) -> RequestFailure:
         """Of an answer that is none of the Messages API's. To ask again gives the same."""
         error = ModelError(f"{self._host} {told}", status=head.status, request_id=self.request_id_of(head))
-        return Failure(error, is_temporary=False)
+        return RequestFailure(error, is_temporary=False)
 
-    def of_silence(self, told: str, head: Head | None = None) -> Failure:
+    def of_silence(self, told: str, head: ResponseHead | None = None) -> RequestFailure:
         """Of an answer that did not come, or not to its end."""
         return self._unreachable(f"{self._host} {told}", head, is_temporary=True)
 
-    def of_exception(self, error: NetworkError, head: Head | None = None) -> Failure:
+    def of_exception(self, error: NetworkError, head: ResponseHead | None = None) -> RequestFailure:
         """Of what the transport raised."""
         if isinstance(error, ProxyRefusedError):
             remedy = _REMEDIES[407] if error.status == 407 else "check HTTPS_PROXY"
@@ -130,11 +130,11 @@ class Failures:
             return self._unreachable(told, head, is_temporary=True)
         return self.of_silence(f"can't be reached ({error.reason}): check the network and ANTHROPIC_BASE_URL")
 
-    def _unreachable(self, told: str, head: Head | None, *, is_temporary: bool) -> Failure:
+    def _unreachable(self, told: str, head: ResponseHead | None, *, is_temporary: bool) -> RequestFailure:
         status, request_id = (head.status, self.request_id_of(head)) if head is not None else (0, "")
-        return Failure(UnreachableError(told, status=status, request_id=request_id), is_temporary)
+        return RequestFailure(UnreachableError(told, status=status, request_id=request_id), is_temporary)
 
-    def request_id_of(self, head: Head) -> str:
+    def request_id_of(self, head: ResponseHead) -> str:
         """The endpoint's own id of a request, for a record or an error."""
         return self._clean(head.headers.get("request-id") or head.headers.get("x-request-id") or "")
 

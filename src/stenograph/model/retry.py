@@ -24,7 +24,7 @@ _TEMPORARY_STATUSES = frozenset({408, 409, 429})
 _TEMPORARY_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 
 
-class Failure(Struct, frozen=True):
+class RequestFailure(Struct, frozen=True):
     """A request that failed."""
 
     error: ModelError

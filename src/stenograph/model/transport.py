@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 import h11
 
 from stenograph.errors import MalformedResponseError, ProxyRefusedError
-from stenograph.net import Address, Head, Proxy, network_error, tls_context
+from stenograph.net import Address, Proxy, ResponseHead, network_error, tls_context
 
 if TYPE_CHECKING:
     import ssl
@@ -109,7 +109,7 @@ class _Wire(asyncio.Protocol):
         self._transport = secured
 
 
-class Connection:
+class StreamConnection:
     """An open connection. One exchange at a time: `send`, then `read` until it gives nothing."""
 
     def __init__(self, wire: _Wire, *, target_prefix: str = "", extra_headers: Headers = ()) -> None:
@@ -130,7 +130,7 @@ class Connection:
         is_idle = self._http.our_state is h11.IDLE and self._http.their_state is h11.IDLE
         return is_idle and self._wire.is_quiet and not self._http.trailing_data[0]
 
-    async def send(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Head:
+    async def send(self, method: str, target: str, headers: Headers, body: bytes = b"") -> ResponseHead:
         """Send a request and wait for the head of its answer."""
         self.has_answered = False
         self._has_ended = False
@@ -152,7 +152,7 @@ class Connection:
                 self.has_answered = self.has_answered or bool(data)
                 self._http.receive_data(data)
             elif isinstance(event, h11.Response):
-                return Head(event.status_code, {name.decode(): value.decode("latin-1") for name, value in event.headers})
+                return ResponseHead(event.status_code, {name.decode(): value.decode("latin-1") for name, value in event.headers})
             elif not isinstance(event, h11.InformationalResponse):
                 raise MalformedResponseError("no answer to the request")
 
@@ -221,7 +221,7 @@ class Dialer:
         self._authorities = authorities
         self._tls: ssl.SSLContext | None = None
 
-    async def open(self) -> Connection:
+    async def open(self) -> StreamConnection:
         wire = _Wire()
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT):
@@ -232,20 +232,20 @@ class Dialer:
                 raise network_error(error) from None
             raise
 
-    async def _open(self, wire: _Wire) -> Connection:
+    async def _open(self, wire: _Wire) -> StreamConnection:
         address, proxy = self._address, self._proxy
         if proxy is None:
             await _connect(wire, address, self._context() if address.is_secure else None)
-            return Connection(wire)
+            return StreamConnection(wire)
         await _connect(wire, proxy.address, None)
         headers = list(proxy.headers.items())
         if not address.is_secure:
-            return Connection(wire, target_prefix=f"http://{address.authority}", extra_headers=headers)
-        head = await Connection(wire).send("CONNECT", address.with_port, [("host", address.with_port), *headers])
+            return StreamConnection(wire, target_prefix=f"http://{address.authority}", extra_headers=headers)
+        head = await StreamConnection(wire).send("CONNECT", address.with_port, [("host", address.with_port), *headers])
         if not 200 <= head.status < 300:
             raise ProxyRefusedError(head.status)
         await wire.start_tls(self._context(), address.host)
-        return Connection(wire)
+        return StreamConnection(wire)
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:

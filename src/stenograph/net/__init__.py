@@ -1,7 +1,7 @@
 """The way to a server: addresses, proxies, TLS, waiting, and one blocking connection; nothing of what is said on it."""
 
 from stenograph.net.addresses import Address, Url, canonical_host, is_loopback, read_url
-from stenograph.net.connection import Connection, Head
+from stenograph.net.connection import Connection, ResponseHead
 from stenograph.net.failures import network_error
 from stenograph.net.proxies import Proxy, find_proxy
 from stenograph.net.retry_after import read_number, read_retry_after
@@ -10,8 +10,8 @@ from stenograph.net.tls import tls_context
 __all__ = [
     "Address",
     "Connection",
-    "Head",
     "Proxy",
+    "ResponseHead",
     "Url",
     "canonical_host",
     "find_proxy",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _NO_TUNNEL = "Tunnel connection failed: "
 
 
-class Head(Struct, frozen=True):
+class ResponseHead(Struct, frozen=True):
     """The head of a response."""
 
     status: int
@@ -58,7 +58,7 @@ class Connection:
         self._watch: threading.Timer | None = None
         self._is_hung_up = False
 
-    def send(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None = None) -> Head:
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None = None) -> ResponseHead:
         """Send a request and wait for the head of its response. Names of headers are in lower case."""
         is_kept = self._http is not None
         try:
@@ -106,7 +106,7 @@ class Connection:
                 # Not the method of a TLS socket, which would continue without encryption.
                 socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
-    def _send(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> Head:
+    def _send(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> ResponseHead:
         if self._response is not None:  # not read to its end: the next one could not be told from its rest
             self.close()
         # A time-out of a socket begins anew with each byte: a response that drips would hold us for ever.
@@ -121,7 +121,7 @@ class Connection:
             http = self._http or self._open()
             http.request(method, target, body=body, headers=headers)
             self._response = http.getresponse()
-        return Head(self._response.status, {name.lower(): value for name, value in self._response.headers.items()})
+        return ResponseHead(self._response.status, {name.lower(): value for name, value in self._response.headers.items()})
 
     def _open(self) -> HTTPConnection:
         from http.client import HTTPConnection, HTTPSConnection

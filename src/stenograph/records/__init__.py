@@ -26,7 +26,7 @@ from stenograph.records.blocks import (
 from stenograph.records.conversation import AssistantRecord, FlatAssistantRecord, FlatUserRecord, UserRecord, message_id_of
 from stenograph.records.envelope import ChainedRecord, DamagedRecord, Record, SessionRecord, UnknownRecord
 from stenograph.records.line import TYPES, change, decode, encode
-from stenograph.records.messages import AssistantMessage, Message, Usage
+from stenograph.records.messages import AssistantMessage, RecordMessage, Usage
 from stenograph.records.outline import outline
 from stenograph.records.progress import Progress, ProgressRecord, UnknownProgress
 from stenograph.records.read import Located, find_invalid_text, read_all_records, read_records
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from stenograph.records.attachments import FileAttachment, QueuedCommandAttachment
     from stenograph.records.blocks import IMAGES, THINKING
     from stenograph.records.conversation import plain_message
-    from stenograph.records.garbage import no_garbage_hunt
+    from stenograph.records.garbage import gc_paused
     from stenograph.records.json_text import begins_with_a_value, parse, parse_or_unset, to_text, without_halves
     from stenograph.records.markers import CAVEATS, INTERRUPTED, NOTIFICATION, OWN_FIELD, SYNTHETIC, WARM_UP, ZERO_UUID
     from stenograph.records.peek import (
@@ -150,7 +150,7 @@ _MODULES = {
     "may_name_cwd": "peek",
     "may_use_the_web": "peek",
     "moment": "times",
-    "no_garbage_hunt": "garbage",
+    "gc_paused": "garbage",
     "once": "shape",
     "parse": "json_text",
     "parse_or_unset": "json_text",
@@ -221,7 +221,6 @@ __all__ = [
     "LastPromptRecord",
     "LocalCommandRecord",
     "Located",
-    "Message",
     "MicrocompactBoundaryRecord",
     "ModeRecord",
     "MultiEditResult",
@@ -235,6 +234,7 @@ __all__ = [
     "QueuedCommandAttachment",
     "ReadResult",
     "Record",
+    "RecordMessage",
     "RedactedThinkingBlock",
     "ServerToolUseBlock",
     "SessionRecord",
@@ -270,6 +270,7 @@ __all__ = [
     "file_history_of",
     "file_history_snapshot",
     "find_invalid_text",
+    "gc_paused",
     "is_aborted",
     "locate",
     "may_be_agent_progress",
@@ -277,7 +278,6 @@ __all__ = [
     "may_use_the_web",
     "message_id_of",
     "moment",
-    "no_garbage_hunt",
     "once",
     "outline",
     "parse",

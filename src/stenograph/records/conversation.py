@@ -8,8 +8,8 @@ from stenograph.records.blocks import Block, Content, read_content
 from stenograph.records.envelope import ChainedRecord, Record
 from stenograph.records.messages import (
     AssistantMessage,
-    Message,
     PlainMessage,
+    RecordMessage,
     read_assistant_message,
     read_message,
     read_plain_message,
@@ -54,7 +54,7 @@ class UserRecord(ChainedRecord, tag_field="type", tag="user"):
     classifierMetaLines: Opt[str] = UNSET
 
     @once
-    def message(self) -> Opt[Message]:
+    def message(self) -> Opt[RecordMessage]:
         return read_later(self.message_raw, read_message)
 
     @once

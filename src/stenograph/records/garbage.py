@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_garbage_hunt() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Hundreds of thousands of values are made and all of them kept: looking for garbage among them costs a quarter more."""
     was_on = gc.isenabled()
     gc.disable()

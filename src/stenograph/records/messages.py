@@ -54,7 +54,7 @@ class Usage(Shape):
         return read_later(self.iterations_raw, _read_iterations)
 
 
-class Message(Shape):
+class RecordMessage(Shape):
     """A message of the API; `timestamp` only in flat lines of other tools."""
 
     role: Opt[str] = UNSET
@@ -66,7 +66,7 @@ class Message(Shape):
         return read_parts(self.content_raw)
 
 
-class AssistantMessage(Message):
+class AssistantMessage(RecordMessage):
     """One API response, or one of its blocks: all lines with the same `id` belong together."""
 
     id: Opt[str] = UNSET
@@ -109,5 +109,5 @@ _read_cache_creation = ShapeReader(CacheCreation)
 _read_server_tool_use = ShapeReader(ServerToolUse)
 read_usage = ShapeReader(Usage)
 _read_iterations = array_of(read_usage)
-read_message = ShapeReader(Message)
+read_message = ShapeReader(RecordMessage)
 read_assistant_message = ShapeReader(AssistantMessage)

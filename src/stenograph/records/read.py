@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Finding, quiet, read_lines, read_whole
+from stenograph.disk import Finding, read_lines, read_whole, redacted_repr
 from stenograph.records.envelope import DamagedRecord, Record
 from stenograph.records.line import decode, encode
 
 
-@quiet
+@redacted_repr
 class Located(msgspec.Struct, frozen=True, gc=False):
     """A record and where it stands."""
 

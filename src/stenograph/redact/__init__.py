@@ -4,6 +4,6 @@ In: any text. Out: where secrets stand in it, or the text with placeholders in t
 """
 
 from stenograph.redact.mask import Masker, Secret, find_secrets, mask, mask_json
-from stenograph.redact.rules import RULES, Rule
+from stenograph.redact.rules import RULES, SecretRule
 
-__all__ = ["RULES", "Masker", "Rule", "Secret", "find_secrets", "mask", "mask_json"]
+__all__ = ["RULES", "Masker", "Secret", "SecretRule", "find_secrets", "mask", "mask_json"]

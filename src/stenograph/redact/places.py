@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from stenograph.redact.rules import Rule
+from stenograph.redact.rules import SecretRule
 
 # How often a character stands among ten thousand of public sessions, counted; any other counts as the rarest of these.
 _COUNTED = {
@@ -31,10 +31,10 @@ _ONE_MORE = 50
 class Places:
     """Finds the literals of some rules."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[SecretRule]) -> None:
         stops = _stops({literal for rule in rules for literal in rule.literals})
         # By the character to stop at, by how many stand before it, by those and itself.
-        self._literals: dict[str, dict[int, dict[str, list[tuple[str, int, Rule]]]]] = {}
+        self._literals: dict[str, dict[int, dict[str, list[tuple[str, int, SecretRule]]]]] = {}
         expressions: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         for number, rule in enumerate(rules):
             for literal in rule.literals:
@@ -48,13 +48,13 @@ class Places:
         ordered = sorted(expressions, key=_often, reverse=True)
         self._pattern = re.compile("|".join(_expression(stop, expressions[stop]) for stop in ordered))
 
-    def __call__(self, text: str) -> Iterable[tuple[int, str, int, Rule]]:
+    def __call__(self, text: str) -> Iterable[tuple[int, str, int, SecretRule]]:
         """Those of one literal from left to right; with the literal, the rule's number and the rule."""
         # Of most texts one look is all.
         first = self._pattern.search(text)
         return self._places(text, first.start()) if first else ()
 
-    def _places(self, text: str, start: int) -> Iterator[tuple[int, str, int, Rule]]:
+    def _places(self, text: str, start: int) -> Iterator[tuple[int, str, int, SecretRule]]:
         for match in self._pattern.finditer(text, start):
             stop = match.start()
             for offset, heads in self._literals[text[stop]].items():

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from stenograph.redact.assignments import VALUE_FOLLOWS, VALUE_OF, compiled, says_secret
 
 
-class Rule(NamedTuple):
+class SecretRule(NamedTuple):
     #: Of what kind the secret is; part of its placeholder.
     name: str
     #: What stands in every such secret, or right before it; the pattern is matched where one of these stands.
@@ -40,8 +40,8 @@ class Rule(NamedTuple):
         return compiled(f"(?:{self.begun}){_CUT_OFF}") if self.begun else None
 
 
-def _rule(name: str, literals: str, expression: str, source: str, begun: str = "", follows: str = "") -> Rule:
-    return Rule(name, tuple(literals.split()), expression, source, begun, follows)
+def _rule(name: str, literals: str, expression: str, source: str, begun: str = "", follows: str = "") -> SecretRule:
+    return SecretRule(name, tuple(literals.split()), expression, source, begun, follows)
 
 
 # A key ends where its alphabet ends: "…{36}" inside a longer word is something else.
@@ -61,7 +61,7 @@ _STANDS_FOR_NOTHING = r"(?![$<{*%\[]|[xX.*]{3})"
 _CUT_OFF = r"(?=\s{0,9}\Z|…|\.\.\.)"
 
 
-def _key(name: str, literals: str, alphabet: str, lengths: tuple[int, int], source: str, *, random: bool = False) -> Rule:
+def _key(name: str, literals: str, alphabet: str, lengths: tuple[int, int], source: str, *, random: bool = False) -> SecretRule:
     """A prefix and a run of so many characters. `random`: only with a digit in it, where words may begin with that prefix.
 
     Of one that was cut off four characters are enough.
@@ -396,7 +396,7 @@ RULES = (
         r"://[^\s/?#:@\"'`<>]{0,128}:(?P<secret>(?![$<{*%]|\[[a-z-]+:[0-9a-f]+\]|[0-9]{1,5}(?![\w@]))[^\s/?#@\"'`<>…]{1,256})",
         r"[^\s/?#:@\"'`<>]{0,128}:[^\s/?#@\"'`<>]",
     ),
-    Rule(
+    SecretRule(
         "assigned-secret",
         (":", "="),
         VALUE_OF,

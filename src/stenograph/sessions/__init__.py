@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 from stenograph.config import ACTIVE_SECONDS
 from stenograph.inputs import Status
+from stenograph.sessions.as_unreadable import as_unreadable
 from stenograph.sessions.find import (
     HIDDEN,
     Listing,
@@ -21,15 +22,15 @@ from stenograph.sessions.find import (
     list_sessions,
 )
 from stenograph.sessions.gather import gather
-from stenograph.sessions.glance import Ending, Glance, glance
+from stenograph.sessions.glance import Glance, TurnEnding, glance
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.load import load
 from stenograph.sessions.resolve import resolve, session_at, titles_of
 from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import title
-from stenograph.sessions.understanding import understanding
 
 if TYPE_CHECKING:
+    from stenograph.sessions.as_unreadable import unreadable
     from stenograph.sessions.find import newest_first
     from stenograph.sessions.follow import Follower, Update
     from stenograph.sessions.gather import size_of
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from stenograph.sessions.resolve import LAST, SHORTEST_PREFIX
     from stenograph.sessions.resuming import ResumePlan, command_line, plan_resume
     from stenograph.sessions.status import is_being_written
-    from stenograph.sessions.understanding import unreadable
 
 _MODULES = {
     "Follower": "follow",
@@ -53,7 +53,7 @@ _MODULES = {
     "plan_resume": "resuming",
     "size_of": "gather",
     "title_line": "labels",
-    "unreadable": "understanding",
+    "unreadable": "as_unreadable",
 }
 
 __all__ = [
@@ -61,14 +61,15 @@ __all__ = [
     "HIDDEN",
     "LAST",
     "SHORTEST_PREFIX",
-    "Ending",
     "Follower",
     "Glance",
     "Listing",
     "ResumePlan",
     "SessionInfo",
     "Status",
+    "TurnEnding",
     "Update",
+    "as_unreadable",
     "command_line",
     "describe",
     "files_being_written",
@@ -91,7 +92,6 @@ __all__ = [
     "title",
     "title_line",
     "titles_of",
-    "understanding",
     "unreadable",
 ]
 

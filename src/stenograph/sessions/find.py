@@ -20,10 +20,10 @@ from stenograph.errors import DiskError, UsageError
 from stenograph.family import ProjectListing, SessionFile, list_project, list_projects
 from stenograph.inputs import Status
 from stenograph.records import moment
+from stenograph.sessions.as_unreadable import as_unreadable, unreadable
 from stenograph.sessions.glance import STEPS_WANTED, Glance, glance
 from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import title
-from stenograph.sessions.understanding import understanding, unreadable
 
 #: Nobody writes to a file for a day without changing it.
 _WRITTEN_WITHIN = 86_400.0
@@ -226,7 +226,7 @@ def describe(
     now = time.time() if now is None else now
     if written is None:
         written = files_being_written()
-    with understanding(file.path):
+    with as_unreadable(file.path):
         return _described(file, glance(file.path), now, active_seconds, written)
 
 

@@ -42,8 +42,8 @@ from stenograph.records import (
     UserRecord,
     decode,
 )
+from stenograph.sessions.as_unreadable import as_unreadable
 from stenograph.sessions.prompts import FirstPrompt, Saying, is_warm_up, saying_of
-from stenograph.sessions.understanding import understanding
 
 HEAD = 1 << 15
 TAIL = 1 << 16
@@ -60,7 +60,7 @@ _BATCH_LINES = 256
 _BATCH_BYTES = 1 << 20
 
 
-class Ending(enum.Enum):
+class TurnEnding(enum.Enum):
     """How the last turn on the main chain stands."""
 
     #: No line of the conversation was seen.
@@ -116,7 +116,7 @@ class Glance(msgspec.Struct, frozen=True):
     warm_up: bool
     #: The last line is cut off: its writer is at work, or was killed.
     torn: bool
-    ending: Ending
+    ending: TurnEnding
     #: Records that are no damaged lines; 0 in a file that is no session at all.
     records: int
 
@@ -127,7 +127,7 @@ class Glance(msgspec.Struct, frozen=True):
 
 def glance(path: Path, *, whole: bool = False) -> Glance:
     """Look at one session file. Raises UnreadableError."""
-    with understanding(path):
+    with as_unreadable(path):
         return _look(path, whole=whole)
 
 
@@ -355,22 +355,22 @@ class _Sight:
         )
 
 
-def _ending(last_steps: Iterable[UserRecord | AssistantRecord]) -> Ending:
+def _ending(last_steps: Iterable[UserRecord | AssistantRecord]) -> TurnEnding:
     """How the conversation stands; what the client put in by itself is passed over."""
-    ending = Ending.NOTHING
+    ending = TurnEnding.NOTHING
     for record in reversed(list(last_steps)):
         if isinstance(record, UserRecord):
             saying = saying_of(record)
             if saying is Saying.LOCAL:
-                ending = Ending.ANSWERED  # unless something before it says otherwise
+                ending = TurnEnding.ANSWERED  # unless something before it says otherwise
                 continue
-            return Ending.INTERRUPTED if saying is Saying.INTERRUPT else Ending.OPEN
+            return TurnEnding.INTERRUPTED if saying is Saying.INTERRUPT else TurnEnding.OPEN
         if record.isApiErrorMessage:
-            return Ending.FAILED
+            return TurnEnding.FAILED
         if record.message and record.message.model == SYNTHETIC:
-            ending = Ending.ANSWERED  # such as "No response requested.", put after an interrupted turn (rule 41)
+            ending = TurnEnding.ANSWERED  # such as "No response requested.", put after an interrupted turn (rule 41)
             continue
-        return Ending.ANSWERED if _answers(record) else Ending.OPEN
+        return TurnEnding.ANSWERED if _answers(record) else TurnEnding.OPEN
     return ending
 
 

@@ -14,7 +14,7 @@ from stenograph.disk import Finding
 from stenograph.errors import DiskError
 from stenograph.family import AgentFile, is_session_id, read_family, read_metas
 from stenograph.graph import Graph, build_graph
-from stenograph.records import ChainedRecord, Located, no_garbage_hunt, read_all_records
+from stenograph.records import ChainedRecord, Located, gc_paused, read_all_records
 from stenograph.sessions.glance import glance
 from stenograph.sessions.resolve import LAST, resolve
 from stenograph.sessions.status import is_live
@@ -35,7 +35,7 @@ def load(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> S
 def load_file(path: Path) -> Session:
     """The whole session of a file, with its sub-agents."""
     family = read_family(path)
-    with no_garbage_hunt():
+    with gc_paused():
         unread: list[Finding] = []
         files: list[tuple[Path, str, Iterable[Located]]] = [(path, "", read_all_records(path))]
         files += [(agent.path, agent.agent_id, _agent_records(agent, unread)) for agent in family.agents]

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stenograph.messages import Resume, read_for_resume, resume_messages
-from stenograph.records import no_garbage_hunt
+from stenograph.records import gc_paused
 from stenograph.releases import NEWEST, release_numbers
+from stenograph.sessions.as_unreadable import as_unreadable
 from stenograph.sessions.resolve import LAST, resolve
-from stenograph.sessions.understanding import understanding
 
 
 def load_messages(reference: str | Path = LAST, release: str = NEWEST, homes: Sequence[Path] | None = None) -> Resume:
@@ -23,5 +23,5 @@ def load_messages(reference: str | Path = LAST, release: str = NEWEST, homes: Se
     """
     path = reference if isinstance(reference, Path) else resolve(reference, homes).path
     release_numbers(release)  # what is none is told before anything is read
-    with understanding(path), no_garbage_hunt():
+    with as_unreadable(path), gc_paused():
         return resume_messages(read_for_resume(path, release), release)

@@ -22,10 +22,10 @@ from pathlib import Path
 from stenograph.disk import Finding
 from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError
 from stenograph.family import LINES_SUFFIX, SessionFile, is_session_id
+from stenograph.sessions.as_unreadable import unreadable
 from stenograph.sessions.find import as_homes, each_once, find_sessions, moment_of
 from stenograph.sessions.glance import Glance, glance
 from stenograph.sessions.titles import title
-from stenograph.sessions.understanding import unreadable
 
 LAST = "last"
 #: Of an id: a session's, an agent's or a message's.

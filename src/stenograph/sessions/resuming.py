@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from msgspec import Struct
 
-from stenograph.disk import chosen_project_folder, default_homes, project_folder_names, projects_folder, read_lines, whole_path
+from stenograph.disk import absolute_path, chosen_project_folder, default_homes, project_folder_names, projects_folder, read_lines
 from stenograph.family import is_session_id
 from stenograph.records import ChainedRecord, decode, may_name_cwd
 
@@ -39,7 +39,7 @@ def plan_resume(
 ) -> ResumePlan:
     """How to go on with the session of a file. Raises UnreadableError."""
     environ = os.environ if environ is None else environ
-    path = whole_path(path)
+    path = absolute_path(path)
     folders = _working_folders(path)
     home = path.parent.parent.parent if path.parent.parent.name == projects_folder(Path()).name else None
     fitting = [cwd for cwd in folders if _leads_to(cwd, path.parent.name, environ)]

@@ -16,22 +16,22 @@ from stenograph.surgery.edits import (
     DropToolCalls,
     DropTurns,
     MakePortable,
+    Selector,
     StripThinking,
     TruncateResults,
-    Which,
 )
-from stenograph.surgery.plan import Done, Plan, make_plan
+from stenograph.surgery.plan import EditEffect, Plan, make_plan
 from stenograph.surgery.preview import Preview, preview
 
 if TYPE_CHECKING:
     from stenograph.surgery.clone import ClonePlan, apply_clone, plan_clone
     from stenograph.surgery.losses import LossChange
-    from stenograph.surgery.verify import Outcome, of_newest
+    from stenograph.surgery.verify import ReleaseOutcome, of_newest
 
 _MODULES = {
     "ClonePlan": "clone",
     "LossChange": "losses",
-    "Outcome": "verify",
+    "ReleaseOutcome": "verify",
     "apply_clone": "clone",
     "of_newest": "verify",
     "plan_clone": "clone",
@@ -42,21 +42,21 @@ __all__ = [
     "Attempt",
     "ClonePlan",
     "Compress",
-    "Done",
     "DropAgents",
     "DropBookkeeping",
     "DropBranches",
     "DropImages",
     "DropToolCalls",
     "DropTurns",
+    "EditEffect",
     "LossChange",
     "MakePortable",
-    "Outcome",
     "Plan",
     "Preview",
+    "ReleaseOutcome",
+    "Selector",
     "StripThinking",
     "TruncateResults",
-    "Which",
     "apply",
     "apply_clone",
     "attempt",

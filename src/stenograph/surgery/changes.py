@@ -38,13 +38,13 @@ from stenograph.surgery.edits import (
     DropToolCalls,
     DropTurns,
     MakePortable,
+    Selector,
     StripThinking,
     TruncateResults,
-    Which,
 )
 from stenograph.surgery.order import linearise
 from stenograph.surgery.reach import came_with_a_compaction
-from stenograph.surgery.working import Block, Working
+from stenograph.surgery.working import Block, WorkingFile
 from stenograph.turns import runs_below
 
 Counts = Counter[str]
@@ -60,7 +60,7 @@ _REPEATED = frozenset({"ai-title", "last-prompt", "mode", "permission-mode", "to
 _WHOLE = frozenset({"structuredPatch", "oldString", "newString", "edits", "gitDiff"})
 
 
-def drop_turns(working: Working, edit: DropTurns) -> Counts:
+def drop_turns(working: WorkingFile, edit: DropTurns) -> Counts:
     turns = [turn for turn in turns_of(working.session, edit.which) if turn.node not in working.gone]
     if turns and len(turns) == len(working.session.turns):
         raise UsageError("at least one turn must stay; `steno rm` removes a session")
@@ -70,7 +70,7 @@ def drop_turns(working: Working, edit: DropTurns) -> Counts:
     return Counter(turns=len(turns)) if turns else Counter()
 
 
-def drop_tool_calls(working: Working, edit: DropToolCalls) -> Counts:
+def drop_tool_calls(working: WorkingFile, edit: DropToolCalls) -> Counts:
     ids: set[str] = set()
     nodes: set[int] = set()
     count = 0
@@ -95,7 +95,7 @@ def drop_tool_calls(working: Working, edit: DropToolCalls) -> Counts:
     return Counter({"tool calls": count}) if count else Counter()
 
 
-def truncate_results(working: Working, edit: TruncateResults) -> Counts:
+def truncate_results(working: WorkingFile, edit: TruncateResults) -> Counts:
     count = cut = 0
     for call in tool_calls_of(working.session, edit.which):
         node = call.result_node
@@ -115,7 +115,7 @@ def truncate_results(working: Working, edit: TruncateResults) -> Counts:
     return Counter({"results": count, "characters": cut}) if count else Counter()
 
 
-def drop_images(working: Working, edit: DropImages) -> Counts:
+def drop_images(working: WorkingFile, edit: DropImages) -> Counts:
     count = 0
     for node, blocks in _contents(working, edit.which):
         new, found = _without_images(blocks)
@@ -127,7 +127,7 @@ def drop_images(working: Working, edit: DropImages) -> Counts:
     return Counter(images=count) if count else Counter()
 
 
-def strip_thinking(working: Working, edit: StripThinking) -> Counts:
+def strip_thinking(working: WorkingFile, edit: StripThinking) -> Counts:
     count = 0
     for node, blocks in _contents(working, edit.which):
         if not isinstance(working.record(node), AssistantRecord):
@@ -139,7 +139,7 @@ def strip_thinking(working: Working, edit: StripThinking) -> Counts:
     return Counter(thinking=count) if count else Counter()
 
 
-def drop_branches(working: Working, edit: DropBranches) -> Counts:  # noqa: ARG001 - as all edits are called
+def drop_branches(working: WorkingFile, edit: DropBranches) -> Counts:  # noqa: ARG001 - as all edits are called
     """All that was said or answered and is no part of the conversation that goes on; what hangs off that goes with it."""
     dead: set[int] = set()
     for node in range(working.last):
@@ -152,7 +152,7 @@ def drop_branches(working: Working, edit: DropBranches) -> Counts:  # noqa: ARG0
     return Counter(lines=len(aside)) if aside else Counter()
 
 
-def drop_bookkeeping(working: Working, edit: DropBookkeeping) -> Counts:  # noqa: ARG001
+def drop_bookkeeping(working: WorkingFile, edit: DropBookkeeping) -> Counts:  # noqa: ARG001
     records = working.graph.records
     last_of = {records[node].kind: node for node in range(working.last) if records[node].kind in _REPEATED}
     nodes = [
@@ -164,7 +164,7 @@ def drop_bookkeeping(working: Working, edit: DropBookkeeping) -> Counts:  # noqa
     return Counter(lines=len(nodes)) if nodes else Counter()
 
 
-def drop_agents(working: Working, edit: DropAgents) -> Counts:
+def drop_agents(working: WorkingFile, edit: DropAgents) -> Counts:
     """The files of the chosen agents and of those that they started, and their lines in the session's own file."""
     chosen = list(runs_below(agent_runs_of(working.session, edit.which)))
     paths = {run.path for run in chosen}
@@ -182,13 +182,13 @@ def drop_agents(working: Working, edit: DropAgents) -> Counts:
     return Counter({"files": files, "lines": len(inside)}) if files or inside else Counter()
 
 
-def make_portable(working: Working, edit: MakePortable) -> Counts:  # noqa: ARG001
+def make_portable(working: WorkingFile, edit: MakePortable) -> Counts:  # noqa: ARG001
     changed = linearise(working)
     return Counter(lines=changed) if changed else Counter()
 
 
 #: Edit -> the function that does it.
-DO: dict[type, Callable[[Working, Any], Counts]] = {
+DO: dict[type, Callable[[WorkingFile, Any], Counts]] = {
     DropTurns: drop_turns,
     DropToolCalls: drop_tool_calls,
     TruncateResults: truncate_results,
@@ -202,11 +202,11 @@ DO: dict[type, Callable[[Working, Any], Counts]] = {
 }
 
 
-def do(working: Working, edit: AnyEdit) -> Counts:
+def do(working: WorkingFile, edit: AnyEdit) -> Counts:
     return DO[type(edit)](working, edit)
 
 
-def _contents(working: Working, which: Which) -> Iterator[tuple[int, list[Block]]]:
+def _contents(working: WorkingFile, which: Selector) -> Iterator[tuple[int, list[Block]]]:
     """The lines of the conversation that a selection means and that hold blocks, with these."""
     for node in sorted(nodes_of(working.session, which)):
         blocks = working.blocks(node)
@@ -214,7 +214,7 @@ def _contents(working: Working, which: Which) -> Iterator[tuple[int, list[Block]
             yield node, blocks
 
 
-def _drop_what_is_about(working: Working, ids: set[str]) -> None:
+def _drop_what_is_about(working: WorkingFile, ids: set[str]) -> None:
     """Attachments and signs of progress that name a call that is gone."""
     for node in range(working.last):
         record = working.graph.records[node]
@@ -226,7 +226,7 @@ def _drop_what_is_about(working: Working, ids: set[str]) -> None:
                 working.drop(node)
 
 
-def _drop_thinking_alone(working: Working, nodes: set[int]) -> None:
+def _drop_thinking_alone(working: WorkingFile, nodes: set[int]) -> None:
     """A response of which nothing but thinking is left goes as a whole: the API takes no such answer."""
     touched = {message_id_of(working.graph.records[node]) for node in nodes} - {""}
     by_id: dict[str, list[int]] = {}
@@ -238,7 +238,7 @@ def _drop_thinking_alone(working: Working, nodes: set[int]) -> None:
             working.drop(*lines)
 
 
-def _remove_last_prompts(working: Working) -> None:
+def _remove_last_prompts(working: WorkingFile) -> None:
     """Lines that name the prompt of a turn that left as the last one: 2.1.325 calls the session by it (rule 11)."""
     records = working.graph.records
     named = [node for node in range(working.last) if isinstance(record := records[node], LastPromptRecord) and record.lastPrompt]
@@ -246,7 +246,7 @@ def _remove_last_prompts(working: Working) -> None:
     working.remove(*(node for node in named if node > staying and node in working.gone))
 
 
-def _drop_structured(working: Working, node: int) -> None:
+def _drop_structured(working: WorkingFile, node: int) -> None:
     """What the screen shows of a result no longer fits it; without it all clients show the result itself (rule 58)."""
     record = working.record(node)
     if isinstance(record, UserRecord) and record.toolUseResult is not UNSET:

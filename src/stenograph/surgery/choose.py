@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator
 from stenograph.errors import UsageError
 from stenograph.records import moment
 from stenograph.sessions import SHORTEST_PREFIX
-from stenograph.surgery.edits import Which
+from stenograph.surgery.edits import Selector
 from stenograph.turns import AgentRun, Session, ToolCall, Turn
 
 
-def turns_of(session: Session, which: Which) -> list[Turn]:
+def turns_of(session: Session, which: Selector) -> list[Turn]:
     """The turns that a selection means, in order.
 
     Raises UsageError for a time that is none, and for turns, tools and agents that are not there.
@@ -32,7 +32,7 @@ def turns_of(session: Session, which: Which) -> list[Turn]:
     return turns
 
 
-def _refuse_missing_turns(turns: list[Turn], which: Which) -> None:
+def _refuse_missing_turns(turns: list[Turn], which: Selector) -> None:
     for first, last in which.turns:
         if not turns:
             raise UsageError("the session has no turns")
@@ -42,7 +42,7 @@ def _refuse_missing_turns(turns: list[Turn], which: Which) -> None:
             raise UsageError(f"there is no turn {first}; there are turns 1 to {len(turns)}")
 
 
-def _refuse_missing_tools(turns: list[Turn], which: Which) -> None:
+def _refuse_missing_tools(turns: list[Turn], which: Selector) -> None:
     used = {call.name for turn in turns for call in turn.tool_calls}
     for name in which.tools:
         if name not in used:
@@ -51,7 +51,7 @@ def _refuse_missing_tools(turns: list[Turn], which: Which) -> None:
             raise UsageError(f"no call of {name}{meant}")
 
 
-def _refuse_missing_agents(session: Session, which: Which) -> None:
+def _refuse_missing_agents(session: Session, which: Selector) -> None:
     for name in which.agents:
         if any(_is_named(run, name) for run in session.agents):
             continue
@@ -61,7 +61,7 @@ def _refuse_missing_agents(session: Session, which: Which) -> None:
         raise UsageError(f"no sub-agent {name}; the session has {', '.join(there) or 'none'}")
 
 
-def tool_calls_of(session: Session, which: Which) -> Iterator[ToolCall]:
+def tool_calls_of(session: Session, which: Selector) -> Iterator[ToolCall]:
     """The tool calls that a selection means, in order; of several that share an id each."""
     for turn in turns_of(session, which):
         for call in turn.tool_calls:
@@ -76,10 +76,10 @@ def tool_calls_of(session: Session, which: Which) -> Iterator[ToolCall]:
             yield call
 
 
-def agent_runs_of(session: Session, which: Which) -> list[AgentRun]:
+def agent_runs_of(session: Session, which: Selector) -> list[AgentRun]:
     """The sub-agents that the chosen tool calls started. Where nothing but agents is chosen, or nothing at all, those too that
     other agents started or that no call is known of."""
-    if which == Which(agents=which.agents):
+    if which == Selector(agents=which.agents):
         turns_of(session, which)  # raises for an agent that is not there
         return [run for run in session.agents if not which.agents or _is_one_of(run, which.agents)]
     return [call.agent for call in tool_calls_of(session, which) if call.agent]
@@ -93,7 +93,7 @@ def _is_named(run: AgentRun, name: str) -> bool:
     return name in (run.agent_type, run.agent_id) or (len(name) >= SHORTEST_PREFIX and run.agent_id.startswith(name))
 
 
-def nodes_of(session: Session, which: Which) -> set[int]:
+def nodes_of(session: Session, which: Selector) -> set[int]:
     """The nodes of the turns that a selection means, in the session's own file."""
     return {node for turn in turns_of(session, which) for node in turn.nodes if node < session.graph.files[0].last}
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.archive import Archive, Entry
-from stenograph.disk import FileState, read_blocks, read_lines, read_whole, state_of, whole_path
+from stenograph.disk import FileState, absolute_path, read_blocks, read_lines, read_whole, state_of
 from stenograph.errors import BusyError, UsageError
 from stenograph.family import (
     LINES_SUFFIX,
@@ -40,7 +40,7 @@ from stenograph.records import peek, write
 from stenograph.releases import PROVED
 from stenograph.sessions import is_being_written, load_file, title_line
 from stenograph.surgery.cut import Cut, cut, find_place
-from stenograph.surgery.ids import OwnIds, Renewal, is_workflow
+from stenograph.surgery.ids import IdRenewal, OwnIds, is_workflow
 from stenograph.surgery.verify import name_own
 
 _CUSTOM_TITLE = "custom-title.json"
@@ -82,7 +82,7 @@ class ClonePlan(Struct, frozen=True):
     notes: tuple[str, ...]
     #: What the plan was made from.
     state: FileState
-    renewal: Renewal
+    renewal: IdRenewal
     #: Of the session's file, the lines to be kept; None for all.
     lines: frozenset[int] | None
     added: tuple[bytes, ...]
@@ -119,8 +119,8 @@ def plan_clone(
     `branch` alone takes that branch to its end. `as_fork`: as clients fork, only the session gets a new id, so
     that nobody counts an answer twice (rule 52); its whole file history is kept. Raises UsageError, UnreadableError.
     """
-    source = whole_path(session.path if isinstance(session, SessionFile) else session)
-    project = source.parent if to_project is None else whole_path(to_project)
+    source = absolute_path(session.path if isinstance(session, SessionFile) else session)
+    project = source.parent if to_project is None else absolute_path(to_project)
     if is_agent_file(source):
         raise UsageError(f"{source} is a sub-agent's file; clone its session, and it comes along")
     new_id = new_id or str(uuid.uuid4())
@@ -139,7 +139,7 @@ def plan_clone(
     elif unfinished:
         left_out["last lines that were never finished"] = unfinished
     taken = [agent.agent_id for agent in list_project(project).loose_agents] if project.is_dir() else []
-    renewal = Renewal(OwnIds(own.session_id) if as_fork else own, new_id, taken=taken)
+    renewal = IdRenewal(OwnIds(own.session_id) if as_fork else own, new_id, taken=taken)
     path = project / (new_id + LINES_SUFFIX)
     files = [ClonedFile(part.what, part.path, _target(part, family, path, renewal), state_of(part.path).size) for part in parts]
     if as_fork:  # loose agents keep their names, so those of the same project stay the original's
@@ -286,7 +286,7 @@ def _mentioned(tokens: set[bytes], files: Sequence[_Lines]) -> set[bytes]:
     return found
 
 
-def _target(part: _Part, family: Family, path: Path, renewal: Renewal) -> Path:
+def _target(part: _Part, family: Family, path: Path, renewal: IdRenewal) -> Path:
     """Where the copy of a file goes: the same place in the new family."""
     project, folder = path.parent, path.with_suffix("")
     if family.file_history is not None and part.what == "file-history":
@@ -314,7 +314,7 @@ def _notes(source: Path, state: FileState, family: Family, place: Cut | None) ->
         yield "a line was added that tells new clients which message it ends with"
 
 
-def _added(new_id: str, title: str | None, place: Cut | None, renewal: Renewal) -> Iterator[bytes]:
+def _added(new_id: str, title: str | None, place: Cut | None, renewal: IdRenewal) -> Iterator[bytes]:
     """Lines that the original does not have, as clients write them."""
     if place is not None and place.needs_last_prompt:
         leaf = renewal.name(place.uuid)
@@ -343,7 +343,7 @@ def _some_lines(path: Path, stop: int | None, lines: frozenset[int]) -> Iterator
     return (line.data + (b"\n" if line.ended else b"") for line in read_lines(path, stop=stop) if line.number in lines)
 
 
-def _renewed(path: Path, renewal: Renewal) -> Iterator[bytes]:
+def _renewed(path: Path, renewal: IdRenewal) -> Iterator[bytes]:
     """A file that has no lines of its own kind: it keeps its end as it is."""
     for line in read_lines(path):
         yield renewal.renew(line.data) + (b"\n" if line.ended else b"")

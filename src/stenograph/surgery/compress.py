@@ -16,11 +16,11 @@ from stenograph.surgery.choose import turns_of
 from stenograph.surgery.digest import digest
 from stenograph.surgery.edits import Compress
 from stenograph.surgery.reach import is_condensed
-from stenograph.surgery.working import Working
+from stenograph.surgery.working import WorkingFile
 from stenograph.turns import Tokens, Turn
 
 
-def compress(working: Working, edit: Compress) -> Counter[str]:
+def compress(working: WorkingFile, edit: Compress) -> Counter[str]:
     """Condense the oldest turns. Raises UsageError where the selection is not the beginning of the conversation, or all of it.
 
     What an edit before this one took out of the conversation is not in the digest.
@@ -45,7 +45,7 @@ def compress(working: Working, edit: Compress) -> Counter[str]:
     return Counter(turns=len(turns), characters=len(text))
 
 
-def _as_edited(working: Working, turns: list[Turn]) -> list[Turn]:
+def _as_edited(working: WorkingFile, turns: list[Turn]) -> list[Turn]:
     """Turns without the lines, and without the tool uses of other lines, that left them."""
     context = working.session.context
     changed = working.changed_nodes() & context.uses_at.keys()
@@ -57,7 +57,7 @@ def _as_edited(working: Working, turns: list[Turn]) -> list[Turn]:
     return [replace(turn, context=edited, nodes=tuple(node for node in turn.nodes if node not in working.gone)) for turn in turns]
 
 
-def _put_in(working: Working, first_kept: int, text: str) -> None:
+def _put_in(working: WorkingFile, first_kept: int, text: str) -> None:
     record = working.graph.records[first_kept]
     if not isinstance(record, UserRecord) or not isinstance(record.timestamp, str):
         raise UsageError("the first turn that is kept does not begin with a prompt that has a time: keep one more or less")
@@ -87,7 +87,7 @@ def _put_in(working: Working, first_kept: int, text: str) -> None:
     working.parents[first_kept] = summary["uuid"]
 
 
-def _tokens_before(working: Working, node: int) -> int:
+def _tokens_before(working: WorkingFile, node: int) -> int:
     """The tokens of the last prompt that was sent before a node, as the endpoint counted them."""
     calls = [call for turn in working.session.turns if turn.node < node for call in turn.calls]
     tokens = calls[-1].tokens if calls else Tokens()

@@ -10,7 +10,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 
-class Which(Struct, frozen=True, omit_defaults=True):
+class Selector(Struct, frozen=True, omit_defaults=True):
     """A selection on the branch that a client resumes; what is given must all hold. An empty one selects everything."""
 
     #: Ranges of turns by number, both ends included.
@@ -34,7 +34,7 @@ class Which(Struct, frozen=True, omit_defaults=True):
         return bool(self.turns) or self.keep_last is not None or self.before is not None
 
 
-ALL = Which()
+ALL = Selector()
 
 
 class Edit(Struct, frozen=True, tag_field="edit", omit_defaults=True):
@@ -42,7 +42,7 @@ class Edit(Struct, frozen=True, tag_field="edit", omit_defaults=True):
 
     #: For a person, one line.
     summary: ClassVar[str] = ""
-    which: Which = ALL
+    which: Selector = ALL
     reason: str = ""
 
 

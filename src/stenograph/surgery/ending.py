@@ -7,10 +7,10 @@ from uuid import NAMESPACE_URL, uuid5
 
 from stenograph.graph import NOWHERE
 from stenograph.records import ChainedRecord, moment, to_client_time, write
-from stenograph.surgery.working import Working
+from stenograph.surgery.working import WorkingFile
 
 
-def mark_the_end(working: Working) -> None:
+def mark_the_end(working: WorkingFile) -> None:
     """Add a line behind the last one that stays, the last in the file and the newest in time: every client goes on from
     there.
 

@@ -249,7 +249,7 @@ class OwnIds:
         return len(self.uuids.keys() - {ZERO_UUID.encode()}) + len(self.agents) + len(self.workflows) + len(self.odd)
 
 
-class Renewal:
+class IdRenewal:
     """New ids for old ones. The same family and the same new session id give the same new ids."""
 
     def __init__(self, own: OwnIds, new_id: str, *, taken: Iterable[str] = ()) -> None:

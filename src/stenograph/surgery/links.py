@@ -11,10 +11,10 @@ from typing import Any
 from stenograph.graph import NOWHERE
 from stenograph.records import THINKING, AssistantRecord, ChainedRecord, UserRecord, rebuild
 from stenograph.surgery.references import rename_references
-from stenograph.surgery.working import Working, nearest_outside
+from stenograph.surgery.working import WorkingFile, nearest_outside
 
 
-def settle(working: Working, *, prune: bool) -> None:
+def settle(working: WorkingFile, *, prune: bool) -> None:
     """Make the links right. With `prune` nothing that left the conversation stays in the file."""
     if prune:
         working.removed |= working.gone
@@ -25,7 +25,7 @@ def settle(working: Working, *, prune: bool) -> None:
     rename_references(working)
 
 
-def _remove_what_would_be_found_again(working: Working) -> None:
+def _remove_what_would_be_found_again(working: WorkingFile) -> None:
     """Newer clients look for the other lines of a response, and for results that hang off them (rule 30).
 
     A line whose response is still in the conversation leaves the file: the others carry the same usage. A result, and what
@@ -58,20 +58,20 @@ def _remove_what_would_be_found_again(working: Working) -> None:
             working.removed.add(node)
 
 
-def _keep_usage(working: Working, removed: int, lines: list[int]) -> None:
+def _keep_usage(working: WorkingFile, removed: int, lines: list[int]) -> None:
     """Lines of one response mostly carry one usage; where the line that leaves has more (2.1.45), another gets it."""
     usage = _usage(working, removed)
     if usage is not None and all(_tokens(usage) > _tokens(_usage(working, line)) for line in lines):
         working.put(lines[-1], ("message", "usage"), usage)
 
 
-def _usage(working: Working, node: int) -> dict[str, Any] | None:
+def _usage(working: WorkingFile, node: int) -> dict[str, Any] | None:
     record = working.record(node)
     usage = rebuild(record.message.usage) if isinstance(record, AssistantRecord) and record.message else None
     return usage if isinstance(usage, dict) else None
 
 
-def _thread_siblings(working: Working) -> None:
+def _thread_siblings(working: WorkingFile) -> None:
     """Lines of a response beside the chain, found by the one that was on it (rule 30), take its place when it goes.
 
     They and what follows them beside the chain, their results above all, hang one off the other (rule 59), and the chain goes on
@@ -91,13 +91,13 @@ def _thread_siblings(working: Working) -> None:
         above, is_beside = node, node not in on_chain
 
 
-def _is_thinking_alone(working: Working, node: int) -> bool:
+def _is_thinking_alone(working: WorkingFile, node: int) -> bool:
     """Whether a line says nothing: with it alone a client that finds no other lines of the response would send no answer."""
     blocks = working.blocks(node)
     return bool(blocks) and all(block.get("type") in THINKING for block in blocks or ())
 
 
-def _relink(working: Working) -> None:
+def _relink(working: WorkingFile) -> None:
     """Write the parents: what hangs off something that is gone hangs off the nearest thing that stays."""
     not_removed: dict[int, int] = {}
     for node in range(working.last):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from stenograph.messages import Lost, lost
 from stenograph.releases import PROVED
 from stenograph.surgery.verify import new_graph
-from stenograph.surgery.working import Working
+from stenograph.surgery.working import WorkingFile
 
 
 class LossChange(Struct, frozen=True):
@@ -24,6 +24,6 @@ class LossChange(Struct, frozen=True):
         return self.before.release
 
 
-def compare_losses(working: Working, path: Path) -> list[LossChange]:
+def compare_losses(working: WorkingFile, path: Path) -> list[LossChange]:
     new = new_graph(working, path)
     return [LossChange(lost(working.own_graph, release), lost(new, release)) for release in PROVED]

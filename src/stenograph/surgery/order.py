@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 
 from stenograph.graph import NOWHERE
 from stenograph.records import REMOVE, ChainedRecord, CompactBoundaryRecord, moment, rebuild, to_client_time
-from stenograph.surgery.working import Working
+from stenograph.surgery.working import WorkingFile
 
 
-def linearise(working: Working) -> int:
+def linearise(working: WorkingFile) -> int:
     """Make one chain of what is sent, in its order, with times that increase; returns how many lines that changes."""
     line = [node for node in working.sent if node not in working.gone]
     changed = set[int]()
@@ -38,7 +38,7 @@ def linearise(working: Working) -> int:
     return len(changed | {node for place, node in enumerate(working.order) if place != node})
 
 
-def _reorder(working: Working, line: list[int]) -> None:
+def _reorder(working: WorkingFile, line: list[int]) -> None:
     """Put nodes into the file in their order, each where it stands or behind the one before it."""
     keys = {node: (node, 0) for node in range(working.last)}
     furthest = NOWHERE
@@ -57,7 +57,7 @@ def _reorder(working: Working, line: list[int]) -> None:
             working.parents[node] = working.name_of(above)
 
 
-def _forget_preserved(working: Working, boundary: int) -> set[int]:
+def _forget_preserved(working: WorkingFile, boundary: int) -> set[int]:
     """What was preserved over a compaction stands in the chain now: a client that is told of it would send it again."""
     metadata = rebuild(getattr(working.record(boundary), "compactMetadata", None))
     named = [name for name in ("preservedSegment", "preservedMessages") if isinstance(metadata, dict) and name in metadata]

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stenograph.pricing import Basis, price_usage
 from stenograph.records import IMAGES, Usage
-from stenograph.surgery.verify import Messages, Outcome
+from stenograph.surgery.verify import Messages, ReleaseOutcome
 
 #: English prose and code, roughly.
 CHARACTERS_A_TOKEN = 4
@@ -36,7 +36,7 @@ class Outlook(Struct, frozen=True):
     is_listed: bool
 
 
-def look_ahead(outcome: Outcome, model: str) -> Outlook:
+def look_ahead(outcome: ReleaseOutcome, model: str) -> Outlook:
     before, after = estimate_tokens(outcome.before), estimate_tokens(outcome.after)
     same = 0
     for one, other in zip(outcome.before, outcome.after, strict=False):

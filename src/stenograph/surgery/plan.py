@@ -23,12 +23,12 @@ from stenograph.surgery.losses import LossChange, compare_losses
 from stenograph.surgery.outlook import Outlook, look_ahead
 from stenograph.surgery.reach import narrow, why_nothing
 from stenograph.surgery.strange import refuse_strange
-from stenograph.surgery.verify import Outcome, of_newest, verify
-from stenograph.surgery.working import Working
+from stenograph.surgery.verify import ReleaseOutcome, of_newest, verify
+from stenograph.surgery.working import WorkingFile
 from stenograph.turns import Session
 
 
-class Done(Struct, frozen=True):
+class EditEffect(Struct, frozen=True):
     """What one edit does, in numbers: `{"tool calls": 12}`; empty for nothing."""
 
     edit: AnyEdit
@@ -42,7 +42,7 @@ class Plan(Struct, frozen=True):
     session_id: str
     #: The file that the plan was made for; another is refused.
     state: FileState
-    done: list[Done]
+    done: list[EditEffect]
     prune: bool
     lines_before: int
     lines_after: int
@@ -54,7 +54,7 @@ class Plan(Struct, frozen=True):
     removed: int
     #: Responses of which no line stays in the file: tools that count tokens will no longer count them.
     uncounted: int
-    outcomes: list[Outcome]
+    outcomes: list[ReleaseOutcome]
     #: Why it may not be carried out; empty when it may.
     problems: list[str]
     notes: list[str]
@@ -63,7 +63,7 @@ class Plan(Struct, frozen=True):
     losses: list[LossChange]
     #: Files that go, as they were when the plan was made; others are refused.
     taken_away: dict[Path, FileState]
-    working: Working
+    working: WorkingFile
 
     @property
     def is_empty(self) -> bool:
@@ -92,7 +92,7 @@ def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
     state = state_of(path)
     session = load_file(path)
     refuse_strange(session.graph)
-    working = Working(session)
+    working = WorkingFile(session)
     done = [_do(working, edit, prune=prune) for edit in edits]
     settle(working, prune=prune)
     verified = verify(working, path)
@@ -124,21 +124,21 @@ def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
     )
 
 
-def _do(working: Working, edit: AnyEdit, *, prune: bool) -> Done:
+def _do(working: WorkingFile, edit: AnyEdit, *, prune: bool) -> EditEffect:
     narrowed, note = narrow(working, edit, prune=prune)
     deleted = len(working.deleted)
     counts = dict(do(working, narrowed)) if narrowed else {}
     if taken := len(working.deleted) - deleted:  # their `.meta.json` too
         counts["files"] = taken
-    return Done(edit, counts, note if counts or note else why_nothing(working, edit))
+    return EditEffect(edit, counts, note if counts or note else why_nothing(working, edit))
 
 
-def _uncounted(working: Working) -> int:
+def _uncounted(working: WorkingFile) -> int:
     staying = {working.message_id(node) for node in range(working.last) if node not in working.removed}
     return len({working.message_id(node) for node in working.removed} - staying - {""})
 
 
-def _about_agents(working: Working) -> Iterator[str]:
+def _about_agents(working: WorkingFile) -> Iterator[str]:
     """What a check will find where calls stay whose agents' files go."""
     if any(run.path in working.deleted and run.tool_use_id for run in working.session.agents):
         yield "the calls that started the sub-agents stay, so `steno check` will find missing-agent-file there"

@@ -13,26 +13,26 @@ from typing import Any
 
 from msgspec import Struct
 
-from stenograph.disk import quiet
+from stenograph.disk import redacted_repr
 from stenograph.records import IMAGES, UserRecord, rebuild
 from stenograph.surgery.changes import IMAGE_REMOVED
 from stenograph.surgery.plan import Plan
-from stenograph.surgery.working import Block, Working
+from stenograph.surgery.working import Block, WorkingFile
 from stenograph.turns import ToolCall, Turn
 
 #: Blocks that are told by number: a kind -> what it is called.
 _COUNTED = {"thinking": "thinking", "redacted_thinking": "thinking", "image": "images", "document": "documents"}
 
 
-@quiet
-class TurnGone(Struct, frozen=True):
+@redacted_repr
+class DroppedTurn(Struct, frozen=True):
     number: int
     prompt: str
     #: A digest stands for it.
     is_condensed: bool
 
 
-@quiet
+@redacted_repr
 class CallChange(Struct, frozen=True):
     turn: int
     tool: str
@@ -41,7 +41,7 @@ class CallChange(Struct, frozen=True):
     after: int | None
 
 
-class BlocksGone(Struct, frozen=True):
+class DroppedBlocks(Struct, frozen=True):
     """Thinking, images and documents that leave a turn that stays."""
 
     turn: int
@@ -49,12 +49,12 @@ class BlocksGone(Struct, frozen=True):
     count: int
 
 
-@quiet
+@redacted_repr
 class Preview(Struct, frozen=True):
-    turns: list[TurnGone]
+    turns: list[DroppedTurn]
     #: In turns that stay.
     calls: list[CallChange]
-    blocks: list[BlocksGone]
+    blocks: list[DroppedBlocks]
     #: None: there is none.
     digest: str | None
 
@@ -63,16 +63,16 @@ def preview(plan: Plan) -> Preview:
     working = plan.working
     summaries = [(line.before, text) for line in working.new_lines if (text := _summary(line.record)) is not None]
     first_kept = max((before for before, _ in summaries), default=-1)
-    staying, gone = list[Turn](), list[TurnGone]()
+    staying, gone = list[Turn](), list[DroppedTurn]()
     for turn in working.session.turns:
         if turn.node in working.gone:
-            gone.append(TurnGone(turn.number, turn.prompt, turn.node < first_kept))
+            gone.append(DroppedTurn(turn.number, turn.prompt, turn.node < first_kept))
         else:
             staying.append(turn)
     return Preview(
         turns=gone,
         calls=[change for turn in staying for call in turn.tool_calls if (change := _change(working, turn, call))],
-        blocks=[BlocksGone(turn.number, what, count) for turn in staying for what, count in _gone_from(working, turn).items()],
+        blocks=[DroppedBlocks(turn.number, what, count) for turn in staying for what, count in _gone_from(working, turn).items()],
         digest="\n\n".join(text for _, text in summaries) if summaries else None,
     )
 
@@ -82,7 +82,7 @@ def _summary(record: object) -> str | None:
     return content if isinstance(content, str) else None
 
 
-def _change(working: Working, turn: Turn, call: ToolCall) -> CallChange | None:
+def _change(working: WorkingFile, turn: Turn, call: ToolCall) -> CallChange | None:
     node = call.result_node if 0 <= call.result_node < working.last else None
     before = 0 if node is None else _length(_result(working.blocks_before(node), call.id))
     is_there = call.use_node not in working.gone and any(
@@ -98,7 +98,7 @@ def _change(working: Working, turn: Turn, call: ToolCall) -> CallChange | None:
     return None if after == before else CallChange(turn.number, call.name, before, after)
 
 
-def _gone_from(working: Working, turn: Turn) -> Counter[str]:
+def _gone_from(working: WorkingFile, turn: Turn) -> Counter[str]:
     """What else leaves a turn, tool calls that go as a whole included."""
     counts: Counter[str] = Counter()
     for node in turn.nodes:

@@ -23,11 +23,11 @@ from stenograph.surgery.edits import (
     DropToolCalls,
     DropTurns,
     MakePortable,
+    Selector,
     StripThinking,
     TruncateResults,
-    Which,
 )
-from stenograph.surgery.working import Working
+from stenograph.surgery.working import WorkingFile
 from stenograph.turns import Turn
 
 #: What an edit that did nothing did not find.
@@ -40,13 +40,13 @@ _THERE_IS_NONE: dict[type, str] = {
 }
 
 
-def is_condensed(working: Working, turn: Turn) -> bool:
+def is_condensed(working: WorkingFile, turn: Turn) -> bool:
     """Whether a compaction already stands behind all that was said in a turn. One in its middle does not: the turn goes on."""
     last = working.last_compaction
     return turn.node < last and not any(_is_answer(working, node) for node in turn.nodes if last < node < working.last)
 
 
-def came_with_a_compaction(working: Working, turn: Turn) -> set[int]:
+def came_with_a_compaction(working: WorkingFile, turn: Turn) -> set[int]:
     """The lines of a turn that belong to the last compaction: files and commands that stand behind it, up to the next answer."""
     last = working.last_compaction
     behind = sorted(node for node in turn.nodes if last < node < working.last) if turn.node < last else []
@@ -54,19 +54,19 @@ def came_with_a_compaction(working: Working, turn: Turn) -> set[int]:
     return set(behind[:answer])
 
 
-def _is_answer(working: Working, node: int) -> bool:
+def _is_answer(working: WorkingFile, node: int) -> bool:
     record = working.graph.records[node]
     return isinstance(record, AssistantRecord) and not record.isSidechain
 
 
-def _sent_by_any(working: Working) -> set[int]:
+def _sent_by_any(working: WorkingFile) -> set[int]:
     """What any proved release makes messages of: preserved messages too (rule 50), but not what came with a compaction, which is
     about all that was said before."""
     sent = {node for release in PROVED for node in select(working.own_graph, release, message_habits(release)).nodes}
     return sent.difference(*(came_with_a_compaction(working, turn) for turn in working.session.turns))
 
 
-def narrow(working: Working, edit: AnyEdit, *, prune: bool) -> tuple[AnyEdit | None, str]:
+def narrow(working: WorkingFile, edit: AnyEdit, *, prune: bool) -> tuple[AnyEdit | None, str]:
     """The edit without what it would change in vain, None where nothing is left of it; and a line about that, empty for none.
 
     What stands behind a compaction is sent by nobody, and is left as it is; `prune` reaches it too.
@@ -88,7 +88,7 @@ def narrow(working: Working, edit: AnyEdit, *, prune: bool) -> tuple[AnyEdit | N
     return (msgspec.structs.replace(edit, which=which) if rest else None), note
 
 
-def _behind(working: Working, turns: Sequence[Turn]) -> tuple[set[int], str]:
+def _behind(working: WorkingFile, turns: Sequence[Turn]) -> tuple[set[int], str]:
     """Of turns behind a compaction: the numbers of those of which nothing is sent, and a line about all of them."""
     sent = _sent_by_any(working) if turns else set()
     unsent = [turn for turn in turns if sent.isdisjoint(turn.nodes)]
@@ -107,7 +107,7 @@ def _are(turns: Sequence[Turn]) -> str:
     return f"turn {named} is" if len(turns) == 1 else f"turns {named} are"
 
 
-def why_nothing(working: Working, edit: AnyEdit) -> str:
+def why_nothing(working: WorkingFile, edit: AnyEdit) -> str:
     """Why an edit that did nothing did nothing, where that is not plain to see."""
     session = working.session
     if edit.which.chooses_turns and not turns_of(session, edit.which):
@@ -128,14 +128,14 @@ def why_nothing(working: Working, edit: AnyEdit) -> str:
     return f"{those} longer than {edit.limit:,} characters, but hardly by more than the words that would stand for what is cut"
 
 
-def _why_no_turn(turns: int, which: Which) -> str:
+def _why_no_turn(turns: int, which: Selector) -> str:
     """Why a selection means no turn at all."""
     if which.keep_last is not None and which.keep_last >= turns:
         return f"the session has {turns:,} {'turn' if turns == 1 else 'turns'}, and the last {which.keep_last:,} are kept"
     return "no turn began before that time" if which.before is not None and not which.turns else "no turn is chosen"
 
 
-def _has_thinking(working: Working, which: Which) -> Iterator[bool]:
+def _has_thinking(working: WorkingFile, which: Selector) -> Iterator[bool]:
     for node in nodes_of(working.session, which) & working.living:
         yield any(block.get("type") in THINKING for block in working.blocks_before(node))
 

@@ -7,10 +7,10 @@ preserved messages renamed. Parents are no references: links.py knows those.
 from __future__ import annotations
 
 from stenograph.records import CompactBoundaryRecord, FileHistorySnapshotRecord, LastPromptRecord, rebuild
-from stenograph.surgery.working import Working
+from stenograph.surgery.working import WorkingFile
 
 
-def rename_references(working: Working) -> None:
+def rename_references(working: WorkingFile) -> None:
     """What names a line that left: last-prompt lines, snapshots of files, lists of preserved messages."""
     moved: dict[str, str | None] = {}
     for node in working.gone:
@@ -34,7 +34,7 @@ def rename_references(working: Working) -> None:
             _rename_preserved(working, node, moved)
 
 
-def _rename_preserved(working: Working, node: int, moved: dict[str, str | None]) -> None:
+def _rename_preserved(working: WorkingFile, node: int, moved: dict[str, str | None]) -> None:
     metadata = rebuild(getattr(working.record(node), "compactMetadata", None))
     if not isinstance(metadata, dict):
         return

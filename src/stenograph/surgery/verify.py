@@ -17,7 +17,7 @@ from stenograph.graph import NOWHERE, Graph, build_graph
 from stenograph.messages import Resume, Selection, message_habits, messages_of, plain, resume_messages, select
 from stenograph.records import AssistantRecord, Located, UserRecord, decode, rebuild
 from stenograph.releases import NEWEST, PROVED
-from stenograph.surgery.working import Working
+from stenograph.surgery.working import WorkingFile
 
 #: What makes a tree worse than it was.
 _BROKEN = frozenset({"dangling-parent", "parent-cycle", "self-parent", "forward-parent", "duplicate-uuid"})
@@ -25,7 +25,7 @@ _BROKEN = frozenset({"dangling-parent", "parent-cycle", "self-parent", "forward-
 Messages = list[dict[str, Any]]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ReleaseOutcome(msgspec.Struct, frozen=True):
     """What one release sends of the session before and after."""
 
     release: str
@@ -35,17 +35,17 @@ class Outcome(msgspec.Struct, frozen=True):
     after: Messages
 
 
-class Verified(msgspec.Struct, frozen=True):
-    outcomes: list[Outcome]
+class Verification(msgspec.Struct, frozen=True):
+    outcomes: list[ReleaseOutcome]
     #: One line each; nothing may be written while there is one.
     problems: list[str]
     #: What is not as it should be for a client that lost some of the session before already, and what a client would add.
     notes: list[str]
 
 
-def verify(working: Working, path: Path) -> Verified:
+def verify(working: WorkingFile, path: Path) -> Verification:
     new = new_graph(working, path)
-    outcomes: list[Outcome] = []
+    outcomes: list[ReleaseOutcome] = []
     problems = list(_worse(working, new))
     notes: list[str] = []
     problems += _empty_content(working)
@@ -58,7 +58,7 @@ def verify(working: Working, path: Path) -> Verified:
         after = resume_messages(new, release)
         readings = [selection, whole, *_read_now(working, new, release, selection, whole)]
         expected = [plain(messages_of(_edited(each, working), release)) for each in readings if not each.refused]
-        outcomes.append(Outcome(release, after.refused or "", plain(before), plain(after)))
+        outcomes.append(ReleaseOutcome(release, after.refused or "", plain(before), plain(after)))
         if after.refused and not before.refused:
             problems.append(f"{release} would not resume it (rule {after.refused})")
         elif expected and plain(after) not in expected:
@@ -68,10 +68,10 @@ def verify(working: Working, path: Path) -> Verified:
             notes.append(name_own(release, own))
     problems += _unanswered(of_newest(outcomes))
     # A session that stays as it is can't be made worse.
-    return Verified(outcomes, [] if working.is_untouched else problems, notes)
+    return Verification(outcomes, [] if working.is_untouched else problems, notes)
 
 
-def _read_now(working: Working, new: Graph, release: str, selection: Selection, whole: Selection) -> Iterator[Selection]:
+def _read_now(working: WorkingFile, new: Graph, release: str, selection: Selection, whole: Selection) -> Iterator[Selection]:
     """What a release that lost some of the session reads of the new file, where it is all that it read before and more of what
     the newest client reads: a parallel call that it did not find may stand on the chain now (rule 30)."""
     if selection.nodes == whole.nodes:
@@ -91,12 +91,12 @@ def name_own(release: str, count: int) -> str:
     return f"{release} will add {count} {'message' if count == 1 else 'messages'} of its own: it takes the new end for unanswered"
 
 
-def of_newest(outcomes: list[Outcome]) -> Outcome:
+def of_newest(outcomes: list[ReleaseOutcome]) -> ReleaseOutcome:
     """What the newest client sends."""
     return next(each for each in outcomes if each.release == NEWEST)
 
 
-def new_graph(working: Working, path: Path) -> Graph:
+def new_graph(working: WorkingFile, path: Path) -> Graph:
     """The graph of the new file, read as any other."""
     located = []
     offset = 0
@@ -106,7 +106,7 @@ def new_graph(working: Working, path: Path) -> Graph:
     return build_graph([(path, "", located)])
 
 
-def _edited(selection: Selection, working: Working) -> Selection:
+def _edited(selection: Selection, working: WorkingFile) -> Selection:
     """The same selection of the edited records, without what is gone; what comes new is put in its place."""
     graph = selection.graph
     changed = working.changed_nodes()
@@ -117,7 +117,7 @@ def _edited(selection: Selection, working: Working) -> Selection:
     return Selection(_with_new_lines(edited, working), _placed(nodes, len(graph.records), working), before)
 
 
-def _with_new_lines(graph: Graph, working: Working) -> Graph:
+def _with_new_lines(graph: Graph, working: WorkingFile) -> Graph:
     """A graph with the new lines behind all of its nodes."""
     new = [line.record for line in working.new_lines]
     blank = [NOWHERE] * len(new)
@@ -130,7 +130,7 @@ def _with_new_lines(graph: Graph, working: Working) -> Graph:
     )
 
 
-def _placed(nodes: list[int], length: int, working: Working) -> list[int]:
+def _placed(nodes: list[int], length: int, working: WorkingFile) -> list[int]:
     """Nodes in order, with those of the new lines (which `_with_new_lines` numbers from `length` on) where they stand."""
     new: dict[int, list[int]] = {}
     for number, line in enumerate(working.new_lines):
@@ -138,7 +138,7 @@ def _placed(nodes: list[int], length: int, working: Working) -> list[int]:
     return [*(each for node in nodes for each in (*new.get(node, ()), node)), *new.get(working.last, ())]
 
 
-def _worse(working: Working, new: Graph) -> Iterator[str]:
+def _worse(working: WorkingFile, new: Graph) -> Iterator[str]:
     old = [finding.code for finding in working.own_graph.findings]
     found = [finding.code for finding in new.findings]
     for code in sorted(_BROKEN):
@@ -146,7 +146,7 @@ def _worse(working: Working, new: Graph) -> Iterator[str]:
             yield f"the tree would be broken: {code}"
 
 
-def _empty_content(working: Working) -> Iterator[str]:
+def _empty_content(working: WorkingFile) -> Iterator[str]:
     for node in sorted(working.changed_nodes() - working.removed):
         record = working.record(node)
         was_empty = working.blocks_before(node) == []
@@ -154,7 +154,7 @@ def _empty_content(working: Working) -> Iterator[str]:
             yield f"what line {working.graph.nodes[node].number} says would be nothing"
 
 
-def _unanswered(outcome: Outcome) -> Iterator[str]:
+def _unanswered(outcome: ReleaseOutcome) -> Iterator[str]:
     """In what the newest client sends: every use answered exactly once, in the message that follows it, if it was so before."""
     if any(_open_calls(outcome.before)):
         return

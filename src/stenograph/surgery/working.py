@@ -35,7 +35,7 @@ from stenograph.turns import Session
 Block = dict[str, Any]
 
 
-class NewLine(Struct, frozen=True):
+class AddedLine(Struct, frozen=True):
     """A line that comes new."""
 
     record: ChainedRecord
@@ -43,7 +43,7 @@ class NewLine(Struct, frozen=True):
     before: int
 
 
-class Working:
+class WorkingFile:
     """The file while it is edited. Nodes are those of the session's graph; only the session's own file is touched."""
 
     def __init__(self, session: Session) -> None:
@@ -59,7 +59,7 @@ class Working:
         self.gone: set[int] = set()
         #: Nodes whose lines leave the file too.
         self.removed: set[int] = set()
-        self.new_lines: list[NewLine] = []
+        self.new_lines: list[AddedLine] = []
         self._changed: dict[int, Record] = {}
         #: The nodes in the order in which they stand in the new file; empty for the old order.
         self.order: list[int] = []
@@ -136,7 +136,7 @@ class Working:
         """Put a new line into the file, before a node; at its end when that is the file's length."""
         made = decode(to_text(members))
         assert isinstance(made, ChainedRecord)
-        self.new_lines.append(NewLine(made, before))
+        self.new_lines.append(AddedLine(made, before))
 
     @property
     def is_untouched(self) -> bool:

@@ -11,7 +11,15 @@ from stenograph.traces.probe import probe
 if TYPE_CHECKING:
     from stenograph.traces.backfill import Backfill, select_destinations
     from stenograph.traces.folder import default_trace_folder, is_held, waiting_events
-    from stenograph.traces.history import Candidate, Filters, Report, bytes_behind, find_sessions, followed_sessions, is_behind
+    from stenograph.traces.history import (
+        BackfillReport,
+        Candidate,
+        Filters,
+        bytes_behind,
+        find_sessions,
+        followed_sessions,
+        is_behind,
+    )
     from stenograph.traces.hook import main
     from stenograph.traces.install import (
         commands_in,
@@ -25,17 +33,17 @@ if TYPE_CHECKING:
     from stenograph.traces.keys import notes_on, notes_on_all
     from stenograph.traces.known_events import EVENTS, oldest_release
     from stenograph.traces.probe import Probe, send_due
-    from stenograph.traces.reading import Failure
+    from stenograph.traces.reading import ReadFailure
     from stenograph.traces.state import TraceState
 
 _MODULES = {
     "Backfill": "backfill",
     "Candidate": "history",
     "EVENTS": "known_events",
-    "Failure": "reading",
+    "ReadFailure": "reading",
     "Filters": "history",
     "Probe": "probe",
-    "Report": "history",
+    "BackfillReport": "history",
     "TraceState": "state",
     "bytes_behind": "history",
     "commands_in": "install",
@@ -62,11 +70,11 @@ _MODULES = {
 __all__ = [
     "EVENTS",
     "Backfill",
+    "BackfillReport",
     "Candidate",
-    "Failure",
     "Filters",
     "Probe",
-    "Report",
+    "ReadFailure",
     "TraceState",
     "backfill",
     "bytes_behind",

@@ -25,7 +25,7 @@ AGENT_NAME = "claude-code"
 _TEXT, _JSON = "text/plain", "application/json"
 
 
-class About(Struct, frozen=True):
+class TraceFacts(Struct, frozen=True):
     """What holds for every span of a trace."""
 
     trace_name: str
@@ -51,7 +51,7 @@ class Response(Struct, frozen=True):
     cost: Cost | None = None
 
 
-def common(about: About) -> Attributes:
+def common(about: TraceFacts) -> Attributes:
     """For every span, so that a receiver that reads only some of them still knows where they belong."""
     attributes: Attributes = {
         "session.id": about.session_id,
@@ -67,7 +67,7 @@ def common(about: About) -> Attributes:
     return attributes
 
 
-def trace(about: About, metadata: dict[str, Any], prompt: str, answer: str) -> Attributes:
+def trace(about: TraceFacts, metadata: dict[str, Any], prompt: str, answer: str) -> Attributes:
     """For the root alone."""
     attributes: Attributes = {f"langfuse.trace.metadata.{name}": _plain(value) for name, value in metadata.items()}
     attributes["metadata"] = _json(metadata)

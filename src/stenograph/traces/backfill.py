@@ -16,7 +16,7 @@ from msgspec import Struct
 from stenograph.config import Destination, TraceConfig
 from stenograph.errors import UsageError
 from stenograph.traces.folder import alone
-from stenograph.traces.history import Candidate, Report, is_behind, send_history
+from stenograph.traces.history import BackfillReport, Candidate, is_behind, send_history
 from stenograph.traces.sending import Sent
 from stenograph.traces.state import TraceState
 
@@ -31,7 +31,7 @@ class Backfill(Struct, frozen=True):
     #: Nothing was sent: reports hold the sessions and bytes that would be looked at.
     is_dry: bool
     #: By the name of the destination.
-    reports: dict[str, Report]
+    reports: dict[str, BackfillReport]
     #: Sessions that were selected, whether a destination has them or not, and their size.
     candidates: int
     size: int
@@ -70,7 +70,7 @@ def backfill(
         for destination in destinations:
             behind = [one for one in candidates[destination.name] if is_behind(one, destination.name, state)]
             if dry_run:
-                reports[destination.name] = Report(Sent(read=sum(one.size for one in behind)), len(behind))
+                reports[destination.name] = BackfillReport(Sent(read=sum(one.size for one in behind)), len(behind))
                 continue
             with progress(destination.name) as show:
                 reports[destination.name] = send_history(

@@ -29,7 +29,7 @@ from stenograph.errors import (
     StenographError,
     UntrustedCertificateError,
 )
-from stenograph.net import Connection, Head, Url, find_proxy, read_retry_after, read_url
+from stenograph.net import Connection, ResponseHead, Url, find_proxy, read_retry_after, read_url
 from stenograph.traces.otlp import decode_response, encode_span, join_request
 from stenograph.traces.spans import Attributes, Span
 
@@ -291,7 +291,7 @@ class _Channel:
             raise self._unreached(error) from None
         return self._judge(head, content)
 
-    def _judge(self, head: Head, content: bytes) -> _Answer:
+    def _judge(self, head: ResponseHead, content: bytes) -> _Answer:
         status = head.status
         if 200 <= status < 300:
             if head.content_type == "text/html" and content:

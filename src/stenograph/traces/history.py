@@ -23,7 +23,7 @@ from stenograph.traces.delivery import Sender
 from stenograph.traces.folder import mask_key
 from stenograph.traces.keys import with_keys
 from stenograph.traces.lineage import originals_first
-from stenograph.traces.reading import Closing, Failure
+from stenograph.traces.reading import Closing, ReadFailure
 from stenograph.traces.sending import Sent, SessionSender, resource_of
 from stenograph.traces.state import Cursor, TraceState
 
@@ -51,7 +51,7 @@ class Filters(Struct, frozen=True):
     session_ids: frozenset[str] = frozenset()
 
 
-class Report(Struct, frozen=True):
+class BackfillReport(Struct, frozen=True):
     sent: Sent
     #: Of which a turn was sent.
     sessions: int
@@ -59,7 +59,7 @@ class Report(Struct, frozen=True):
     error: str | None = None
 
     @property
-    def failures(self) -> tuple[Failure, ...]:
+    def failures(self) -> tuple[ReadFailure, ...]:
         return self.sent.failures
 
 
@@ -122,7 +122,7 @@ def send_history(
     patience_seconds: float = 60.0,
     progress: Callable[[Candidate], None] = lambda _: None,
     clock: Callable[[], float] = time.time,
-) -> Report:
+) -> BackfillReport:
     """Send what is behind of some sessions, a receiver that fails for a moment tried again.
 
     A file that can't be read is reported and does not stop the others; a receiver that goes on failing, or a key that is not
@@ -142,7 +142,7 @@ def send_history(
                     if due:
                         state.settle(due)
                 except UnreadableError as unreadable:
-                    sent = Sent(failures=(Failure(candidate.path, str(unreadable)),))
+                    sent = Sent(failures=(ReadFailure(candidate.path, str(unreadable)),))
                     state.note_unread(destination.name, candidate.path, sent.failures)
                 sessions += bool(sent.turns)
                 total += sent
@@ -150,7 +150,7 @@ def send_history(
     except (ConfigError, DeliveryError) as failure:
         error = str(failure)
         state.note_failure(destination.name, error, 0.0, clock())
-    return Report(total, sessions, error)
+    return BackfillReport(total, sessions, error)
 
 
 def _closing(quiet: float, told: Closing, config: TraceConfig) -> Closing:

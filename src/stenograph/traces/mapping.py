@@ -18,11 +18,11 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from stenograph.config import Shape, TraceConfig
+from stenograph.config import SpanLayout, TraceConfig
 from stenograph.pricing import Cost, price_usage
 from stenograph.records import AssistantRecord, ChainedRecord, Usage, moment
 from stenograph.traces import attributes as words
-from stenograph.traces.attributes import About, Response
+from stenograph.traces.attributes import Response, TraceFacts
 from stenograph.traces.spans import Attributes, Span, SpanEvent, SpanKind, SpanStatus, span_id_of, trace_id_of
 from stenograph.traces.texts import Texts
 from stenograph.turns import AgentRun, ApiCall, CallPart, Compaction, Status, ToolCall, Turn, is_synthetic, said_in
@@ -40,7 +40,7 @@ _LATEST = (2**63 - 1) // 1000 * 1000
 _TELLABLE = frozenset({"retry", "hook", "model", "permission-mode", "turn-duration"})
 
 
-class Traced(Struct, frozen=True):
+class TracedTurn(Struct, frozen=True):
     """A turn as it is traced."""
 
     turn: Turn
@@ -57,7 +57,7 @@ class Mapper:
         self._texts = texts
         self._counted = counted
 
-    def spans(self, traced: Traced, at_work: frozenset[str] = frozenset()) -> list[Span]:
+    def spans(self, traced: TracedTurn, at_work: frozenset[str] = frozenset()) -> list[Span]:
         """The spans of a turn, the root first; without those of sub-agents that are still at work."""
         return _Trace(traced, self._config, self._texts, self._counted, at_work).spans()
 
@@ -77,7 +77,7 @@ def seed_of(turn: Turn) -> str:
 
 class _Trace:
     def __init__(
-        self, traced: Traced, config: TraceConfig, texts: Texts, counted: frozenset[str], at_work: frozenset[str]
+        self, traced: TracedTurn, config: TraceConfig, texts: Texts, counted: frozenset[str], at_work: frozenset[str]
     ) -> None:
         self._traced = traced
         self._at_work = at_work
@@ -88,7 +88,7 @@ class _Trace:
         self._trace_id = trace_id_of(self._seed)
         self._root_id = self._id("turn")
         self._opening = traced.turn.context.graph.records[traced.turn.node]
-        self._about = About(
+        self._about = TraceFacts(
             trace_name=f"Turn {traced.turn.number}",
             session_id=traced.session_id,
             user=config.user,
@@ -175,7 +175,7 @@ class _Trace:
                 generation = self._generation(call, parent, whose, prompt if first else "", given, latest)
                 yield generation
                 first, latest = False, generation.end_ns
-                if self._config.shape is Shape.NESTED:
+                if self._config.shape is SpanLayout.NESTED:
                     asked_by = generation.span_id
             for tool, input_text in zip(call.tool_calls, given, strict=True):
                 yield from self._tool(tool, input_text, asked_by, latest, turn)

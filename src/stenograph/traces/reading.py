@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from stenograph.family import is_session_id, read_family
 from stenograph.inputs import Status
 from stenograph.records import ChainedRecord
-from stenograph.traces.mapping import Traced
-from stenograph.turns import AgentRun, Failure, Place, ReadTurn, Turn, TurnReader, runs_below
+from stenograph.traces.mapping import TracedTurn
+from stenograph.turns import AgentRun, Place, ReadFailure, ReadTurn, Turn, TurnReader, runs_below
 
-__all__ = ["Closing", "Failure", "Group", "Place", "read_closed", "read_group", "runs_in"]
+__all__ = ["Closing", "Group", "Place", "ReadFailure", "read_closed", "read_group", "runs_in"]
 
 
 class Closing(Enum):
@@ -36,7 +36,7 @@ class Closing(Enum):
 class Group(Struct, frozen=True):
     """A turn and where it stands; or lines behind the last one that belong to none."""
 
-    traced: tuple[Traced, ...]
+    traced: tuple[TracedTurn, ...]
     #: Where it begins, and the number of turns before it on its chain.
     offset: int
     turns: int
@@ -45,7 +45,7 @@ class Group(Struct, frozen=True):
     #: It was told before, and goes on.
     is_again: bool = False
     #: Files of its sub-agents that could not be read.
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ReadFailure, ...] = ()
 
 
 def read_closed(path: Path, place: Place, closing: Closing) -> Iterator[Group]:
@@ -72,7 +72,7 @@ def read_group(path: Path, offset: int, turns: int) -> Group | None:
 
 
 def _group(path: Path, each: ReadTurn) -> Group:
-    traced = Traced(each.turn, _session_id(path, each.turn), each.unlinked)
+    traced = TracedTurn(each.turn, _session_id(path, each.turn), each.unlinked)
     return Group((traced,), each.offset, each.after.last_turns, each.after, each.is_again, each.failures)
 
 
@@ -88,6 +88,6 @@ def _session_id(path: Path, turn: Turn) -> str:
     return named if isinstance(named, str) and is_session_id(named) else path.stem
 
 
-def runs_in(traced: Traced) -> Iterator[AgentRun]:
+def runs_in(traced: TracedTurn) -> Iterator[AgentRun]:
     """All sub-agents of a turn, at any depth."""
     return runs_below([*traced.turn.agent_runs, *traced.unlinked])

@@ -19,10 +19,10 @@ from stenograph.config import Destination, TraceConfig
 from stenograph.disk import read_slice
 from stenograph.errors import DiskError
 from stenograph.redact import Masker
-from stenograph.sessions import understanding
+from stenograph.sessions import as_unreadable
 from stenograph.traces.delivery import Delivery, Sender
-from stenograph.traces.mapping import Mapper, Traced, seed_of
-from stenograph.traces.reading import Closing, Failure, Group, Place, read_closed, read_group, runs_in
+from stenograph.traces.mapping import Mapper, TracedTurn, seed_of
+from stenograph.traces.reading import Closing, Group, Place, ReadFailure, read_closed, read_group, runs_in
 from stenograph.traces.spans import Attributes, Span, trace_id_of
 from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
 from stenograph.traces.texts import Texts
@@ -46,7 +46,7 @@ class Sent(Struct, frozen=True):
     #: Bytes of the session's own file that were read.
     read: int = 0
     #: Files that could not be read: what they would have told is missing.
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ReadFailure, ...] = ()
     #: Sub-agents that have answered, but so lately that they may go on: they are told when that is known.
     unsettled: int = 0
 
@@ -146,7 +146,7 @@ class SessionSender:
             unread = {failure.agent_id for failure in group.failures if failure.agent_id}
             at_work: set[str] = set()
             for traced in group.traced:
-                with understanding(path):
+                with as_unreadable(path):
                     trace_id = trace_id_of(seed_of(traced.turn))
                     working = [run for run in runs_in(traced) if self._is_at_work(run, closing)]
                     unfinished = unread | {run.agent_id for run in working}
@@ -158,14 +158,14 @@ class SessionSender:
                 # A fork's copy of a turn is without sub-agents, and in 2.1.29 and 2.1.45 without parallel calls: what it lacks
                 # is told by the original, under the same ids.
                 is_told = self._is_told(trace_id, chosen.traces) and all(key in known for key in keys)
-                with understanding(path):
+                with as_unreadable(path):
                     is_copy = _is_copy(traced, told_elsewhere)
                 if not group.is_again and (is_told or is_copy):
                     chosen.copies += 1
                     continue
                 at_work |= unfinished
                 chosen.unsettled += sum(run.turns[-1].is_over for run in working)
-                with understanding(path):
+                with as_unreadable(path):
                     chosen.spans += Mapper(self._config, self._texts, told_elsewhere).spans(traced, frozenset(unfinished))
                 chosen.traces.append(trace_id)
                 chosen.told |= dict.fromkeys((key for key in keys if key not in told_elsewhere), trace_id)
@@ -199,7 +199,7 @@ class SessionSender:
         if cursor is None or _digest_before(path, cursor.place.offset) != cursor.digest_before:
             return
         for each in self._state.waiting(self._name, path):
-            with understanding(path):
+            with as_unreadable(path):
                 group = read_group(path, each.start, each.turns)
                 told = group.traced if group else ()
                 failures = group.failures if group else ()
@@ -211,7 +211,7 @@ class SessionSender:
             if at_work == each.agents:
                 yield Sent(failures=failures, unsettled=unsettled)
                 continue
-            with understanding(path):
+            with as_unreadable(path):
                 late = {run.agent_id for run in runs_below(runs[id_] for id_ in each.agents - at_work if id_ in runs)}
                 # Those that began after their turn was told are not told by this: the turn is read again for them.
                 rest = runs.keys() - late
@@ -223,7 +223,7 @@ class SessionSender:
             delivery = self._deliver(path, chosen, cursor)
             yield Sent(spans=delivery.sent, refused=len(delivery.bad), failures=failures, unsettled=unsettled)
 
-    def _late_spans(self, traced: Traced, before: frozenset[str], now: frozenset[str]) -> list[Span]:
+    def _late_spans(self, traced: TracedTurn, before: frozenset[str], now: frozenset[str]) -> list[Span]:
         mapper = Mapper(self._config, self._texts)
         told = {span.span_id for span in mapper.spans(traced, before)}
         return [span for span in mapper.spans(traced, now) if span.span_id not in told]
@@ -257,11 +257,11 @@ class SessionSender:
 
 def _understood(path: Path, groups: Iterator[Group]) -> Iterator[Group]:
     """What reading a hostile file raises is told as UnreadableError; what sending raises meanwhile stays what it is."""
-    with understanding(path):
+    with as_unreadable(path):
         yield from groups
 
 
-def _keys_of(traced: Traced, without: Collection[str] = ()) -> list[str]:
+def _keys_of(traced: TracedTurn, without: Collection[str] = ()) -> list[str]:
     """What a turn tells, by keys that its copies keep (see `state`); sub-agents `without` left aside."""
     runs = [run for run in runs_in(traced) if run.agent_id not in without]
     turns = (traced.turn, *(turn for run in runs for turn in run.turns))
@@ -271,17 +271,17 @@ def _keys_of(traced: Traced, without: Collection[str] = ()) -> list[str]:
     return found if _responses(traced) else [*found, _opening(traced)]
 
 
-def _responses(traced: Traced) -> list[str]:
+def _responses(traced: TracedTurn) -> list[str]:
     return [call.message_id for call in traced.turn.calls if call.message_id and not call.is_synthetic]
 
 
-def _opening(traced: Traced) -> str:
+def _opening(traced: TracedTurn) -> str:
     """What a copy of a turn that nobody answered is known by; only its digest is kept."""
     at = traced.turn.started
     return f"opening {at.isoformat()} {traced.turn.prompt}" if at else f"opening {seed_of(traced.turn)}"
 
 
-def _is_copy(traced: Traced, told_elsewhere: frozenset[str]) -> bool:
+def _is_copy(traced: TracedTurn, told_elsewhere: frozenset[str]) -> bool:
     """Whether all that a model said in a turn was told in other traces: a clone has other uuids, but the API's ids stay."""
     return all(key in told_elsewhere for key in _responses(traced) or [_opening(traced)])
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from stenograph.disk import quiet
+from stenograph.disk import redacted_repr
 
 #: What an attribute may hold.
 Value = str | bool | int | float | list[str]
@@ -31,14 +31,14 @@ class SpanStatus(IntEnum):
     ERROR = 2
 
 
-@quiet
+@redacted_repr
 class SpanEvent(Struct, frozen=True):
     name: str
     at_ns: int
     attributes: Attributes = {}
 
 
-@quiet
+@redacted_repr
 class Span(Struct, frozen=True):
     trace_id: bytes
     span_id: bytes

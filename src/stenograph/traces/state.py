@@ -24,7 +24,7 @@ from msgspec import Struct
 from stenograph.disk import move_file
 from stenograph.errors import UnwritableError
 from stenograph.traces.delivery import BadSpan
-from stenograph.traces.reading import Closing, Failure, Place
+from stenograph.traces.reading import Closing, Place, ReadFailure
 
 _VERSION = 2
 #: Seconds to wait for another process that writes.
@@ -314,7 +314,7 @@ class TraceState:
                 (due.destination, _stored(due.path), due.stamp),
             )
 
-    def note_unread(self, destination: str, session: Path, failures: Iterable[Failure]) -> None:
+    def note_unread(self, destination: str, session: Path, failures: Iterable[ReadFailure]) -> None:
         """The files of a session that could not be read when it was last looked at; none where all could."""
         now = {(_stored(each.path), _stored(each.reason)) for each in failures}
         whose = _stored(session)
@@ -326,9 +326,9 @@ class TraceState:
                     "INSERT OR REPLACE INTO unread VALUES (?, ?, ?, ?)", [(destination, whose, *each) for each in now]
                 )
 
-    def unread(self, destination: str) -> list[Failure]:
+    def unread(self, destination: str) -> list[ReadFailure]:
         rows = self._all("SELECT path, reason FROM unread WHERE destination = ? ORDER BY path", destination)
-        return [Failure(_path(path), _name(reason)) for path, reason in rows]
+        return [ReadFailure(_path(path), _name(reason)) for path, reason in rows]
 
     def first_event(self) -> float | None:
         """When the first hook told of a session, less a margin, in seconds since 1970; None before that."""

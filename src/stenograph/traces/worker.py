@@ -29,7 +29,7 @@ from stenograph.redact import Masker
 from stenograph.traces.delivery import LONGEST_RETRY_AFTER, PERMANENT_WAIT, Sender, next_wait
 from stenograph.traces.folder import alone, clear_leftovers, default_trace_folder, is_held, mask_key, waiting_events
 from stenograph.traces.keys import with_keys
-from stenograph.traces.reading import Closing, Failure
+from stenograph.traces.reading import Closing, ReadFailure
 from stenograph.traces.sending import AGENT_QUIET_SECONDS, SessionSender, resource_of
 from stenograph.traces.state import Due, TraceState
 
@@ -51,7 +51,7 @@ _TAIL_BYTES = 300_000
 _CLOSINGS = {"Stop": Closing.STOPPED, "StopFailure": Closing.ENDED, "SessionEnd": Closing.ENDED}
 
 
-class Event(Struct, frozen=True):
+class HookEvent(Struct, frozen=True):
     """What a hook noted; see `hook.event_of`."""
 
     hook_event_name: str = ""
@@ -182,7 +182,7 @@ class Worker:
         except UnreadableError as error:
             # This session can't be read, or never was written (`--no-session-persistence`): the others can.
             is_there = os.path.exists(due.path)  # noqa: PTH110 - `Path.exists` raises for a name that is too long
-            self._state.note_unread(due.destination, due.path, [Failure(due.path, str(error))] if is_there else [])
+            self._state.note_unread(due.destination, due.path, [ReadFailure(due.path, str(error))] if is_there else [])
         self._state.settle(due)
 
     def _note(self, name: str, error: StenographError) -> None:
@@ -238,9 +238,9 @@ def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _read_event(path: Path) -> Event | None:
+def _read_event(path: Path) -> HookEvent | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Event)
+        return msgspec.json.decode(path.read_bytes(), type=HookEvent)
     except (OSError, msgspec.MsgspecError, ValueError):
         return None  # torn or not ours: nothing can be made of it
 

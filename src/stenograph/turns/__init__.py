@@ -12,7 +12,7 @@ from stenograph.turns.steps import steps
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall
 
 if TYPE_CHECKING:
-    from stenograph.turns.agent_files import Failure
+    from stenograph.turns.agent_files import ReadFailure
     from stenograph.turns.contents import is_synthetic, said_in
     from stenograph.turns.context import Context
     from stenograph.turns.reader import Place, ReadTurn, TurnReader
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Context": "context",
-    "Failure": "agent_files",
+    "ReadFailure": "agent_files",
     "Place": "reader",
     "ReadTurn": "reader",
     "Step": "steps",
@@ -42,9 +42,9 @@ __all__ = [
     "Compaction",
     "Context",
     "Event",
-    "Failure",
     "Interjection",
     "Place",
+    "ReadFailure",
     "ReadTurn",
     "Session",
     "SessionLink",

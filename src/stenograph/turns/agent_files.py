@@ -2,7 +2,7 @@
 
 In: a family, and the lines of a turn. Out: the records of the sub-agents that the turn started, and of those that these started:
 by their meta file, by a result that names them, else by the time at which they began. A file that can't be read costs nothing but
-what it says: it is a `Failure`.
+what it says: it is a `ReadFailure`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from stenograph.records import (
 )
 
 
-class Failure(Struct, frozen=True):
+class ReadFailure(Struct, frozen=True):
     """A file that something is missing of, because it can't be read."""
 
     path: Path
@@ -38,7 +38,7 @@ class Failure(Struct, frozen=True):
     agent_id: str = ""
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """From when to when a turn lasts, as lines write times; an empty `until` is open.
 
     To the first turn of a file belongs also what began before it (`since` is empty); to one without times nothing (None).
@@ -56,7 +56,7 @@ class AgentFiles:
         self.metas, damaged = read_metas(family.agents)
         #: What could not be read since `take_failures`, by path.
         self._failures = {
-            finding.path: Failure(finding.path, finding.detail)
+            finding.path: ReadFailure(finding.path, finding.detail)
             for finding in (*family.hidden_agents, *damaged)
             if finding.path and finding.code != "damaged-meta"
         }
@@ -70,12 +70,12 @@ class AgentFiles:
                 self._without_meta[agent.agent_id] = agent
         self._beginnings: dict[Path, str] = {}
 
-    def take_failures(self) -> tuple[Failure, ...]:
+    def take_failures(self) -> tuple[ReadFailure, ...]:
         """What could not be read since this was last asked."""
         failures, self._failures = tuple(self._failures.values()), {}
         return failures
 
-    def of(self, lines: Iterable[Located], span: Span) -> list[tuple[Path, str, list[Located]]]:
+    def of(self, lines: Iterable[Located], span: TimeSpan) -> list[tuple[Path, str, list[Located]]]:
         """The files of the sub-agents that a turn started, as (path, agent id, records)."""
         found: dict[Path, tuple[Path, str, list[Located]]] = {}
         waiting: list[Iterable[Located]] = [lines]
@@ -93,14 +93,14 @@ class AgentFiles:
                 found[agent.path] = (agent.path, agent.agent_id, self._read(agent))
         return list(found.values())
 
-    def any_began_in(self, lines: Iterable[Located], span: Span) -> bool:
+    def any_began_in(self, lines: Iterable[Located], span: TimeSpan) -> bool:
         """Whether a sub-agent that nothing names may have begun in a turn."""
         if not self._without_meta:
             return False
         _, named = _mentioned(lines)
         return any(self._is_stray(agent, span) for id_, agent in self._without_meta.items() if id_ not in named)
 
-    def _is_stray(self, agent: AgentFile, span: Span) -> bool:
+    def _is_stray(self, agent: AgentFile, span: TimeSpan) -> bool:
         """Whether nothing but its time says where an agent belongs, and that is in the turn."""
         began = self._began(agent)
         if began is None or span.since is None or agent.agent_id in self._all_named:
@@ -114,7 +114,7 @@ class AgentFiles:
                 self._beginnings[agent.path] = next((time for time in times if isinstance(time, str)), "")
             except DiskError as error:
                 # Which turn it belongs to is not known, so none waits for it.
-                self._failures[error.path] = Failure(error.path, str(error))
+                self._failures[error.path] = ReadFailure(error.path, str(error))
                 return None
         return self._beginnings[agent.path]
 
@@ -122,7 +122,7 @@ class AgentFiles:
         try:
             return list(read_all_records(agent.path))
         except DiskError as error:
-            self._failures[error.path] = Failure(error.path, str(error), agent.agent_id)
+            self._failures[error.path] = ReadFailure(error.path, str(error), agent.agent_id)
             return []
 
     @functools.cached_property

@@ -15,7 +15,7 @@ from stenograph.turns.context import Context
 from stenograph.turns.draft import Draft
 
 
-def part_what_was_set_aside(context: Context, drafts: dict[int, Draft], leaf: int) -> None:
+def split_abandoned_branches(context: Context, drafts: dict[int, Draft], leaf: int) -> None:
     """Give what stands beside the way to a leaf turns of its own, and what hangs off it to those."""
     way = _way_to(context, leaf)
     records = context.graph.records

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from stenograph.graph import NOWHERE
 from stenograph.inputs import OPENERS, Input, InputKind, is_caveat
 from stenograph.records import AssistantRecord, ChainedRecord, FileHistorySnapshotRecord, UserRecord
-from stenograph.turns.aside import part_what_was_set_aside
+from stenograph.turns.aside import split_abandoned_branches
 from stenograph.turns.contents import is_synthetic
 from stenograph.turns.context import Context
 from stenograph.turns.draft import Draft
@@ -27,7 +27,7 @@ def assemble_turns(context: Context, nodes: Sequence[int], leaf: int = NOWHERE) 
     """The turns among some nodes of the graph (in file order), by their opening nodes; `leaf` is what a client goes on from."""
     drafts = _draft(context, nodes)
     _fold_local_commands(context, drafts)
-    part_what_was_set_aside(context, drafts, leaf)
+    split_abandoned_branches(context, drafts, leaf)
     numbers = _number(drafts)
     last_said = next((node for node in reversed(nodes) if isinstance(context.graph.records[node], _SAYING)), NOWHERE)
     return {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from stenograph.disk import quiet
+from stenograph.disk import redacted_repr
 from stenograph.graph import Graph
 from stenograph.inputs import Input, InputReader
 from stenograph.records import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stenograph.turns.model import AgentRun
 
 
-@quiet
+@redacted_repr
 class Context(Struct, dict=True):
     graph: Graph
     # Every user record, understood.

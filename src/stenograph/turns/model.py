@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.disk import Finding, quiet
+from stenograph.disk import Finding, redacted_repr
 from stenograph.family import Family
 from stenograph.graph import Graph
 from stenograph.inputs import Input, InputKind, Status
@@ -212,7 +212,7 @@ def runs_below(runs: Iterable[AgentRun], seen: set[str] | None = None) -> Iterat
             waiting += run.agent_runs
 
 
-@quiet
+@redacted_repr
 class Branch(Struct, frozen=True, dict=True):
     """One way through the conversation, from its first turn to its last."""
 

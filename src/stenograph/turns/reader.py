@@ -29,11 +29,11 @@ from stenograph.records import (
     CompactBoundaryRecord,
     Located,
     Record,
+    gc_paused,
     locate,
-    no_garbage_hunt,
     read_records,
 )
-from stenograph.turns.agent_files import AgentFiles, Failure, Span
+from stenograph.turns.agent_files import AgentFiles, ReadFailure, TimeSpan
 from stenograph.turns.context import read_context
 from stenograph.turns.conversations import split_conversations
 from stenograph.turns.model import AgentRun, Turn
@@ -69,7 +69,7 @@ class ReadTurn(Struct, frozen=True):
     #: Sub-agents that began in it, of which nothing says what started them.
     unlinked: tuple[AgentRun, ...] = ()
     #: Files of its sub-agents that could not be read.
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ReadFailure, ...] = ()
 
 
 class TurnReader:
@@ -80,7 +80,7 @@ class TurnReader:
         self._place = place or Place()
         self._spilled = family.tool_results if family else ()
         self._agents = AgentFiles(path, family) if family else None
-        with no_garbage_hunt():
+        with gc_paused():
             self._outline = self._read_outline()
         #: Where each turn is told from the one before: at its first line, which may be a snapshot before its prompt.
         self._begins: list[int] = []
@@ -239,14 +239,14 @@ class TurnReader:
             line = data[each.offset - start : each.offset - start + each.length]
             yield locate(self._path, line, each.number, each.offset, True)
 
-    def _span(self, index: int, *, is_ended: bool) -> Span:
+    def _span(self, index: int, *, is_ended: bool) -> TimeSpan:
         is_first = not index and not self._place.last_offset
         is_last = index + 1 == len(self._begins)
         end = None if is_last else self._begins[index + 1]
         since = "" if is_first else next(self._times(self._begins[index], end), None)
         if not is_last:
-            return Span(since, next(self._times(self._begins[index + 1]), ""))
-        return Span(since, "" if is_ended else max(self._times(self._begins[index]), default=""))
+            return TimeSpan(since, next(self._times(self._begins[index + 1]), ""))
+        return TimeSpan(since, "" if is_ended else max(self._times(self._begins[index]), default=""))
 
     def _times(self, begin: int, end: int | None = None) -> Iterator[str]:
         """The times of the lines from an offset on; as text, which sorts by time as clients write it."""

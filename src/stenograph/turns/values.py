@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from stenograph.disk import quiet
+from stenograph.disk import redacted_repr
 from stenograph.graph import Graph
 from stenograph.records import (
     SYNTHETIC,
@@ -106,7 +106,7 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and 0 <= value <= _GREATEST else 0
 
 
-@quiet
+@redacted_repr
 class ToolCall(Struct, frozen=True):
     """One use of a tool and its result."""
 
@@ -198,7 +198,7 @@ class CallPart(StrEnum):
     COPY = "copy"
 
 
-@quiet
+@redacted_repr
 class ApiCall(Struct, frozen=True, dict=True):
     """One API response: all lines with one `message.id`, their blocks in file order."""
 
@@ -299,7 +299,7 @@ class ApiCall(Struct, frozen=True, dict=True):
         return moment(self.records[-1].timestamp)
 
 
-@quiet
+@redacted_repr
 class Interjection(Struct, frozen=True):
     """A prompt that reached the model in the middle of a turn."""
 
@@ -309,7 +309,7 @@ class Interjection(Struct, frozen=True):
     evidence: str
 
 
-@quiet
+@redacted_repr
 class Event(Struct, frozen=True):
     """Something that happened beside the conversation."""
 
@@ -321,7 +321,7 @@ class Event(Struct, frozen=True):
     at: datetime | None = None
 
 
-@quiet
+@redacted_repr
 class Compaction(Struct, frozen=True):
     """Where older messages were replaced by a summary."""
 

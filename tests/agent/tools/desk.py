@@ -9,13 +9,13 @@ from typing import Any
 from stenograph.agent.engine.background import BackgroundTasks
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.permissions.policy import Permissions
-from stenograph.agent.tools.base import AgentResult, Json, Tool, ToolContext, ToolFailed, ToolOutput, Workspace
+from stenograph.agent.tools.base import Json, SubagentResult, Tool, ToolContext, ToolFailed, ToolOutput, Workspace
 from stenograph.agent.tools.read_state import ReadState
 from stenograph.agent.tools.toolbox import checked_input
 from stenograph.errors import ModelError
 
 
-async def no_agent(**_: object) -> AgentResult:
+async def no_agent(**_: object) -> SubagentResult:
     raise ToolFailed("no agents here")
 
 

@@ -12,7 +12,7 @@ from tests.agent.test_background import next_said
 from tests.agent.tools.desk import Desk
 
 from stenograph.agent.engine.background import BackgroundTask
-from stenograph.agent.tools.base import AgentResult, Json, ToolFailed
+from stenograph.agent.tools.base import Json, SubagentResult, ToolFailed
 from stenograph.agent.tools.bash import Bash, OldBash
 from stenograph.agent.tools.bash_output import BashOutput
 from stenograph.agent.tools.kill_shell import KillShell, TaskStop
@@ -164,10 +164,12 @@ def test_a_long_output_is_shown_by_its_beginning_and_its_file(play: Callable[[Sc
 
 
 def test_an_agent_is_told_with_its_prompt_and_its_last_words(play: Callable[[Scene], None]) -> None:
-    async def work() -> AgentResult:
+    async def work() -> SubagentResult:
         await asyncio.sleep(0.02)
         content = [{"type": "text", "text": "Sub agent says FINI.\n"}]
-        return AgentResult(agent_id="a1", content=content, duration_ms=1, total_tokens=2, tool_use_count=3, usage={}, model="m")
+        return SubagentResult(
+            agent_id="a1", content=content, duration_ms=1, total_tokens=2, tool_use_count=3, usage={}, model="m"
+        )
 
     async def scene(desk: Desk) -> None:
         desk.background.start_agent(work(), agent_id="a1", description="Helper", tool_use_id="t", prompt="Do it.")

@@ -19,7 +19,7 @@ from tests.model.raw_endpoint import RawEndpoint, TunnelProxy, answer, make_cert
 
 from stenograph.agent.tools import page
 from stenograph.agent.tools.base import Json, ToolFailed, ToolOutput
-from stenograph.agent.tools.page import Unfetched, checked_address, markdown
+from stenograph.agent.tools.page import FetchFailed, checked_address, markdown
 from stenograph.agent.tools.toolbox import checked_input
 from stenograph.agent.tools.web_fetch import WebFetch
 from stenograph.errors import RefusedError
@@ -422,7 +422,7 @@ def test_an_input_that_is_none_is_refused(given: Json) -> None:
 
 
 def test_only_web_addresses_are_fetched() -> None:
-    with pytest.raises(Unfetched, match="Unsupported protocol data:"):
+    with pytest.raises(FetchFailed, match="Unsupported protocol data:"):
         checked_address("data:text/plain,words")
 
 

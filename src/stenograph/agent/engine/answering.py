@@ -35,7 +35,7 @@ class Answer(Struct):
 
     def take(self, event: stream.StreamEvent) -> None:
         match event:
-            case stream.ResponseBegin():
+            case stream.MessageStart():
                 self.request_id = event.request_id
                 self.message = {
                     "id": event.message_id,
@@ -47,11 +47,11 @@ class Answer(Struct):
                     "stop_sequence": None,
                     "usage": event.usage,
                 }
-            case stream.BlockEnd():
+            case stream.BlockStop():
                 if event.unparsed_input:
                     self.unparsed[len(self.blocks)] = event.unparsed_input
                 self.blocks.append(event.block)
-            case stream.ResponseEnd():
+            case stream.MessageStop():
                 self.stop_reason = event.stop_reason
                 self.message |= {
                     "stop_reason": event.stop_reason,
@@ -66,14 +66,14 @@ def told_of(event: stream.StreamEvent, agent_id: str | None) -> Event | None:
     """What a face is told; the end of a response is told when it is in the file, and not here."""
     match event:
         case stream.TextDelta():
-            return events.TextPart(index=event.index, text=event.text, agent_id=agent_id)
+            return events.TextChunk(index=event.index, text=event.text, agent_id=agent_id)
         case stream.ThinkingDelta():
-            return events.ThinkingPart(index=event.index, text=event.text, agent_id=agent_id)
+            return events.ThinkingChunk(index=event.index, text=event.text, agent_id=agent_id)
         case stream.InputDelta():
-            return events.InputPart(index=event.index, partial_json=event.partial_json, agent_id=agent_id)
-        case stream.ResponseBegin():
+            return events.InputChunk(index=event.index, partial_json=event.partial_json, agent_id=agent_id)
+        case stream.MessageStart():
             return events.ResponseBegin(message_id=event.message_id, model=event.model, usage=event.usage, agent_id=agent_id)
-        case stream.BlockBegin():
+        case stream.BlockStart():
             return events.BlockBegin(
                 index=event.index,
                 kind=str(event.block.get("type")),
@@ -81,7 +81,7 @@ def told_of(event: stream.StreamEvent, agent_id: str | None) -> Event | None:
                 tool_use_id=str(event.block.get("id", "")),
                 agent_id=agent_id,
             )
-        case stream.BlockEnd():
+        case stream.BlockStop():
             return events.BlockEnd(index=event.index, block=event.block, agent_id=agent_id)
     return None
 

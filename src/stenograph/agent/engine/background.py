@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from stenograph.agent.tools.base import AgentResult, ToolFailed
+from stenograph.agent.tools.base import SubagentResult, ToolFailed
 from stenograph.agent.tools.shell import Shell, start_shell
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -135,10 +135,10 @@ class BackgroundShell(BackgroundTask):
 class BackgroundAgent(BackgroundTask):
     kind = "local_agent"
 
-    def __init__(self, work: Coroutine[Any, Any, AgentResult], prompt: str, **named: Any) -> None:
+    def __init__(self, work: Coroutine[Any, Any, SubagentResult], prompt: str, **named: Any) -> None:
         super().__init__(**named)
         self.prompt = prompt
-        self.result: AgentResult | None = None
+        self.result: SubagentResult | None = None
         #: Why it failed; empty for all others.
         self.failure = ""
         self._work = asyncio.ensure_future(work)
@@ -155,7 +155,7 @@ class BackgroundAgent(BackgroundTask):
         self._work.cancel()
         await asyncio.wait([self._work])
 
-    def _ended(self, work: asyncio.Future[AgentResult]) -> None:
+    def _ended(self, work: asyncio.Future[SubagentResult]) -> None:
         if work.cancelled():
             self._end(TaskStatus.KILLED)
             return
@@ -222,7 +222,7 @@ class BackgroundTasks:
         return task
 
     def start_agent(
-        self, work: Coroutine[Any, Any, AgentResult], *, agent_id: str, description: str, tool_use_id: str, prompt: str = ""
+        self, work: Coroutine[Any, Any, SubagentResult], *, agent_id: str, description: str, tool_use_id: str, prompt: str = ""
     ) -> Path:
         """Let an agent work by itself; gives the file that its last words go to. Raises ToolFailed where it still runs."""
         if (known := self.find(agent_id)) is not None and known.is_running:

@@ -47,7 +47,7 @@ _EMPTY_ANSWER = "The model gave no answer."
 _EMPTY_ANSWERS = {"refusal": "The model declined to answer.", "max_tokens": "The answer was cut off before it began."}
 
 
-class Turn(Struct):
+class TurnInProgress(Struct):
     """A turn under way."""
 
     began: float
@@ -112,7 +112,7 @@ class Dialogue:
 
     async def take_turn(self, content: str | list[Json], *, is_notification: bool = False) -> events.TurnEnd:
         """A prompt, and all that answers it. Cancelling it is an interruption by the user: it ends the turn, not the caller."""
-        turn = Turn(time.monotonic())
+        turn = TurnInProgress(time.monotonic())
         self._record_prompt(content, is_notification=is_notification)
         try:
             outcome, error = await self._answer(turn)
@@ -123,7 +123,7 @@ class Dialogue:
 
     async def compact(self, instructions: str) -> events.TurnEnd:
         """A compaction that the user asked for, as a turn of its own."""
-        turn = Turn(time.monotonic())
+        turn = TurnInProgress(time.monotonic())
         self._emit(events.TurnBegin(prompt=f"/compact {instructions}".strip(), uuid="", agent_id=self._agent_id))
         try:
             refused = await self._compact("manual", instructions)
@@ -144,7 +144,7 @@ class Dialogue:
         self.conversation.add_user(blocks_of(content))
         self._emit(events.TurnBegin(prompt=content, uuid=uuid, agent_id=self._agent_id))
 
-    async def _answer(self, turn: Turn) -> tuple[Outcome, ModelError | None]:
+    async def _answer(self, turn: TurnInProgress) -> tuple[Outcome, ModelError | None]:
         has_shrunk = False
         while True:
             if self._max_turns and turn.responses >= self._max_turns:
@@ -181,7 +181,7 @@ class Dialogue:
                     return Outcome.OUT_OF_WINDOW, None
             return Outcome.DONE, None
 
-    def _end_turn(self, turn: Turn, outcome: Outcome, *, words: str = "", status: int = 0) -> events.TurnEnd:
+    def _end_turn(self, turn: TurnInProgress, outcome: Outcome, *, words: str = "", status: int = 0) -> events.TurnEnd:
         duration = round((time.monotonic() - turn.began) * 1000)
         if self._agent_id is None and self.recorder.is_begun:
             self.recorder.turn_duration(duration)
@@ -219,7 +219,7 @@ class Dialogue:
             betas=[*options.betas, *betas_of(self.model)],
         )
 
-    async def _ask(self, turn: Turn) -> Answer:
+    async def _ask(self, turn: TurnInProgress) -> Answer:
         """One response, recorded. Raises ModelError when there is none."""
         began = time.monotonic()
         turn.answer = answer = Answer()
@@ -261,7 +261,7 @@ class Dialogue:
             )
         )
 
-    def _record_answer(self, turn: Turn, answer: Answer) -> None:
+    def _record_answer(self, turn: TurnInProgress, answer: Answer) -> None:
         """The response into the file, the conversation and the sums; its calls are waiting then."""
         usage = answer.message["usage"]
         self.shared.tally.add(answer.message["model"], usage)
@@ -297,7 +297,7 @@ class Dialogue:
 
     # Tools
 
-    async def _run_calls(self, turn: Turn) -> None:
+    async def _run_calls(self, turn: TurnInProgress) -> None:
         """Run the calls that are waiting: those that are safe beside each other together, all others one by one."""
         for group in list(self._groups(turn.waiting)):
             if len(group) == 1:
@@ -329,16 +329,16 @@ class Dialogue:
         if group:
             yield group
 
-    async def _run_in_place(self, turn: Turn, call: Call, places: asyncio.Semaphore) -> None:
+    async def _run_in_place(self, turn: TurnInProgress, call: Call, places: asyncio.Semaphore) -> None:
         async with places:
             await self._run_call(turn, call)
 
-    async def _run_call(self, turn: Turn, call: Call) -> None:
+    async def _run_call(self, turn: TurnInProgress, call: Call) -> None:
         self._begin_call(turn, call)
         result = await run_call(call, self._toolbox, self._permissions, self._context(call), self._report)
         self._record_result(turn, result)
 
-    def _begin_call(self, turn: Turn, call: Call) -> None:
+    def _begin_call(self, turn: TurnInProgress, call: Call) -> None:
         """Tell that a call begins; once, also where it is only to say that it was stopped."""
         if call.id not in turn.begun:
             turn.begun.add(call.id)
@@ -373,7 +373,7 @@ class Dialogue:
     async def _ask_with_tool(self, prompt: str, server_tool: Json) -> list[Json]:
         return await ask_aside(self.shared, self.model, prompt, tools=[server_tool])
 
-    def _record_result(self, turn: Turn, result: CallResult) -> None:
+    def _record_result(self, turn: TurnInProgress, result: CallResult) -> None:
         call = result.call
         uuid = self.recorder.result(
             result.block,
@@ -410,7 +410,7 @@ class Dialogue:
             )
         )
 
-    def _hand_over(self, turn: Turn) -> None:
+    def _hand_over(self, turn: TurnInProgress) -> None:
         """The results into the conversation, and the memory of the folders that the calls looked into."""
         self.conversation.add_user(turn.results)
         turn.results = []
@@ -423,7 +423,7 @@ class Dialogue:
 
     # Interruption
 
-    def _interrupt(self, turn: Turn) -> None:
+    def _interrupt(self, turn: TurnInProgress) -> None:
         """Bring file and conversation to an end that can be gone on from: what is finished is kept, every call answered."""
         from stenograph.records import INTERRUPTED  # all record types come with it: too much for the first request
 
@@ -440,7 +440,7 @@ class Dialogue:
         self.recorder.interruption(marker)
         self.conversation.add_user([text_block(marker)])
 
-    def _keep_begun(self, turn: Turn) -> None:
+    def _keep_begun(self, turn: TurnInProgress) -> None:
         """The finished words of a response that was cut off; its calls never ran and are left out."""
         answer = turn.answer
         blocks = [block for block in answer.blocks if block["type"] != "tool_use"] if answer else []

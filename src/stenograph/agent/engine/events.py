@@ -94,17 +94,17 @@ class BlockBegin(AgentEvent, frozen=True, kw_only=True):
     tool_use_id: str = ""
 
 
-class TextPart(AgentEvent, frozen=True, kw_only=True):
+class TextChunk(AgentEvent, frozen=True, kw_only=True):
     index: int
     text: str
 
 
-class ThinkingPart(AgentEvent, frozen=True, kw_only=True):
+class ThinkingChunk(AgentEvent, frozen=True, kw_only=True):
     index: int
     text: str
 
 
-class InputPart(AgentEvent, frozen=True, kw_only=True):
+class InputChunk(AgentEvent, frozen=True, kw_only=True):
     index: int
     partial_json: str
 
@@ -212,9 +212,9 @@ Event: TypeAlias = (
     | Retry
     | ResponseBegin
     | BlockBegin
-    | TextPart
-    | ThinkingPart
-    | InputPart
+    | TextChunk
+    | ThinkingChunk
+    | InputChunk
     | BlockEnd
     | ResponseEnd
     | ToolBegin

@@ -26,7 +26,7 @@ from stenograph.agent.engine.shared import Shared
 from stenograph.agent.engine.subagents import SubAgents
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
-from stenograph.agent.recording.opening import Opened, open_session
+from stenograph.agent.recording.opening import OpenedSession, open_session
 from stenograph.agent.recording.places import readable_folders, tasks_folder
 from stenograph.agent.recording.recorder import plain_text
 from stenograph.agent.tools import all_tools
@@ -52,7 +52,7 @@ async def open_agent(options: AgentOptions, client: ModelClient) -> Agent:
 
 
 class Agent:
-    def __init__(self, options: AgentOptions, client: ModelClient, opened: Opened) -> None:
+    def __init__(self, options: AgentOptions, client: ModelClient, opened: OpenedSession) -> None:
         self._options = options
         self._recorder = opened.recorder
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()

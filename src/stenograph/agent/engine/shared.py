@@ -18,7 +18,7 @@ from stenograph.model import TOKEN_COUNTS, ModelClient
 from stenograph.records import Json
 
 
-class Tally(Struct):
+class UsageTally(Struct):
     """What a session has used so far."""
 
     responses: int = 0
@@ -47,4 +47,4 @@ class Shared(Struct, kw_only=True):
     path: Path
     #: Sub-agents of this process, by their ids.
     agent_types: dict[str, str] = field(default_factory=dict)
-    tally: Tally = field(default_factory=Tally)
+    tally: UsageTally = field(default_factory=UsageTally)

@@ -23,10 +23,10 @@ from stenograph.agent.engine.events import Outcome
 from stenograph.agent.engine.options import Compat
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.policy import Permissions
-from stenograph.agent.recording.opening import Opened
+from stenograph.agent.recording.opening import OpenedSession
 from stenograph.agent.recording.places import agent_path, readable_folders
 from stenograph.agent.recording.recorder import Recorder
-from stenograph.agent.tools.base import AgentResult, ToolFailed, Workspace
+from stenograph.agent.tools.base import SubagentResult, ToolFailed, Workspace
 from stenograph.disk import make_folder, replace_file
 from stenograph.errors import DiskError, StenographError
 from stenograph.family import AgentFile, AgentLayout, meta_path, read_metas
@@ -63,7 +63,7 @@ class SubAgents:
         tool_use_id: str,
         progress: Callable[[Json], None],
         resume: bool = False,
-    ) -> AgentResult:
+    ) -> SubagentResult:
         """Run an agent to its end; one that is resumed is what it was. Raises ToolFailed where it comes to none."""
         if resume:
             self._refuse_running(agent_id)
@@ -89,7 +89,7 @@ class SubAgents:
         if end.outcome is Outcome.FAILED:
             raise ToolFailed(f"Agent failed: {end.error}")
         words = end.text or f"(The agent ended without words: {end.outcome.value}.)"
-        return AgentResult(
+        return SubagentResult(
             agent_id=agent_id,
             content=[{"type": "text", "text": words}],
             duration_ms=round((time.monotonic() - began) * 1000),
@@ -162,7 +162,7 @@ class SubAgents:
             raise ToolFailed(f"The agent could not be started: {error}") from error
 
 
-def _resumed(path: Path, envelope: Envelope, asked: str) -> Opened:
+def _resumed(path: Path, envelope: Envelope, asked: str) -> OpenedSession:
     """An agent that is done, from its file. Raises ToolFailed: the id is the model's, and may be anything."""
     if not _AGENT_ID.fullmatch(str(envelope.agent_id)) or not path.is_file():
         raise ToolFailed("No agent of this session has that id")

@@ -266,11 +266,11 @@ class StreamMessages:
                     block |= {"id": event.tool_use_id, "name": event.tool, "input": {}}
                 start = {"type": "content_block_start", "index": event.index, "content_block": block}
                 yield self._stream_event(start, event.agent_id)
-            case events.TextPart():
+            case events.TextChunk():
                 yield self._delta(event.index, {"type": "text_delta", "text": event.text}, event.agent_id)
-            case events.ThinkingPart():
+            case events.ThinkingChunk():
                 yield self._delta(event.index, {"type": "thinking_delta", "thinking": event.text}, event.agent_id)
-            case events.InputPart():
+            case events.InputChunk():
                 delta = {"type": "input_json_delta", "partial_json": event.partial_json}
                 yield self._delta(event.index, delta, event.agent_id)
             case events.BlockEnd():

@@ -17,7 +17,15 @@ from msgspec import Struct
 
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
 from stenograph.agent.permissions.reading_commands import is_reading, leads_to
-from stenograph.agent.permissions.rules import PathRule, Rule, matches_command, matches_host, names_of, parse_rule, split_rules
+from stenograph.agent.permissions.rules import (
+    PathRule,
+    PermissionRule,
+    matches_command,
+    matches_host,
+    names_of,
+    parse_rule,
+    split_rules,
+)
 from stenograph.agent.permissions.sensitive_files import sensitive_names
 from stenograph.agent.permissions.shell_parts import Part, commands_within, split_command
 from stenograph.agent.tools.base import Json, Tool, ToolInput, Workspace
@@ -134,10 +142,10 @@ class Permissions:
                 return _reject("File is in a directory that is denied by your permission settings.", rule, is_tool_error=True)
         return None
 
-    def _matches_any(self, rule: Rule, paths: Iterable[_Places]) -> bool:
+    def _matches_any(self, rule: PermissionRule, paths: Iterable[_Places]) -> bool:
         return any(self._paths[rule].matches(path.all) for path in paths)
 
-    def _denies_command(self, rule: Rule, command: str) -> bool:
+    def _denies_command(self, rule: PermissionRule, command: str) -> bool:
         """Any part is enough, and any word of it that is a file which may be neither read nor changed."""
         commands = _commands_within(command)
         if commands is None:
@@ -162,7 +170,9 @@ class Permissions:
             return True
         return tool.is_read_only and all(self._is_inside(path, and_readable=True) for path in paths)
 
-    def _allowing(self, tool: Tool[Any], paths: list[_Places], command: str, given: ToolInput, raw: Json) -> Rule | None:
+    def _allowing(
+        self, tool: Tool[Any], paths: list[_Places], command: str, given: ToolInput, raw: Json
+    ) -> PermissionRule | None:
         """The rule that allows the call; of several that do so together, the last."""
         # A rule for all files was not meant for these. (2.1.325)
         is_sensitive = tool.name in _EDITING and any(map(self._sensitive_names, paths))
@@ -178,14 +188,14 @@ class Permissions:
                 return rule
         return None
 
-    def _allowing_paths(self, tool: Tool[Any], paths: list[_Places]) -> Rule | None:
+    def _allowing_paths(self, tool: Tool[Any], paths: list[_Places]) -> PermissionRule | None:
         rules = [
             rule
             for rule in self._allowed
             if rule.spec
             and (_covers_edits(rule, tool) if tool.name in _EDITING else rule.tool == "Read" or _is_about(rule, tool))
         ]
-        last: Rule | None = None
+        last: PermissionRule | None = None
         for path in paths:
             sensitive = self._sensitive_names(path) if tool.name in _EDITING else frozenset[str]()
             # A link into a folder that is allowed is allowed only if what it leads to is.
@@ -194,20 +204,20 @@ class Permissions:
                 return None
         return last
 
-    def _matches_all(self, rule: Rule, path: _Places) -> bool:
+    def _matches_all(self, rule: PermissionRule, path: _Places) -> bool:
         return all(self._paths[rule].matches([place]) for place in path.all)
 
-    def _names(self, rule: Rule, sensitive: frozenset[str]) -> bool:
+    def _names(self, rule: PermissionRule, sensitive: frozenset[str]) -> bool:
         """Whether a rule says itself that it means such files: `src/**` was not written with `src/.git/hooks` in mind."""
         return sensitive.issubset(rule.spec.lower().split("/"))
 
-    def _allowing_command(self, command: str) -> Rule | None:
+    def _allowing_command(self, command: str) -> PermissionRule | None:
         rules = [rule for rule in self._allowed if rule.spec and "Bash" in names_of(rule)]
         for rule in rules:
             # Word for word what the user wrote, whatever it does.
             if "*" not in rule.spec and command.strip() == rule.spec:
                 return rule
-        used: list[Rule] = []
+        used: list[PermissionRule] = []
 
         def is_allowed(part: Part) -> bool:
             rule = next((rule for rule in rules if _allows_part(rule, part)), None)
@@ -315,20 +325,20 @@ def _real(path: Path) -> str:
 _commands_within = functools.lru_cache(maxsize=1)(commands_within)
 
 
-def _parse(texts: Iterable[str]) -> list[Rule]:
+def _parse(texts: Iterable[str]) -> list[PermissionRule]:
     return [parse_rule(rule) for text in texts for rule in split_rules(text)]
 
 
-def _is_about(rule: Rule, tool: Tool[Any]) -> bool:
+def _is_about(rule: PermissionRule, tool: Tool[Any]) -> bool:
     return not names_of(rule).isdisjoint({tool.name, *tool.also_called})
 
 
-def _is_special(rule: Rule) -> bool:
+def _is_special(rule: PermissionRule) -> bool:
     """Whether a rule means some calls of its tool only. What stands in parentheses of other tools is not known: all are meant."""
     return bool(rule.spec) and not names_of(rule).isdisjoint(_EDITING | {"Bash", "WebFetch", "Agent", "Read", "Glob", "Grep"})
 
 
-def _covers_edits(rule: Rule, tool: Tool[Any]) -> bool:
+def _covers_edits(rule: PermissionRule, tool: Tool[Any]) -> bool:
     """Rules for Edit with a path are for every tool that changes files. (2.1.325)"""
     return rule.tool == "Edit" or _is_about(rule, tool)
 
@@ -338,7 +348,7 @@ _PASSED_OVER = {"nohup": 1, "timeout": 2}
 _ACTIONS_OF_FIND = ("-exec", "-ok", "-delete", "-fprint", "-fls")
 
 
-def _allows_part(rule: Rule, part: Part) -> bool:
+def _allows_part(rule: PermissionRule, part: Part) -> bool:
     is_exact = matches_command(rule.spec, part.text) and "*" not in rule.spec
     # A rule for all of `find` was not meant for what it runs or deletes. (2.1.325)
     if not is_exact and part.words[0] == "find" and any(word.startswith(_ACTIONS_OF_FIND) for word in part.words):
@@ -375,7 +385,7 @@ def _accept(reason: str, source: str) -> Decision:
     return Decision(True, "", source, record=record)
 
 
-def _reject(words: str, rule: Rule, reason: str = "rule", *, is_tool_error: bool = False) -> Decision:
+def _reject(words: str, rule: PermissionRule, reason: str = "rule", *, is_tool_error: bool = False) -> Decision:
     record = _record("reject", reason) | {"ruleSource": "cliArg", "reasonCode": "rule:cliArg"}
     return Decision(False, words, rule.text, "" if is_tool_error else BY_RULE, is_tool_error, record)
 

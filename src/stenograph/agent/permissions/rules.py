@@ -37,7 +37,7 @@ _KNOWN = frozenset({
 _EVERYTHING = ("", "**", ".")
 
 
-class Rule(Struct, frozen=True):
+class PermissionRule(Struct, frozen=True):
     tool: str
     #: What stands in parentheses; empty for the whole tool.
     spec: str = ""
@@ -62,13 +62,13 @@ def split_rules(text: str) -> list[str]:
     return [rule for rule in (*rules, rule) if rule]
 
 
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> PermissionRule:
     """Raises UsageError for what is no rule: one that is misread would allow, or fail to deny."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"{text!r} is no permission rule; write Tool or Tool(what), like Bash(git:*)")
     spec = (found["spec"] or "").strip()
-    return Rule(found["tool"], "" if spec in ("*", ":*") else spec)
+    return PermissionRule(found["tool"], "" if spec in ("*", ":*") else spec)
 
 
 def is_rule_of_a_known_tool(text: str) -> bool:
@@ -77,7 +77,7 @@ def is_rule_of_a_known_tool(text: str) -> bool:
     return bool(rules) and all(rule and (rule["tool"] in _KNOWN or rule["tool"].startswith("mcp__")) for rule in rules)
 
 
-def names_of(rule: Rule) -> frozenset[str]:
+def names_of(rule: PermissionRule) -> frozenset[str]:
     """Every spelling of the rule's tool."""
     return frozenset({rule.tool}.union(*(names for names in _SAME if rule.tool in names)))
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from stenograph.agent.permissions.sensitive_files import sensitive_names
-from stenograph.disk import remove_file, whole_path, write_atomically
+from stenograph.disk import absolute_path, remove_file, write_atomically
 from stenograph.errors import DiskError, UnreadableError, UnwritableError, UsageError
 from stenograph.records import Json, file_history_snapshot
 
@@ -39,8 +39,8 @@ class FileHistory:
         `names_parents`: write `realParentDir` with each copy, as 2.1.325 does and 2.0.76 does not.
         """
         self._folder = folder
-        self._project = whole_path(project)
-        self._places = (self._project, *map(whole_path, additional))
+        self._project = absolute_path(project)
+        self._places = (self._project, *map(absolute_path, additional))
         self._names_parents = names_parents
         #: The snapshots by their prompts, in the order of the prompts. Each holds the copies of all files tracked by then.
         self._snapshots: dict[str, Json] = {}
@@ -213,11 +213,11 @@ class FileHistory:
         return next(reversed(self._snapshots.values()), None)
 
     def _name(self, path: Path) -> str:
-        whole = whole_path(path)
+        whole = absolute_path(path)
         return whole.relative_to(self._project).as_posix() if self._project in whole.parents else str(whole)
 
     def _path(self, name: str) -> Path:
-        return whole_path(self._project / name)
+        return absolute_path(self._project / name)
 
     def _last_version(self, name: str) -> int:
         versions = [
@@ -228,7 +228,7 @@ class FileHistory:
         return max(versions, default=0)
 
     def _keep(self, path: Path, version: int) -> Json:
-        whole = whole_path(path)
+        whole = absolute_path(path)
         # Not needed before the first change of a file, and it loads OpenSSL.
         import hashlib
 

@@ -1,6 +1,6 @@
-"""A session to begin or to go on with -> its recorder and its conversation.
+"""A session to begin or to resume -> its recorder and its conversation.
 
-In: options. Out: `Opened`. A new session has no file before its first line; one that is taken up is under our lock at once.
+In: options. Out: `OpenedSession`. A new session has no file before its first line; a resumed one is locked at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stenograph.family import LINES_SUFFIX
 from stenograph.records import Envelope, Json
 
 
-class Opened(Struct, kw_only=True):
+class OpenedSession(Struct, kw_only=True):
     recorder: Recorder
     conversation: Conversation
     #: Lines about the history of files, in their order.
@@ -35,7 +35,7 @@ class Opened(Struct, kw_only=True):
     restore: str = ""
 
 
-def open_session(options: AgentOptions) -> Opened:
+def open_session(options: AgentOptions) -> OpenedSession:
     """Begin a session, or take one up. Raises StenographError in one clear line."""
     if options.resume is None and not options.go_on:
         if options.rewind is not None or options.fork:
@@ -47,13 +47,13 @@ def open_session(options: AgentOptions) -> Opened:
     return resuming.open_again(options)
 
 
-def _begin(options: AgentOptions) -> Opened:
+def _begin(options: AgentOptions) -> OpenedSession:
     session_id = options.session_id or str(uuid4())
     path = session_path(options, session_id)
     refuse_used(path, session_id)
     recorder = Recorder(path, new_envelope(options, session_id))
     recorder.title = options.name
-    return Opened(recorder=recorder, conversation=Conversation())
+    return OpenedSession(recorder=recorder, conversation=Conversation())
 
 
 def refuse_used(path: Path, session_id: str) -> None:

@@ -1,6 +1,6 @@
 """A session on disk -> the conversation that it holds, ready to be gone on with: resume, continue, fork, rewind.
 
-In: which session. Out: `Opened`. The messages are those that the newest client would send (`stenograph.messages`), with
+In: which session. Out: `OpenedSession`. The messages are those that the newest client would send (`stenograph.messages`), with
 reminders in the role `system` put as the user's words, which every endpoint takes. A session is appended to where it stands; a
 fork is the chain alone, under a new id; a rewind goes on from the line before a prompt, and leaves what came after it in the
 file, but for a line that was never written to its end. What a session lacks to be gone on with (results of calls that were cut
@@ -21,7 +21,7 @@ from stenograph.agent.engine.conversation import Conversation
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.engine.sendable import sendable
 from stenograph.agent.recording.forking import fork
-from stenograph.agent.recording.opening import Opened, new_envelope, session_path
+from stenograph.agent.recording.opening import OpenedSession, new_envelope, session_path
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.recording.rewinding import Chosen, choose, latest_time
 from stenograph.archive import refuse_open
@@ -47,7 +47,7 @@ from stenograph.records import (
     UserRecord,
     change,
     file_history_of,
-    no_garbage_hunt,
+    gc_paused,
     read_all_records,
     without_halves,
 )
@@ -59,11 +59,11 @@ _REMINDER = "<system-reminder>"
 _END_OF_REMINDER = "</system-reminder>"
 
 
-def open_again(options: AgentOptions) -> Opened:
+def open_again(options: AgentOptions) -> OpenedSession:
     """Take up a session. Raises SessionNotFoundError, AmbiguousSessionError, BusyError, UnreadableError, UsageError."""
     path = resolve(options.resume, [options.home]).path if options.resume else newest_here(options)
     title = options.name or glance(path).custom_title or ""
-    with no_garbage_hunt():
+    with gc_paused():
         if options.fork:
             chosen = choose(path, options)
             path = fork(path, chosen.graph, options)
@@ -94,7 +94,7 @@ def _held(path: Path, envelope: Envelope) -> Iterator[Recorder]:
         raise
 
 
-def take_up(path: Path, envelope: Envelope, *, asked: str) -> Opened:
+def take_up(path: Path, envelope: Envelope, *, asked: str) -> OpenedSession:
     """Go on with a sub-agent's file, with the model `asked` for or its own. Raises UnreadableError, UsageError."""
     with _held(path, envelope) as recorder:
         # Its lines are all a sidechain's, which no client resumes as a session: here they are the conversation itself.
@@ -126,14 +126,14 @@ def _refuse_elsewhere(path: Path, options: AgentOptions) -> None:
         raise UsageError(f"that session belongs to {cwd}: go on with it there, or here in a copy with --fork-session")
 
 
-def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> Opened:
+def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession:
     path, graph, envelope = recorder.path, chosen.graph, recorder.envelope
     recorder.go_on_from(None, last_ms=chosen.last_ms or latest_time(graph.records))
     if chosen.prompt:
         recorder.begin_branch()
         if not graph.records:
             recorder.cut_torn_tail()
-            return Opened(recorder=recorder, conversation=Conversation(), file_history=file_history_of(path))
+            return OpenedSession(recorder=recorder, conversation=Conversation(), file_history=file_history_of(path))
     _keep_notifications(graph)
     selection = select(graph, NEWEST, message_habits(NEWEST))
     resume = messages_of(selection, NEWEST)
@@ -159,7 +159,7 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> Opened:
     _complete(recorder, records, messages, resume.messages[-1:])
     if asked and model and called_name(asked) != called_name(model):
         messages = without_thinking(messages)
-    return Opened(
+    return OpenedSession(
         recorder=recorder,
         conversation=Conversation(messages),
         file_history=file_history_of(path),

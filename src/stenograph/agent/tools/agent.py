@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from stenograph.agent.engine.agent_types import DEFAULT_TYPE, TYPES
-from stenograph.agent.tools.base import AgentResult, Json, Tool, ToolContext, ToolInput, ToolOutput
+from stenograph.agent.tools.base import Json, SubagentResult, Tool, ToolContext, ToolInput, ToolOutput
 
 _SEARCHES = ("Grep", "Glob")
 _EDITS = ("Edit", "Write")
@@ -79,7 +79,7 @@ def _in_silence(data: Json) -> None:
     """Tell nobody."""
 
 
-def _completed(given: AgentInput, result: AgentResult) -> ToolOutput:
+def _completed(given: AgentInput, result: SubagentResult) -> ToolOutput:
     used = result.tools_used
     structured: Json = {
         "status": "completed",
@@ -107,7 +107,9 @@ def _completed(given: AgentInput, result: AgentResult) -> ToolOutput:
     return ToolOutput(content=[*result.content, {"type": "text", "text": note}], structured=structured)
 
 
-async def _launched(given: AgentInput, context: ToolContext, agent_id: str, work: Coroutine[Any, Any, AgentResult]) -> ToolOutput:
+async def _launched(
+    given: AgentInput, context: ToolContext, agent_id: str, work: Coroutine[Any, Any, SubagentResult]
+) -> ToolOutput:
     output = context.background.start_agent(
         work,
         agent_id=agent_id,

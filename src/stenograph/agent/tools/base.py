@@ -79,7 +79,7 @@ class Workspace(msgspec.Struct, kw_only=True):
         return path if path.is_absolute() else self.cwd / path
 
 
-class AgentResult(msgspec.Struct, kw_only=True):
+class SubagentResult(msgspec.Struct, kw_only=True):
     """What a sub-agent came to."""
 
     agent_id: str
@@ -110,7 +110,7 @@ class RunAgent(Protocol):
         tool_use_id: str,
         progress: Callable[[Json], None],
         resume: bool = False,
-    ) -> AgentResult: ...
+    ) -> SubagentResult: ...
 
 
 class ToolContext(msgspec.Struct, kw_only=True):

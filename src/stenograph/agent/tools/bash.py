@@ -18,7 +18,7 @@ from msgspec import Meta
 from stenograph.agent.permissions.reading_commands import only_reads
 from stenograph.agent.permissions.shell_parts import Part, split_command
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
-from stenograph.agent.tools.shell import ENDLESS, NotStarted, Shell, command_environment, start_shell
+from stenograph.agent.tools.shell import ENDLESS, CommandNotStarted, Shell, command_environment, start_shell
 from stenograph.agent.tools.spill import LIMIT, spill, without_middle
 
 DEFAULT_TIMEOUT = 120_000
@@ -72,7 +72,7 @@ class Bash(Tool[BashInput]):
             if given.run_in_background:
                 return await self._start(given, context, environment)
             shell, timed_out, folder = await _run(given, context, environment)
-        except NotStarted as reason:
+        except CommandNotStarted as reason:
             raise ToolFailed(str(reason)) from None
         except OSError as error:
             raise ToolFailed(f"The command could not be run: {error.strerror}") from None

@@ -29,7 +29,7 @@ _LONGEST_ORIGINAL = 10_000
 LONGEST = 64 * 1024 * 1024
 
 
-class Knowledge(StrEnum):
+class FileKnowledge(StrEnum):
     """What the model knows of a file as it is now."""
 
     NOTHING = "nothing"
@@ -38,14 +38,14 @@ class Knowledge(StrEnum):
     ALL = "all"
 
 
-def knowledge(path: Path, text: str, context: ToolContext) -> Knowledge:
+def knowledge(path: Path, text: str, context: ToolContext) -> FileKnowledge:
     seen = context.read_state.seen(path)
     if seen is None:
-        return Knowledge.NOTHING
+        return FileKnowledge.NOTHING
     # A file that was only touched has the same text still.
     if context.read_state.is_stale(path) and (seen.is_partial or seen.text != text):
-        return Knowledge.OLDER
-    return Knowledge.PART if seen.is_partial else Knowledge.ALL
+        return FileKnowledge.OLDER
+    return FileKnowledge.PART if seen.is_partial else FileKnowledge.ALL
 
 
 def refuse_link(path: Path) -> None:

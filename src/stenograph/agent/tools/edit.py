@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from stenograph.agent.tools import changing
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolInput, ToolOutput, Workspace, failed_use
-from stenograph.agent.tools.changing import Knowledge
+from stenograph.agent.tools.changing import FileKnowledge
 from stenograph.agent.tools.patches import structured_patch
 from stenograph.agent.tools.texts import TextFile, decode, missing, refusal, resolved
 
@@ -51,7 +51,7 @@ class EditTool(Tool[EditInput]):
         except FileNotFoundError:
             if given.old_string:
                 raise failed_use(missing(path, context.workspace)) from None
-            return _change(given, path, TextFile(""), _Replacement("", given.new_string), Knowledge.ALL, context)
+            return _change(given, path, TextFile(""), _Replacement("", given.new_string), FileKnowledge.ALL, context)
         if path.suffix == ".ipynb":
             raise failed_use(
                 "File is a Jupyter Notebook, which Edit does not change: change its JSON with a script, or Write it."
@@ -63,16 +63,16 @@ class EditTool(Tool[EditInput]):
         return _change(given, path, before, replacement, known, context)
 
 
-def _replacement(given: EditInput, text: str, known: Knowledge) -> _Replacement:
+def _replacement(given: EditInput, text: str, known: FileKnowledge) -> _Replacement:
     if not given.old_string:
         if text.strip():
             raise failed_use("Cannot create new file - file already exists.")
         return _Replacement("", given.new_string)
-    if known is Knowledge.NOTHING:
+    if known is FileKnowledge.NOTHING:
         raise failed_use(changing.UNREAD)
     old, new = _as_in_file(given.old_string, given.new_string, text)
     count = text.count(old)
-    if known is Knowledge.OLDER and (not count or (count > 1 and not given.replace_all)):
+    if known is FileKnowledge.OLDER and (not count or (count > 1 and not given.replace_all)):
         raise failed_use(changing.CHANGED)
     if not count:
         raise failed_use(f"String to replace not found in file.\nString: {given.old_string}")
@@ -112,13 +112,13 @@ def _curled(new: str, found: str) -> str:
 
 
 def _change(
-    given: EditInput, path: Path, before: TextFile, replacement: _Replacement, known: Knowledge, context: ToolContext
+    given: EditInput, path: Path, before: TextFile, replacement: _Replacement, known: FileKnowledge, context: ToolContext
 ) -> ToolOutput:
     data = before.encode(replacement.after, keep_newlines=True)
     changing.keep_and_write(path, data, context)
     after = decode(data)
     # What the model did not know of the file before, it does not know now.
-    context.read_state.note(path, after.text, is_partial=known is not Knowledge.ALL)
+    context.read_state.note(path, after.text, is_partial=known is not FileKnowledge.ALL)
     structured: Json = {
         "filePath": given.file_path,
         "oldString": replacement.old,
@@ -128,10 +128,10 @@ def _change(
         "userModified": False,
         "replaceAll": given.replace_all,
     }
-    if known is Knowledge.OLDER:
+    if known is FileKnowledge.OLDER:
         structured["staleRecovered"] = True
-    if known is not Knowledge.ALL:
+    if known is not FileKnowledge.ALL:
         structured["contentNotInModelContext"] = True
     done = "updated. All occurrences were successfully replaced." if given.replace_all else "updated successfully."
-    note = {Knowledge.ALL: changing.CURRENT, Knowledge.OLDER: _STALE}.get(known, "")
+    note = {FileKnowledge.ALL: changing.CURRENT, FileKnowledge.OLDER: _STALE}.get(known, "")
     return ToolOutput(content=f"The file {given.file_path} has been {done}{note}", structured=structured)

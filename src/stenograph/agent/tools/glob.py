@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
 from stenograph.agent.tools.globbing import Glob, GlobError, fixed_part, walk_files
 from stenograph.agent.tools.texts import resolved
-from stenograph.disk import whole_path
+from stenograph.disk import absolute_path
 
 MOST_FILES = 100
 #: Seconds, as the client has it.
@@ -59,12 +59,12 @@ class GlobTool(Tool[GlobInput]):
 
 def _search(given: GlobInput, workspace: Workspace) -> tuple[Path, str]:
     """The folder to walk, and the pattern below it: folders that a pattern names itself need not be looked for."""
-    folder = whole_path(resolved(given.path, "Glob", workspace)) if given.path else workspace.cwd
+    folder = absolute_path(resolved(given.path, "Glob", workspace)) if given.path else workspace.cwd
     fixed, rest = fixed_part(given.pattern)
     if not fixed:
         return folder, given.pattern
     below = resolved(fixed, "Glob", workspace) if fixed.startswith(("/", "~")) else folder / fixed
-    return whole_path(below), f"/{rest}"
+    return absolute_path(below), f"/{rest}"
 
 
 def _refuse_no_folder(folder: Path, workspace: Workspace) -> None:

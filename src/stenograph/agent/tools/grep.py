@@ -16,7 +16,7 @@ from stenograph.agent.tools.ripgrep import Lines, run_search
 from stenograph.agent.tools.searching import Search
 from stenograph.agent.tools.spill import LIMIT, spill, without_middle
 from stenograph.agent.tools.texts import resolved
-from stenograph.disk import whole_path
+from stenograph.disk import absolute_path
 
 #: Lines or files where no limit is given. (2.1.325)
 DEFAULT_LIMIT = 250
@@ -68,7 +68,7 @@ class GrepTool(Tool[GrepInput]):
     is_read_only = True
 
     def paths(self, given: GrepInput, workspace: Workspace) -> list[Path]:
-        return [whole_path(resolved(given.path, self.name, workspace)) if given.path else workspace.cwd]
+        return [absolute_path(resolved(given.path, self.name, workspace)) if given.path else workspace.cwd]
 
     async def run(self, given: GrepInput, context: ToolContext) -> ToolOutput:
         workspace = context.workspace

@@ -1,7 +1,7 @@
 """A page of the web -> its text. Blocking: it runs in a thread of its own.
 
-In: an address. Out: a `Page`: the answer's status, its size, and its text, HTML as Markdown; or where it would lead to. Raises
-`Unfetched` in words for the model. Redirects inside a host are followed, others are not: permission was given for the host.
+In: an address. Out: a `WebPage`: the answer's status, its size, and its text, HTML as Markdown; or where it would lead to. Raises
+`FetchFailed` in words for the model. Redirects inside a host are followed, others are not: permission was given for the host.
 Knows nothing of tools and models.
 """
 
@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 from msgspec import Struct
 
 from stenograph.errors import ConfigError, NetworkError, NetworkTimeoutError, UnknownHostError, UntrustedCertificateError
-from stenograph.net import Address, Connection, Head, find_proxy, is_loopback, read_url
+from stenograph.net import Address, Connection, ResponseHead, find_proxy, is_loopback, read_url
 
 LONGEST_ADDRESS = 2_000
 #: Bytes of a page; longer ones are refused.
@@ -36,11 +36,11 @@ _META_CHARSET = re.compile(r"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", re.ASCII
 _SILENT = ["script", "style", "noscript", "template", "svg", "iframe"]
 
 
-class Unfetched(Exception):  # noqa: N818 - a result of a call, not an error of the program
+class FetchFailed(Exception):  # noqa: N818 - a result of a call, not an error of the program
     """A page could not be had; the words are for the model."""
 
 
-class Page(Struct, frozen=True, kw_only=True):
+class WebPage(Struct, frozen=True, kw_only=True):
     status: int
     #: Bytes of the body.
     size: int = 0
@@ -64,13 +64,13 @@ def checked_address(url: str) -> str:
         parts = urlsplit(url.strip())
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise Unfetched("Invalid URL") from None
+        raise FetchFailed("Invalid URL") from None
     if parts.scheme and parts.scheme not in ("http", "https"):
-        raise Unfetched(f"Unsupported protocol {parts.scheme}:")
+        raise FetchFailed(f"Unsupported protocol {parts.scheme}:")
     # A quoted host would be unquoted behind the back of whoever was asked about it.
     is_plain = re.fullmatch(r"[!-$&-~]*", parts.netloc)
     if not parts.scheme or not host or not is_plain or parts.username is not None or len(url) > LONGEST_ADDRESS:
-        raise Unfetched("Invalid URL")
+        raise FetchFailed("Invalid URL")
     if parts.scheme == "http" and not is_loopback(host):
         shown = f"[{host}]" if ":" in host else host
         parts = parts._replace(scheme="https", netloc=shown if port in (None, 80) else f"{shown}:{port}")
@@ -92,7 +92,7 @@ class Fetch:
         if self._connection is not None:
             self._connection.hang_up()
 
-    def fetch(self) -> Page:
+    def fetch(self) -> WebPage:
         """Raises Unfetched."""
         url = self._url
         for _ in range(_MOST_REDIRECTS):
@@ -101,15 +101,15 @@ class Fetch:
                 return page
             there = urljoin(url, target)
             if not _is_same_place(urlsplit(url), urlsplit(there)):
-                return Page(status=status, redirect=there)
+                return WebPage(status=status, redirect=there)
             url = checked_address(there)
-        raise Unfetched(f"The page redirects more than {_MOST_REDIRECTS} times")
+        raise FetchFailed(f"The page redirects more than {_MOST_REDIRECTS} times")
 
-    def _get(self, url: str) -> tuple[int, str, Page]:
+    def _get(self, url: str) -> tuple[int, str, WebPage]:
         """The status, the target of a redirect or nothing, and the page."""
         at = read_url(url)
         if at is None:
-            raise Unfetched("Invalid URL")
+            raise FetchFailed("Invalid URL")
         headers = {
             "user-agent": "stenograph (web fetch for a person)",
             "accept": "text/markdown, text/html, text/plain, */*;q=0.5",
@@ -123,20 +123,20 @@ class Fetch:
                 head = self._connection.send("GET", at.target, headers)
                 if head.status >= 300:
                     target = head.headers.get("location", "") if head.status in _REDIRECTS else ""
-                    return head.status, target, Page(status=head.status)
+                    return head.status, target, WebPage(status=head.status)
                 data = self._connection.read(LARGEST + 1)
         except ConfigError as error:
-            raise Unfetched(str(error)) from None
+            raise FetchFailed(str(error)) from None
         except NetworkError as error:
-            raise Unfetched(_why(error, at.address)) from None
+            raise FetchFailed(_why(error, at.address)) from None
         if len(data) > LARGEST:
-            raise Unfetched(f"The page is larger than {LARGEST // 1024**2} MB")
-        return head.status, "", Page(status=head.status, size=len(data), text=_text(head, data))
+            raise FetchFailed(f"The page is larger than {LARGEST // 1024**2} MB")
+        return head.status, "", WebPage(status=head.status, size=len(data), text=_text(head, data))
 
     def _left(self) -> float:
         left = self._deadline - time.monotonic()
         if left <= 0 or self._is_given_up:
-            raise Unfetched(f"The page took longer than {PATIENCE:.0f} s")
+            raise FetchFailed(f"The page took longer than {PATIENCE:.0f} s")
         return left
 
 
@@ -162,10 +162,10 @@ def markdown(html: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", made).strip()
 
 
-def _text(head: Head, data: bytes) -> str:
+def _text(head: ResponseHead, data: bytes) -> str:
     kind = head.content_type if head.content_type.count("/") == 1 else ""
     if not _TEXTUAL.match(kind) or b"\0" in data[:1024]:
-        raise Unfetched(f"The page is no text ({kind or 'unknown'}, {len(data)} bytes). Fetch it to a file with Bash and curl")
+        raise FetchFailed(f"The page is no text ({kind or 'unknown'}, {len(data)} bytes). Fetch it to a file with Bash and curl")
     named = _CHARSET.search(head.headers.get("content-type", "")) or _META_CHARSET.search(data[:2048].decode("latin-1"))
     text = _decoded(data, named[1] if named else "utf-8")
     is_html = "html" in kind or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")))

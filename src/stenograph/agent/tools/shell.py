@@ -36,11 +36,11 @@ _FOLDER_DESCRIPTOR = 60
 _SECRET = re.compile(r"ANTHROPIC_|CLAUDE_CODE_OAUTH_TOKEN$")
 
 
-class NotStarted(Exception):  # noqa: N818 - a result of a call, not an error of the program
+class CommandNotStarted(Exception):  # noqa: N818 - a result of a call, not an error of the program
     """A command could not be started; the text says why in one line."""
 
 
-class Output:
+class CommandOutput:
     """What a command has written so far: in memory, or in a file once `to_file` was called."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Shell:
     """A command under way, or over. Made by `start_shell`."""
 
     def __init__(self, process: subprocess.Process, pipe: int, folder_pipe: int = -1) -> None:
-        self.output = Output()
+        self.output = CommandOutput()
         self.began = time.monotonic()
         #: It wrote so much that it was ended.
         self.is_endless = False
@@ -205,7 +205,7 @@ async def start_shell(command: str, *, cwd: Path, environment: Mapping[str, str]
     """Start a command; one that `tells_folder` says in which folder it ended. Raises NotStarted."""
     program = _shell_program()
     if program is None:
-        raise NotStarted("There is no shell on this system: neither bash nor sh was found")
+        raise CommandNotStarted("There is no shell on this system: neither bash nor sh was found")
     reading, writing = os.pipe()
     told = telling = -1
     try:
@@ -234,7 +234,7 @@ async def start_shell(command: str, *, cwd: Path, environment: Mapping[str, str]
     except BaseException as error:
         _close(reading, told)
         if isinstance(error, (OSError, ValueError)):
-            raise NotStarted(_why_not(error, cwd)) from None
+            raise CommandNotStarted(_why_not(error, cwd)) from None
         raise
     finally:
         _close(writing, telling)

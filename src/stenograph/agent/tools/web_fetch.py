@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from stenograph.agent.tools.base import Tool, ToolContext, ToolFailed, ToolInput, ToolOutput
-from stenograph.agent.tools.page import Fetch, Page, Unfetched, checked_address
+from stenograph.agent.tools.page import Fetch, FetchFailed, WebPage, checked_address
 from stenograph.errors import ModelError
 
 #: Seconds that a page is kept.
@@ -40,13 +40,13 @@ class WebFetch(Tool[WebFetchInput]):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._pages: dict[str, tuple[float, Page]] = {}
+        self._pages: dict[str, tuple[float, WebPage]] = {}
 
     async def run(self, given: WebFetchInput, context: ToolContext) -> ToolOutput:
         began = time.monotonic()
         try:
             page = await self._page(checked_address(given.url))
-        except Unfetched as reason:
+        except FetchFailed as reason:
             raise ToolFailed(str(reason)) from None
         size = page.size
         if page.redirect:
@@ -66,7 +66,7 @@ class WebFetch(Tool[WebFetchInput]):
         }
         return ToolOutput(content=result, structured=structured)
 
-    async def _page(self, url: str) -> Page:
+    async def _page(self, url: str) -> WebPage:
         now = self._clock()
         self._pages = {key: kept for key, kept in self._pages.items() if now - kept[0] < KEPT_FOR}
         if url in self._pages:
@@ -79,20 +79,20 @@ class WebFetch(Tool[WebFetchInput]):
         return page
 
 
-async def _fetched(url: str) -> Page:
+async def _fetched(url: str) -> WebPage:
     """The page, from a thread that is given up, not waited for, when we are cancelled. Raises Unfetched."""
     fetch = Fetch(url)
-    future: Future[Page] = Future()
+    future: Future[WebPage] = Future()
     future.set_running_or_notify_cancel()
 
     def work() -> None:
         try:
             future.set_result(fetch.fetch())
-        except Unfetched as reason:
+        except FetchFailed as reason:
             future.set_exception(reason)
         finally:
             if not future.done():  # whatever happened: somebody waits for it
-                future.set_exception(Unfetched("The page could not be read"))
+                future.set_exception(FetchFailed("The page could not be read"))
 
     threading.Thread(target=work, daemon=True, name="web fetch").start()
     try:
@@ -101,7 +101,7 @@ async def _fetched(url: str) -> Page:
         fetch.give_up()
 
 
-async def _answer(page: Page, question: str, context: ToolContext) -> str:
+async def _answer(page: WebPage, question: str, context: ToolContext) -> str:
     text = page.text[:LONGEST]
     if len(text) < len(page.text):
         text += "\n\n[The page goes on; this is its beginning.]"
@@ -111,7 +111,7 @@ async def _answer(page: Page, question: str, context: ToolContext) -> str:
         raise ToolFailed(f"The page was fetched, but no model could read it: {error}") from None
 
 
-def _redirected(given: WebFetchInput, page: Page) -> str:
+def _redirected(given: WebFetchInput, page: WebPage) -> str:
     """In the client's words (2.1.325)."""
     return (
         "REDIRECT DETECTED: The URL redirects to a location that was not fetched automatically.\n\n"
@@ -123,7 +123,7 @@ def _redirected(given: WebFetchInput, page: Page) -> str:
     )
 
 
-def _refused(page: Page) -> str:
+def _refused(page: WebPage) -> str:
     """In the client's words (2.1.325)."""
     named = f"{page.status} {page.status_text}".rstrip()
     return (

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from stenograph.agent.tools import changing
 from stenograph.agent.tools.base import Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace, failed_use
-from stenograph.agent.tools.changing import Knowledge
+from stenograph.agent.tools.changing import FileKnowledge
 from stenograph.agent.tools.patches import structured_patch
 from stenograph.agent.tools.texts import TextFile, decode, refusal, resolved
 
@@ -77,13 +77,13 @@ def _create(given: WriteInput, path: Path, context: ToolContext) -> ToolOutput:
 def _refuse_unknown(path: Path, before: TextFile, context: ToolContext) -> None:
     """What the model has not seen it must not write over."""
     match changing.knowledge(path, before.text, context):
-        case Knowledge.NOTHING:
+        case FileKnowledge.NOTHING:
             raise failed_use(changing.UNREAD)
-        case Knowledge.PART:
+        case FileKnowledge.PART:
             raise failed_use(changing.READ_IN_PART)
-        case Knowledge.OLDER:
+        case FileKnowledge.OLDER:
             raise failed_use(changing.CHANGED)
-        case Knowledge.ALL:
+        case FileKnowledge.ALL:
             pass
     if before.trouble:
         raise ToolFailed(refusal(before))

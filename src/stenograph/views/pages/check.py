@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stenograph.check import DAMAGE, DRIFT, DamageFinding, DriftFinding, Report, Resumability
+from stenograph.check import DAMAGE, DRIFT, CheckReport, DamageFinding, DriftFinding, Resumability
 from stenograph.views.pages.changing import CommandLine
 from stenograph.views.pages.messages import SaidPage, said_page
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
@@ -71,7 +71,7 @@ class CheckPage(Document, frozen=True, tag="check/1"):
         return not (self.drift or self.damage or self.failures)
 
 
-def check_page(report: Report, again: CommandLine) -> CheckPage:
+def check_page(report: CheckReport, again: CommandLine) -> CheckPage:
     return CheckPage(
         files=report.files,
         lines=report.lines,

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from stenograph.surgery import Attempt, Done, LossChange, Outcome, Plan, Preview, of_newest
+from stenograph.surgery import Attempt, EditEffect, LossChange, Plan, Preview, ReleaseOutcome, of_newest
 from stenograph.views.pages.changing import BeforeAfterPage, CommandLine, FileSizePage, file_sizes
 from stenograph.views.pages.messages import LossPage, SaidPage, said_page
 from stenograph.views.pages.page import Document, Page
@@ -175,12 +175,12 @@ def edit_page(
     )
 
 
-def _step(done: Done) -> EditStepPage:
+def _step(done: EditEffect) -> EditStepPage:
     options = msgspec.to_builtins(done.edit)
     return EditStepPage(options.pop("edit"), done.edit.summary, options, done.counts, done.note or None)
 
 
-def _sent(outcome: Outcome) -> SentPage:
+def _sent(outcome: ReleaseOutcome) -> SentPage:
     messages = BeforeAfterPage(len(outcome.before), len(outcome.after))
     return SentPage(outcome.release, outcome.refused or None, messages, outcome.before != outcome.after)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
 
 if TYPE_CHECKING:
-    from stenograph.analysis import Counts, FileInventory, Inventory
+    from stenograph.analysis import FileInventory, Inventory, RecordCounts
 
 
 class CountsPage(Page, frozen=True):
@@ -79,5 +79,5 @@ def _file(file: FileInventory) -> FileCounts:
     )
 
 
-def _counts(counts: Counts) -> CountsPage:
+def _counts(counts: RecordCounts) -> CountsPage:
     return CountsPage(**{name: getattr(counts, name) for name in CountsPage.__struct_fields__})

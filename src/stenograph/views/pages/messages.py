@@ -9,7 +9,7 @@ from stenograph.views.pages.page import Document, Page
 
 if TYPE_CHECKING:
     from stenograph.graph import Graph
-    from stenograph.messages import Counts, Explained, Lost, Resume
+    from stenograph.messages import Explained, LossCounts, Lost, Resume
 
 
 class MessagePage(Page, frozen=True):
@@ -103,5 +103,5 @@ def lost_page(session_id: str, path: str, lost: Lost) -> LostPage:
     return LostPage(session_id, path, lost.release, said_page(lost.said), said_page(lost.total), losses)
 
 
-def said_page(counts: Counts) -> SaidPage:
+def said_page(counts: LossCounts) -> SaidPage:
     return SaidPage(counts.messages, counts.tool_calls, counts.thinking)

@@ -9,10 +9,10 @@ from pathlib import Path
 from stenograph.config import Destination, TraceConfig
 from stenograph.traces import (
     Backfill,
+    BackfillReport,
     Candidate,
-    Failure,
     Probe,
-    Report,
+    ReadFailure,
     TraceState,
     bytes_behind,
     find_sessions,
@@ -147,7 +147,7 @@ def trace_test_page(probes: Sequence[Probe]) -> TraceTestPage:
     )
 
 
-def _row(name: str, report: Report) -> BackfillRow:
+def _row(name: str, report: BackfillReport) -> BackfillRow:
     sent = report.sent
     return BackfillRow(
         name=name,
@@ -185,7 +185,7 @@ def _status(destination: Destination, sessions: list[Candidate], state: TraceSta
     )
 
 
-def _failures(failures: Iterable[Failure]) -> tuple[FindingPage, ...]:
+def _failures(failures: Iterable[ReadFailure]) -> tuple[FindingPage, ...]:
     return tuple(FindingPage("unreadable", str(failure.path), None, failure.reason) for failure in failures)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stenograph.archive import Archive, Entry, FileChange, Recovery, Undone
+from stenograph.archive import Archive, Entry, JournaledFile, Recovery, Undone
 from stenograph.redact import mask, mask_json
 from stenograph.views.pages.changing import BeforeAfterPage, CommandLine
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
@@ -153,7 +153,7 @@ def _summary(entry: Entry) -> str:
     return " ".join(words)
 
 
-def _action(file: FileChange) -> str:
+def _action(file: JournaledFile) -> str:
     return "deleted" if file.after is None else "restored" if file.before is not None else "returned"
 
 

@@ -19,7 +19,7 @@ _FAILURES = (StenographError, ValueError, TypeError, OverflowError, RecursionErr
 
 
 @contextlib.contextmanager
-def understanding(path: Path) -> Iterator[None]:
+def as_unreadable(path: Path) -> Iterator[None]:
     """Raises UnreadableError where what is done inside fails because of the file at `path`."""
     try:
         yield

@@ -7,7 +7,7 @@ from typing import TypeVar
 C = TypeVar("C", bound=type)
 
 
-def quiet(kind: C) -> C:
+def redacted_repr(kind: C) -> C:
     """A class decorator: `repr` gives the class's name and nothing of its fields."""
 
     def name_only(self: object) -> str:
