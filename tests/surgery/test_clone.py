@@ -424,9 +424,9 @@ def test_a_dry_run_writes_nothing_and_says_what_would_be(tmp_path: Path) -> None
     done = run("clone", FAMILY, "--home", tmp_path, "--turn", "1", "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["written"] is False
+    assert told["applied"] is False
     assert told["entry"] is None
-    assert [file["what"] for file in told["files"]] == ["tool-result", "other", "session"]
+    assert [file["kind"] for file in told["files"]] == ["tool-result", "other", "session"]
     assert sorted(tmp_path.rglob("*")) == before
 
 
