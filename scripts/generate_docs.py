@@ -85,6 +85,23 @@ in `lab/`, which is not shipped.
 | layer | what it does |
 | --- | --- |
 {table}
+
+## Where to add things
+
+**A kind of record.** A class in `records/sidecars.py`, listed in `SIDECARS`; one with a `uuid` and a parent gets a module of
+its own and a row in `_KINDS` (`records/line.py`). Export it in `records/__init__.py`. The drift check needs no code: `make record
+RELEASES=X` plays the scenarios of `lab/observatory` with that release and makes the registry anew; add a scenario if none
+provokes the line. Cloning needs none either: ids are renewed by value (`surgery/ids.py`).
+
+**A command.** The question is a function of the layer that can answer it (`analysis` for questions about sessions), the answer a
+`Document` in `views/pages/NAME.py`, its rendering `views/terminal/NAME.py`, the options `cli/NAME.py`, with one row in `COMMANDS`
+(`cli/_group.py`). What another package uses is listed in the package's `__init__`. Then `make docs`, a row in the README, and
+the command in `tests/cli/test_json_schemas.py` and `test_secrets.py`. `steno files` is a good example.
+
+**A change in what a release does.** A row in `releases/table.py`, a field of the same name in `messages/habits.py` or
+`graph/readings.py`, and the code that asks it. Proof: a case in `tests/messages/hard_cases.py`, asked of clients on both sides by
+`scripts/find_boundaries.py`, and a row in the table of boundaries of `docs/resume-contract.md`. A release newer than `NEWEST`
+(`releases/numbers.py`) is recorded first.
 """
 
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 from tests.corpora import FIXTURES, ROOT, without_agents
 
+from stenograph.cli._group import COMMANDS as ALL_COMMANDS
 from stenograph.cli._group import steno
 from stenograph.views import documents, json_schema
 from stenograph.views.pages.page import Page
@@ -116,3 +117,10 @@ def test_no_two_page_types_have_one_name() -> None:
     assert sorted(set(names)) == sorted(names)
     assert all(each.__doc__ for each in found)
     assert all(set(field_docs(each)) <= set(each.__struct_fields__) for each in found)
+
+
+def test_the_json_of_every_command_is_compared_with_its_schema() -> None:
+    """`agent` speaks the client's own JSON."""
+    sources = [Path(__file__), Path(__file__).with_name("test_json_of_changes.py")]
+    tested = "".join(source.read_text(encoding="utf-8") for source in sources)
+    assert [name for name in ALL_COMMANDS if f'"{name}"' not in tested and name != "agent"] == []

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 def ls(ctx: click.Context, everything: bool, project: str | None, limit: int | None, reveal: bool, as_json: bool) -> None:
     """List sessions, newest first.
 
-    Columns: short id, status (running, completed, interrupted, failed), last change, steps, size, release, project, title.
+    Columns: short id, status (running, done, interrupted, failed), last change, steps, size, release, project, title.
     In a narrow terminal some are left out. Secrets of known formats are masked (--reveal).
 
-    Hidden unless --all: completed sessions under five steps, those under ten without an answer, empty files, files that are not
+    Hidden unless --all: finished sessions under five steps, those under ten without an answer, empty files, files that are not
     named by a UUID, warm-ups, and what holds only sub-agents' lines. How many were hidden is said on stderr.
 
     Running is what a live process writes to, or what changed in the last two minutes (`active_seconds` in the config file) and
