@@ -10,6 +10,7 @@ error.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -20,7 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = ROOT / ".venv" / "pythons"
 #: The library up to what it shows. The command line, the agent, traces and surgery are tested by `make test`, on one Python.
 CORE = [
+    "releases",
+    "config",
     "disk",
+    "client_settings",
     "family",
     "records",
     "graph",
@@ -75,10 +79,12 @@ def find_interpreter(version: str) -> str | None:
 
 def candidates(version: str) -> Iterator[str]:
     yield f"python{version}"
-    # pyenv's shim of that name fails unless the version is selected; its versions are in folders of their own.
-    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    for folder in sorted((root / "versions").glob(f"{version}.*"), reverse=True):
-        yield str(folder / "bin" / "python")
+    # pyenv's shim of that name fails unless the version is selected; its versions are in folders of their own, beside the shims.
+    shim = shutil.which(f"python{version}")
+    roots = [Path(os.environ.get("PYENV_ROOT", "")), Path(shim or "").parent.parent, Path.home() / ".pyenv"]
+    for root in roots:
+        for folder in sorted((root / "versions").glob(f"{version}.*"), reverse=True):
+            yield str(folder / "bin" / "python")
 
 
 def is_version(interpreter: str, version: str) -> bool:
