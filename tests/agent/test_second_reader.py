@@ -129,10 +129,10 @@ def test_the_sdk_reads_the_agents(sdk: Played) -> None:
 def test_turns_are_counted(ours: Played) -> None:
     turns = told("turns", ours.path)["turns"]
     kinds = [(turn["kind"], turn["status"]) for turn in turns]
-    plain = ("prompt", "complete")
+    plain = ("prompt", "done")
     assert kinds == [
         *[plain] * 5,
-        ("notification", "complete"),
+        ("notification", "done"),
         *[plain] * 3,
         ("prompt", "failed"),
         ("prompt", "interrupted"),
