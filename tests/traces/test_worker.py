@@ -691,7 +691,7 @@ for owner, names in {
     state.TraceState: ["__init__", "acknowledge", "settle", "make_due", "note_first_event", "note_failure", "close"],
     delivery.Sender: ["send"],
     delivery._Channel: ["post"],
-    worker: ["take_out", "mask_key", "alone"],
+    worker: ["remove_file", "mask_key", "alone"],
     os: ["write", "replace"],
 }.items():
     for name in names:

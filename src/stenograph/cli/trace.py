@@ -175,7 +175,7 @@ def _next_steps(ctx: click.Context) -> list[str]:
         if config.is_off:
             return ["Nothing is sent while STENO_TRACE_OFF is set"]
         if config.destinations:
-            return [f"Next: {test}"]
+            return [*(f"Note: {note}" for note in config.notes), f"Next: {test}"]
         told = "Nothing is sent yet: no destination is configured"
     where = f"Write into {file}" if file is not None else "Name a file with STENO_TRACE_CONFIG, and write into it"
     return [told, f"{where}, for example:", *(f"  {line}" for line in EXAMPLE.splitlines()), f"Then: {test}"]
