@@ -5,6 +5,8 @@ In: receipts and failures. Out: places, as another process reads them from the s
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import sqlite3
 import subprocess
@@ -355,3 +357,124 @@ def test_nothing_of_a_transcript_is_in_the_database(tmp_path: Path) -> None:
             assert word.encode() not in file.read_bytes()
     for file in desk.folder.iterdir():
         assert word.encode() not in file.read_bytes()
+
+
+# What an earlier release wrote
+
+#: The tables of version 1, as it made them.
+VERSION_1 = """
+CREATE TABLE cursors (
+    destination TEXT, path TEXT, start INTEGER, turns INTEGER, last_start INTEGER, last_turns INTEGER,
+    digest_before BLOB, at REAL,
+    PRIMARY KEY (destination, path)) WITHOUT ROWID;
+CREATE TABLE sent_turns (destination TEXT, trace_id BLOB, PRIMARY KEY (destination, trace_id)) WITHOUT ROWID;
+CREATE TABLE told (destination TEXT, key BLOB, trace_id BLOB, PRIMARY KEY (destination, key)) WITHOUT ROWID;
+CREATE TABLE waiting (
+    destination TEXT, path TEXT, start INTEGER, turns INTEGER, agents TEXT, PRIMARY KEY (destination, path, start)) WITHOUT ROWID;
+CREATE TABLE due (
+    destination TEXT, path TEXT, closing INTEGER, stamp INTEGER, failures INTEGER DEFAULT 0,
+    PRIMARY KEY (destination, path)) WITHOUT ROWID;
+CREATE TABLE health (
+    destination TEXT PRIMARY KEY, turns INTEGER DEFAULT 0, spans INTEGER DEFAULT 0, posts INTEGER DEFAULT 0,
+    refused INTEGER DEFAULT 0, last_success REAL, last_failure REAL, last_error TEXT DEFAULT '', failures INTEGER DEFAULT 0,
+    retry_at REAL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE refused (destination TEXT, trace_id BLOB, span_id BLOB, status INTEGER, size INTEGER, at REAL);
+CREATE TABLE unread (
+    destination TEXT, session TEXT, path TEXT, reason TEXT, PRIMARY KEY (destination, session, path)) WITHOUT ROWID;
+CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+#: The rows that version 1 wrote when it had sent the session below; the third turn was its number 3.
+TRACES_OF_VERSION_1 = (
+    "e2eda80e3c80794d25118c94bba8f3fa",
+    "16bd17dd39c01f913dd0e2946a35c205",
+    "6e0e0ef7a4039457b34f26d41f19d446",
+)
+TOLD_BY_VERSION_1 = {
+    "ca0df2c95aa144c1d0ff2ff3": TRACES_OF_VERSION_1[0],
+    "29c1b289e7522195b362e44f": TRACES_OF_VERSION_1[1],
+    "153812ae5fea0b73a011bf28": TRACES_OF_VERSION_1[2],
+    "2396a1256ac4b1c6849c931d": TRACES_OF_VERSION_1[2],
+    "38575337f0e792cf8bd66bb9": TRACES_OF_VERSION_1[2],
+}
+#: The span of the tool that started the sub-agent.
+TOOL_OF_VERSION_1 = "baab2190114df369"
+USAGE = {"input_tokens": 1, "output_tokens": 1}
+
+
+def session_of_version_1(folder: Path) -> Path:
+    """A turn, one that was taken back, and the one in its place, with a sub-agent that was still at work."""
+    launched = {"isAsync": True, "agentId": "aaa", "status": "async_launched", "description": "d", "prompt": "Look."}
+    path = write(
+        folder,
+        timed(0, user("u1", "First?")),
+        timed(1, assistant("a1", "m1", [text("One.")], "u1", usage=USAGE)),
+        timed(10, user("u2", "Left?", "a1")),
+        timed(11, assistant("a2", "m2", [text("Two.")], "u2", usage=USAGE)),
+        timed(20, user("u3", "Instead?", "a1")),
+        timed(21, assistant("a3", "m3", [tool_use("t1", "Agent", prompt="Look.", run_in_background=True)], "u3", usage=USAGE)),
+        timed(22, user("r1", [tool_result("t1", "launched")], "a3", toolUseResult=launched)),
+        timed(23, assistant("a4", "m4", [text("It looks.")], "r1", usage=USAGE)),
+    )
+    asked = [timed(22, user("s1", "Look.")), timed(24, assistant("s2", "m5", [tool_use("t2")], "s1", usage=USAGE))]
+    write_agent(path, "aaa", "t1", *asked, agentType="explorer")
+    state = folder / "state"
+    state.mkdir()
+    third = path.read_bytes().index(json.dumps(timed(20, user("u3", "Instead?", "a1"))).encode())
+    with contextlib.closing(sqlite3.connect(state / "traces.db", isolation_level=None)) as connection:
+        connection.executescript(VERSION_1)
+        digest = bytes.fromhex("6593afb57ea763cdf2206153")
+        connection.execute(
+            "INSERT INTO cursors VALUES ('desk', ?, ?, 3, ?, 2, ?, 5.0)", (str(path), path.stat().st_size, third, digest)
+        )
+        for trace in TRACES_OF_VERSION_1:
+            connection.execute("INSERT INTO sent_turns VALUES ('desk', ?)", (bytes.fromhex(trace),))
+        for key, trace in TOLD_BY_VERSION_1.items():
+            connection.execute("INSERT INTO told VALUES ('desk', ?, ?)", (bytes.fromhex(key), bytes.fromhex(trace)))
+        connection.execute("INSERT INTO waiting VALUES ('desk', ?, ?, 2, 'aaa')", (str(path), third))
+        connection.execute("INSERT INTO health (destination, turns, spans, posts) VALUES ('desk', 3, 8, 1)")
+    return path
+
+
+def append(path: Path, *lines: dict[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def test_what_version_1_sent_is_not_sent_again_and_what_is_new_is_sent_once(tmp_path: Path) -> None:
+    path = session_of_version_1(tmp_path)
+    with Desk(tmp_path) as desk:
+        for closing in (Closing.UNKNOWN, Closing.STOPPED):
+            sent = desk.send(path, closing)
+            assert (sent.turns, sent.spans, sent.refused) == (0, 0, 0)
+        assert desk.sink.posts == 0
+        assert [each.agents for each in desk.state.waiting("desk", path)] == [{"aaa"}]
+
+        append(
+            path,
+            timed(30, user("u4", "More?", "a4")),
+            timed(31, assistant("a5", "m6", [text("Three.")], "u4", usage=USAGE)),
+        )
+        assert desk.send(path, Closing.STOPPED).turns == 1
+        # Its place in its conversation: behind the first turn and the one in the place of the second.
+        [root] = desk.roots
+        assert (root.name, root.attributes["langfuse.trace.metadata.turn_number"]) == ("Turn 3", 3)
+        assert {span.trace_id for span in desk.spans}.isdisjoint(TRACES_OF_VERSION_1)
+
+        before = {span.span_id for span in desk.spans}
+        agent = path.parent / path.stem / "subagents" / "agent-aaa.jsonl"
+        result = timed(40, user("s3", [tool_result("t2")], "s2"))
+        answer = timed(41, assistant("s4", "m7", [text("Seen.")], "s3", usage=USAGE))
+        append(agent, *(line | {"isSidechain": True, "agentId": "aaa"} for line in (result, answer)))
+        assert desk.send(path, Closing.STOPPED).turns == 0
+        late = [span for span in desk.spans if span.span_id not in before]
+        assert {span.trace_id for span in late} == {TRACES_OF_VERSION_1[2]}
+        assert {span.parent_id for span in late} - {span.span_id for span in late} == {TOOL_OF_VERSION_1}
+        assert len([span for span in late if span.name == "claude-x"]) == 2
+        assert desk.state.waiting("desk", path) == []
+
+        for closing in (Closing.STOPPED, Closing.ENDED):
+            sent = desk.send(path, closing)
+            assert (sent.turns, sent.spans) == (0, 0)
+        assert {span.times for span in desk.spans} == {1}
+        assert desk.state.health("desk").turns == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ def test_an_agent_whose_files_are_damaged_does_not_cost_the_session(tmp_path: Pa
             raise UnreadableError("no", path=path)
         return read_all_records(path)
 
-    monkeypatch.setattr("stenograph.sessions.load.read_all_records", refuse)
+    monkeypatch.setattr(sys.modules[load_file.__module__], "read_all_records", refuse)
     again = load_file(session.path)
     assert len(again.turns) == 1
     assert "unreadable-agent" in {finding.code for finding in again.findings}

@@ -1,8 +1,8 @@
 """Records -> one connected graph per family: parents, branches, what came before what; everything odd as a finding."""
 
-from stenograph.graph.build import NOWHERE, Graph, GraphFile, ancestors, build_graph
+from stenograph.graph.build import NOWHERE, Graph, GraphFile, ancestors, build_graph, link_graph
 from stenograph.graph.chains import choose_leaf, current_chain, walk_chain
-from stenograph.graph.readings import Reading, ReadingHabits, preserved_by, read_graph, reading_habits
+from stenograph.graph.readings import Reading, ReadingHabits, forget_readings, preserved_by, read_graph, reading_habits
 
 __all__ = [
     "NOWHERE",
@@ -14,6 +14,8 @@ __all__ = [
     "build_graph",
     "choose_leaf",
     "current_chain",
+    "forget_readings",
+    "link_graph",
     "preserved_by",
     "read_graph",
     "reading_habits",

@@ -34,9 +34,9 @@ class Graph(msgspec.Struct, dict=True):
     """Nodes in file order, by index; links between them as indexes, `NOWHERE` for none."""
 
     files: list[GraphFile]
-    nodes: list[Located]
+    nodes: Sequence[Located]
     # The same nodes' records, which is what is asked for most.
-    records: list[Record]
+    records: Sequence[Record]
     # What `parentUuid` says, where it can be followed.
     parents: list[int]
     # What came before, as it happened: the parent; behind a compaction what it compacted; behind a broken link the line before.
@@ -77,13 +77,19 @@ def _children_of(parents: Sequence[int]) -> list[list[int]]:
 
 def build_graph(files: Iterable[tuple[Path, str, Iterable[Located]]]) -> Graph:
     """The graph of a family: its files as (path, agent id or empty, records in order), the session's own first."""
-    graph = Graph([], [], [], [], [], [], {}, [], {})
+    nodes: list[Located] = []
+    found: list[GraphFile] = []
     for path, agent_id, located in files:
-        first = len(graph.nodes)
-        graph.nodes.extend(located)
-        graph.files.append(GraphFile(path, first, len(graph.nodes), agent_id))
-    graph.records = [located.record for located in graph.nodes]
-    graph.findings = [located.finding for located in graph.nodes if located.finding is not None]
+        first = len(nodes)
+        nodes.extend(located)
+        found.append(GraphFile(path, first, len(nodes), agent_id))
+    findings = [located.finding for located in nodes if located.finding is not None]
+    return link_graph(found, nodes, [located.record for located in nodes], findings)
+
+
+def link_graph(files: list[GraphFile], nodes: Sequence[Located], records: Sequence[Record], findings: list[Finding]) -> Graph:
+    """The graph of nodes that are there already, in sequences of any kind; `findings` are those of reading them."""
+    graph = Graph(files, nodes, records, [], [], findings, {}, [], {})
     for file, (own, odd) in [(file, _index_and_link(graph, file)) for file in graph.files]:
         _link_odd_ones(graph, file, own, odd)
     _cut_cycles(graph)
@@ -100,7 +106,9 @@ def _index_and_link(graph: Graph, file: GraphFile) -> tuple[dict[str, int], list
     odd: list[int] = []
     is_simple = True
     link = graph.parents.append
-    for node, record in enumerate(graph.records[file.first : file.last], file.first):
+    records = graph.records
+    for node in range(file.first, file.last):
+        record = records[node]
         if not isinstance(record, ChainedRecord):
             link(NOWHERE)
             continue
@@ -125,7 +133,7 @@ def _index_and_link(graph: Graph, file: GraphFile) -> tuple[dict[str, int], list
     for uuid, node in own.items() if graph.by_uuid else ():
         graph.by_uuid.setdefault(uuid, node)
     if not graph.by_uuid:
-        graph.by_uuid = dict(own)
+        graph.by_uuid = own if len(graph.files) == 1 else dict(own)
     return own, odd if is_simple else list(range(file.first, file.last))
 
 

@@ -80,6 +80,11 @@ def read_graph(graph: Graph, habits: ReadingHabits) -> Reading:
     return kept[habits]
 
 
+def forget_readings(graph: Graph) -> None:
+    """Give back the memory of what `read_graph` found."""
+    graph.__dict__.pop("readings", None)
+
+
 def is_lasting(record: Record) -> bool:
     """Whether a conversation can end in a record of this kind, or be bridged to it."""
     return isinstance(record, _LASTING) and not isinstance(record, _FLAT)
@@ -113,7 +118,9 @@ def _read(graph: Graph, habits: ReadingHabits) -> Reading:
     lasting: dict[type[Record], bool] = {}
     boundaries: list[int] = []
     first_lines: dict[int, int] = {}
-    for node, record in enumerate(graph.records[main.first : main.last], main.first):
+    records = graph.records
+    for node in range(main.first, main.last):
+        record = records[node]
         kind = record.__class__
         is_known = lasting.get(kind)
         if is_known is None:

@@ -8,6 +8,7 @@ file; a line that does not begin with an object or an array stays damaged, and s
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -40,7 +41,7 @@ def salvaged(graph: Graph) -> Graph:
     return build_graph([(main.path, main.agent_id, [found.get(place, located) for place, located in enumerate(nodes)])])
 
 
-def _first_object(nodes: list[Located], place: int) -> tuple[Located | None, int]:
+def _first_object(nodes: Sequence[Located], place: int) -> tuple[Located | None, int]:
     """The object that a line begins with, and over how many lines what it begins with goes on; 0 where there is an error."""
     text = _text(nodes, place).lstrip(_SPACE)
     if not text.startswith(("{", "[")):
@@ -65,7 +66,7 @@ def _first_object(nodes: list[Located], place: int) -> tuple[Located | None, int
         return replace(nodes[place], record=decode(text[:end].encode("utf-8", "surrogatepass")), finding=None), lines
 
 
-def _text(nodes: list[Located], place: int) -> str:
+def _text(nodes: Sequence[Located], place: int) -> str:
     """The text of a line, whatever it holds."""
     source = nodes[place].record._source
     return "" if source is None else bytes(source).decode("utf-8", "replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 from stenograph.graph import Graph, GraphFile
@@ -28,7 +29,7 @@ def split_conversations(graph: Graph) -> tuple[Sequence[int], dict[str, Sequence
     for agent_id, nodes in found.items():
         # An agent with a file of its own may have lines here as well.
         agents[agent_id] = [*nodes, *agents.get(agent_id, ())]
-    return [node for node in range(own.first, own.last) if node not in aside], agents
+    return array("q", (node for node in range(own.first, own.last) if node not in aside)), agents
 
 
 def _inline_agent(graph: Graph, node: int, file: GraphFile, roots: dict[int, int]) -> str:

@@ -8,18 +8,13 @@ stripped of their content: some hundred bytes a line are kept. What a turn says 
 
 from __future__ import annotations
 
-import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from msgspec import UNSET, Raw
-
-from stenograph.graph import NOWHERE, Graph, build_graph, choose_leaf
+from stenograph.graph import NOWHERE, Graph, GraphFile, choose_leaf, forget_readings, link_graph
 from stenograph.inputs import Input, InputKind, InputReader, is_caveat
 from stenograph.records import (
     CAVEATS,
@@ -27,16 +22,14 @@ from stenograph.records import (
     ChainedRecord,
     CompactBoundaryRecord,
     Located,
-    Record,
     ToolUseBlock,
-    UserRecord,
     message_id_of,
-    to_text,
 )
 from stenograph.turns.assemble import assemble_turns
 from stenograph.turns.context import Context
 from stenograph.turns.conversations import split_conversations
 from stenograph.turns.model import Turn
+from stenograph.turns.stripped import StrippedLines
 
 
 class Outline:
@@ -49,9 +42,9 @@ class Outline:
         inputs: dict[int, Input] = {}
         uses: dict[int, int] = {}
         results: dict[int, int] = {}
-        uuids: dict[str, str] = {}
         reader = InputReader()
-        nodes: list[Located] = []
+        #: Where each line stands.
+        self.lines = nodes = StrippedLines()
         for each in located:
             record = each.record
             if (understood := reader.read(record)) is not None:
@@ -64,11 +57,14 @@ class Outline:
                 for block in record.content if isinstance(record.content, tuple) else ():
                     if isinstance(block, ToolUseBlock):
                         uses.setdefault(hash(block.id), len(nodes))
-            nodes.append(Located(_stripped(record, understood, uuids), each.number, each.offset, each.length))
-        graph = build_graph([(path, "", nodes)])
+            nodes.append(each, understood)
+        nodes.records.end()
+        graph = link_graph([GraphFile(path, 0, len(nodes))], nodes, nodes.records, [])
+        leaf = choose_leaf(graph)
+        forget_readings(graph)
         self.context = Context(graph, inputs=inputs)
         self._own, self.agents = split_conversations(graph)
-        turns = assemble_turns(self.context, self._own, choose_leaf(graph))
+        turns = assemble_turns(self.context, self._own, leaf)
         #: In the order of their openings in the file.
         self.turns: tuple[Turn, ...] = tuple(turns[node] for node in sorted(turns))
         self._by_node = turns
@@ -81,16 +77,19 @@ class Outline:
     @property
     def end(self) -> int:
         """Behind the last line."""
-        return _behind(self.graph.nodes[-1]) if self.graph.nodes else 0
+        return self.behind(len(self.lines) - 1) if self.lines else 0
+
+    def behind(self, node: int) -> int:
+        """Behind a line."""
+        return self.lines.offsets[node] + self.lines.lengths[node] + 1
 
     def begin(self, turn: Turn) -> int:
         """Where the first line of a turn stands; a snapshot, or what it says, may stand before its prompt."""
-        return self.graph.nodes[turn.nodes[0]].offset
+        return self.lines.offsets[turn.nodes[0]]
 
-    def from_offset(self, offset: int) -> Iterator[Located]:
+    def from_offset(self, offset: int) -> range:
         """The lines from an offset on."""
-        nodes = self.graph.nodes
-        return islice(nodes, bisect_left(nodes, offset, key=lambda located: located.offset), None)
+        return range(bisect_left(self.lines.offsets, offset), len(self.lines))
 
     def whole(self, turn: Turn) -> Turn:
         """The turn, or the one that it was parted from."""
@@ -141,43 +140,6 @@ class Outline:
             self._repeats.append(first)
 
 
-def _behind(located: Located) -> int:
-    return located.offset + located.length + 1
-
-
 @cache
 def _bare(kind: InputKind, caveat: bool) -> Input:
     return Input(kind, CAVEATS[0] if caveat else "")
-
-
-# What of a message says whether anything was said in it, and by whom.
-_SAID = Raw(to_text({"content": ""}))
-_RESULT = Raw(to_text({"content": [{"type": "tool_result"}]}))
-
-
-def _stripped(record: Record, understood: Input | None, uuids: dict[str, str]) -> Record:
-    """A record without what it says: its place in the tree, its time, and who said it."""
-    if not isinstance(record, ChainedRecord) or isinstance(record, CompactBoundaryRecord):
-        return record
-    uuid, parent = record.uuid, record.parentUuid
-    if isinstance(uuid, str):
-        uuids[uuid] = uuid
-    place: dict[str, Any] = {
-        "uuid": uuid,
-        "parentUuid": uuids.get(parent, parent) if isinstance(parent, str) else parent,
-        "isSidechain": record.isSidechain,
-        "agentId": record.agentId,
-        "timestamp": record.timestamp,
-    }
-    if isinstance(record, UserRecord):
-        if isinstance(record.content, str | tuple):
-            place["message_raw"] = _RESULT if understood and understood.kind is InputKind.TOOL_RESULT else _SAID
-        mode = record.permissionMode
-        place["permissionMode"] = sys.intern(mode) if isinstance(mode, str) else mode
-    elif isinstance(record, AssistantRecord):
-        place["isApiErrorMessage"] = record.isApiErrorMessage
-        said: dict[str, object] = {"content": ""} if isinstance(record.content, str | tuple) else {}
-        if record.message:
-            said |= {"id": record.message.id or None, "model": record.message.model or None}
-        place["message_raw"] = Raw(to_text(said)) if said else UNSET
-    return type(record)(**place)

@@ -12,8 +12,10 @@ outlined once more. Only whole lines are read.
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
@@ -25,7 +27,6 @@ from stenograph.graph import build_graph
 from stenograph.inputs import InputKind
 from stenograph.records import (
     AssistantRecord,
-    ChainedRecord,
     CompactBoundaryRecord,
     Located,
     Record,
@@ -89,8 +90,12 @@ class TurnReader:
             begin, opens = self._outline.begin(turn), self._opens_at(turn)
             self._begins.append(begin if begin > opened else opens)
             opened = opens
-        #: The first line of all turns that open later.
         begins = [self._outline.begin(turn) for turn in self._outline.turns]
+        self._after_first = self._find_after_first()
+        #: The sub-agents with lines in the file itself: where each begins, and its lines.
+        offsets = self._outline.lines.offsets
+        self._inline = sorted((offsets[nodes[0]], nodes) for nodes in self._outline.agents.values())
+        #: The first line of all turns that open later.
         self._later = [*reversed(list(accumulate(reversed(begins[1:]), min))), sys.maxsize]
 
     @property
@@ -139,22 +144,27 @@ class TurnReader:
 
     def _number(self, turn: Turn) -> int:
         """A turn's place on its chain; where reading began in the middle, counted from the turn that it began with."""
-        before = turn = self._outline.whole(turn)
-        while (previous := self._outline.previous(before)) is not None:
-            before = previous
-        begins_here = bool(self._place.last_offset) and before is self._outline.turns[0]
-        return turn.number + self._place.last_turns if begins_here else turn.number
+        turn = self._outline.whole(turn)
+        return turn.number + self._place.last_turns if turn.node in self._after_first else turn.number
+
+    def _find_after_first(self) -> set[int]:
+        """Where reading began in the middle: the openings of the turn that it began with and of all that go on from it."""
+        found: set[int] = set()
+        for turn in sorted(self._outline.turns, key=lambda turn: turn.number) if self._place.last_offset else ():
+            if self._outline.whole(turn) is self._outline.turns[0] or turn.previous in found:
+                found.add(turn.node)
+        return found
 
     def _opens_at(self, turn: Turn) -> int:
         """Where its prompt stands. A snapshot before it may have been taken for a part of the turn before."""
-        return self._outline.graph.nodes[turn.node].offset
+        return self._outline.lines.offsets[turn.node]
 
     def _is_new(self, index: int, turn: Turn) -> bool:
         offset = self._place.offset
         if self._opens_at(turn) >= offset:
             return True
         graph, inputs = self._outline.graph, self._outline.context.inputs
-        late = [node for node in turn.nodes if graph.nodes[node].offset >= offset]
+        late = [node for node in turn.nodes if self._outline.lines.offsets[node] >= offset]
         if any(_says(graph.records[node]) or (node in inputs and inputs[node].kind in _SAID) for node in late):
             return True
         is_known_last = self._outline.begin(turn) == self._place.last_offset
@@ -176,8 +186,7 @@ class TurnReader:
     def _end_of(self, nodes: tuple[int, ...]) -> int:
         if nodes[-1] == self._outline.turns[-1].nodes[-1]:
             return self._outline.end
-        last = self._outline.graph.nodes[nodes[-1]]
-        return last.offset + last.length + 1
+        return self._outline.behind(nodes[-1])
 
     def _build(
         self, index: int, outlined: Turn, nodes: tuple[int, ...], number: int, *, is_ended: bool
@@ -212,32 +221,29 @@ class TurnReader:
         """The lines of sub-agents that begin among those of a turn; to the first turn belongs also what stands before it."""
         begin = self._begins[index] if index or self._place.last_offset else 0
         end = self._begins[index + 1] if index + 1 < len(self._begins) else None
-        located = self._outline.graph.nodes
-        found: list[int] = []
-        for nodes in self._outline.agents.values():
-            at = located[nodes[0]].offset
-            if begin <= at and (end is None or at < end):
-                found += nodes
-        return found
+        first = bisect_left(self._inline, begin, key=itemgetter(0))
+        last = len(self._inline) if end is None else bisect_left(self._inline, end, key=itemgetter(0))
+        return [node for _, nodes in self._inline[first:last] for node in nodes]
 
     def _lines(self, nodes: Iterable[int]) -> Iterator[Located]:
         """The lines of some nodes, read once more; those that stand together at once."""
-        run: list[Located] = []
+        run: list[int] = []
         for node in nodes:
-            located = self._outline.graph.nodes[node]
-            if run and located.offset != run[-1].offset + run[-1].length + 1:
+            if run and self._outline.lines.offsets[node] != self._outline.behind(run[-1]):
                 yield from self._run(run)
                 run = []
-            run.append(located)
+            run.append(node)
         if run:
             yield from self._run(run)
 
-    def _run(self, run: list[Located]) -> Iterator[Located]:
-        start = run[0].offset
-        data = memoryview(read_slice(self._path, start, run[-1].offset + run[-1].length))
-        for each in run:
-            line = data[each.offset - start : each.offset - start + each.length]
-            yield locate(self._path, line, each.number, each.offset, True)
+    def _run(self, run: list[int]) -> Iterator[Located]:
+        lines = self._outline.lines
+        start = lines.offsets[run[0]]
+        data = memoryview(read_slice(self._path, start, self._outline.behind(run[-1]) - 1))
+        for node in run:
+            offset = lines.offsets[node]
+            line = data[offset - start : offset - start + lines.lengths[node]]
+            yield locate(self._path, line, lines.numbers[node], offset, True)
 
     def _span(self, index: int, *, is_ended: bool) -> TimeSpan:
         is_first = not index and not self._place.last_offset
@@ -250,10 +256,11 @@ class TurnReader:
 
     def _times(self, begin: int, end: int | None = None) -> Iterator[str]:
         """The times of the lines from an offset on; as text, which sorts by time as clients write it."""
-        for located in self._outline.from_offset(begin):
-            if end is not None and located.offset >= end:
+        lines = self._outline.lines
+        for node in self._outline.from_offset(begin):
+            if end is not None and lines.offsets[node] >= end:
                 return
-            if isinstance(located.record, ChainedRecord) and isinstance(at := located.record.timestamp, str):
+            if isinstance(at := lines.records.timestamp(node), str):
                 yield at
 
 

@@ -175,9 +175,12 @@ def _keep_notifications(graph: Graph) -> None:
     The newest client sends it in a reminder in words of its own, which `stenograph.messages` leaves out, and the words of the
     task with it: an answer to nothing would stand there.
     """
-    for node, record in enumerate(graph.records):
-        if isinstance(record, UserRecord) and record.origin and record.origin.get("kind") == NOTIFICATION:
-            graph.records[node] = change(record, "origin", REMOVE)
+    graph.records = [
+        change(record, "origin", REMOVE)
+        if isinstance(record, UserRecord) and record.origin and record.origin.get("kind") == NOTIFICATION
+        else record
+        for record in graph.records
+    ]
 
 
 def _complete(recorder: Recorder, records: Sequence[Record], messages: Sequence[Json], end: Sequence[Message]) -> None:
