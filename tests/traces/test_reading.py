@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.traces.tracing import Growing, recorded_sessions, timed, write, write
 from tests.turns.independent_count import count, families
 from tests.turns.recordings import interactive_sessions, print_session
 
+from stenograph.records import Located, read_records
 from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.traces.mapping import seed_of
 from stenograph.traces.reading import Closing, Group, Place, read_closed, read_group, runs_in
@@ -90,6 +92,30 @@ def test_reading_on_looks_at_nothing_before_the_turn_that_was_told_last(tmp_path
     data[: first.after.offset] = b"\x00" * first.after.offset
     path.write_bytes(data)
     assert seeds(read(path, second.after)) == seeds([third]) == [(3, "u3")]
+
+
+def test_reading_one_turn_again_looks_at_nothing_far_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [*ANSWERED]
+    for number in range(2, 8):
+        lines += [
+            timed(2 * number, user(f"u{number}", f"Number {number}", f"a{number - 1}")),
+            timed(2 * number + 1, assistant(f"a{number}", f"m{number}", [text(str(number))], f"u{number}")),
+        ]
+    path = write(tmp_path, *lines)
+    groups = read(path)
+    seen: list[int] = []
+
+    def watched(path: Path, start: int = 0) -> Iterator[Located]:
+        for located in read_records(path, start):
+            seen.append(located.offset)
+            yield located
+
+    monkeypatch.setattr("stenograph.turns.reader.read_records", watched)
+    again = read_group(path, groups[1].offset, groups[1].turns)
+    assert again is not None
+    assert seeds([again]) == [(2, "u2")]
+    assert [call.message_id for call in again.traced[0].turn.calls] == ["m2"]
+    assert (min(seen), max(seen)) == (groups[1].offset, groups[4].offset)
 
 
 def test_a_rewind_to_an_old_turn_is_numbered_by_its_place_in_the_conversation(tmp_path: Path) -> None:

@@ -22,6 +22,10 @@ from stenograph.turns import AgentRun, Place, ReadFailure, ReadTurn, Turn, TurnR
 __all__ = ["Closing", "Group", "Place", "ReadFailure", "read_closed", "read_group", "runs_in"]
 
 
+#: The turn's own, the next one, and one more in case the next one was taken back.
+_PROMPTS_AFTER_GROUP = 3
+
+
 class Closing(Enum):
     """What is known of the last turn in a file, beside its lines."""
 
@@ -64,10 +68,13 @@ def read_closed(path: Path, place: Place, closing: Closing) -> Iterator[Group]:
 
 def read_group(path: Path, offset: int, turns: int) -> Group | None:
     """One turn again, from its beginning; None where the file has become another."""
-    reader = TurnReader(path, read_family(path), Place(offset, 0, offset, turns))
-    for index, (_, begin) in enumerate(reader.places()):
-        if begin == offset:
-            return _group(path, reader.read(index))
+    family = read_family(path)
+    # What follows the next turn hardly ever belongs to this one; where it does, this one is not found without it.
+    for prompts in (_PROMPTS_AFTER_GROUP, None):
+        reader = TurnReader(path, family, Place(offset, 0, offset, turns), prompts=prompts)
+        for index, (_, begin) in enumerate(reader.places()):
+            if begin == offset:
+                return _group(path, reader.read(index))
     return None
 
 

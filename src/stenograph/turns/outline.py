@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from stenograph.graph import NOWHERE, Graph, GraphFile, choose_leaf, forget_readings, link_graph
-from stenograph.inputs import Input, InputKind, InputReader, is_caveat
+from stenograph.inputs import HUMAN, Input, InputKind, InputReader, is_caveat
 from stenograph.records import (
     CAVEATS,
     AssistantRecord,
@@ -33,9 +33,12 @@ from stenograph.turns.stripped import StrippedLines
 
 
 class Outline:
-    """The turns of some lines. The `Turn` values say where things stand, not what they say."""
+    """The turns of some lines, or of those before the prompt that follows `prompts` others.
 
-    def __init__(self, path: Path, located: Iterable[Located]) -> None:
+    The `Turn` values say where things stand, not what they say.
+    """
+
+    def __init__(self, path: Path, located: Iterable[Located], prompts: int | None = None) -> None:
         self._first_of_call: dict[int, int] = {}
         #: Pairs of nodes: a line of a response, and the first line of that response.
         self._repeats = array("l")
@@ -48,6 +51,10 @@ class Outline:
         for each in located:
             record = each.record
             if (understood := reader.read(record)) is not None:
+                if prompts is not None and understood.kind in HUMAN and not getattr(record, "isSidechain", False):
+                    prompts -= 1
+                    if prompts < 0:
+                        break
                 inputs[len(nodes)] = _bare(understood.kind, is_caveat(understood))
                 for result in understood.results:
                     results.setdefault(hash(result.tool_use_id), len(nodes))

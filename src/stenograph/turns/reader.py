@@ -74,10 +74,16 @@ class ReadTurn(Struct, frozen=True):
 
 
 class TurnReader:
-    """The turns of one session file behind a place; without a family, sub-agents' files are not read. Raises UnreadableError."""
+    """The turns of one session file behind a place; without a family, sub-agents' files are not read. Raises UnreadableError.
 
-    def __init__(self, path: Path, family: Family | None = None, place: Place | None = None) -> None:
+    With `prompts`, nothing is read behind so many of them: for whoever wants the first turn behind the place again.
+    """
+
+    def __init__(
+        self, path: Path, family: Family | None = None, place: Place | None = None, *, prompts: int | None = None
+    ) -> None:
         self._path = path
+        self._prompts = prompts
         self._place = place or Place()
         self._spilled = family.tool_results if family else ()
         self._agents = AgentFiles(path, family) if family else None
@@ -136,7 +142,7 @@ class TurnReader:
         return ReadTurn(turn, begin, after, self._opens_at(outlined) < self._place.offset, is_last, unlinked, failures)
 
     def _read_outline(self) -> Outline:
-        outline = Outline(self._path, _whole_lines(self._path, self._place.last_offset))
+        outline = Outline(self._path, _whole_lines(self._path, self._place.last_offset), self._prompts)
         if self._place.last_offset and outline.has_unknown_parents():
             self._place = msgspec.structs.replace(self._place, turns=0, last_offset=0, last_turns=0)
             outline = Outline(self._path, _whole_lines(self._path, 0))
