@@ -2,12 +2,17 @@
 
 In: one user record. Out: its kind and, for a person's words, the text without what the client wrapped around it. String or array
 content decides nothing: strings are also commands, notifications and summaries, arrays are also prompts (docs/seeds.md).
+
+Nobody else looks at the client's tags and markers. The first prompt, by which pickers call a session, is another question with
+another answer: that of the public SDK (claude-agent-sdk 0.2.182), block by block.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
+from functools import cache
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -16,9 +21,12 @@ from stenograph.disk import redacted_repr
 from stenograph.records import (
     CAVEATS,
     INTERRUPTED,
+    WARM_UP,
     Block,
     ChainedRecord,
+    Content,
     ImageBlock,
+    LocalCommandRecord,
     Record,
     TextBlock,
     ToolResultBlock,
@@ -65,6 +73,19 @@ HUMAN = frozenset({InputKind.PROMPT, InputKind.IDE_SELECTION, InputKind.IDE_OPEN
 # What may open a turn. Commands and shell input do so only when the model answers (see assemble).
 OPENERS = HUMAN | {InputKind.COMMAND, InputKind.BASH, InputKind.NOTIFICATION}
 
+# What leaves open whether the model owes an answer: what stands before it says that. Only where a command opens a turn it asks.
+_ASIDE = frozenset(
+    {
+        InputKind.COMMAND,
+        InputKind.BASH,
+        InputKind.LOCAL_OUTPUT,
+        InputKind.META,
+        InputKind.COMPACTION_SUMMARY,
+        InputKind.SYNTHETIC,
+        InputKind.EMPTY,
+    }
+)
+
 # What 2.1.45 to 2.1.200 send before "No response requested." when a session ended in a tool result (rule 41).
 _CONTINUE = "Continue from where you left off."
 _BY_TAG = {
@@ -101,6 +122,25 @@ class Input(Struct, frozen=True):
     def is_human(self) -> bool:
         return self.kind in HUMAN
 
+    @property
+    def is_aside(self) -> bool:
+        """Whether it leaves open, in a turn that it did not open, if the model owes an answer."""
+        return self.kind in _ASIDE
+
+    @property
+    def is_expansion(self) -> bool:
+        """Whether it may be the text of the command before it, for the model to answer. A caveat is about the next command."""
+        return self.kind is InputKind.META and not _is_caveat(self)
+
+    def without_words(self) -> Input:
+        """What it is, and nothing that it says."""
+        return _wordless(self.kind, _is_caveat(self))
+
+
+@cache
+def _wordless(kind: InputKind, caveat: bool) -> Input:
+    return Input(kind, CAVEATS[0] if caveat else "")
+
 
 _Seen: TypeAlias = tuple[ChainedRecord | None, Input | None]
 _NOTHING: _Seen = (None, None)
@@ -116,6 +156,28 @@ def classify(record: UserRecord) -> Input:
     if len(content) == 1 and isinstance(content[0], ToolResultBlock):
         return Input(InputKind.TOOL_RESULT, "", 0, content)
     return _classify_blocks(record, content)
+
+
+def classify_local(record: LocalCommandRecord) -> Input:
+    """A command that the client runs itself, or what it printed, in releases that write neither as the user's words."""
+    text = record.content or ""
+    if _kind_by_tag(text) is InputKind.COMMAND:
+        return Input(InputKind.COMMAND, _command_as_typed(text))
+    return Input(InputKind.LOCAL_OUTPUT, text)
+
+
+def input_at(records: Sequence[Record], place: int) -> Input | None:
+    """What the user record at a place is, in view of the lines before it; None for any other record.
+
+    For a look at a few records: whoever takes all of them uses an `InputReader`.
+    """
+    reader = InputReader()
+    understood = reader.read(records[place])
+    if understood is None or understood.kind is not InputKind.PROMPT:
+        return understood
+    for record in records[max(0, place - 2) : place]:
+        reader.read(record)
+    return reader.read(records[place])
 
 
 class InputReader:
@@ -138,7 +200,7 @@ class InputReader:
             earlier, last = self._before.pop(bool(record.isSidechain), (_NOTHING, _NOTHING))
             if understood.kind is InputKind.PROMPT:
                 understood = _refused_command(understood, record, earlier, last)
-        if understood.kind is InputKind.META and is_caveat(understood):
+        if understood.kind is InputKind.META and _is_caveat(understood):
             self._before[bool(record.isSidechain)] = (_NOTHING, (record, understood))
         elif understood.kind is InputKind.COMMAND and last is not _NOTHING:
             self._before[bool(record.isSidechain)] = (last, (record, understood))
@@ -150,15 +212,15 @@ def _refused_command(understood: Input, record: ChainedRecord, earlier: _Seen, l
     before, previous = last
     if before is None or record.parentUuid != before.uuid:
         return understood
-    if understood.text.startswith("/") and is_caveat(previous):
+    if understood.text.startswith("/") and _is_caveat(previous):
         return Input(InputKind.COMMAND, understood.text)
     is_command = previous is not None and previous.kind is InputKind.COMMAND
-    if is_command and is_caveat(earlier[1]) and before.timestamp == record.timestamp:
+    if is_command and _is_caveat(earlier[1]) and before.timestamp == record.timestamp:
         return Input(InputKind.LOCAL_OUTPUT, understood.text)
     return understood
 
 
-def is_caveat(understood: Input | None) -> bool:
+def _is_caveat(understood: Input | None) -> bool:
     """The client's note before a local command: with a tag, or without one up to 2.0.x."""
     return understood is not None and understood.kind is InputKind.META and understood.text.lstrip().startswith(CAVEATS)
 
@@ -184,7 +246,7 @@ def _classify_text(record: UserRecord, text: str, images: int) -> Input:
     if record.isMeta:
         return Input(InputKind.META, text, images)
     if kind is InputKind.COMMAND:
-        return Input(kind, command_as_typed(text), images)
+        return Input(kind, _command_as_typed(text), images)
     if kind is InputKind.BASH:
         return Input(kind, "!" + _inside(text, "bash-input"), images)
     if kind is not None:
@@ -238,9 +300,70 @@ def _comes_from_a_task(record: UserRecord) -> bool:
     return isinstance(origin, dict) and origin.get("kind") == "task-notification"
 
 
-def command_as_typed(text: str) -> str:
+def _command_as_typed(text: str) -> str:
     """A slash command as the person typed it, from the client's tags."""
     typed = _inside(text, "command-name")
     if typed and not typed.startswith("/"):
         typed = "/" + typed
     return f"{typed} {_inside(text, 'command-args')}".strip()
+
+
+# The first prompt, as pickers show it
+
+#: Longer first prompts are cut here by the SDK and end in an ellipsis.
+_FIRST_PROMPT_LENGTH = 200
+_NOT_TYPED = re.compile(
+    r"<local-command-stdout>|<session-start-hook>|<tick>|<goal>|\[Request interrupted by user[^\]]*\]"
+    r"|\s*<ide_opened_file>[\s\S]*</ide_opened_file>\s*$|\s*<ide_selection>[\s\S]*</ide_selection>\s*$"
+)
+_COMMAND, _COMMAND_END = "<command-name>", "</command-name>"
+
+
+class FirstPrompt:
+    """Collects the first prompt of a session, record by record; a slash command stands in where nothing else was typed."""
+
+    __slots__ = ("_command", "found")
+
+    def __init__(self) -> None:
+        self.found: str | None = None
+        self._command: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        return self.found or self._command
+
+    def see(self, record: UserRecord) -> None:
+        """Look at a record, in file order; once `found` is set there is no need to."""
+        content = record.content
+        if record.isMeta or record.isCompactSummary or not content:
+            return
+        for text in _texts_without_results(content):
+            line = text.replace("\n", " ").strip()
+            if not line:
+                continue
+            if (command := _command_in(line)) is not None:
+                self._command = self._command or command
+            elif not _NOT_TYPED.match(line):
+                self.found = line if len(line) <= _FIRST_PROMPT_LENGTH else line[:_FIRST_PROMPT_LENGTH].rstrip() + "…"
+                return
+
+
+def is_warm_up(prompt: object) -> bool:
+    """Whether it starts a sub-agent ahead of need, as 2.0.x does."""
+    return prompt == WARM_UP
+
+
+def _texts_without_results(content: Content) -> list[str]:
+    """The texts of a record; none of one with a tool's result."""
+    if isinstance(content, str):
+        return [content]
+    if any(isinstance(block, ToolResultBlock) for block in content):
+        return []
+    return [block.text for block in content if isinstance(block, TextBlock) and isinstance(block.text, str)]
+
+
+def _command_in(line: str) -> str | None:
+    """What stands in the first such tag, even nothing; None without one."""
+    start = line.find(_COMMAND)
+    end = line.find(_COMMAND_END, start) if start >= 0 else -1
+    return line[start + len(_COMMAND) : end] if end >= 0 else None

@@ -9,7 +9,7 @@ from tests.corpora import FIXTURES
 from tests.homes import assistant, session_id, turns, user, write_session
 
 from stenograph.errors import UnreadableError
-from stenograph.sessions import TurnEnding, glance
+from stenograph.sessions import Status, glance
 from stenograph.testing.lines import text, tool_result, tool_use
 
 EXIT = [user("<command-name>/exit</command-name>"), user("<local-command-stdout>Bye</local-command-stdout>")]
@@ -22,30 +22,28 @@ def write(tmp_path: Path, records: list[dict[str, Any]], tail: bytes = b"") -> P
 @pytest.mark.parametrize(
     ("records", "ending"),
     [
-        ([user("hi")], TurnEnding.OPEN),
-        ([user("hi"), assistant(text("hello"))], TurnEnding.ANSWERED),
-        ([user("hi"), assistant({"type": "thinking", "thinking": "", "signature": "x"})], TurnEnding.OPEN),
-        ([user("hi"), assistant(text("a"), tool_use())], TurnEnding.OPEN),
-        ([user("hi"), assistant(tool_use()), user([tool_result()])], TurnEnding.OPEN),
-        ([user("hi"), user([text("[Request interrupted by user]")])], TurnEnding.INTERRUPTED),
-        ([user("hi"), user("[Request interrupted by user for tool use]")], TurnEnding.INTERRUPTED),
-        ([user("hi"), assistant(text("API Error: 529"), isApiErrorMessage=True)], TurnEnding.FAILED),
-        ([*turns(1), *EXIT], TurnEnding.ANSWERED),
-        ([user("hi"), user("sum", isCompactSummary=True)], TurnEnding.OPEN),
-        ([*turns(1), user("a sub-agent's", isSidechain=True)], TurnEnding.ANSWERED),
-        ([{"type": "summary", "summary": "s", "leafUuid": "u"}], TurnEnding.NOTHING),
+        ([user("hi")], None),
+        ([user("hi"), assistant(text("hello"))], Status.DONE),
+        ([user("hi"), assistant({"type": "thinking", "thinking": "", "signature": "x"})], None),
+        ([user("hi"), assistant(text("a"), tool_use())], None),
+        ([user("hi"), assistant(tool_use()), user([tool_result()])], None),
+        ([user("hi"), user([text("[Request interrupted by user]")])], Status.INTERRUPTED),
+        ([user("hi"), user("[Request interrupted by user for tool use]")], Status.INTERRUPTED),
+        ([user("hi"), assistant(text("API Error: 529"), isApiErrorMessage=True)], Status.FAILED),
+        ([*turns(1), *EXIT], Status.DONE),
+        ([user("hi"), user("sum", isCompactSummary=True)], None),
+        ([*turns(1), user("a sub-agent's", isSidechain=True)], Status.DONE),
+        ([{"type": "summary", "summary": "s", "leafUuid": "u"}], Status.DONE),
     ],
 )  # fmt: skip
-def test_the_last_word_tells_how_a_session_ended(tmp_path: Path, records: list[dict[str, Any]], ending: TurnEnding) -> None:
+def test_the_last_word_tells_how_a_session_ended(tmp_path: Path, records: list[dict[str, Any]], ending: Status | None) -> None:
     assert glance(write(tmp_path, records)).ending is ending
 
 
 def test_the_answer_that_a_client_puts_after_an_interruption_is_not_an_answer(tmp_path: Path) -> None:
     synthetic = assistant(text("No response requested."))
     synthetic["message"]["model"] = "<synthetic>"
-    assert (
-        glance(write(tmp_path, [user("hi"), user("[Request interrupted by user]"), synthetic])).ending is TurnEnding.INTERRUPTED
-    )
+    assert glance(write(tmp_path, [user("hi"), user("[Request interrupted by user]"), synthetic])).ending is Status.INTERRUPTED
 
 
 def test_a_file_smaller_than_the_windows_is_known_whole(tmp_path: Path) -> None:
@@ -76,7 +74,7 @@ def test_the_tail_is_widened_where_the_last_line_is_longer_than_it(tmp_path: Pat
     long_result = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "y" * 300_000}]
     path = write(tmp_path, [*turns(3), user("go"), assistant(tool_use()), user(long_result)])
     seen = glance(path)
-    assert seen.ending is TurnEnding.OPEN
+    assert seen.ending is None
     assert (seen.steps, seen.steps_exact) == (9, True)
 
 

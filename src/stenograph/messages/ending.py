@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from stenograph.inputs import InputKind, classify
 from stenograph.messages.habits import MessageHabits
 from stenograph.messages.merge import Message
 from stenograph.messages.pieces import OWN_WORDS, Piece, PiecePlace, text_block
 from stenograph.records import (
-    INTERRUPTED,
     SYNTHETIC,
     AssistantRecord,
     AttachmentRecord,
@@ -88,13 +88,14 @@ def _asks_nothing(record: Record) -> bool:
     """A summary, or the note of an interruption and no other words: before attachments they are not answered."""
     if not isinstance(record, UserRecord):
         return False
-    content = record.content
-    words = [content] if isinstance(content, str) else [getattr(block, "text", "") for block in content or ()]
-    return bool(record.isCompactSummary) or (len(words) == 1 and str(words[0]).startswith(INTERRUPTED))
+    kind, content = classify(record).kind, record.content
+    is_one_text = isinstance(content, str) or (isinstance(content, tuple) and len(content) == 1)
+    return kind is InputKind.COMPACTION_SUMMARY or (kind is InputKind.INTERRUPT and is_one_text)
 
 
 def _ends_in_local_command(records: list[Record], passed: tuple[type[Record], ...]) -> bool:
-    """Whether the last lines are a caveat and the local commands that it is about."""
+    """Whether the release takes the last lines for a caveat and the local commands that it is about: it compares how a string
+    begins, and looks at nothing else of the line (rule 41)."""
     for record in reversed(records):
         if isinstance(record, passed):
             continue

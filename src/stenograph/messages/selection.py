@@ -196,21 +196,22 @@ def _results_of(
 
 def _dead_ends(graph: Graph, reading: Reading, aside: list[int]) -> list[int]:
     """The lines that nobody said, attachments among them, and that nothing but such lines hangs off."""
-    attached = [node for node in aside if _is_unsaid(graph.records[node])]
+    attached = [node for node in aside if _is_marked_unsaid(graph.records[node])]
     if not attached:
         return []
     passed: set[int] = set()
     for node in reading.by_uuid.values():
-        if _is_unsaid(graph.records[node]):
+        if _is_marked_unsaid(graph.records[node]):
             continue
         parent = reading.parents[node]
-        while parent >= 0 and parent not in passed and _is_unsaid(graph.records[parent]):
+        while parent >= 0 and parent not in passed and _is_marked_unsaid(graph.records[parent]):
             passed.add(parent)
             parent = reading.parents[parent]
     return [node for node in attached if node not in passed]
 
 
-def _is_unsaid(record: Record) -> bool:
+def _is_marked_unsaid(record: Record) -> bool:
+    """Whether the line itself says that nobody said it: clients look at its mark, not at its words (rule 30)."""
     if isinstance(record, UserRecord):
         return bool(record.isMeta) and not _has_result(record)
     return isinstance(record, AttachmentRecord | SystemRecord) and not isinstance(record, CompactBoundaryRecord)

@@ -75,7 +75,17 @@ if TYPE_CHECKING:
     from stenograph.records.conversation import plain_message
     from stenograph.records.garbage import gc_paused
     from stenograph.records.json_text import begins_with_a_value, parse, parse_or_unset, to_text, without_halves
-    from stenograph.records.markers import CAVEATS, INTERRUPTED, NOTIFICATION, OWN_FIELD, SYNTHETIC, WARM_UP, ZERO_UUID
+    from stenograph.records.markers import (
+        CAVEATS,
+        INTERRUPTED,
+        INTERRUPTED_TOOL_USE,
+        INTERRUPTED_TURN,
+        NOTIFICATION,
+        OWN_FIELD,
+        SYNTHETIC,
+        WARM_UP,
+        ZERO_UUID,
+    )
     from stenograph.records.peek import (
         compactions_backwards,
         file_history_of,
@@ -123,6 +133,8 @@ _MODULES = {
     "Hunk": "tool_results",
     "IMAGES": "blocks",
     "INTERRUPTED": "markers",
+    "INTERRUPTED_TOOL_USE": "markers",
+    "INTERRUPTED_TURN": "markers",
     "Json": "write",
     "MultiEditResult": "tool_results",
     "NOTIFICATION": "markers",
@@ -166,6 +178,8 @@ __all__ = [
     "CAVEATS",
     "IMAGES",
     "INTERRUPTED",
+    "INTERRUPTED_TOOL_USE",
+    "INTERRUPTED_TURN",
     "NOTIFICATION",
     "OWN_FIELD",
     "REMOVE",

@@ -22,7 +22,7 @@ from stenograph.sessions.find import (
     list_sessions,
 )
 from stenograph.sessions.gather import gather
-from stenograph.sessions.glance import Glance, TurnEnding, glance
+from stenograph.sessions.glance import Glance, glance
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.load import load
 from stenograph.sessions.resolve import resolve, session_at, titles_of
@@ -67,7 +67,6 @@ __all__ = [
     "ResumePlan",
     "SessionInfo",
     "Status",
-    "TurnEnding",
     "Update",
     "as_unreadable",
     "command_line",

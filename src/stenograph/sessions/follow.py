@@ -22,7 +22,7 @@ from msgspec import Struct
 from stenograph.disk import read_lines
 from stenograph.errors import DiskError
 from stenograph.family import AgentFile, AgentLayout, agents_folder, find_family, list_project, named_owner, session_folder
-from stenograph.inputs import InputKind, classify
+from stenograph.inputs import InputKind, InputReader
 from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Record, UserRecord, decode, moment, read_records
 from stenograph.turns import TurnReader
 
@@ -323,11 +323,10 @@ def _still_there(cursor: _Cursor) -> bool:
 
 def _begins_with_clear(path: Path) -> bool | None:
     """Whether the file's first lines hold the command; None while there are too few to tell."""
+    inputs = InputReader()
     try:
         for number, located in enumerate(read_records(path)):
-            record = located.record
-            if isinstance(record, UserRecord):
-                said = classify(record)
+            if (said := inputs.read(located.record)) is not None:
                 if said.kind is InputKind.COMMAND and said.text.split(" ")[0] == "/clear":
                     return True
                 if said.is_human:

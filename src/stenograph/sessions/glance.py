@@ -13,19 +13,18 @@ missing, and `steps_exact` is false.
 
 from __future__ import annotations
 
-import enum
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from stenograph.disk import Ends, Line, read_ends, read_lines
 from stenograph.family import LINES_SUFFIX
+from stenograph.inputs import FirstPrompt, InputKind, Status, input_at, is_warm_up
 from stenograph.records import (
     SYNTHETIC,
-    WARM_UP,
     AiTitleRecord,
     AssistantRecord,
     ChainedRecord,
@@ -43,7 +42,6 @@ from stenograph.records import (
     decode,
 )
 from stenograph.sessions.as_unreadable import as_unreadable
-from stenograph.sessions.prompts import FirstPrompt, Saying, is_warm_up, saying_of
 
 HEAD = 1 << 15
 TAIL = 1 << 16
@@ -58,20 +56,6 @@ _STEPS = (UserRecord, AssistantRecord)
 # What is held at once in a whole reading.
 _BATCH_LINES = 256
 _BATCH_BYTES = 1 << 20
-
-
-class TurnEnding(enum.Enum):
-    """How the last turn on the main chain stands."""
-
-    #: No line of the conversation was seen.
-    NOTHING = "nothing"
-    #: The model owes an answer: last comes a prompt, a tool result, a tool use, or thinking alone.
-    OPEN = "open"
-    ANSWERED = "answered"
-    #: Last comes the client's note that the user stopped it.
-    INTERRUPTED = "interrupted"
-    #: Last comes an error of the API, written as if the model had said it.
-    FAILED = "failed"
 
 
 class Glance(msgspec.Struct, frozen=True):
@@ -116,7 +100,8 @@ class Glance(msgspec.Struct, frozen=True):
     warm_up: bool
     #: The last line is cut off: its writer is at work, or was killed.
     torn: bool
-    ending: TurnEnding
+    #: How the last turn ended; None while the model owes an answer.
+    ending: Status | None
     #: Records that are no damaged lines; 0 in a file that is no session at all.
     records: int
 
@@ -278,7 +263,7 @@ class _Sight:
         if len(main) < len(chained):
             self.has_sidechain = True
             if not self.steps:
-                self.warm_up = self.warm_up or any(isinstance(record, UserRecord) and is_warm_up(record) for record in chained)
+                self.warm_up = self.warm_up or any(isinstance(one, UserRecord) and is_warm_up(one.content) for one in chained)
         self.uuids.update([record.uuid for record in main if record.uuid])
         self.leaf_uuid = _first(record.uuid for record in reversed(main)) or self.leaf_uuid
         steps = [record for record in main if isinstance(record, _STEPS)]
@@ -294,7 +279,7 @@ class _Sight:
             if isinstance(record, UserRecord):
                 self.first_prompt.see(record)
                 if self.first_prompt.found is not None:
-                    self.warm_up = self.first_prompt.found == WARM_UP
+                    self.warm_up = is_warm_up(self.first_prompt.found)
                     return
 
     def _see_damaged(self, _: Record) -> None:
@@ -350,28 +335,37 @@ class _Sight:
             warm_up=self.warm_up,
             # A last line too long to be looked at is taken for what it mostly is: the trace of a crash.
             torn=ends.torn and (self.last_is_damaged or not end_seen),
-            ending=_ending(self.last_steps),
+            ending=_ending(list(self.last_steps)),
             records=self.records,
         )
 
 
-def _ending(last_steps: Iterable[UserRecord | AssistantRecord]) -> TurnEnding:
-    """How the conversation stands; what the client put in by itself is passed over."""
-    ending = TurnEnding.NOTHING
-    for record in reversed(list(last_steps)):
-        if isinstance(record, UserRecord):
-            saying = saying_of(record)
-            if saying is Saying.LOCAL:
-                ending = TurnEnding.ANSWERED  # unless something before it says otherwise
-                continue
-            return TurnEnding.INTERRUPTED if saying is Saying.INTERRUPT else TurnEnding.OPEN
-        if record.isApiErrorMessage:
-            return TurnEnding.FAILED
-        if record.message and record.message.model == SYNTHETIC:
-            ending = TurnEnding.ANSWERED  # such as "No response requested.", put after an interrupted turn (rule 41)
+def _ending(steps: Sequence[UserRecord | AssistantRecord]) -> Status | None:
+    """How the turn that these are the last of ended, as `Turn.status` has it; None while the model owes an answer.
+
+    It does after a prompt, a tool result, a tool use, thinking alone, or a command whose text is for the model.
+    """
+    is_expanded = has_output = False
+    for place in range(len(steps) - 1, -1, -1):
+        record = steps[place]
+        if isinstance(record, AssistantRecord):
+            if record.isApiErrorMessage:
+                return Status.FAILED
+            if record.message and record.message.model == SYNTHETIC:
+                continue  # such as "No response requested.", put after an interrupted turn (rule 41)
+            return Status.DONE if _answers(record) else None
+        understood = input_at(steps, place)
+        if understood is None:
             continue
-        return TurnEnding.ANSWERED if _answers(record) else TurnEnding.OPEN
-    return ending
+        is_expanded = is_expanded or understood.is_expansion
+        has_output = has_output or understood.kind is InputKind.LOCAL_OUTPUT
+        if understood.kind in (InputKind.COMMAND, InputKind.BASH):
+            if understood.kind is InputKind.COMMAND and is_expanded and not has_output:
+                return None
+            is_expanded = has_output = False
+        elif not understood.is_aside:
+            return Status.INTERRUPTED if understood.kind is InputKind.INTERRUPT else None
+    return Status.DONE  # nothing was asked
 
 
 def _first(values: Iterable[Opt[str]]) -> str | None:

@@ -7,7 +7,7 @@
                a line whose writer was stopped in the middle of it
 `failed`       an error of the API comes last
 
-A turn is open while the model owes an answer (`TurnEnding.OPEN`). Clients do not hold their file open between two writes, so
+A turn is open while the model owes an answer. Clients do not hold their file open between two writes, so
 mostly it is the clock that tells: a turn left open, or a line left torn, for longer was left by a client that was stopped.
 Who writes to a file is known on Linux only (`/proc`); elsewhere that sign is missing.
 """
@@ -22,28 +22,19 @@ from pathlib import Path
 from stenograph.config import ACTIVE_SECONDS
 from stenograph.family import LINES_SUFFIX
 from stenograph.inputs import Status
-from stenograph.sessions.glance import Glance, TurnEnding
+from stenograph.sessions.glance import Glance
 
 _PROC = "/proc"
 _ACCESS_MODE = 0o3
-
-
-_ENDED = {
-    TurnEnding.NOTHING: Status.DONE,
-    TurnEnding.ANSWERED: Status.DONE,
-    TurnEnding.OPEN: Status.INTERRUPTED,
-    TurnEnding.INTERRUPTED: Status.INTERRUPTED,
-    TurnEnding.FAILED: Status.FAILED,
-}
 
 
 def status(glance: Glance, *, now: float, written: bool = False, active_seconds: float = ACTIVE_SECONDS) -> Status:
     """The status at the time `now` (seconds since 1970); `written`: a live process has the file open for writing."""
     if written:
         return Status.RUNNING
-    if glance.torn or glance.ending is TurnEnding.OPEN:
+    if glance.torn or glance.ending is None:
         return Status.RUNNING if changed_lately(glance, now, active_seconds) else Status.INTERRUPTED
-    return _ENDED[glance.ending]
+    return glance.ending
 
 
 def changed_lately(glance: Glance, now: float, active_seconds: float = ACTIVE_SECONDS) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from stenograph.disk import redacted_repr
+from stenograph.inputs import InputKind, classify
 from stenograph.records import IMAGES, UserRecord, rebuild
 from stenograph.surgery.changes import IMAGE_REMOVED
 from stenograph.surgery.plan import Plan
@@ -78,7 +79,11 @@ def preview(plan: Plan) -> Preview:
 
 
 def _summary(record: object) -> str | None:
-    content = rebuild(record.content) if isinstance(record, UserRecord) and record.isCompactSummary else None
+    content = (
+        rebuild(record.content)
+        if isinstance(record, UserRecord) and classify(record).kind is InputKind.COMPACTION_SUMMARY
+        else None
+    )
     return content if isinstance(content, str) else None
 
 

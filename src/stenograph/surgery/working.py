@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from stenograph.graph import NOWHERE, Graph, ancestors, build_graph, current_chain
+from stenograph.inputs import InputKind, classify
 from stenograph.messages import message_habits, select
 from stenograph.records import (
     AssistantRecord,
@@ -182,7 +183,9 @@ class WorkingFile:
 
     def _holds_a_compaction(self, node: int) -> bool:
         record = self.graph.records[node]
-        return isinstance(record, CompactBoundaryRecord) or bool(isinstance(record, UserRecord) and record.isCompactSummary)
+        if isinstance(record, UserRecord):
+            return classify(record).kind is InputKind.COMPACTION_SUMMARY
+        return isinstance(record, CompactBoundaryRecord)
 
 
 def nearest_outside(parents: Sequence[int], inside: Collection[int], node: int, known: dict[int, int]) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stenograph.graph import NOWHERE
-from stenograph.inputs import OPENERS, Input, InputKind, is_caveat
+from stenograph.inputs import OPENERS, Input, InputKind
 from stenograph.records import AssistantRecord, ChainedRecord, FileHistorySnapshotRecord, UserRecord
 from stenograph.turns.aside import split_abandoned_branches
 from stenograph.turns.contents import is_synthetic
@@ -147,9 +147,7 @@ def _is_local(context: Context, draft: Draft) -> bool:
 
 
 def _was_expanded(context: Context, draft: Draft) -> bool:
-    understood = (context.inputs[node] for node in draft.nodes if node in context.inputs)
-    # The next local command's caveat stands behind this one, and expands nothing.
-    return any(each.kind is InputKind.META and not is_caveat(each) for each in understood)
+    return any(context.inputs[node].is_expansion for node in draft.nodes if node in context.inputs)
 
 
 def _number(drafts: dict[int, Draft]) -> dict[int, int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from stenograph.disk import Finding
 from stenograph.graph import NOWHERE
-from stenograph.inputs import InputKind, Status, command_as_typed
+from stenograph.inputs import InputKind, Status, classify_local
 from stenograph.records import (
     SYNTHETIC,
     ApiErrorRecord,
@@ -25,7 +25,9 @@ from stenograph.records import (
     QueuedCommandAttachment,
     QueueOperationRecord,
     Record,
+    RedactedThinkingBlock,
     StopHookSummaryRecord,
+    ThinkingBlock,
     ToolUseBlock,
     TurnDurationRecord,
     UserRecord,
@@ -37,8 +39,7 @@ from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interj
 
 # Milliseconds; a year. What claims to be longer was not measured.
 _LONGEST_TURN = 366 * 86_400_000
-# Inputs that leave it open whether the model owes an answer.
-_ASIDE = frozenset({InputKind.LOCAL_OUTPUT, InputKind.META, InputKind.COMPACTION_SUMMARY, InputKind.SYNTHETIC, InputKind.EMPTY})
+_THOUGHTS = (ThinkingBlock, RedactedThinkingBlock)
 
 
 def calls_of(context: Context, nodes: Sequence[int]) -> tuple[ApiCall, ...]:
@@ -156,15 +157,18 @@ def ending_of(context: Context, opening: int, nodes: Sequence[int], calls: Seque
                 continue
             if record.isApiErrorMessage:
                 return Status.FAILED
-            return Status.DONE if all(tool.answered for call in calls for tool in call.tool_calls) else None
+            is_answered = all(tool.answered for call in calls for tool in call.tool_calls)
+            return Status.DONE if is_answered and not _thinks_alone(record) else None
         understood = context.inputs.get(node)
-        if understood is None or understood.kind in _ASIDE:
-            continue
-        if understood.kind is InputKind.INTERRUPT:
-            return Status.INTERRUPTED
-        if node == opening or understood.kind not in (InputKind.COMMAND, InputKind.BASH):
-            return None
+        if understood is not None and (node == opening or not understood.is_aside):
+            return Status.INTERRUPTED if understood.kind is InputKind.INTERRUPT else None
     return None
+
+
+def _thinks_alone(record: AssistantRecord) -> bool:
+    """Whether it holds thinking and nothing else: what the model has to say is still to come."""
+    content = record.content
+    return isinstance(content, tuple) and bool(content) and all(isinstance(block, _THOUGHTS) for block in content)
 
 
 def said_in(context: Context, nodes: Sequence[int]) -> Iterator[int]:
@@ -215,8 +219,8 @@ def _record_event(record: Record) -> tuple[str, str] | None:
             return "retry", f"{record.retryAttempt or '?'} of {record.maxRetries or '?'}"
         case StopHookSummaryRecord():
             return "hook", "Stop"
-        case LocalCommandRecord(content=str(text)) if text.lstrip().startswith("<command-"):
-            return "local-command", command_as_typed(text)  # what it printed is another record
+        case LocalCommandRecord() if (local := classify_local(record)).kind is InputKind.COMMAND:
+            return "local-command", local.text  # what it printed is another record
         case AwaySummaryRecord():
             return "away-summary", record.content or ""
         case AssistantRecord(isApiErrorMessage=True):

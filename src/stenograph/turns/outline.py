@@ -11,13 +11,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
 from stenograph.graph import NOWHERE, Graph, GraphFile, choose_leaf, forget_readings, link_graph
-from stenograph.inputs import HUMAN, Input, InputKind, InputReader, is_caveat
+from stenograph.inputs import HUMAN, Input, InputReader
 from stenograph.records import (
-    CAVEATS,
     AssistantRecord,
     ChainedRecord,
     CompactBoundaryRecord,
@@ -55,7 +53,7 @@ class Outline:
                     prompts -= 1
                     if prompts < 0:
                         break
-                inputs[len(nodes)] = _bare(understood.kind, is_caveat(understood))
+                inputs[len(nodes)] = understood.without_words()
                 for result in understood.results:
                     results.setdefault(hash(result.tool_use_id), len(nodes))
             elif isinstance(record, AssistantRecord):
@@ -145,8 +143,3 @@ class Outline:
         if first != node:
             self._repeats.append(node)
             self._repeats.append(first)
-
-
-@cache
-def _bare(kind: InputKind, caveat: bool) -> Input:
-    return Input(kind, CAVEATS[0] if caveat else "")

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from stenograph.family import AgentMeta, Family
 from stenograph.graph import Graph, choose_leaf
+from stenograph.inputs import is_warm_up
 from stenograph.records import (
-    WARM_UP,
     AgentProgress,
     AgentResult,
     ProgressRecord,
@@ -76,7 +76,7 @@ def link_agents(context: Context, agents: dict[str, Sequence[int]], metas: dict[
                 tool_use_id=tool_use_id,
                 evidence=how,
                 background=bool(result is not None and result.isAsync),
-                is_warmup=prompt == WARM_UP and not tool_use_id,
+                is_warmup=is_warm_up(prompt) and not tool_use_id,
                 asked=_text(asked.get("prompt")),
             )
         )

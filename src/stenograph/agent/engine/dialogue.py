@@ -425,7 +425,10 @@ class Dialogue:
 
     def _interrupt(self, turn: TurnInProgress) -> None:
         """Bring file and conversation to an end that can be gone on from: what is finished is kept, every call answered."""
-        from stenograph.records import INTERRUPTED  # all record types come with it: too much for the first request
+        from stenograph.records import (
+            INTERRUPTED_TOOL_USE,
+            INTERRUPTED_TURN,
+        )  # all record types come with it: too much for the first request
 
         if turn.waiting or turn.results:
             for call in turn.waiting:
@@ -433,10 +436,10 @@ class Dialogue:
                 self._record_result(turn, stopped(call))
             self.conversation.add_user(turn.results)
             turn.results = []
-            marker = f"{INTERRUPTED} for tool use]"
+            marker = INTERRUPTED_TOOL_USE
         else:
             self._keep_begun(turn)
-            marker = f"{INTERRUPTED}]"
+            marker = INTERRUPTED_TURN
         self.recorder.interruption(marker)
         self.conversation.add_user([text_block(marker)])
 

@@ -29,7 +29,7 @@ from stenograph.disk import find_project_folders, projects_folder
 from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, list_project
 from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
-from stenograph.inputs import HUMAN, InputKind, classify
+from stenograph.inputs import HUMAN, InputKind, input_at
 from stenograph.messages import NO_LINE, Message, message_habits, messages_of, read_for_resume, select
 from stenograph.model import TOKEN_COUNTS
 from stenograph.records import (
@@ -238,14 +238,16 @@ def _as_main(record: Record) -> Record:
 
 def last_position(chain: Sequence[Record]) -> Position | None:
     """Where the last turn of a chain stands, as its first line says; None where it does not say it (rule 62)."""
-    for record in reversed(chain):
+    for place in range(len(chain) - 1, -1, -1):
+        record = chain[place]
         if not isinstance(record, UserRecord):
             continue
         if said := record.turnPosition:
             prompt, turn = said.get("promptIndex"), said.get("turnIndex")
             return Position(prompt, turn) if isinstance(prompt, int) and isinstance(turn, int) else None
         # A command has a position only where the model answers it.
-        if classify(record).kind in _BEGINS_A_TURN:
+        understood = input_at(chain, place)
+        if understood is not None and understood.kind in _BEGINS_A_TURN:
             return None
     return Position()
 

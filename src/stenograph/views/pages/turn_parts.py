@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from stenograph.inputs import InputKind
+from stenograph.inputs import InputKind, classify_local
 from stenograph.records import (
     Attachment,
     AttachmentRecord,
@@ -225,17 +225,12 @@ def _local_outputs(context: Context, nodes: Iterable[int]) -> Iterator[tuple[int
         record = context.graph.records[node]
         if understood is not None and understood.kind is InputKind.LOCAL_OUTPUT:
             note = local_output_note(understood.text)
-        elif isinstance(record, LocalCommandRecord) and not is_local_command(record):
-            note = local_output_note(record.content or "")
+        elif isinstance(record, LocalCommandRecord) and (local := classify_local(record)).kind is InputKind.LOCAL_OUTPUT:
+            note = local_output_note(local.text)
         else:
             continue
         if note is not None:
             yield node, note
-
-
-def is_local_command(record: LocalCommandRecord) -> bool:
-    """Whether it is the command itself, not what it printed."""
-    return (record.content or "").lstrip().startswith("<command-")
 
 
 def local_output_note(text: str) -> NotePart | None:

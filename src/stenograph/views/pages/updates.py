@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from stenograph.inputs import InputKind, classify, command_as_typed
+from stenograph.inputs import Input, InputKind, InputReader, classify_local
 from stenograph.records import (
     SYNTHETIC,
     ApiErrorRecord,
@@ -37,7 +37,6 @@ from stenograph.views.pages.transcript import NotePart, Part, PromptPart, TextPa
 from stenograph.views.pages.turn_parts import (
     compaction_note,
     event_line,
-    is_local_command,
     local_output_note,
     notification_note,
 )
@@ -68,6 +67,7 @@ class UpdateReader:
 
     def __init__(self) -> None:
         self._uses: dict[str, tuple[ToolUseBlock, str]] = {}
+        self._inputs = InputReader()
 
     def page(self, update: Update) -> UpdatePage:
         record = update.record if update.kind == "record" else None
@@ -82,8 +82,9 @@ class UpdateReader:
 
     def parts(self, record: Record) -> Iterator[Part]:
         """The parts of one record; none for what is not told."""
-        if isinstance(record, UserRecord):
-            yield from self._from_user(record)
+        said = self._inputs.read(record)
+        if said is not None and isinstance(record, UserRecord):
+            yield from self._from_user(record, said)
         elif isinstance(record, AssistantRecord):
             content = record.content
             blocks = (TextBlock(text=content),) if isinstance(content, str) else content if isinstance(content, tuple) else ()
@@ -93,8 +94,7 @@ class UpdateReader:
         elif (other := _beside(record)) is not None:
             yield other
 
-    def _from_user(self, record: UserRecord) -> Iterator[Part]:
-        said = classify(record)
+    def _from_user(self, record: UserRecord, said: Input) -> Iterator[Part]:
         yield from (self._result(record, result) for result in said.results)
         if said.is_human or (said.kind is InputKind.TOOL_RESULT and said.text):
             yield PromptPart(said.text, said.images, interjected=bool(said.results))
@@ -137,9 +137,9 @@ def _beside(record: Record) -> Part | None:
     if isinstance(record, ApiErrorRecord):
         return NotePart("retry", f"the API failed: retry {_number(record.retryAttempt)} of {_number(record.maxRetries)}")
     if isinstance(record, LocalCommandRecord):
-        if is_local_command(record):
-            return NotePart("local-command", event_line("local-command", command_as_typed(record.content or "")))
-        return local_output_note(record.content or "")
+        local = classify_local(record)
+        is_command = local.kind is InputKind.COMMAND
+        return NotePart("local-command", event_line("local-command", local.text)) if is_command else local_output_note(local.text)
     if isinstance(record, AttachmentRecord) and isinstance(record.attachment, QueuedCommandAttachment):
         prompt = record.attachment.prompt
         typed = isinstance(prompt, str) and record.attachment.commandMode != "task-notification"
