@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -74,3 +75,15 @@ def test_the_census_sees_a_bypass(source: str) -> None:
 )
 def test_the_census_lets_exports_pass(source: str, own: str) -> None:
     assert bypasses(source, own) == []
+
+
+def test_no_public_class_name_is_used_twice() -> None:
+    """A name says which layer it is of; `testing` is not one."""
+    named = Counter(
+        node.name
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).parts[0] != "testing"
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, times in named.items() if times > 1] == []
