@@ -542,7 +542,7 @@ def test_a_worker_that_does_not_end_is_not_waited_for_for_ever(
     steno: Steno, sink: OtlpSink, both: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(both) == 2
-    monkeypatch.setattr(backfill, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(sys.modules[backfill.__module__], "BUSY_SECONDS", 0.2)
     with holding(default_trace_folder(os.environ)):
         done = steno("backfill")
         assert (done.code, done.err.count("\n"), sink.posts) == (2, 1, 0)
