@@ -200,6 +200,7 @@ def _link_what_came_before(graph: Graph, file: GraphFile) -> None:
     gaps = [node for node in range(file.first, file.last) if not 0 <= graph.parents[node] < last]
     passed, main_line = file.first, NOWHERE
     for node in gaps:
+        graph.before[node] = min(graph.before[node], NOWHERE)
         record = graph.records[node]
         if not isinstance(record, ChainedRecord) or (record.parentUuid is None and not isinstance(record, CompactBoundaryRecord)):
             continue
