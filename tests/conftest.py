@@ -7,6 +7,7 @@ or fail when `$STENO_REQUIRE` lists the group.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -17,6 +18,10 @@ from lab.clients import ClientMissing, default_clients_folder, install_client
 
 # Before any test changes the environment: the isolated one has no clients.
 _ORIGINAL_ENVIRONMENT = dict(os.environ)
+
+# Children inherit what is ignored: a run in the background may have been started without the interrupt that some tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is not a failure: properties are about what holds, not about how long it takes.
 settings.register_profile("steno", deadline=None, suppress_health_check=[HealthCheck.too_slow])
