@@ -1,6 +1,6 @@
 """A session's title or tag, changed as `sessions` does, with what it was before and which edit can no longer be undone.
 
-In: a session's file and the label. Out: what changed. An archive that can't be read is no reason not to label a session.
+In: a session's file and the label. Out: what changed. An unreadable archive does not stop a label.
 """
 
 from __future__ import annotations

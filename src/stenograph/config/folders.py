@@ -31,7 +31,7 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
 def _own_folder(environ: Mapping[str, str], variable: str, windows: str, below_home: str) -> Path | None:
     named = [environ.get(variable, ""), environ.get(windows, "") if sys.platform == "win32" else ""]
     user = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - Path.home raises
-    for base in (*named, os.path.join(user, below_home)):  # noqa: PTH118
-        if os.path.isabs(base):  # noqa: PTH117
+    for base in (*named, os.path.join(user, below_home)):  # noqa: PTH118 - text, as the variables are
+        if os.path.isabs(base):  # noqa: PTH117 - text, as the variables are
             return Path(base) / "stenograph"
     return None

@@ -26,6 +26,8 @@ _PATIENCE = 1.0
 
 #: The last moment that can be written, in milliseconds. A session that says it is there already goes on in it.
 _LATEST_MS = 253_402_300_799_999
+#: Before the first prompt.
+_FIRST = Position()
 
 
 class Recorder:
@@ -62,7 +64,7 @@ class Recorder:
                 f"{self.path} is in use by another writer: end that one, or go on in a copy with --fork-session", path=self.path
             ) from error
 
-    def go_on_from(self, tip: str | None, *, last_ms: int = 0, position: Position | None = Position()) -> None:  # noqa: B008
+    def go_on_from(self, tip: str | None, *, last_ms: int = 0, position: Position | None = _FIRST) -> None:
         """Where the next line hangs; `last_ms`: it is later than this, in milliseconds."""
         self.tip, self.position = tip, position
         self._last_ms = max(self._last_ms, last_ms)

@@ -54,7 +54,7 @@ class TerminalPage(Page, frozen=True):
     """What shows the output."""
 
     kind: str | None
-    """`$TERM`; null where the output is no terminal."""
+    """`$TERM`; null when stdout is not a terminal."""
     columns: int
     encoding: str
 

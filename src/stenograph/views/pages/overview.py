@@ -48,7 +48,7 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     size: int
     """Of all session files together, in bytes."""
     has_last: bool
-    """Whether `last` means one of them: not an empty file, nor what is no session to clients."""
+    """Whether `last` selects one of them. Empty files and files that clients do not list never count."""
     findings: tuple[FindingPage, ...]
     """What could not be read, or is unusual."""
 

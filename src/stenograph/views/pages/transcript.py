@@ -96,7 +96,7 @@ class AgentPart(Page, frozen=True, tag_field="part", tag="agent"):
     background: bool
     turns: tuple[TurnPage, ...]
     shown_above: bool = False
-    """It is told further up already: a run stands once on a page, so that one that starts itself comes to an end."""
+    """Already shown further up. A run appears once per page, so a run that starts itself does not repeat."""
     left_out: int = 0
     """It stands too deep to be shown: how many runs that leaves out, itself and those below it."""
 

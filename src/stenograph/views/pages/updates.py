@@ -50,7 +50,7 @@ class UpdatePage(Document, frozen=True, tag="update/1"):
     """`steno tail`, a line each: something happened in a session that is followed."""
 
     event: str
-    """`record`, `damaged` (a line that is no record), `cut` (the file was cut or rewritten), `agent` (a subagent began),
+    """`record`, `damaged` (an invalid line), `cut` (the file was cut or rewritten), `agent` (a subagent began),
     `cleared` (it continues in another session), `returned` (that was another client's) or `gone`."""
     path: str
     """The file; after `cleared` and `returned` the new session's."""
