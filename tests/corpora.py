@@ -17,6 +17,10 @@ CORPUS = Path(os.environ.get("STENO_CORPUS") or ROOT.parent / "shared" / "corpus
 RICH = next((FIXTURES / "recorded" / "2.0.76" / "print").glob("*/44e51aa6-*.jsonl"))
 
 
+#: Stands for the public sessions where there are none beside the checkout.
+NO_CORPUS = pytest.param(None, id="corpus", marks=pytest.mark.skip(reason=f"no corpus of public sessions in {CORPUS.name}/"))
+
+
 def without_agents(files: Iterable[Path]) -> list[Path]:
     """Sessions' own files in order, those of sub-agents and workflows left aside."""
     return sorted(path for path in files if not path.name.startswith("agent-") and "subagents" not in path.parts)
@@ -26,8 +30,7 @@ def session_files() -> list[object]:
     """Every session file of the fixtures and of the corpus, as parameters with readable names."""
     own = [pytest.param(path, id=f"fixtures/{path.relative_to(FIXTURES)}") for path in sorted(FIXTURES.rglob("*.jsonl"))]
     public = [pytest.param(path, id=f"corpus/{path.relative_to(CORPUS)}") for path in sorted(CORPUS.rglob("*.jsonl"))]
-    missing = pytest.param(None, id="corpus", marks=pytest.mark.skip(reason=f"no corpus of public sessions in {CORPUS.name}/"))
-    return [*own, *(public or [missing])]
+    return [*own, *(public or [NO_CORPUS])]
 
 
 def lines_of(path: Path) -> Iterator[bytes]:

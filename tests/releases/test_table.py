@@ -21,8 +21,8 @@ from stenograph.releases import (
     TABLE,
     Behavior,
     first_with,
+    newest_rules_note,
     release_numbers,
-    rules_for,
     rules_note,
     stages,
     value_of,
@@ -65,25 +65,23 @@ def test_stages_are_the_releases_between_which_nothing_changed() -> None:
 
 @pytest.mark.parametrize("release", [*PROVED, "1.0.128", f"{NEWEST}-beta"])
 def test_a_release_that_the_table_covers_is_read_by_its_own_rules(release: str) -> None:
-    assert rules_for(release) == (release, False, "")
+    assert rules_note(release) == ""
 
 
 def test_a_newer_release_is_read_by_the_rules_of_the_newest_and_that_is_said() -> None:
-    rules = rules_for("2.1.400")
-    assert (rules.release, rules.is_newer) == (NEWEST, True)
-    assert rules.note == f"2.1.400 is newer than the newest recorded release; using the rules of {NEWEST}"
+    assert rules_note("2.1.400") == f"2.1.400 is newer than the newest recorded release; using the rules of {NEWEST}"
 
 
 def test_what_is_not_a_release_is_refused() -> None:
     for wrong in ("", "newest", "v2.1"):
         with pytest.raises(UsageError, match="is not a release"):
-            rules_for(wrong)
+            rules_note(wrong)
 
 
 def test_of_many_releases_the_newest_is_told_and_nothing_else_that_a_line_says() -> None:
-    assert rules_note(["2.0.76", "2.1.500\x1b[2Jsecret", "2.1.400", "?", ""]).startswith("2.1.500 is newer")
-    assert rules_note(["?", "", NEWEST]) == ""
-    assert rules_note(["9" * 10_000]).startswith("999999999 is newer")
+    assert newest_rules_note(["2.0.76", "2.1.500\x1b[2Jsecret", "2.1.400", "?", ""]).startswith("2.1.500 is newer")
+    assert newest_rules_note(["?", "", NEWEST]) == ""
+    assert newest_rules_note(["9" * 10_000]).startswith("999999999 is newer")
 
 
 def test_commands_say_whose_rules_they_use(tmp_path: Path) -> None:

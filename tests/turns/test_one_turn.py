@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.corpora import CORPUS, ROOT, without_agents
+from tests.corpora import CORPUS, NO_CORPUS, ROOT, without_agents
 from tests.traces.tracing import counts_told, of_kind, summed
 
 from stenograph.config.traces import TraceConfig
@@ -38,8 +38,7 @@ def recorded() -> list[Path]:
 def _parameters() -> list[object]:
     own = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in recorded()]
     public = without_agents((CORPUS / "public").rglob("*.jsonl"))
-    missing = pytest.param(None, id="public", marks=pytest.mark.skip(reason=f"no corpus of public sessions in {CORPUS.name}/"))
-    return [*own, *([pytest.param(path, id=f"public/{path.relative_to(CORPUS)}") for path in public] or [missing])]
+    return [*own, *([pytest.param(path, id=f"public/{path.relative_to(CORPUS)}") for path in public] or [NO_CORPUS])]
 
 
 EVERY_SESSION = pytest.mark.parametrize("path", _parameters())

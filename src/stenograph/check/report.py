@@ -20,7 +20,7 @@ from stenograph.disk import Finding
 from stenograph.drift import Drift, Registry, ShapeTally, judge, load_registry, merge
 from stenograph.errors import DiskError
 from stenograph.records import gc_paused
-from stenograph.releases import rules_note
+from stenograph.releases import newest_rules_note
 from stenograph.sessions import as_unreadable, gather, size_of, unreadable
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def check(
         damage=_damage(looked, around),
         resumed=_resumed(named, failures) if is_wanted else {},
         failures=failures,
-        note=rules_note(release for part in parts for release in part.releases),
+        note=newest_rules_note(release for part in parts for release in part.releases),
     )
 
 

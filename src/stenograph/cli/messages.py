@@ -9,7 +9,7 @@ from stenograph.cli._output import echo_long_json, echo_page, json_option, make_
 from stenograph.cli._session import session_argument
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
-from stenograph.releases import NEWEST, rules_for
+from stenograph.releases import NEWEST, rules_note
 
 _HINTS = {"--release": "--as-of RELEASE says which client"}
 
@@ -51,7 +51,7 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
 
     if explaining and losing:
         raise UsageError("give --explain or --lost, not both")
-    if note := rules_for(release).note:  # what is not a release is refused before anything is read
+    if note := rules_note(release):  # what is not a release is refused before anything is read
         click.echo(f"note: {note}", err=True)
     file = resolve(session, state_options(ctx).homes)
     named = file.session_id, str(file.path)

@@ -1,6 +1,6 @@
 """Client releases: what changed in which one, and how to compare them. Nothing else names a release."""
 
-from stenograph.releases.numbers import NEWEST, OLD, PROVED, Rules, release_numbers, rules_for, rules_note
+from stenograph.releases.numbers import NEWEST, OLD, PROVED, newest_rules_note, release_numbers, rules_note
 from stenograph.releases.table import TABLE, Behavior, Since, first_with, stages, value_of
 
 __all__ = [
@@ -9,11 +9,10 @@ __all__ = [
     "PROVED",
     "TABLE",
     "Behavior",
-    "Rules",
     "Since",
     "first_with",
+    "newest_rules_note",
     "release_numbers",
-    "rules_for",
     "rules_note",
     "stages",
     "value_of",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from stenograph.errors import UsageError
 
@@ -26,27 +25,17 @@ def release_numbers(release: str) -> tuple[int, ...]:
     return tuple(int(number) for number in found[0].split("."))
 
 
-class Rules(NamedTuple):
-    """The release whose rules are used for one that was asked for."""
-
-    release: str
-    #: It was released after everything that the table knows: it may do otherwise.
-    is_newer: bool
-    #: For a person; empty where there is nothing to say.
-    note: str
-
-
-def rules_for(release: str) -> Rules:
-    """Whose rules a release is read by. Raises UsageError for what is not a release."""
+def rules_note(release: str) -> str:
+    """Whose rules a release is read by, where those are not its own; else empty. Raises UsageError for what is not a release."""
     numbers = release_numbers(release)
     if numbers <= release_numbers(NEWEST):
-        return Rules(release, False, "")
+        return ""
     # Only its numbers: a line may say anything behind them.
     name = ".".join(map(str, numbers[:4]))
-    return Rules(NEWEST, True, f"{name} is newer than the newest recorded release; using the rules of {NEWEST}")
+    return f"{name} is newer than the newest recorded release; using the rules of {NEWEST}"
 
 
-def rules_note(releases: Iterable[str]) -> str:
-    """What is to be said of the newest of some releases, as lines spell them; empty where there is nothing to say."""
+def newest_rules_note(releases: Iterable[str]) -> str:
+    """The note on the newest of some releases, as lines spell them."""
     known = [release for release in releases if re.match(r"\d", release)]
-    return rules_for(max(known, key=release_numbers)).note if known else ""
+    return rules_note(max(known, key=release_numbers)) if known else ""
