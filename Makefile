@@ -6,7 +6,7 @@ BIN := .venv/bin
 TESTS ?= tests
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-all test-pythons check format docs bench registry record drift clean
+.PHONY: help run test test-all test-pythons check format docs site bench registry record drift clean
 .DEFAULT_GOAL := help
 
 help:                ## this list
@@ -40,6 +40,11 @@ format: .venv/.dev   ## put the code in shape
 
 docs: .venv/.dev     ## write the generated pages anew
 	$(BIN)/python scripts/generate_docs.py
+
+site: .venv/.dev     ## the documentation as a web site, in build/site; a broken link fails
+	@$(BIN)/python -m pip install -q -c constraints.txt --group site
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
+	@echo "build/site/index.html"
 
 bench: .venv/.dev    ## speed and memory, peers side by side, as ratios
 	$(BIN)/python -m bench

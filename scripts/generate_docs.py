@@ -1,7 +1,7 @@
-"""Write the generated pages: docs/commands.md from the commands' own help, docs/data-flow.md from the layers' docstrings,
-docs/schema.md from the registry of what releases write, docs/json.md and docs/schemas from the types of pages.
+"""Write the generated pages of docs/, or check with --check that they are up to date.
 
-With --check, say whether they are up to date.
+commands.md comes from the commands' help, data-flow.md from the layers' docstrings, api.md from public docstrings,
+schema.md from the registry, json.md and schemas/ from the types of pages.
 
 python scripts/generate_docs.py [--check]
 """
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from api_page import api_page
 
 from stenograph.cli._group import COMMANDS, steno
 from stenograph.drift import load_registry
@@ -73,10 +74,9 @@ _DATA_FLOW = """# The data flow
 
 Generated from the layers in `pyproject.toml` and the packages' docstrings by `scripts/generate_docs.py`; do not edit.
 
-The folder tree is the data flow. Bytes come in at the bottom and become what a person sees at the top; a layer imports only from
-those below it, never from one above or beside, and `make check` keeps it so. `testing` stands outside: builders
-of lines and a scripted API, for tests. `demo` holds sessions of our own making. Real clients, recordings and trace receivers are
-in `lab/`, which is not shipped.
+The directory tree is the data flow. Bytes come in at the bottom and become what a person sees at the top. A layer imports only
+from the layers below it; `make check` enforces this. Three directories are outside the layers: `testing` has line builders and a
+scripted API for tests, `demo` has the bundled sessions, and `lab/`, which is not shipped, runs real clients and trace receivers.
 
 ```text
 {picture}
@@ -88,20 +88,33 @@ in `lab/`, which is not shipped.
 
 ## Where to add things
 
-**A kind of record.** A class in `records/sidecars.py`, listed in `SIDECARS`; one with a `uuid` and a parent gets a module of
-its own and a row in `_KINDS` (`records/line.py`). Export it in `records/__init__.py`. The drift check needs no code: `make record
-RELEASES=X` plays the scenarios of `lab/observatory` with that release and makes the registry anew; add a scenario if none
-provokes the line. Cloning needs none either: ids are renewed by value (`surgery/ids.py`).
+### A record kind
 
-**A command.** The question is a function of the layer that can answer it (`analysis` for questions about sessions), the answer a
-`Document` in `views/pages/NAME.py`, its rendering `views/terminal/NAME.py`, the options `cli/NAME.py`, with one row in `COMMANDS`
-(`cli/_group.py`). What another package uses is listed in the package's `__init__`. Then `make docs`, a row in the README, and
-the command in `tests/cli/test_json_schemas.py` and `test_secrets.py`. `steno files` is a good example.
+1. Add a class to `records/sidecars.py` and list it in `SIDECARS`. A record with a `uuid` and a parent gets its own module and a
+   row in `_KINDS` (`records/line.py`).
+2. Export the class in `records/__init__.py`.
+3. Run `make record RELEASES=X`. It plays the scenarios of `lab/observatory` with release X and rebuilds the registry that
+   `steno check` uses. If no scenario makes the client write the line, add one.
 
-**A change in what a release does.** A row in `releases/table.py`, a field of the same name in `messages/habits.py` or
-`graph/readings.py`, and the code that asks it. Proof: a case in `tests/messages/hard_cases.py`, asked of clients on both sides by
-`scripts/find_boundaries.py`, and a row in the table of boundaries of `docs/resume-contract.md`. A release newer than `NEWEST`
-(`releases/numbers.py`) is recorded first.
+Cloning needs no code: it renews ids by value (`surgery/ids.py`).
+
+### A command
+
+1. Put the question into the layer that can answer it; questions about sessions go into `analysis`.
+2. Make the answer a `Document` in `views/pages/NAME.py`, and render it in `views/terminal/NAME.py`.
+3. Declare the options in `cli/NAME.py`, and add a row to `COMMANDS` (`cli/_group.py`).
+4. List what other packages use in the package's `__init__`.
+5. Run `make docs`, add a row to the README, and add the command to `tests/cli/test_json_schemas.py` and `test_secrets.py`.
+
+`steno files` is a good example to copy.
+
+### A change in what a release does
+
+1. If the release is newer than `NEWEST` (`releases/numbers.py`), record it first.
+2. Add a row to `releases/table.py`, a field of the same name to `messages/habits.py` or `graph/readings.py`, and the code that
+   reads it.
+3. Prove it: add a case to `tests/messages/hard_cases.py`, ask the releases on both sides of the change with
+   `scripts/find_boundaries.py`, and add a row to the boundaries in `docs/resume-contract.md`.
 """
 
 
@@ -144,6 +157,7 @@ def document_schema(document: type[Document]) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "api.md": api_page,
     "commands.md": commands_page,
     "data-flow.md": data_flow_page,
     "json.md": page_schema.markdown,
