@@ -11,7 +11,7 @@ import stenograph
 
 _API = """# Python API
 
-Generated from the docstrings of `stenograph` by `scripts/generate_docs.py`; do not edit.
+<!-- Generated from docstrings by scripts/generate_docs.py; do not edit. -->
 
 ```python
 import stenograph
@@ -21,8 +21,8 @@ for turn in session.turns:
     print(turn.number, turn.status, turn.prompt)
 ```
 
-Every name below is imported from `stenograph`. `Session`, `Turn`, `ApiCall`, `ToolCall` and `AgentRun` are frozen and compute
-they hold when it is first asked for.
+Import every name below from `stenograph`. `Session`, `Turn`, `ApiCall`, `ToolCall` and `AgentRun` are frozen; they compute their
+contents on first use.
 
 """
 

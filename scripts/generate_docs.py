@@ -32,20 +32,20 @@ PACKAGE = ROOT / "src" / "stenograph"
 _WIDTH = 100
 _HEADER = """# Commands
 
-Generated from `steno --help` by `scripts/generate_docs.py`; do not edit.
+<!-- Generated from `steno --help` by scripts/generate_docs.py; do not edit. -->
 
-Exit codes, the same for every command:
+Every command ends with one of these exit codes:
 
-- 0: done, also where there was nothing to do. A file that was not named and can't be read is told on stderr and changes nothing.
-- 1: nothing matched (`ls` whose list is empty because of `--project` or because everything is hidden, `files` of a session that
-  touched none, `schema show` of a kind that is not there, `undo` where there is no edit), or findings or differences under
-  `--strict`.
-- 2: wrong use or failure, with one line on stderr: an unknown or ambiguous session, a home that is missing or holds no session, a
-  named file that can't be read or written, a config file that can't be understood, output that can't be written.
-- 130: stopped by Ctrl-C.
+| code | meaning |
+| --- | --- |
+| 0 | Done, even if there was nothing to do. |
+| 1 | Nothing matched, or `--strict` found something. |
+| 2 | Wrong usage or a failure, with an error on stderr. |
+| 130 | Interrupted with Ctrl-C. |
 
-Only `steno` without a command ends with 0 where the usual homes hold no session: it says where it looked. Options that every
-command has, and what the config file sets: [config.md](config.md).
+A file that you did not name and that cannot be read is reported on stderr and does not change the exit code. `steno` without a
+command exits with 0 even if no session exists, and says where it looked. Settings and options that all commands share:
+[config.md](config.md).
 """
 
 
@@ -72,7 +72,7 @@ def _section(title: str, text: str) -> str:
 
 _DATA_FLOW = """# The data flow
 
-Generated from the layers in `pyproject.toml` and the packages' docstrings by `scripts/generate_docs.py`; do not edit.
+<!-- Generated from the layers in pyproject.toml and the packages' docstrings by scripts/generate_docs.py; do not edit. -->
 
 The directory tree is the data flow. Bytes come in at the bottom and become what a person sees at the top. A layer imports only
 from the layers below it; `make check` enforces this. Three directories are outside the layers: `testing` has line builders and a
@@ -137,11 +137,12 @@ def _first_sentence(layer: str) -> str:
     return " ".join(docstring.split("\n\n")[0].split()).replace("|", "\\|")
 
 
-_SCHEMA = """# What releases write
+_SCHEMA = """# The session format
 
-Generated from the registry (`src/stenograph/drift/registry.json`) by `scripts/generate_docs.py`; do not edit. The registry is
-made by `make registry` from sessions recorded from real releases (`recordings/`) and from counts of public sessions; how it
-judges a file is told in [checking.md](checking.md).
+<!-- Generated from src/stenograph/drift/registry.json by scripts/generate_docs.py; do not edit. -->
+
+What each Claude Code release writes. `make registry` builds this from sessions recorded from real releases (`recordings/`) and from
+counts of public sessions. [Checking](checking.md) explains how a file is compared with it.
 
 """
 

@@ -29,3 +29,13 @@ def test_the_readme_is_about_a_hundred_lines_and_names_every_command() -> None:
     from stenograph.cli._group import COMMANDS
 
     assert [name for name in COMMANDS if f"steno {name}" not in text] == []
+
+
+def test_every_link_of_the_pages_outside_the_site_resolves() -> None:
+    broken = [
+        f"{name}: {target}"
+        for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+        for target in re.findall(r"\]\(([^)#]+)", (ROOT / name).read_text(encoding="utf-8"))
+        if "://" not in target and not (ROOT / target).exists()
+    ]
+    assert broken == []
