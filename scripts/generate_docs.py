@@ -141,8 +141,8 @@ _SCHEMA = """# The session format
 
 <!-- Generated from src/stenograph/drift/registry.json by scripts/generate_docs.py; do not edit. -->
 
-What each Claude Code release writes. `make registry` builds this from sessions recorded from real releases (`recordings/`) and from
-counts of public sessions. [Checking](checking.md) explains how a file is compared with it.
+What each Claude Code release writes. `make registry` builds this from sessions recorded from real releases (`recordings/`)
+and from counts of public sessions. [Checking](checking.md) explains how a file is compared with it.
 
 """
 
