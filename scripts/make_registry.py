@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from stenograph.drift.evidence import Evidence, add_forms
-from stenograph.drift.registry import make_registry, to_text
-from stenograph.drift.shapes import ShapeTally
+from stenograph.drift.registry import ALWAYS, ENOUGH, NEVER, NOT_MET, SO_FAR, SOMETIMES, Field, RecordedShape, Registry
+from stenograph.drift.shapes import ANY_KEY, ELEMENT, Form, ShapeTally, field_path
 from stenograph.errors import UsageError
 from stenograph.records.json_text import parse_or_unset
 from stenograph.releases import release_numbers
@@ -30,6 +29,35 @@ REGISTRY = ROOT / "src" / "stenograph" / "drift" / "registry.json"
 
 #: Public files that another program wrote into: lines that no client wrote are no evidence.
 CONTAMINATED = ("airing0805__claude-code-runner-python",)
+
+
+class FieldEvidence(msgspec.Struct, array_like=True):
+    #: Objects that had the field; for the elements of arrays and maps, those that were not empty.
+    count: int = 0
+    types: dict[str, int] = {}
+
+
+class PlaceEvidence(msgspec.Struct, array_like=True):
+    """The objects met at one path of a shape."""
+
+    count: int = 0
+    fields: dict[str, FieldEvidence] = {}
+
+
+#: Shape -> path inside it -> what was met there.
+Evidence = dict[str, dict[str, PlaceEvidence]]
+
+
+def add_forms(evidence: Evidence, forms: Iterable[Form]) -> None:
+    for form in forms:
+        place = evidence.setdefault(form.shape, {}).setdefault(form.path, PlaceEvidence())
+        if ELEMENT not in form.fields and ANY_KEY not in form.fields:
+            place.count += form.count
+        for name, types in form.fields.items():
+            field = place.fields.setdefault(name, FieldEvidence())
+            field.count += form.count
+            for kind in types:
+                field.types[kind] = field.types.get(kind, 0) + form.count
 
 
 def tally_files(files: Iterable[Path]) -> dict[str, Evidence]:
@@ -79,6 +107,76 @@ def _is_release(text: str) -> bool:
     except UsageError:
         return False
     return True
+
+
+def make_registry(recorded: Mapping[str, Evidence], public: Mapping[str, Evidence]) -> Registry:
+    """The registry of what was recorded of releases, and of what public sessions hold of them."""
+    releases = sorted({*recorded, *public}, key=lambda release: (release_numbers(release), release))
+    by_release = [[evidence for evidence in (recorded.get(release), public.get(release)) if evidence] for release in releases]
+    names = {shape for evidences in by_release for evidence in evidences for shape in evidence}
+    shapes = {name: _describe(name, by_release, public.values()) for name in sorted(names)}
+    return Registry(releases, [release for release in releases if release in recorded], shapes)
+
+
+def _describe(name: str, by_release: list[list[Evidence]], public: Iterable[Evidence]) -> RecordedShape:
+    paths = sorted(
+        {
+            (path, field)
+            for evidences in by_release
+            for evidence in evidences
+            for path, place in evidence.get(name, {}).items()
+            for field in place.fields
+        }
+    )
+    fields = {field_path(path, field): _describe_field(name, path, field, by_release, public) for path, field in paths}
+    marks = []
+    for evidences in by_release:
+        count = sum(evidence[name][""].count for evidence in evidences if "" in evidence.get(name, {}))
+        marks.append(ALWAYS if count >= ENOUGH else SOMETIMES if count else NOT_MET)
+    return RecordedShape(
+        "".join(marks), fields, sum(evidence[name][""].count for evidence in public if "" in evidence.get(name, {}))
+    )
+
+
+def _describe_field(name: str, path: str, field: str, by_release: list[list[Evidence]], public: Iterable[Evidence]) -> Field:
+    marks = []
+    types: dict[str, tuple[int, int]] = {}
+    for number, evidences in enumerate(by_release):
+        places = [evidence[name][path] for evidence in evidences if path in evidence.get(name, {})]
+        objects = sum(place.count for place in places)
+        having = [place.fields[field] for place in places if field in place.fields]
+        count = sum(found.count for found in having)
+        marks.append(_mark(objects, count, is_element=field in (ELEMENT, ANY_KEY)))
+        for kind in {kind for found in having for kind in found.types}:
+            types[kind] = (types.get(kind, (number, 0))[0], number)
+    in_public = [evidence[name][path].fields.get(field) for evidence in public if path in evidence.get(name, {})]
+    return Field("".join(marks), dict(sorted(types.items())), sum(found.count for found in in_public if found))
+
+
+def _mark(objects: int, count: int, *, is_element: bool) -> str:
+    if is_element:
+        return SOMETIMES if count else NOT_MET
+    if not objects:
+        return NOT_MET
+    if count == objects:
+        return ALWAYS if objects >= ENOUGH else SO_FAR
+    return SOMETIMES if count else NEVER
+
+
+def to_text(registry: Registry) -> str:
+    """The registry as a file: JSON with one line a field, so that a change can be read in a diff."""
+    encode = msgspec.json.Encoder(order="deterministic").encode
+    lines = [
+        f'{{"releases":{encode(registry.releases).decode()},',
+        f'"recorded":{encode(registry.recorded).decode()},',
+        '"shapes":{',
+    ]
+    shapes = []
+    for name, shape in registry.shapes.items():
+        fields = ",\n".join(f"  {encode(path).decode()}:{encode(field).decode()}" for path, field in shape.fields.items())
+        head = f'{encode(name).decode()}:{{"seen":{encode(shape.seen).decode()},"public":{shape.public},"fields":{{'
+        shapes.append(f"{head}\n{fields}}}}}" if fields else f"{head}}}}}")
+    return "\n".join(lines) + "\n" + ",\n".join(shapes) + "\n}}\n"
 
 
 def main() -> None:

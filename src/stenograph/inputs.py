@@ -1,10 +1,8 @@
-"""What a user record really is: typed by a person, or put in by the client.
+"""What a user record is: typed by a person, or put in by the client. Nothing else looks at the client's tags and markers.
 
-In: one user record. Out: its kind and, for a person's words, the text without what the client wrapped around it. String or array
-content decides nothing: strings are also commands, notifications and summaries, arrays are also prompts (docs/seeds.md).
-
-Nobody else looks at the client's tags and markers. The first prompt, by which pickers call a session, is another question with
-another answer: that of the public SDK (claude-agent-sdk 0.2.182), block by block.
+String or array content decides nothing: strings are also commands, notifications and summaries, arrays are also prompts
+(docs/seeds.md). The first prompt, by which pickers name a session, follows the public SDK instead (claude-agent-sdk 0.2.182),
+block by block.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from stenograph.records import (
 
 
 class Status(StrEnum):
-    """How a turn stands, and a session by its last turn: one set of words for everything that is shown, traced or printed."""
+    """The status of a turn, and of a session by its last turn."""
 
     # The model owes an answer, and the file is being written to.
     RUNNING = "running"
@@ -49,31 +47,30 @@ class Status(StrEnum):
 
 class InputKind(StrEnum):
     PROMPT = "prompt"
-    # A prompt with what was selected or open in the editor before it.
+    # With what was selected or open in the editor.
     IDE_SELECTION = "ide_selection"
     IDE_OPENED_FILE = "ide_opened_file"
-    # A prompt with a picture.
     IMAGE = "image"
     COMMAND = "command"
     BASH = "bash"
     NOTIFICATION = "notification"
     TOOL_RESULT = "tool_result"
     LOCAL_OUTPUT = "local_output"
-    # A skill's or command's expanded text, a caveat, a hook's feedback: put in by the client and marked as such.
+    # A skill's or command's expanded text, a caveat, a hook's feedback: marked as the client's.
     META = "meta"
     COMPACTION_SUMMARY = "compaction_summary"
     INTERRUPT = "interrupt"
-    # Made up by the client to keep a conversation going, and not marked as such.
+    # Made up by the client, and not marked as such.
     SYNTHETIC = "synthetic"
-    # Nothing at all: no content, or an empty one. Kept, because leaving it out breaks the chain.
+    # No content, or an empty one. Kept: without it the chain breaks.
     EMPTY = "empty"
 
 
 HUMAN = frozenset({InputKind.PROMPT, InputKind.IDE_SELECTION, InputKind.IDE_OPENED_FILE, InputKind.IMAGE})
-# What may open a turn. Commands and shell input do so only when the model answers (see assemble).
+# Commands and shell input open a turn only when the model answers (see assemble).
 OPENERS = HUMAN | {InputKind.COMMAND, InputKind.BASH, InputKind.NOTIFICATION}
 
-# What leaves open whether the model owes an answer: what stands before it says that. Only where a command opens a turn it asks.
+# What leaves open whether the model owes an answer, unless it opens a turn.
 _ASIDE = frozenset(
     {
         InputKind.COMMAND,
@@ -115,7 +112,7 @@ class Input(Struct, frozen=True):
     # A person's own words: without editor tags; a command as it was typed; shell input as `!…`.
     text: str
     images: int = 0
-    # Results in the record, for tool results. Text may stand beside them: a person's words in mid-turn (2.1.19 to 2.1.37).
+    # Text beside them is a person's words in mid-turn (2.1.19 to 2.1.37).
     results: tuple[ToolResultBlock, ...] = ()
 
     @property
@@ -124,16 +121,16 @@ class Input(Struct, frozen=True):
 
     @property
     def is_aside(self) -> bool:
-        """Whether it leaves open, in a turn that it did not open, if the model owes an answer."""
+        """Whether it leaves open, unless it opens a turn, if the model owes an answer."""
         return self.kind in _ASIDE
 
     @property
     def is_expansion(self) -> bool:
-        """Whether it may be the text of the command before it, for the model to answer. A caveat is about the next command."""
+        """Whether it may be the text of the command before it. A caveat is about the next command."""
         return self.kind is InputKind.META and not _is_caveat(self)
 
     def without_words(self) -> Input:
-        """What it is, and nothing that it says."""
+        """Its kind, without what it says."""
         return _wordless(self.kind, _is_caveat(self))
 
 
@@ -159,7 +156,7 @@ def classify(record: UserRecord) -> Input:
 
 
 def classify_local(record: LocalCommandRecord) -> Input:
-    """A command that the client runs itself, or what it printed, in releases that write neither as the user's words."""
+    """A command that the client runs itself, or its output, in releases that write neither as the user's words."""
     text = record.content or ""
     if _kind_by_tag(text) is InputKind.COMMAND:
         return Input(InputKind.COMMAND, _command_as_typed(text))
@@ -167,9 +164,9 @@ def classify_local(record: LocalCommandRecord) -> Input:
 
 
 def input_at(records: Sequence[Record], place: int) -> Input | None:
-    """What the user record at a place is, in view of the lines before it; None for any other record.
+    """What the user record at a place is, given the lines before it; None for any other record.
 
-    For a look at a few records: whoever takes all of them uses an `InputReader`.
+    To read all records use an `InputReader`.
     """
     reader = InputReader()
     understood = reader.read(records[place])
@@ -181,15 +178,15 @@ def input_at(records: Sequence[Record], place: int) -> Input | None:
 
 
 class InputReader:
-    """Understands the user records of a file, in its order: what some of them are only the line before says."""
+    """Classifies the user records of a file in order: for some only the line before decides."""
 
     def __init__(self) -> None:
-        # A caveat, or a command behind one, where it is the last line of the conversation, and the line before it; those of
-        # sub-agents among the session's own apart. Hardly ever anything: every line of a file comes by here.
+        # By sidechain: a caveat, or a command behind one, if it is the conversation's last line, and the line before it. Nearly
+        # always empty: every line comes by here.
         self._before: dict[bool, tuple[_Seen, _Seen]] = {}
 
     def read(self, record: Record) -> Input | None:
-        """What a user record is; None for any other record."""
+        """None for anything but a user record."""
         if not isinstance(record, UserRecord):
             if self._before and isinstance(record, ChainedRecord):
                 self._before.pop(bool(record.isSidechain), None)
@@ -208,7 +205,7 @@ class InputReader:
 
 
 def _refused_command(understood: Input, record: ChainedRecord, earlier: _Seen, last: _Seen) -> Input:
-    """2.0.x writes a command that it refuses, and its refusal, as plain strings behind a caveat: no person's prompt either."""
+    """2.0.x writes a command that it refuses, and its refusal, as plain strings behind a caveat."""
     before, previous = last
     if before is None or record.parentUuid != before.uuid:
         return understood
@@ -263,20 +260,19 @@ def _human_input(text: str, images: int) -> Input:
             without = _without(text, tag)
             if without != text:
                 text, kind = without, kind if kind in _IDE_TAGS.values() else noted
-    if not text.strip() and not images:  # an editor's note alone is no prompt: nobody asked yet
+    if not text.strip() and not images:  # an editor's note alone is not a prompt
         kind = InputKind.EMPTY
     return Input(kind, text.strip(), images)
 
 
 def _inside(text: str, tag: str) -> str:
-    """What stands in the first such tag. By finding, not by a pattern: patterns take quadratic time on tags that never end."""
+    """The text of the first such tag. Patterns would take quadratic time on tags that never end."""
     start = text.find(f"<{tag}>")
     end = text.find(f"</{tag}>", start)
     return text[start + len(tag) + 2 : end].strip() if 0 <= start < end else ""
 
 
 def _without(text: str, tag: str) -> str:
-    """The text without those tags and what is in them."""
     kept = []
     at = 0
     while (start := text.find(f"<{tag}>", at)) >= 0 and (end := text.find(f"</{tag}>", start)) >= 0:
@@ -301,7 +297,6 @@ def _comes_from_a_task(record: UserRecord) -> bool:
 
 
 def _command_as_typed(text: str) -> str:
-    """A slash command as the person typed it, from the client's tags."""
     typed = _inside(text, "command-name")
     if typed and not typed.startswith("/"):
         typed = "/" + typed
@@ -310,7 +305,7 @@ def _command_as_typed(text: str) -> str:
 
 # The first prompt, as pickers show it
 
-#: Longer first prompts are cut here by the SDK and end in an ellipsis.
+#: The SDK cuts here and adds an ellipsis.
 _FIRST_PROMPT_LENGTH = 200
 _NOT_TYPED = re.compile(
     r"<local-command-stdout>|<session-start-hook>|<tick>|<goal>|\[Request interrupted by user[^\]]*\]"
@@ -320,7 +315,7 @@ _COMMAND, _COMMAND_END = "<command-name>", "</command-name>"
 
 
 class FirstPrompt:
-    """Collects the first prompt of a session, record by record; a slash command stands in where nothing else was typed."""
+    """Collects the first prompt, record by record; a slash command if nothing else was typed."""
 
     __slots__ = ("_command", "found")
 
@@ -333,7 +328,7 @@ class FirstPrompt:
         return self.found or self._command
 
     def see(self, record: UserRecord) -> None:
-        """Look at a record, in file order; once `found` is set there is no need to."""
+        """Look at a record, in file order; needless once `found` is set."""
         content = record.content
         if record.isMeta or record.isCompactSummary or not content:
             return
@@ -354,7 +349,6 @@ def is_warm_up(prompt: object) -> bool:
 
 
 def _texts_without_results(content: Content) -> list[str]:
-    """The texts of a record; none of one with a tool's result."""
     if isinstance(content, str):
         return [content]
     if any(isinstance(block, ToolResultBlock) for block in content):
@@ -363,7 +357,7 @@ def _texts_without_results(content: Content) -> list[str]:
 
 
 def _command_in(line: str) -> str | None:
-    """What stands in the first such tag, even nothing; None without one."""
+    """The text of the first such tag, even empty; None without one."""
     start = line.find(_COMMAND)
     end = line.find(_COMMAND_END, start) if start >= 0 else -1
     return line[start + len(_COMMAND) : end] if end >= 0 else None

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import make_registry as maker
 import pytest
+from make_registry import Evidence, make_registry
 
 from stenograph.drift import judge, load_registry, merge
-from stenograph.drift.evidence import Evidence
 from stenograph.drift.judge import Drift
-from stenograph.drift.registry import make_registry
 from stenograph.drift.shapes import ShapeTally
 from stenograph.releases import release_numbers
 

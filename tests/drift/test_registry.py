@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import make_registry as maker
 import pytest
+from make_registry import Evidence, FieldEvidence, PlaceEvidence, make_registry, to_text
 
-from stenograph.drift.evidence import Evidence, FieldEvidence, PlaceEvidence
 from stenograph.drift.judge import shown_name
-from stenograph.drift.registry import Registry, from_text, load_registry, make_registry, to_text
+from stenograph.drift.registry import Registry, from_text, load_registry
 
 MANDATORY = [
     *("1.0.128", "2.0.36", "2.0.37", "2.0.42", "2.0.50", "2.0.55", "2.0.58", "2.0.76"),

@@ -1,9 +1,7 @@
-"""What a session did to files: read, changed, and the difference between the first and the last that is known of each.
+"""What a session did to files: read, changed, and the difference between the first and the last known content of each.
 
-In: a session's turns. Out: one `FileChange` a file, in the order they were first touched. Contents come from structured
-results (a whole read, the file before an edit, what was written) and from the client's own backups; nothing of the user's
-files is opened. What a shell command did can't be seen: where one names a file it is said, and a later result that shows
-other content proves it.
+Contents come from structured results and from the client's own backups; the user's files are never opened. What a shell command
+did is unknown: a command that names a file casts doubt, and a later result with other content proves it.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from stenograph.turns import Session, ToolCall, Turn
 _READS = frozenset({"Read", "NotebookRead"})
 _CHANGES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _SHELLS = frozenset({"Bash", "PowerShell"})
-# Commands that change a file they name, without saying so; output to nowhere and to another stream is none.
+# Commands that may change a file they name; redirects to nowhere and to another stream don't count.
 _MAY_WRITE = re.compile(
     r"(?<![0-9&=-])>(?!&|\s*/dev/null)|\b(?:tee|mv|cp|rm|dd|patch|touch|truncate|rsync|ln)\s"
     r"|\b(?:sed|perl)\s[^|;\n]{0,200}\s?-\w{0,8}i|--(?:fix|write|in-place)\b|\b(?:black|format|fmt)\b"
@@ -59,13 +57,12 @@ class FileChange(Struct, frozen=True):
     writes: int
     #: It did not exist before.
     created: bool
-    #: The first content that is known, empty for a file that did not exist; None: not known.
+    #: The first known content, empty for a file that did not exist.
     before: str | None
-    #: The last content that is known; None: not known.
+    #: The last known content.
     after: str | None
     #: Keys of `REASONS`.
     doubts: tuple[str, ...] = ()
-    #: The turns that touched it.
     turns: tuple[int, ...] = ()
 
     @property
@@ -74,11 +71,10 @@ class FileChange(Struct, frozen=True):
 
     @property
     def is_known(self) -> bool:
-        """Whether the difference between before and after can be told."""
         return self.before is not None and self.after is not None
 
     def diff(self, before: str | None = None, after: str | None = None) -> list[str]:
-        """The net difference as unified lines with the file's name; of other texts in the place of its own where given."""
+        """The net difference as unified lines, of other texts if given."""
         from difflib import unified_diff
 
         old = self.before if before is None else before
@@ -113,7 +109,7 @@ class _Tracked(Struct):
 
 
 def changed_files(session: Session, turns: Sequence[Turn] | None = None) -> tuple[FileChange, ...]:
-    """The files that the turns (all of the session's unless given) and their sub-agents read or changed."""
+    """The files that the turns (by default all) and their sub-agents read or changed."""
     tracked: dict[str, _Tracked] = {}
     backups = _first_backups(session)
     chosen = session.all_turns if turns is None else turns
@@ -124,7 +120,7 @@ def changed_files(session: Session, turns: Sequence[Turn] | None = None) -> tupl
 
 
 def _calls_in_order(session: Session, turns: Iterable[Turn], *, with_strays: bool) -> Iterator[tuple[int, ToolCall]]:
-    """Tool calls with the number of their turn, a sub-agent's where it was started, those of agents that nobody started last."""
+    """Tool calls with the number of their turn: a sub-agent's at its start, those of stray agents last."""
     seen: set[str] = set()
     for number, calls in _by_turn(turns):
         yield from _calls_of(calls, number, seen)
@@ -137,7 +133,7 @@ def _calls_in_order(session: Session, turns: Iterable[Turn], *, with_strays: boo
 
 
 def _by_turn(turns: Iterable[Turn]) -> Iterator[tuple[int, list[ToolCall]]]:
-    """The number of each turn with its calls, those that were set aside in it where they stand."""
+    """The number of each turn with its calls, those of turns split from it included."""
     calls: dict[int, list[ToolCall]] = {}
     numbers: dict[int, int] = {}
     for turn in turns:
@@ -149,7 +145,7 @@ def _by_turn(turns: Iterable[Turn]) -> Iterator[tuple[int, list[ToolCall]]]:
 
 
 def _calls_of(calls: Sequence[ToolCall], number: int, seen: set[str]) -> Iterator[tuple[int, ToolCall]]:
-    # Calls, and runs that are told already; not by recursion, as agents may start agents to any depth.
+    # Calls, and whether their run was visited; no recursion, as agents may start agents to any depth.
     waiting = [(call, False) for call in reversed(calls)]
     while waiting:
         call, entered = waiting.pop()
@@ -231,19 +227,17 @@ def _change(file: _Tracked, call: ToolCall, backups: dict[str, str | None]) -> N
 
 
 def _original(result: object) -> str | None:
-    """The file before the change, from the result itself."""
     if isinstance(result, EditResult | WriteResult) and isinstance(result.originalFile, str):
         return result.originalFile
     if isinstance(result, MultiEditResult) and isinstance(result.originalFileContents, str):
         return result.originalFileContents
     if isinstance(result, WriteResult) and isinstance(result.content, str) and result.structuredPatch:
-        # What was written and how it differs from what was there give what was there.
+        # What was written and its patch give what was there.
         return _patched(result.content, result.structuredPatch, backwards=True)
     return None
 
 
 def _after(result: object, before: str | None, asked: dict[str, object]) -> str | None:
-    """The file after the change."""
     if isinstance(result, WriteResult):
         return result.content if isinstance(result.content, str) else None
     content = asked.get("content")
@@ -264,7 +258,7 @@ def _after(result: object, before: str | None, asked: dict[str, object]) -> str 
 
 
 def _patched(text: str, hunks: Iterable[object], *, backwards: bool = False) -> str | None:
-    """The text with the hunks applied, or taken back; None where they don't fit it."""
+    """The text with the hunks applied, or reverted; None where they don't fit."""
     lines = text.split("\n")
     made: list[str] = []
     place = 0
@@ -275,7 +269,7 @@ def _patched(text: str, hunks: Iterable[object], *, backwards: bool = False) -> 
             return None
         before = [line[1:] for line in hunk.lines if line[:1] in (" ", gone)]
         begin = max(start - 1, 0)
-        # Releases disagree about where a hunk of a patch begins when it stands at the file's end: look around.
+        # Releases disagree about where a hunk at the file's end begins: look around.
         begin = next((at for at in _around(begin, len(lines)) if at >= place and lines[at : at + len(before)] == before), -1)
         if begin < 0:
             return None
@@ -295,7 +289,7 @@ def _around(place: int, end: int) -> Iterator[int]:
 
 
 def _first_backups(session: Session) -> dict[str, str | None]:
-    """By absolute path: what the client kept of a file before its first change; empty for one that did not exist."""
+    """By absolute path: the client's backup from before the first change; empty for a file that did not exist."""
     folder = session.family.file_history if session.family else None
     found: dict[str, str | None] = {}
     for record in session.graph.records:
@@ -317,7 +311,7 @@ def _backup_text(folder: Path | None, backup: FileBackup) -> str | None:
         return None
     try:
         text = read_whole(folder / backup.backupFileName).decode()
-    except (DiskError, ValueError):  # the latter: no UTF-8, in the file or its name, or a name that no file can have
+    except (DiskError, ValueError):  # not UTF-8, or not a possible file name
         return None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

@@ -1,8 +1,6 @@
 """Two sessions, or two branches of one: where they part, and what differs from there on.
 
-In: two sequences of turns. Out: how many turns they share, whether the turn where they part began with the same words, and
-the files that each touched. Turns are the same when they say and do the same: a fork gives copies new uuids, a resumed turn
-keeps its own.
+Turns are the same when they say and do the same: a fork gives copies new uuids, a resumed turn keeps its own.
 """
 
 from __future__ import annotations
@@ -17,30 +15,27 @@ from stenograph.turns import ApiCall, Session, Turn
 
 
 class Side(Struct, frozen=True):
-    """One of the two."""
-
     turns: tuple[Turn, ...]
     #: The turns behind the parting.
     rest: tuple[Turn, ...]
-    #: Files changed or read, by path, that the other did not touch in its own rest.
+    #: Files touched behind the parting only on this side.
     only_files: tuple[str, ...]
 
 
 class Comparison(Struct, frozen=True):
-    #: How many turns are the same on both sides, from the first on.
+    #: How many turns are the same, from the first on.
     shared: int
-    #: `same` (nothing differs), `ahead` (one goes on where the other ends), `answer` (the same prompt, another answer), `prompt`.
+    #: `same`, `ahead` (one continues where the other ends), `answer` (same prompt, another answer), `prompt`.
     parting: str
     first: Side
     second: Side
-    #: Files that both touched behind the parting.
     common_files: tuple[str, ...]
 
 
 def compare(
     first: Session, second: Session, first_turns: Sequence[Turn] | None = None, second_turns: Sequence[Turn] | None = None
 ) -> Comparison:
-    """Compare two sessions by their current branches, or by the turns that are given."""
+    """Compare two sessions by their current branches, or by the given turns."""
     one = tuple(first.turns if first_turns is None else first_turns)
     other = tuple(second.turns if second_turns is None else second_turns)
     shared = 0
@@ -71,7 +66,7 @@ def same(one: Turn, other: Turn) -> bool:
 
 
 def _done(call: ApiCall) -> list[tuple[str, object, str]]:
-    # As a copy that is not too deep to be compared.
+    # A copy that is not too deep to be compared.
     return [(tool.name, mask_json(tool.input, str), tool.result) for tool in call.tool_calls]
 
 

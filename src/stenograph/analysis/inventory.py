@@ -1,12 +1,8 @@
-"""What is in session files, counted.
+"""What is in session files, counted in one streaming pass per file. An unreadable file is a finding and stops nothing.
 
-In: session files, or folders of them. Out: one FileInventory for each file, sub-agents' files apart, and totals. One streaming
-pass a file; nothing of it is kept but counts. A file that can't be read is a finding and stops nothing.
-
-Which files a path stands for is said in `sessions.gather`. Counts are by line, as in the
-seed: a response written as three lines is three assistant records and gives three stop reasons (absent counts as null).
-`human_turns` is the seed's definition, user records with string content, which also counts commands, caveats and
-notifications and leaves out prompts with images.
+Counts are by line: a response written as three lines is three assistant records and gives three stop reasons (absent counts as
+null). `human_turns` are user records with string content, which include commands, caveats and notifications and exclude prompts
+with images (docs/seeds.md).
 """
 
 from __future__ import annotations
@@ -36,33 +32,30 @@ from stenograph.records import (
 )
 from stenograph.sessions import as_unreadable, gather, size_of, unreadable
 
-#: A file damaged throughout must not fill the memory with findings; `damaged` counts them all.
+#: A file damaged throughout must not fill the memory; `damaged` counts all.
 FINDINGS_KEPT = 100
-#: Nor may one that makes up a new kind on every line: what comes after so many, or has a longer name, counts as `OTHERS`.
+#: Nor may one with a new kind on every line: the rest, and longer names, count as `OTHERS`.
 NAMES_KEPT = 1000
 LONGEST_NAME = 200
 OTHERS = "others"
 
-#: Called with the bytes done and the bytes there are.
+#: Called with the bytes done and the total.
 Progress = Callable[[int, int], None]
 
 
 class RecordCounts(msgspec.Struct):
-    """What a file, or many, hold."""
-
     lines: int = 0
     #: Lines that hold no JSON object.
     damaged: int = 0
     human_turns: int = 0
     tool_calls: int = 0
-    #: Records that carry a release, by release.
     releases: dict[str, int] = msgspec.field(default_factory=dict)
     #: By the `type` member; a record without one counts as `unknown`, a flat line by its role.
     types: dict[str, int] = msgspec.field(default_factory=dict)
     #: The same, with subtypes: `system/compact_boundary`.
     kinds: dict[str, int] = msgspec.field(default_factory=dict)
     stop_reasons: dict[str, int] = msgspec.field(default_factory=dict)
-    #: Content blocks by type; those inside a tool's result are not counted.
+    #: By type, without those inside a tool's result.
     blocks: dict[str, int] = msgspec.field(default_factory=dict)
 
     def add(self, other: RecordCounts) -> None:
@@ -76,13 +69,12 @@ class RecordCounts(msgspec.Struct):
 
 class FileInventory(msgspec.Struct):
     path: Path
-    #: The session's id: of a session file its name, of a sub-agent's file what its lines say.
+    #: Of a session file its name, of a sub-agent's file what its lines say.
     session_id: str | None
     size: int
     counts: RecordCounts
-    #: The first `FINDINGS_KEPT`.
     findings: list[Finding]
-    #: Of the files looked at, those that are this session's sub-agents.
+    #: The session's sub-agents among the files.
     agents: int = 0
 
 
@@ -92,12 +84,11 @@ class Inventory(msgspec.Struct):
     agents: list[FileInventory]
     session_totals: RecordCounts
     agent_totals: RecordCounts
-    #: Files that could not be read.
     failures: list[Finding]
 
 
 def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> Inventory:
-    """Count what is in the files and folders. Raises SessionNotFoundError where there is no such path or no file below it."""
+    """Count what is in files and folders. Raises SessionNotFoundError for a path that does not exist or holds none."""
     files, failures = gather(paths)
     inventory = Inventory([], [], RecordCounts(), RecordCounts(), failures)
     total = sum(size_of(file) for file in files)
@@ -130,7 +121,7 @@ def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> I
 
 
 def _count(path: Path, report: Callable[[int], None]) -> FileInventory:
-    """One pass over one file. Raises UnreadableError."""
+    """Raises UnreadableError."""
     counts = RecordCounts()
     findings: list[Finding] = []
     named: str | None = None

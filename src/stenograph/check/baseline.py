@@ -1,8 +1,6 @@
-"""Findings that a user knows of and accepts: written to a file once, left out of later reports.
+"""Findings that a user accepts: written to a file once, excluded from later reports.
 
-In: a report. Out: a JSON file with one entry for each finding; and reports without what such a file lists. Drift is accepted
-as such, wherever it is met; damage only in the files that had it. What can't be read is never
-accepted. Holds no transcript content.
+Drift is accepted wherever it occurs, damage only in the files that had it, unreadable files never.
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def baseline_of(report: CheckReport) -> Baseline:
-    """All that a report found."""
     drift = [Accepted(each.code, each.shape, each.field, each.met) for each in report.drift]
     damage = [Accepted(each.code, path=str(path)) for each in report.damage for path in sorted(each.files)]
     return Baseline([*drift, *damage])

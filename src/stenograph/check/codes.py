@@ -1,10 +1,9 @@
-"""The codes that a check reports, each with what it means for a person: the one place for that."""
+"""The codes that a check reports, with what each means for a person."""
 
 from __future__ import annotations
 
 from stenograph.drift import MISSING_FIELD, NEW_FIELD, TYPE_MISMATCH, UNKNOWN_TYPE
 
-#: What differs from what was recorded of a release.
 DRIFT = {
     UNKNOWN_TYPE: "a kind that was never recorded from this release or an earlier one",
     NEW_FIELD: "a field that was never recorded from this release or an earlier one",
@@ -12,7 +11,7 @@ DRIFT = {
     MISSING_FIELD: "a field that this release always writes is not there",
 }
 
-#: What is broken in a file or around it, in the order in which it is told.
+#: In the order of the report.
 DAMAGE = {
     "unreadable": "a file or folder that can't be read",
     "torn-tail": "the last line was not written to its end; a client that goes on glues its next line to it",
@@ -45,5 +44,5 @@ DAMAGE = {
     "unreadable-folder": "a folder of the session's family that can't be looked into",
 }
 
-#: What families also tell, and what harms nobody.
+#: Reported by families, harmful to nobody.
 HARMLESS = frozenset({"linked-file", "name-not-utf8"})

@@ -1,6 +1,6 @@
-"""Session files -> what is wrong with the families they belong to: files that should be there, files that nobody owns.
+"""What is wrong with the families of session files: files that are missing, files that nobody owns.
 
-In: the files that were looked at. Out: findings. Folders are listed once; of files only sidecars are opened.
+Only sidecars are opened.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from stenograph.family import (
 
 
 def family_findings(looked: Iterable[FileReport], *, whole_folders: bool) -> Iterator[Finding]:
-    """What is wrong around the files. `whole_folders`: all files of their folders were looked at, so owners can be missed."""
+    """What is wrong around the files. `whole_folders`: all files of their folders were checked, so owners can be missed."""
     files = list(looked)
     for file in files:
-        # Sessions under other names were copied from somewhere: their families stayed there.
+        # Sessions under other names were copied: their families stayed behind.
         if is_session_id(session_name(file.path)) and not is_agent_file(file.path):
             yield from _in_the_family(file)
     if whole_folders:
@@ -44,7 +44,7 @@ def family_findings(looked: Iterable[FileReport], *, whole_folders: bool) -> Ite
 def _has_owner(agent: Path, owners: set[tuple[Path, str | None]]) -> bool:
     project, session_id = owner_of(agent)
     if project != agent.parent:
-        return True  # it is in its session's folder: one without its session is a finding of the project's
+        return True  # without its session it is a finding of the project's
     return (project, session_id) in owners or (project / f"{session_id}{LINES_SUFFIX}").exists()
 
 

@@ -1,18 +1,17 @@
 """One session file -> its damage, and its forms added to a tally.
 
 One streaming pass; memory is bounded by the longest line and the file's ids. Only a file whose tree looks odd is read again, in
-outline, for the graph to say what is wrong. Findings say what and where, never what a line holds.
+outline, for the graph to say what is wrong. Findings never quote a line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from stenograph.check.plain import PlainWatch
-from stenograph.check.tools import ToolWatch
 from stenograph.disk import Finding, Line, read_lines
 from stenograph.drift import ShapeTally
 from stenograph.family import is_agent_file
@@ -28,7 +27,7 @@ class Damage(msgspec.Struct):
     """One kind of damage in one file."""
 
     count: int
-    #: Of the first; counted from 1, 0 is the file as a whole.
+    #: Of the first; 0 is the file as a whole.
     line: int
 
 
@@ -36,11 +35,11 @@ class FileReport(msgspec.Struct):
     path: Path
     lines: int
     size: int
-    #: By code. Counts only: a file damaged throughout must not fill the memory.
+    #: Counts only: a file damaged throughout must not fill the memory.
     damage: dict[str, Damage]
-    #: Agents that ran, with the line that says so, without those whose lines stand in the file itself.
+    #: Agents that ran, with the line that says so, without those with lines in the file itself.
     agents: dict[str, int]
-    #: Of the last line that names one: whose copy a file under another name is. An agent's owner is not read from here.
+    #: Of the last line that names one: whose copy a file under another name is.
     session_id: str | None
 
     def note(self, code: str, line: int) -> None:
@@ -53,7 +52,7 @@ class FileReport(msgspec.Struct):
 
 
 def look_at(path: Path, number: int, tally: ShapeTally) -> FileReport:
-    """What is wrong with one file; its lines are counted in `tally` as those of file `number`. Raises UnreadableError."""
+    """What is wrong with one file; `tally` counts its lines as those of file `number`. Raises UnreadableError."""
     tools, plain = ToolWatch(), PlainWatch()
     looked = FileReport(path, 0, 0, {}, {}, None)
     tally.begin(number)
@@ -89,7 +88,7 @@ def look_at(path: Path, number: int, tally: ShapeTally) -> FileReport:
 
 
 def _note_encoding(line: Line, looked: FileReport) -> None:
-    """Of a line that clients read though it is not JSON as the standard has it."""
+    """Of a line that clients read though it is not standard JSON."""
     try:
         line.data.decode()
     except UnicodeDecodeError:
@@ -118,7 +117,7 @@ def _outlines(path: Path) -> Iterator[Located]:
 
 
 def _misled(graph: Graph, path: Path) -> Iterator[Finding]:
-    """Where old clients, or new ones, would go on from another line than the last one that was said."""
+    """Where some clients would continue from another line than the last one said."""
     said = choose_leaf(graph, BEFORE_LAST_PROMPT)
     if said < 0:
         return
@@ -126,13 +125,13 @@ def _misled(graph: Graph, path: Path) -> Iterator[Finding]:
     if _misses(graph, by_time, said):
         yield _at(graph, path, "misleading-timestamps", by_time if by_time >= 0 else said)
     named = next((node for node in range(len(graph.nodes) - 1, -1, -1) if _names_a_leaf(graph, node)), -1)
-    # One that a rewind wrote says so itself: it is meant.
+    # A rewind says so itself: it is intended.
     if named >= 0 and _misses(graph, choose_leaf(graph, NEWEST), said) and not getattr(graph.records[named], "explicit", False):
         yield _at(graph, path, "stale-last-prompt", named)
 
 
 def _misses(graph: Graph, leaf: int, said: int) -> bool:
-    """Whether a client that goes on from a leaf leaves out something that was said, and not only attachments behind it."""
+    """Whether a client that continues from a leaf leaves out more than attachments."""
     going_on = set(ancestors(graph, leaf))
     for node in ancestors(graph, said):
         if node in going_on:
@@ -150,3 +149,122 @@ def _names_a_leaf(graph: Graph, node: int) -> bool:
 def _at(graph: Graph, path: Path, code: str, node: int) -> Finding:
     located = graph.nodes[node]
     return Finding(code, path, located.number, located.offset, located.length)
+
+
+class ToolWatch:
+    """Uses that no result answers, results without a use, and agents that were started."""
+
+    def __init__(self) -> None:
+        # The line of every unanswered use.
+        self._open: dict[str, int] = {}
+        self._used: set[str] = set()
+        self._early: dict[str, int] = {}
+        #: Agents named by a structured result, with its line.
+        self.agents: dict[str, int] = {}
+        self.inline_agents: set[str] = set()
+
+    def add(self, record: dict[str, Any], line: int) -> None:
+        message = record.get("message")
+        content = message.get("content") if message.__class__ is dict else None
+        if content.__class__ is not list:
+            return
+        if record.get("type") == "assistant":
+            for block in content:
+                if block.__class__ is dict and block.get("type") == "tool_use" and block.get("id").__class__ is str:
+                    self._use(block["id"], line)
+        else:
+            for block in content:
+                if block.__class__ is dict and block.get("type") == "tool_result" and block.get("tool_use_id").__class__ is str:
+                    self._result(block["tool_use_id"], line)
+            self._agent(record, line)
+
+    @property
+    def orphan_uses(self) -> list[int]:
+        return list(self._open.values())
+
+    @property
+    def orphan_results(self) -> list[int]:
+        return list(self._early.values())
+
+    def _use(self, called: str, line: int) -> None:
+        if called not in self._used:
+            self._used.add(called)
+            if self._early.pop(called, None) is None:
+                self._open[called] = line
+
+    def _result(self, called: str, line: int) -> None:
+        if called in self._used:
+            self._open.pop(called, None)
+        else:
+            self._early[called] = line
+
+    def _agent(self, record: dict[str, Any], line: int) -> None:
+        result = record.get("toolUseResult")
+        agent = result.get("agentId") if result.__class__ is dict else None
+        if agent.__class__ is str:
+            self.agents.setdefault(agent, line)
+
+
+_KINDS = frozenset({"user", "assistant", "system", "attachment", "progress"})
+#: As clients write times, which sort as text.
+_TIME_LENGTH = 24
+
+
+def _is_chained(kind: object) -> bool:
+    return kind.__class__ is str and kind in _KINDS
+
+
+class PlainWatch:
+    """Whether the graph of a file may have anything odd, so that it is worth building: this costs an eighth of that.
+
+    Plain files have unique uuids, parents above their children, a newest last line, and a last-prompt on the way to it.
+    """
+
+    def __init__(self) -> None:
+        self._parents: dict[str, str | None] = {}
+        self._newest = ""
+        self._last: str | None = None
+        self._last_is_newest = True
+        self._last_prompt: str | None = None
+        self._is_odd = False
+
+    def add(self, record: dict[str, Any]) -> None:
+        uuid = record.get("uuid")
+        if uuid is None:
+            if record.get("type") == "last-prompt":
+                named = record.get("leafUuid")
+                self._last_prompt = named if named.__class__ is str else self._last_prompt
+            elif "parentUuid" in record or _is_chained(record.get("type")):
+                self._is_odd = True
+            return
+        parent = record.get("parentUuid")
+        is_linked = parent is None or (parent.__class__ is str and parent in self._parents)
+        if uuid.__class__ is not str or uuid in self._parents or not is_linked:
+            self._is_odd = True
+            return
+        self._parents[uuid] = parent
+        kind = record.get("type")
+        if not _is_chained(kind):
+            self._is_odd = True
+        elif kind != "progress" and not record.get("isSidechain"):
+            time = record.get("timestamp")
+            if time.__class__ is not str or len(time) != _TIME_LENGTH:
+                self._is_odd = True
+                return
+            self._last = uuid
+            self._last_is_newest = time > self._newest
+            if self._last_is_newest:
+                self._newest = time
+
+    @property
+    def is_plain(self) -> bool:
+        return not self._is_odd and self._last_is_newest and self._is_on_the_way()
+
+    def _is_on_the_way(self) -> bool:
+        """Whether the line that the last-prompt names is an ancestor of the last one."""
+        if self._last_prompt is None:
+            return True
+        node = self._last
+        while node is not None and node != self._last_prompt:
+            node = self._parents[node]
+        return node is not None

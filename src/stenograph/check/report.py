@@ -1,7 +1,6 @@
-"""Files -> one report: drift by what releases were recorded to write, damage by what files and trees should be.
+"""Files -> one report of drift and damage, each finding once.
 
-In: paths of files and folders. Out: each finding once, with how often, where first and what it means. Large corpora are split
-over two processes; a file that can't be read is a finding and stops nothing.
+Large corpora are split over two processes; a file that can't be read is a finding and stops nothing.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
 
     from stenograph.check.resumability import Resumability
 
-#: Starting a second process takes as long as checking so many bytes.
+#: Starting a process takes as long as checking this many bytes.
 WORTH_A_PROCESS = 8_000_000
 
-#: Called with the bytes done and the bytes there are.
+#: Called with the bytes done and the total.
 Progress = Callable[[int, int], None]
 
 
@@ -45,7 +44,6 @@ class DamageFinding(msgspec.Struct, frozen=True):
     """One kind of damage, however often it was found."""
 
     code: str
-    #: The files that have it, how often each and where first.
     files: dict[Path, Damage]
 
     @property
@@ -54,12 +52,11 @@ class DamageFinding(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """The first file that has it."""
         return min(self.files)
 
     @property
     def line(self) -> int:
-        """Where it is first there; counted from 1, 0 is the file as a whole."""
+        """0 is the file as a whole."""
         return self.files[self.path].line
 
 
@@ -71,11 +68,10 @@ class CheckReport(msgspec.Struct, frozen=True):
     recorded: tuple[str, ...]
     drift: list[DriftFinding]
     damage: list[DamageFinding]
-    #: Files that could not be read, with the reason.
     failures: list[Finding]
     #: What clients would lose of each session that was asked about.
     resumed: dict[Path, list[Resumability]] = {}
-    #: Whose rules were used for lines of a release that is newer than all that was recorded; empty where there are none.
+    #: Whose rules were used for lines of a release newer than all recorded ones.
     note: str = ""
 
     @property
@@ -136,8 +132,8 @@ def check(
 
 
 def _resumed(paths: list[Path], failures: list[Finding]) -> dict[Path, list[Resumability]]:
-    """What clients would lose of each file; one that can't be read is added to the failures."""
-    from stenograph.check.resumability import resumability  # most checks don't ask
+    """What clients would lose of each file; an unreadable one is added to the failures."""
+    from stenograph.check.resumability import resumability
 
     answers: dict[Path, list[Resumability]] = {}
     for path in paths:
@@ -186,8 +182,6 @@ def _look_at_share(
 
 
 class _Helper:
-    """Another process that looks at a share of the files."""
-
     def __init__(self, share: list[tuple[int, Path]], registry: Registry) -> None:
         import multiprocessing  # most checks need no second process
 
@@ -237,4 +231,4 @@ def _changed(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:
-        return float("inf")  # what can't be looked at is a failure, not something old
+        return float("inf")  # unreadable is a failure, not old

@@ -1,8 +1,4 @@
-"""A session -> whether old and new clients would resume it whole, and what they would lose, in numbers.
-
-In: a session file. Out: one answer for each of the releases that stand for the clients people have. What is lost is counted by
-`messages.lost`, rule by rule.
-"""
+"""What old and new clients would lose of a session on resume, counted by `messages.lost`."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ from stenograph.sessions import as_unreadable
 
 class Resumability(msgspec.Struct, frozen=True):
     release: str
-    #: The rule by which the release would not resume the session; empty when it would.
+    #: The rule by which the release would not resume the session; empty if it would.
     refused: str
     lost: Lost
 

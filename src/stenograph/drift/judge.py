@@ -1,8 +1,6 @@
-"""Forms of a release against the registry -> drift: what was never recorded, what lacks, what has another type.
+"""Forms of a release against the registry -> drift: what was never recorded, what is missing, what has another type.
 
-In: the tally of one or more files. Out: one finding for each thing, with how often, in which releases, where first, where the
-thing is known, and a sample in which every value is its type. Names of kinds and fields are shown only when they look like
-names that a programmer gave: what a file holds is never repeated.
+Names of kinds and fields are shown only if they look like a programmer's names: content is never repeated.
 """
 
 from __future__ import annotations
@@ -13,9 +11,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from stenograph.drift.freedom import ANY_KEY, ELEMENT, FREE_TYPED_FIELD, field_path
 from stenograph.drift.registry import NEVER, NOT_MET, Registry
-from stenograph.drift.shapes import TYPE_NAMES, Form
+from stenograph.drift.shapes import ANY_KEY, ELEMENT, FREE_TYPED_FIELD, TYPE_NAMES, Form, field_path
 from stenograph.records import OWN_FIELD
 from stenograph.releases import release_numbers
 
@@ -24,7 +21,7 @@ NEW_FIELD = "NEW_FIELD"
 TYPE_MISMATCH = "TYPE_MISMATCH"
 MISSING_FIELD = "MISSING_FIELD"
 
-#: A type of a field is judged only when the field was met in so many releases, or so often in public sessions.
+#: A type is judged only if the field was met in this many releases, or this often in public sessions.
 RELEASES_TO_JUDGE_A_TYPE = 3
 LINES_TO_JUDGE_A_TYPE = 20
 
@@ -35,7 +32,7 @@ _CONSONANTS = re.compile(r"[^aeiouy]{5}")
 LONGEST_NAME = 48
 _LONGEST_WORD = 16
 _MOST_WORDS = 8
-#: Words of one or two letters: more of them are no name (`is`, `id`, `to`).
+#: Words of one or two letters (`is`, `id`, `to`).
 _MOST_SHORT_WORDS = 2
 
 
@@ -43,25 +40,25 @@ class Drift(msgspec.Struct):
     """One thing that differs from what is known, however often it was met."""
 
     code: str
-    #: The kind of thing, as the registry names it; a new one only when it looks like a name.
+    #: As the registry names it; a new one only if it looks like a name.
     shape: str
-    #: The path of the field; empty for a kind.
+    #: Empty for a kind.
     field: str
-    #: For a type mismatch, the JSON type that was met and those that are known.
+    #: The JSON type met, for a type mismatch.
     met: str
     known_types: list[str]
     count: int
     releases: list[str]
     file: int
     line: int
-    #: The releases where the thing is known; empty for nowhere.
+    #: Empty for nowhere.
     known_in: str
-    #: Field -> JSON type, of the object it was first met in.
+    #: Field -> JSON type, of the first object.
     sample: dict[str, str]
 
 
 def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[Drift]:
-    """What differs in the forms of one release. The same thing may come several times: `merge` puts them together."""
+    """What differs in the forms of one release, with repetitions: see `merge`."""
     required_of: dict[str, dict[str, list[str]]] = {}
     for form in forms:
         if not registry.knows_shape(form.shape, release):
@@ -69,20 +66,20 @@ def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[D
                 yield _drift(registry, UNKNOWN_TYPE, form, release)
             continue
         if form.path and not registry.knows_field(form.shape, form.path, release):
-            continue  # inside something that is new itself
+            continue  # inside something new
         if form.shape not in required_of:
             required_of[form.shape] = registry.required(form.shape, release)
         required = required_of[form.shape]
         for name, types in form.fields.items():
             path = field_path(form.path, name)
             if not registry.knows_field(form.shape, path, release):
-                # The first element ever seen in a list that was always empty is no news, nor is what we write ourselves.
+                # The first element of a list that was always empty is no news, nor is what we write ourselves.
                 if name not in (ELEMENT, ANY_KEY) and not _is_ours(form, path):
                     yield _drift(registry, NEW_FIELD, form, release, path)
                 continue
             known = registry.types_of(form.shape, path, release)
             for kind in types:
-                # Empty is as good as absent, where a field may be that.
+                # Null counts as absent, unless the field is required.
                 is_left_empty = kind == "null" and name not in required.get(form.path, ())
                 if kind not in known and not is_left_empty and _may_judge_types(registry, form.shape, path, known):
                     yield _drift(registry, TYPE_MISMATCH, form, release, path, kind, sorted(known))
@@ -93,12 +90,12 @@ def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[D
 
 
 def _is_ours(form: Form, path: str) -> bool:
-    """Whether a member is one that we write and clients don't: our own, and what keeps old clients alive."""
+    """Whether we write a member and clients don't."""
     return path == OWN_FIELD or (OWN_FIELD in form.fields and (form.shape, path) == ("record:system/turn_duration", "content"))
 
 
 def merge(found: Iterable[Drift]) -> list[Drift]:
-    """Each thing once, in the order of the codes and names; the first place is the earliest."""
+    """Each thing once, with its earliest place, in order of code and name."""
     merged: dict[tuple[str, str, str, str], Drift] = {}
     releases: dict[tuple[str, str, str, str], set[str]] = {}
     for drift in found:
@@ -120,7 +117,6 @@ def merge(found: Iterable[Drift]) -> list[Drift]:
 
 @functools.lru_cache(maxsize=10_000)
 def shown_name(name: str) -> str:
-    """A name as it may be shown: one that looks like a programmer's words, else that there is one."""
     return name if _looks_like_a_name(name) else WITHHELD
 
 
@@ -143,7 +139,7 @@ def _looks_like_a_name(name: str) -> bool:
 
 def _is_a_word(word: str) -> bool:
     if word.isupper() and len(word) > 1:
-        return len(word) <= 4  # an abbreviation
+        return len(word) <= 4
     letters = word.lower()
     is_spoken = len(letters) < 4 or (any(vowel in letters for vowel in "aeiouy") and not _CONSONANTS.search(letters))
     return len(letters) <= _LONGEST_WORD and is_spoken
@@ -193,7 +189,7 @@ def _shown_shape(shape: str, *, is_echo: bool) -> str:
 
 
 def _shown_kind(kind: str) -> str:
-    # A type in brackets is ours: what stood there was no string.
+    # A type in parentheses is ours: the name was not a string.
     return kind if kind in _NOT_A_STRING or not kind else shown_name(kind)
 
 

@@ -1,40 +1,54 @@
-"""The registry: what each release was seen to write. A data file of this package, made by `make registry`, never by hand.
+"""The registry: what each release was seen to write, and what follows for a release.
 
-In: evidence by release. Out: for every shape and every field of it, in which releases it was seen, whether it was always
-there, with which JSON types from when to when, and how many lines of public sessions had it; and the answers that a checker
-and a reader of the schema ask of that: is this known in release R, must it be there, which types may it have. Shapes only: no
-vendor text, no value.
+A data file of this package, made by `make registry` from recordings and public sessions. Shapes only: no vendor text, no values.
 """
 
 from __future__ import annotations
 
 import functools
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
 from importlib import resources
 
 import msgspec
 
-from stenograph.drift.evidence import Evidence
-from stenograph.drift.freedom import ANY_KEY, ELEMENT, field_path, is_up_to_the_endpoint
+from stenograph.drift.shapes import ANY_KEY, ELEMENT
 from stenograph.errors import UsageError
 from stenograph.releases import release_numbers
 
-#: From so many objects on, a field that was in all of them counts as always there.
+#: From this many objects on, a field that was in all of them is required.
 ENOUGH = 20
 
-# One character a release, in the order of `Registry.releases`.
+# One character per release, in the order of `Registry.releases`.
 NOT_MET = "."  # nothing that could have the field was met
 NEVER = "-"
 SOMETIMES = "s"
 ALWAYS = "A"
-SO_FAR = "a"  # in all that were met, but those were few
+SO_FAR = "a"  # in the few that were met
+
+#: What every Anthropic-compatible endpoint sends.
+_SERVED_BY_ALL = frozenset(
+    {
+        "type",
+        "role",
+        "id",
+        "model",
+        "content",
+        "usage",
+        "input_tokens",
+        "output_tokens",
+        "text",
+        "thinking",
+        "name",
+        "input",
+        "tool_use_id",
+    }
+)
 
 
 class Field(msgspec.Struct, frozen=True):
-    #: One character a release: NOT_MET, NEVER, SOMETIMES, SO_FAR or ALWAYS.
+    #: NOT_MET, NEVER, SOMETIMES, SO_FAR or ALWAYS, per release.
     seen: str
-    #: JSON type -> the numbers of the first and the last release in which the field had it.
+    #: JSON type -> the first and the last release in which the field had it.
     types: dict[str, tuple[int, int]]
     #: Objects in public sessions that had it.
     public: int = 0
@@ -43,7 +57,7 @@ class Field(msgspec.Struct, frozen=True):
 class RecordedShape(msgspec.Struct, frozen=True):
     """A kind of record, block, attachment, tool input, tool result or progress."""
 
-    #: One character a release: NOT_MET, SOMETIMES (fewer than `ENOUGH` were met) or ALWAYS.
+    #: NOT_MET, SOMETIMES (fewer than `ENOUGH`) or ALWAYS, per release.
     seen: str
     #: By path: `message.usage.input_tokens`, `names[]`.
     fields: dict[str, Field]
@@ -51,16 +65,16 @@ class RecordedShape(msgspec.Struct, frozen=True):
 
 
 class Registry(msgspec.Struct, frozen=True, dict=True):
-    #: All releases that there is evidence of, oldest first.
+    #: Oldest first.
     releases: list[str]
-    #: Those of them that were recorded; of the others there are only public sessions.
+    #: Of the others there are only public sessions.
     recorded: list[str]
     shapes: dict[str, RecordedShape]
 
     def span(self, release: str) -> tuple[int, int]:
-        """The releases that judge one: itself when it was recorded, else the recorded ones on both sides of it, as numbers.
+        """The numbers of the releases that judge one: itself if recorded, else its recorded neighbors.
 
-        For a release newer than all, the newest; for one older than all, the oldest; for lines that name none, all of them.
+        For one newer than all the newest, for one older than all the oldest, for lines that name none all.
         """
         spans: dict[str, tuple[int, int]] = self.__dict__.setdefault("spans", {})
         found = spans.get(release)
@@ -82,7 +96,7 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         return recorded[max(at - 1, 0)], recorded[min(at, len(recorded) - 1)]
 
     def knows_shape(self, shape: str, release: str) -> bool:
-        """Whether a shape was seen in the release, in one before it or in the recorded one that follows it."""
+        """Whether a shape was seen in the release, an earlier one, or the next recorded one."""
         found = self.shapes.get(shape)
         return found is not None and _first(found.seen, NOT_MET) <= self._last_that_counts(release)
 
@@ -91,17 +105,16 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         return found is not None and _first(found.seen, NOT_MET + NEVER) <= self._last_that_counts(release)
 
     def types_of(self, shape: str, path: str, release: str) -> set[str]:
-        """The JSON types that a field may have in a release. Empty (null) is one in all of them once it was seen in any."""
+        """The JSON types that a field may have. Null is one in every release once any had it."""
         found = self._field(shape, path)
         last = self._last_that_counts(release)
         return {kind for kind, (first, _) in found.types.items() if first <= last or kind == "null"} if found else set()
 
     def required(self, shape: str, release: str) -> dict[str, list[str]]:
-        """The fields that are always there in a release: names by the path of the object that has them.
+        """The names of the fields that are always there, by the path of their object.
 
-        They were always there in the release when it was recorded, else in the nearest releases with enough lines on both
-        sides of it. A field that was sometimes absent in any release depends on what happened in a session: it is never
-        missed. Nor is what an endpoint may leave out.
+        Always there in the release itself if recorded, else in the nearest releases with enough lines on both sides. Never one
+        that was sometimes absent in any release, because that depends on the session, nor one that an endpoint may leave out.
         """
         try:
             release_numbers(release)
@@ -117,7 +130,7 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
                 parent, _, name = path.rpartition(".")
                 if (
                     not path.endswith((ELEMENT, ANY_KEY))
-                    and not is_up_to_the_endpoint(shape, parent, name)
+                    and not _is_up_to_the_endpoint(shape, parent, name)
                     and self._is_required(field.seen, *key[1:])
                 ):
                     found.setdefault(parent, []).append(name)
@@ -125,7 +138,7 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         return found
 
     def known_in(self, shape: str, path: str = "") -> str:
-        """The releases where a shape or field was seen, for a person: `2.0.76 to 2.1.325`; empty for none."""
+        """Where a shape or field was seen: `2.0.76 to 2.1.325`; empty for nowhere."""
         described = self._field(shape, path) if path else self.shapes.get(shape)
         if described is None:
             return ""
@@ -141,7 +154,6 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def recorded_numbers(self) -> list[int]:
-        """The places of the recorded releases in `releases`."""
         recorded = set(self.recorded)
         return [number for number, release in enumerate(self.releases) if release in recorded]
 
@@ -153,7 +165,7 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         return self.span(release)[1]
 
     def _neighbours(self, release: str) -> tuple[int, int, bool]:
-        """The numbers between which a release stands, itself left out, and whether it was recorded."""
+        """The numbers around a release, itself excluded, and whether it was recorded."""
         numbers = release_numbers(release)
         below, above = bisect_left(self._numbers, numbers) - 1, bisect_right(self._numbers, numbers)
         return below, above, release in self.recorded
@@ -167,7 +179,7 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         own = seen[below + 1 : above]
         if is_recorded:
             return own == ALWAYS
-        # Beyond the oldest and the newest release there is only one side. Public lines can only take a duty away.
+        # Beyond the oldest and the newest there is only one side. Public lines can only remove a requirement.
         above_all, below_all = above >= len(seen), below < 0
         return (lower == ALWAYS or below_all) and (upper == ALWAYS or above_all) and own != NEVER and lower + upper != ""
 
@@ -176,74 +188,14 @@ def _first(seen: str, blank: str) -> int:
     return next((number for number, mark in enumerate(seen) if mark not in blank), len(seen))
 
 
-def make_registry(recorded: Mapping[str, Evidence], public: Mapping[str, Evidence]) -> Registry:
-    """The registry of what was recorded of releases, and of what public sessions hold of them."""
-    releases = sorted({*recorded, *public}, key=lambda release: (release_numbers(release), release))
-    by_release = [[evidence for evidence in (recorded.get(release), public.get(release)) if evidence] for release in releases]
-    names = {shape for evidences in by_release for evidence in evidences for shape in evidence}
-    shapes = {name: _describe(name, by_release, public.values()) for name in sorted(names)}
-    return Registry(releases, [release for release in releases if release in recorded], shapes)
-
-
-def _describe(name: str, by_release: list[list[Evidence]], public: Iterable[Evidence]) -> RecordedShape:
-    paths = sorted(
-        {
-            (path, field)
-            for evidences in by_release
-            for evidence in evidences
-            for path, place in evidence.get(name, {}).items()
-            for field in place.fields
-        }
-    )
-    fields = {field_path(path, field): _describe_field(name, path, field, by_release, public) for path, field in paths}
-    marks = []
-    for evidences in by_release:
-        count = sum(evidence[name][""].count for evidence in evidences if "" in evidence.get(name, {}))
-        marks.append(ALWAYS if count >= ENOUGH else SOMETIMES if count else NOT_MET)
-    return RecordedShape(
-        "".join(marks), fields, sum(evidence[name][""].count for evidence in public if "" in evidence.get(name, {}))
-    )
-
-
-def _describe_field(name: str, path: str, field: str, by_release: list[list[Evidence]], public: Iterable[Evidence]) -> Field:
-    marks = []
-    types: dict[str, tuple[int, int]] = {}
-    for number, evidences in enumerate(by_release):
-        places = [evidence[name][path] for evidence in evidences if path in evidence.get(name, {})]
-        objects = sum(place.count for place in places)
-        having = [place.fields[field] for place in places if field in place.fields]
-        count = sum(found.count for found in having)
-        marks.append(_mark(objects, count, is_element=field in (ELEMENT, ANY_KEY)))
-        for kind in {kind for found in having for kind in found.types}:
-            types[kind] = (types.get(kind, (number, 0))[0], number)
-    in_public = [evidence[name][path].fields.get(field) for evidence in public if path in evidence.get(name, {})]
-    return Field("".join(marks), dict(sorted(types.items())), sum(found.count for found in in_public if found))
-
-
-def _mark(objects: int, count: int, *, is_element: bool) -> str:
-    if is_element:
-        return SOMETIMES if count else NOT_MET
-    if not objects:
-        return NOT_MET
-    if count == objects:
-        return ALWAYS if objects >= ENOUGH else SO_FAR
-    return SOMETIMES if count else NEVER
-
-
-def to_text(registry: Registry) -> str:
-    """The registry as a file: JSON with one line a field, so that a change can be read in a diff."""
-    encode = msgspec.json.Encoder(order="deterministic").encode
-    lines = [
-        f'{{"releases":{encode(registry.releases).decode()},',
-        f'"recorded":{encode(registry.recorded).decode()},',
-        '"shapes":{',
-    ]
-    shapes = []
-    for name, shape in registry.shapes.items():
-        fields = ",\n".join(f"  {encode(path).decode()}:{encode(field).decode()}" for path, field in shape.fields.items())
-        head = f'{encode(name).decode()}:{{"seen":{encode(shape.seen).decode()},"public":{shape.public},"fields":{{'
-        shapes.append(f"{head}\n{fields}}}}}" if fields else f"{head}}}}}")
-    return "\n".join(lines) + "\n" + ",\n".join(shapes) + "\n}}\n"
+def _is_up_to_the_endpoint(shape: str, path: str, name: str) -> bool:
+    """Whether an endpoint answered the field, and may leave it out."""
+    if name in _SERVED_BY_ALL:
+        return False
+    parts = path.split(".")
+    if shape.startswith("block:") or "usage" in parts:
+        return True
+    return "message" in parts and (shape == "record:assistant" or shape.startswith("progress:"))
 
 
 def from_text(text: str | bytes) -> Registry:
@@ -252,5 +204,5 @@ def from_text(text: str | bytes) -> Registry:
 
 @functools.cache
 def load_registry() -> Registry:
-    """The registry that came with this package."""
+    """The registry of this package."""
     return from_text(resources.files("stenograph.drift").joinpath("registry.json").read_bytes())

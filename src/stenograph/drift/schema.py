@@ -1,8 +1,4 @@
-"""The registry as a schema: what one release writes, how two differ, and the same for machines.
-
-In: the registry. Out: a `ReleaseSchema` of one release, the `SchemaDiff` of two, JSON Schema and Markdown. Everything is
-derived: a claim about a release is a claim of its recording.
-"""
+"""The registry as a schema: what one release writes, how two differ, as JSON Schema and as Markdown."""
 
 from __future__ import annotations
 
@@ -11,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from stenograph.drift.freedom import ANY_KEY, ELEMENT
 from stenograph.drift.registry import ALWAYS, NEVER, NOT_MET, SO_FAR, Registry
+from stenograph.drift.shapes import ANY_KEY, ELEMENT
 from stenograph.errors import UsageError
 from stenograph.releases import release_numbers
 
@@ -21,7 +17,7 @@ _TOKEN = re.compile(r"\[\]|\{\}|[^.\[\]{}]+")
 
 class SchemaField(msgspec.Struct, frozen=True):
     types: tuple[str, ...]
-    #: In every object that was met, however few they were.
+    #: In every object that was met, however few.
     always: bool
 
 
@@ -29,10 +25,10 @@ class ReleaseSchema(msgspec.Struct, frozen=True):
     """What a release writes: shape -> path -> field."""
 
     release: str
-    #: The recorded release that answers for it: itself, the nearest older one, or the oldest of all.
+    #: The recorded release that stands for it: itself, the nearest older one, or the oldest.
     recorded: str
     shapes: dict[str, dict[str, SchemaField]]
-    #: Shape -> fields of other releases that the objects met here did not have.
+    #: Shape -> fields of other releases that no object had.
     absent: dict[str, set[str]]
 
 
@@ -58,7 +54,7 @@ class SchemaDiff(msgspec.Struct, frozen=True):
 
 
 def schema_of(registry: Registry, release: str) -> ReleaseSchema:
-    """What a release writes. One that was not recorded is told by the nearest older one that was, or by the oldest."""
+    """What a release writes. One that was not recorded uses the nearest older one, or the oldest."""
     number = _answering(registry, release)
     shapes: dict[str, dict[str, SchemaField]] = {}
     for name, shape in registry.shapes.items():
@@ -79,7 +75,7 @@ def schema_of(registry: Registry, release: str) -> ReleaseSchema:
 
 
 def diff_schemas(old: ReleaseSchema, new: ReleaseSchema) -> SchemaDiff:
-    """What came, went and changed. Fields are compared only where both releases were seen to write what may have them."""
+    """What was added, removed and changed. Fields are compared only if both releases wrote what may have them."""
     shapes = [_diff_shape(name, old, new) for name in sorted(old.shapes.keys() & new.shapes.keys())]
     return SchemaDiff(
         old.release,
@@ -92,7 +88,7 @@ def diff_schemas(old: ReleaseSchema, new: ReleaseSchema) -> SchemaDiff:
 
 def _diff_shape(name: str, old: ReleaseSchema, new: ReleaseSchema) -> ShapeDiff:
     before, after = old.shapes[name], new.shapes[name]
-    # What a model leaves out of its calls is no change of the release.
+    # A model may leave out parameters.
     gone = set() if name.startswith("tool:") else before.keys() & new.absent[name]
     changed = [
         FieldChange(path, before[path].types, after[path].types)
@@ -103,7 +99,7 @@ def _diff_shape(name: str, old: ReleaseSchema, new: ReleaseSchema) -> ShapeDiff:
 
 
 def _outermost(paths: set[str]) -> list[str]:
-    """Without what lies inside another one: a person needs to be told once."""
+    """Without what lies inside another one."""
     return sorted(
         path
         for path in paths
@@ -121,7 +117,7 @@ def _answering(registry: Registry, release: str) -> int:
 
 
 def json_schema(schema: ReleaseSchema) -> dict[str, Any]:
-    """JSON Schema (2020-12) of one line of a session. Members that were not met are allowed: releases add some every week."""
+    """JSON Schema (2020-12) of one line of a session. Unknown members are allowed: releases add some every week."""
     records = sorted(name for name in schema.shapes if name.startswith("record:"))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -162,12 +158,11 @@ def _inside(node: dict[str, Any], token: str) -> dict[str, Any]:
 
 
 def _escaped(name: str) -> str:
-    """As a JSON pointer in a fragment wants it."""
     return name.replace("~", "~0").replace("/", "~1")
 
 
 def markdown(registry: Registry, release: str | None = None) -> str:
-    """The schema as a page: of one release, or of all with the releases in which each field was seen."""
+    """The schema as a page: of one release, or of all."""
     if release is not None:
         schema = schema_of(registry, release)
         return "\n".join(_release_lines(schema)) + "\n"
@@ -184,7 +179,6 @@ def _release_lines(schema: ReleaseSchema) -> list[str]:
 
 
 def _matrix_lines(registry: Registry) -> list[str]:
-    """Which recorded release was seen to write which kind."""
     recorded = [(number, registry.releases[number]) for number in registry.recorded_numbers]
     lines = [
         "## Kinds by release",

@@ -1,9 +1,7 @@
-"""Lines of sessions -> a tally of the forms in which their objects came, by release and shape.
+"""Decoded lines -> a tally of the forms in which their objects came, by release and shape.
 
-In: decoded lines of one file after the other. Out: for every shape (`record:user`, `block:tool_use`, `tool:Bash`,
-`result:Bash`, `attachment:file`, `progress:hook_progress`) and every path inside it, the distinct sets of keys with their JSON
-types that were met, how often, and where first. The registry is made from tallies and files are judged by theirs, so both see
-the same things. Keeps names of keys and of kinds, never a value. Knows nothing of what is right.
+Shapes are `record:user`, `block:tool_use`, `tool:Bash`, `result:Bash`, `attachment:file`, `progress:hook_progress`. The registry
+is made from tallies and files are judged by theirs, so both see the same. Keeps names of keys and kinds, never a value.
 """
 
 from __future__ import annotations
@@ -14,19 +12,33 @@ from typing import Any
 
 import msgspec
 
-from stenograph.drift.freedom import ANY_KEY, ELEMENT, FREE_KEYS, FREE_TOOL_PREFIX, MAP_KEYS, field_path
-
 Json = dict[str, Any]
 
-#: Of one place, in memory and in a report: a file that makes up new keys on every line must not fill either.
+ANY_KEY = "{}"
+ELEMENT = "[]"
+
+# Where the client's own shape ends, by names of keys: each means the same wherever clients write it. Found by looking at every
+# path of the recordings and of the public corpus.
+#: Keys are data: file paths, models, questions, response headers. Only their values are described.
+MAP_KEYS = frozenset({"trackedFileBackups", "modelUsage", "answers", "annotations", "headers"})
+
+#: Neither described nor judged: JSON Schemas, output in a user's schema, what other programs send.
+FREE_KEYS = frozenset({"input_schema", "schema", "structured_output", "structuredContent", "mcpMeta", "_meta"})
+
+#: An object, for errors a string, for a server's answer an array: no type is news.
+FREE_TYPED_FIELD = "toolUseResult"
+
+#: Tools of servers that users attach.
+FREE_TOOL_PREFIX = "mcp__"
+
+#: Per place: a file with new keys on every line must not fill the memory or a report.
 FORMS_KEPT = 500
-#: Lines at the beginning of a file that wait for one that names a release.
+#: First lines that wait for one that names a release.
 LINES_WAITING = 1_000
-#: In the place of a key that is no name: what a user put there.
+#: Instead of a key that is not a name.
 ODD_KEY = "‹odd›"
 _KEY = re.compile(r"[\w$-]{1,64}", re.ASCII)
 
-#: JSON's own words for the types of decoded values.
 TYPE_NAMES: dict[type, str] = {
     type(None): "null",
     bool: "boolean",
@@ -42,24 +54,23 @@ class Form(msgspec.Struct, frozen=True):
     """One way in which an object came: its keys with the types of their values, or the types of an array's elements."""
 
     shape: str
-    #: Inside the shape; empty for the whole of it.
     path: str
-    #: Name of a field -> JSON type. `[]` and `{}` stand for the elements of an array and the values of a map.
+    #: Name -> JSON types. `[]` and `{}` are the elements of an array and the values of a map.
     fields: dict[str, tuple[str, ...]]
     count: int
-    #: Where it came first: number of the file as it was given to `ShapeTally.begin`, and line.
+    #: The first place: number of the file as given to `ShapeTally.begin`, and line.
     file: int
     line: int
-    #: The name of the kind also stands in another member of such an object, so that it may be something that was said.
+    #: The kind's name is also the value of another member, so it may be something that was said.
     is_echo: bool = False
 
 
-#: Keys and then the types of their values; of an array or a map the types of its elements.
+#: Keys, then the types of their values; of an array or a map the types of its elements.
 _Key = tuple[Any, ...] | frozenset[type]
 
 
 class _Seen:
-    """A form while it is counted. `inside` names the values to go into, each with its place."""
+    """A form being counted. `inside` names the values to visit, each with its place."""
 
     __slots__ = ("count", "file", "inside", "key", "line")
 
@@ -93,8 +104,6 @@ class _Place:
 
 
 class _Release:
-    """The tally of one release: a place for every shape."""
-
     __slots__ = ("shapes",)
 
     def __init__(self) -> None:
@@ -110,7 +119,7 @@ class _Release:
 
 
 class ShapeTally:
-    """Counts the forms of lines. Call `begin` before each file and `end` after the last line of each."""
+    """Counts the forms of lines. Call `begin` before each file and `end` after it."""
 
     def __init__(self) -> None:
         self._releases: dict[str, _Release] = {}
@@ -119,11 +128,11 @@ class ShapeTally:
         self._release = ""
         self._names_none = False
         self._file = self._line = 0
-        # By the id of a tool use: its name; and its input until it is known whether the call was a valid one.
+        # By the id of a tool use: its name; and its input until the call proves valid.
         self._names: dict[str, str] = {}
         self._inputs: dict[str, tuple[Any, int]] = {}
         self._tools: set[str] = set()
-        # Names of kinds that other members said as well.
+        # Names of kinds that other members had as values.
         self._echoes: set[str] = set()
 
     def begin(self, file: int) -> None:
@@ -135,7 +144,7 @@ class ShapeTally:
         self._inputs.clear()
 
     def add(self, record: Json, line: int) -> None:
-        """Count one line. One that names no release belongs to the one before it; the first ones to the one that comes next."""
+        """Count one line. One that names no release belongs to the one before it; the first ones to the next."""
         version = record.get("version")
         if version.__class__ is str and version != self._release:
             self._enter(version)
@@ -159,11 +168,10 @@ class ShapeTally:
 
     @property
     def releases(self) -> list[str]:
-        """The releases met, as the lines spell them; empty for lines of files that name none."""
+        """As the lines spell them; empty for files that name none."""
         return list(self._releases)
 
     def forms(self, release: str) -> Iterator[Form]:
-        """What was met of a release, in no particular order."""
         places = list(self._releases[release].shapes.values())
         while places:
             place = places.pop()
@@ -202,7 +210,6 @@ class ShapeTally:
                 self._count_elements(place, ELEMENT, value, stack)
 
     def _meet(self, place: _Place, key: tuple[Any, ...], value: Json) -> _Seen:
-        """A form that is new here; what is inside is decided once."""
         inside = [
             (name, place.at(name))
             for name, item in value.items()
@@ -260,7 +267,7 @@ class ShapeTally:
                 self._listen({name}, given if given.__class__ is dict else {})
 
     def _tool_result(self, block: Json, stack: list[tuple[_Place, Any]]) -> None:
-        """Judge an input only when the call went through: models invent tools and fields, and the client says so in an error."""
+        """Inputs count only if the call succeeded: models invent tools and fields."""
         called = block.get("tool_use_id")
         if called.__class__ is not str or called not in self._inputs:
             return
@@ -270,7 +277,7 @@ class ShapeTally:
             stack.append((self._current.shape(f"tool:{name}"), given))
 
     def _user(self, record: Json, stack: list[tuple[_Place, Any]]) -> None:
-        """The structured result of a tool, under the name of the tool that the record's one result answers."""
+        """The structured result, under the name of the one tool that the record answers."""
         result = record.get("toolUseResult")
         if result.__class__ is not dict:
             return
@@ -288,7 +295,7 @@ class ShapeTally:
 
 _Special = Callable[[ShapeTally, Json, list[tuple[_Place, Any]]], None]
 _NOTHING_APART: tuple[str, _Special | None] = ("", None)
-# Objects with a value that is not theirs to describe, because its shape is a matter of its own kind; and who counts it.
+# Objects with a member whose shape is a kind of its own, and who counts it.
 _APART: dict[str, tuple[str, _Special | None]] = {
     "record:attachment": ("attachment", ShapeTally._attachment),
     "record:progress": ("data", ShapeTally._progress),
@@ -323,3 +330,10 @@ def _fields(key: _Key, *, is_map: bool) -> dict[str, tuple[str, ...]]:
     return {
         name if _KEY.fullmatch(name) else ODD_KEY: (_type_name(kind),) for name, kind in zip(key[:half], key[half:], strict=True)
     }
+
+
+def field_path(path: str, name: str) -> str:
+    """`message` and `role` as `message.role`, `names` and `[]` as `names[]`."""
+    if name in (ELEMENT, ANY_KEY):
+        return path + name
+    return f"{path}.{name}" if path else name

@@ -1,9 +1,4 @@
-"""Which sub-agents' files belong to which turn of a session.
-
-In: a family, and the lines of a turn. Out: the records of the sub-agents that the turn started, and of those that these started:
-by their meta file, by a result that names them, else by the time at which they began. A file that can't be read costs nothing but
-what it says: it is a `ReadFailure`.
-"""
+"""Which sub-agents' files belong to which turn: by their meta file, by a result that names them, else by the time they began."""
 
 from __future__ import annotations
 
@@ -29,19 +24,19 @@ from stenograph.records import (
 
 
 class ReadFailure(Struct, frozen=True):
-    """A file that something is missing of, because it can't be read."""
+    """A file that can't be read."""
 
     path: Path
-    #: What the file system said; never what a file says.
+    #: From the file system, never from a file.
     reason: str
-    #: The sub-agent whose lines it would hold; empty where that is not known, and for a session's own file.
+    #: The sub-agent whose lines it would hold; empty if unknown, and for a session's own file.
     agent_id: str = ""
 
 
 class TimeSpan(NamedTuple):
-    """From when to when a turn lasts, as lines write times; an empty `until` is open.
+    """When a turn begins and ends, as lines write times; an empty `until` is open.
 
-    To the first turn of a file belongs also what began before it (`since` is empty); to one without times nothing (None).
+    The first turn of a file also gets what began before it (`since` is empty), one without times nothing (None).
     """
 
     since: str | None
@@ -54,7 +49,6 @@ class AgentFiles:
     def __init__(self, path: Path, family: Family) -> None:
         self._path = path
         self.metas, damaged = read_metas(family.agents)
-        #: What could not be read since `take_failures`, by path.
         self._failures = {
             finding.path: ReadFailure(finding.path, finding.detail)
             for finding in (*family.hidden_agents, *damaged)
@@ -71,12 +65,11 @@ class AgentFiles:
         self._beginnings: dict[Path, str] = {}
 
     def take_failures(self) -> tuple[ReadFailure, ...]:
-        """What could not be read since this was last asked."""
+        """What could not be read since the last call."""
         failures, self._failures = tuple(self._failures.values()), {}
         return failures
 
     def of(self, lines: Iterable[Located], span: TimeSpan) -> list[tuple[Path, str, list[Located]]]:
-        """The files of the sub-agents that a turn started, as (path, agent id, records)."""
         found: dict[Path, tuple[Path, str, list[Located]]] = {}
         waiting: list[Iterable[Located]] = [lines]
         while waiting:
@@ -101,7 +94,7 @@ class AgentFiles:
         return any(self._is_stray(agent, span) for id_, agent in self._without_meta.items() if id_ not in named)
 
     def _is_stray(self, agent: AgentFile, span: TimeSpan) -> bool:
-        """Whether nothing but its time says where an agent belongs, and that is in the turn."""
+        """Whether only its time says where an agent belongs, and that is in the turn."""
         began = self._began(agent)
         if began is None or span.since is None or agent.agent_id in self._all_named:
             return False
@@ -113,7 +106,7 @@ class AgentFiles:
                 times = (located.record.timestamp for located in read_records(agent.path) if _is_chained(located))  # type: ignore[attr-defined]
                 self._beginnings[agent.path] = next((time for time in times if isinstance(time, str)), "")
             except DiskError as error:
-                # Which turn it belongs to is not known, so none waits for it.
+                # Its turn is unknown, so none waits for it.
                 self._failures[error.path] = ReadFailure(error.path, str(error))
                 return None
         return self._beginnings[agent.path]
@@ -127,7 +120,7 @@ class AgentFiles:
 
     @functools.cached_property
     def _all_named(self) -> set[str]:
-        """The agents that any result of the file names; asked for only where an agent has no meta file (before 2.1)."""
+        """Agents named by any result; needed only for agents without a meta file (before 2.1)."""
         return _mentioned(read_records(self._path))[1]
 
 

@@ -1,7 +1,4 @@
-"""What the nodes of a turn hold: calls with their tool calls, interjections, compactions, events; and how the turn ended.
-
-In: the session's context and some nodes in file order. Out: values. Which nodes make a turn is decided elsewhere.
-"""
+"""What the nodes of a turn hold: calls, interjections, compactions, events; and how the turn ended."""
 
 from __future__ import annotations
 
@@ -37,13 +34,13 @@ from stenograph.records import (
 from stenograph.turns.context import Context
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, ToolCall
 
-# Milliseconds; a year. What claims to be longer was not measured.
+# A year in milliseconds: anything longer was not measured.
 _LONGEST_TURN = 366 * 86_400_000
 _THOUGHTS = (ThinkingBlock, RedactedThinkingBlock)
 
 
 def calls_of(context: Context, nodes: Sequence[int]) -> tuple[ApiCall, ...]:
-    """The API responses among some nodes: all lines with one `message.id` are one, wherever they stand."""
+    """The API responses among some nodes, one per `message.id`."""
     records = context.graph.records
     groups: dict[str, list[int]] = {}
     without_id = ""
@@ -56,7 +53,7 @@ def calls_of(context: Context, nodes: Sequence[int]) -> tuple[ApiCall, ...]:
                 without_id = ""
                 key = message_id
             else:
-                # Rule 27: lines without an id are one response with their neighbours without one.
+                # Rule 27: neighboring lines without an id are one response.
                 key = without_id = without_id or f" {node}"
             if key in groups:
                 groups[key].append(node)
@@ -75,7 +72,7 @@ def _call(context: Context, own: set[int], message_id: str, nodes: list[int]) ->
     first = nodes[0]
     part = CallPart.WHOLE
     if context.first_of_call.get(message_id, first) != first:
-        # A history written twice says the same again; a response that a prompt cut in two goes on.
+        # A history written twice repeats itself; a response split by a prompt continues.
         part = CallPart.COPY if context.first_to_say(message_id, first) != first else CallPart.REST
     lines = tuple([records[node] for node in nodes])
     return ApiCall(tuple(nodes), lines, tools, context, context.graph.before[first], part)
@@ -83,17 +80,17 @@ def _call(context: Context, own: set[int], message_id: str, nodes: list[int]) ->
 
 def _tool_call(context: Context, own: set[int], node: int, use: ToolUseBlock) -> ToolCall:
     answers = context.results.get(use.id) if isinstance(use.id, str) else None
-    # A history written twice holds every result twice: the one in the same turn is meant.
+    # A history written twice holds every result twice: take the one in the same turn.
     found = next((answer for answer in answers if answer[0] in own), None) if answers else None
     if answers and found is None:
-        # In an agent's file a fork of the conversation may stand, with results that the session never got (2.1.29).
+        # An agent's file may hold a fork of the conversation, with results that the session never got (2.1.29).
         file = context.graph.file_of(node)
         found = next((answer for answer in answers if file.first <= answer[0] < file.last), None)
     return ToolCall(use, node, context, found[1], found[0]) if found else ToolCall(use, node, context)
 
 
 def interjections_of(context: Context, nodes: Sequence[int]) -> Iterator[Interjection]:
-    """Prompts that reached the model in the middle of a turn, by whatever tells of them."""
+    """Prompts that reached the model in the middle of a turn."""
     waiting: list[tuple[int, str]] = []
     attached = [found.prompt for node in nodes if (found := _queued_command(context.graph.records[node]))]
     for node in nodes:
@@ -116,14 +113,14 @@ def _queued_command(record: Record) -> QueuedCommandAttachment | None:
 def _absorbed(
     record: QueueOperationRecord, node: int, waiting: list[tuple[int, str]], attached: list[Any]
 ) -> Iterator[Interjection]:
-    """A queued prompt that was taken in mid-turn; old releases tell of it in the queue's lines alone."""
+    """A queued prompt taken in mid-turn; old releases only write the queue's lines."""
     if record.operation == "enqueue":
         waiting.append((node, text_of(record.content)))
     elif record.operation == "popAll":
         waiting.clear()  # back into the input field: never sent
     elif waiting and record.operation in ("dequeue", "remove"):
         where, text = waiting.pop(0)
-        typed = bool(text) and not text.lstrip().startswith(("<", "{"))  # not a task's own notice
+        typed = bool(text) and not text.lstrip().startswith(("<", "{"))
         if record.operation == "remove" and typed and text not in attached:
             yield Interjection(text, where, "queue")
 
@@ -149,7 +146,7 @@ def _is_summary(context: Context, node: int) -> bool:
 
 
 def ending_of(context: Context, opening: int, nodes: Sequence[int], calls: Sequence[ApiCall]) -> Status | None:
-    """How a turn ended, from the last thing that was said in it; None while the model owes an answer."""
+    """How a turn ended, by the last thing said in it; None while the model owes an answer."""
     for node in reversed(nodes):
         record = context.graph.records[node]
         if isinstance(record, AssistantRecord):
@@ -166,7 +163,7 @@ def ending_of(context: Context, opening: int, nodes: Sequence[int], calls: Seque
 
 
 def _thinks_alone(record: AssistantRecord) -> bool:
-    """Whether it holds thinking and nothing else: what the model has to say is still to come."""
+    """Only thinking: the answer is still to come."""
     content = record.content
     return isinstance(content, tuple) and bool(content) and all(isinstance(block, _THOUGHTS) for block in content)
 
@@ -183,12 +180,10 @@ def said_in(context: Context, nodes: Sequence[int]) -> Iterator[int]:
 
 
 def is_synthetic(record: AssistantRecord) -> bool:
-    """Whether the client made it up to keep the conversation in order."""
     return bool(record.message and record.message.model == SYNTHETIC and not record.isApiErrorMessage)
 
 
 def events_of(context: Context, nodes: Iterable[int], opening: int = NOWHERE) -> Iterator[Event]:
-    """What happened beside the conversation; of the opening record only what it changed."""
     for node in nodes:
         record = context.graph.records[node]
         if node in context.changes:
@@ -220,7 +215,7 @@ def _record_event(record: Record) -> tuple[str, str] | None:
         case StopHookSummaryRecord():
             return "hook", "Stop"
         case LocalCommandRecord() if (local := classify_local(record)).kind is InputKind.COMMAND:
-            return "local-command", local.text  # what it printed is another record
+            return "local-command", local.text
         case AwaySummaryRecord():
             return "away-summary", record.content or ""
         case AssistantRecord(isApiErrorMessage=True):
@@ -236,7 +231,7 @@ def _at(record: Record) -> datetime | None:
 
 
 def unpaired(context: Context) -> Iterator[Finding]:
-    """Results that nothing asked for, results given twice, uses written twice, and uses that nothing answered."""
+    """Tool uses and results without a partner, and repeated ones."""
     for tool_use_id, (node, _) in context.uses.items():
         if tool_use_id not in context.results:
             yield _finding(context, node, "unanswered-tool-use")
@@ -256,7 +251,7 @@ def _finding(context: Context, node: int, code: str) -> Finding:
 
 
 def links_of(context: Context, session_id: str) -> Iterator[tuple[str, str]]:
-    """Other sessions that the main file's lines name, each once, with how they are named."""
+    """Other sessions that the main file's lines name, each once, and how."""
     if not context.graph.files:
         return
     seen = {session_id}

@@ -1,4 +1,4 @@
-"""What the turns of a session share: one look at every line, so that no turn has to look again."""
+"""What the turns of a session share, from one look at every line."""
 
 from __future__ import annotations
 
@@ -31,30 +31,26 @@ if TYPE_CHECKING:
 @redacted_repr
 class Context(Struct, dict=True):
     graph: Graph
-    # Every user record, understood.
     inputs: dict[int, Input] = field(default_factory=dict)
-    # By tool use id: the nodes and blocks that answer it, in file order.
+    # By tool use id, in file order.
     results: dict[str, list[tuple[int, ToolResultBlock]]] = field(default_factory=dict)
-    # By id: the tool uses, and where they stand, the first of each id.
+    # By id, the first of each.
     uses: dict[str, tuple[int, ToolUseBlock]] = field(default_factory=dict)
-    # By node: all tool uses that stand there.
     uses_at: dict[int, list[ToolUseBlock]] = field(default_factory=dict)
-    # Tool uses with an id that another has already.
     repeated_uses: list[int] = field(default_factory=list)
-    # By `message.id`: the first node of that response.
+    # By `message.id`: its first node.
     first_of_call: dict[str, int] = field(default_factory=dict)
-    # By tool use id: the sub-agent it started. Filled in last.
+    # By tool use id. Filled in last.
     agents: dict[str, AgentRun] = field(default_factory=dict)
-    # Spilled results by file name.
     spilled: dict[str, Path] = field(default_factory=dict)
-    # Whether a client is at work on the session's file.
+    # Whether a client is writing to the session's file.
     is_live: bool = False
-    # By `message.id` and content: the first line that says so.
+    # By `message.id` and content: the first such line.
     _said: dict[str, dict[bytes, int]] = field(default_factory=dict)
 
     @once
     def changes(self) -> dict[int, tuple[str, str]]:
-        """By node: where the model or the permission mode is another than before, in file order; the first of each is none."""
+        """By node: where the model or the permission mode changes."""
         found: dict[int, tuple[str, str]] = {}
         model = mode = ""
         for node, record in enumerate(self.graph.records):
@@ -79,7 +75,7 @@ class Context(Struct, dict=True):
         return lines
 
     def first_to_say(self, message_id: str, node: int) -> int:
-        """The first line of a response that says what the line `node` says. Asked for only where a response is in two turns."""
+        """The first line of a response with the content of `node`. Needed only for a response in two turns."""
         known = self._said.get(message_id)
         if known is None:
             known = self._said[message_id] = {}
@@ -93,7 +89,6 @@ def _content(record: Record) -> bytes:
 
 
 def read_context(graph: Graph, spilled: Iterable[Path] = ()) -> Context:
-    """One look at every user and assistant record."""
     context = Context(graph, spilled={path.name: path for path in spilled})
     inputs, results, uses, first_of_call = context.inputs, context.results, context.uses, context.first_of_call
     reader = InputReader()

@@ -1,7 +1,4 @@
-"""What happened in a session, as a person would say it: turns, agent runs, branches, the session itself.
-
-Frozen values; what a turn holds is worked out when first asked for.
-"""
+"""Turns, agent runs, branches and the session: frozen values, computed when first asked for."""
 
 from __future__ import annotations
 
@@ -32,20 +29,20 @@ from stenograph.turns.values import (
 
 
 class Turn(Struct, frozen=True, dict=True):
-    """What a person asked (or a background task reported), and all that answers it."""
+    """A prompt (or a background task's report) and all that answers it."""
 
     # Its place on its chain, from 1; the same in every file that the chain was copied to.
     number: int
     opening: Input
-    # The node that opened it, or the first that was set aside; its nodes in file order, that one first.
+    # The node that opened it, or the first that was split off; its nodes in file order, that one first.
     node: int
     nodes: tuple[int, ...]
     context: Context
-    # The node of the turn before on its chain; -1 for the first.
+    # The node of the turn before on its chain.
     previous: int = -1
-    # The node of the turn inside which it was set aside, with the same opening; -1 for a turn that has its own.
+    # The node of the turn that it was split from, with the same opening.
     parted_from: int = -1
-    # Whether its conversation went on after its last line: an answer that is missing then will never come.
+    # Its conversation went on after its last line: a missing answer will never come.
     is_left: bool = False
 
     def __repr__(self) -> str:
@@ -53,22 +50,21 @@ class Turn(Struct, frozen=True, dict=True):
 
     @once
     def calls(self) -> tuple[ApiCall, ...]:
-        """The API responses, in the order they began."""
         return contents.calls_of(self.context, self.nodes)
 
     @once
     def interjections(self) -> tuple[Interjection, ...]:
-        """Prompts that were queued and reached the model in the middle of the turn."""
+        """Queued prompts that reached the model in the middle of the turn."""
         return tuple(contents.interjections_of(self.context, self.nodes))
 
     @once
     def compactions(self) -> tuple[Compaction, ...]:
-        """Those that came after its opening."""
+        """Those after its opening."""
         return tuple(contents.compactions_of(self.context, self.nodes))
 
     @once
     def events(self) -> tuple[Event, ...]:
-        """What happened beside the conversation: hooks, retries, interrupts, local commands."""
+        """Hooks, retries, interrupts, local commands."""
         return tuple(contents.events_of(self.context, self.nodes, self.node))
 
     @once
@@ -83,38 +79,35 @@ class Turn(Struct, frozen=True, dict=True):
 
     @property
     def status(self) -> Status:
-        """How it stands. One without an end is running while its file is written to, else interrupted."""
+        """A turn without an end is running while its file is written to, else interrupted."""
         return self._ending or (Status.RUNNING if self.context.is_live else Status.INTERRUPTED)
 
     @property
     def prompt(self) -> str:
-        """What was asked, as it was typed."""
         return self.opening.text
 
     @property
     def kind(self) -> InputKind:
-        """What kind of input opened it."""
         return self.opening.kind
 
     @property
     def is_human(self) -> bool:
-        """Whether a person opened it: by a prompt, a command or shell input, and not a background task by its notice."""
+        """Whether a person opened it: by a prompt, a command or shell input."""
         return self.opening.is_human or self.kind in (InputKind.COMMAND, InputKind.BASH)
 
     @property
     def uuid(self) -> str:
-        """Of the record that opened it; empty when that has none."""
         record = self.context.graph.records[self.node]
         return (record.uuid or "") if isinstance(record, ChainedRecord) else ""
 
     @property
     def answer(self) -> str:
-        """The last text that the model said, a client's own messages left aside."""
+        """The model's last text, without a client's own messages."""
         return next((call.text for call in reversed(self.calls) if call.text and not call.is_synthetic), "")
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Of all its calls, in the order they were asked for."""
+        """Of all its calls, in order."""
         return tuple(tool for call in self.calls for tool in call.tool_calls)
 
     @property
@@ -124,20 +117,16 @@ class Turn(Struct, frozen=True, dict=True):
 
     @property
     def tokens(self) -> Tokens:
-        """Of its own calls; sub-agents have their own."""
+        """Of its own calls, without sub-agents."""
         return sum_tokens(call.tokens for call in self.calls)
 
     @property
     def started(self) -> datetime | None:
-        """When it was opened."""
         return moment_of(self.context.graph, self.node)
 
     @property
     def ended(self) -> datetime | None:
-        """The latest moment of what was said in it; the clock may step back, so not simply the last line's.
-
-        Local commands typed afterwards, and what the client noted while nobody was there, are no part of that.
-        """
+        """The latest time of what was said in it: the clock may step back, and local commands and notes may follow."""
         return max(
             (at for node in contents.said_in(self.context, self.nodes) if (at := moment_of(self.context.graph, node))),
             default=None,
@@ -145,7 +134,7 @@ class Turn(Struct, frozen=True, dict=True):
 
     @property
     def duration_ms(self) -> int | None:
-        """As the client measured it where it did (2.1.1 on), else from the first line to the last."""
+        """As measured by the client (2.1.1 on), else from the first line to the last."""
         measured = [event.what for event in self.events if event.kind == "turn-duration"]
         if measured:
             return sum(int(float(each)) for each in measured)
@@ -163,14 +152,14 @@ class AgentRun(Struct, frozen=True, dict=True):
     # From `.meta.json`, the result, or the tool's input.
     agent_type: str = ""
     description: str = ""
-    # The tool use that started it, and how that is known: `meta`, `result`, `progress`, `prompt`; empty when it is not.
+    # The tool use that started it, and how that is known: `meta`, `result`, `progress`, `prompt`.
     tool_use_id: str = ""
     evidence: str = ""
     background: bool = False
-    # Nothing but the client's own warming-up, which 2.0.x leaves behind.
+    # Only the warm-up that 2.0.x leaves behind.
     is_warmup: bool = False
 
-    # What the tool was given; agents of 2.0.42 to 2.0.55 do not repeat it in their file.
+    # The tool's input; agents of 2.0.42 to 2.0.55 do not repeat it in their file.
     asked: str = ""
 
     def __repr__(self) -> str:
@@ -178,27 +167,24 @@ class AgentRun(Struct, frozen=True, dict=True):
 
     @property
     def prompt(self) -> str:
-        """What it was asked."""
         return (self.turns[0].prompt if self.turns else "") or self.asked
 
     @property
     def answer(self) -> str:
-        """The last text that it said."""
         return next((turn.answer for turn in reversed(self.turns) if turn.answer), "")
 
     @property
     def tokens(self) -> Tokens:
-        """Of its own calls; the agents that it started have their own."""
+        """Of its own calls, without the agents that it started."""
         return sum_tokens(turn.tokens for turn in self.turns)
 
     @property
     def agent_runs(self) -> tuple[AgentRun, ...]:
-        """The sub-agents that it started itself."""
         return tuple(run for turn in self.turns for run in turn.agent_runs)
 
 
 def runs_below(runs: Iterable[AgentRun], seen: set[str] | None = None) -> Iterator[AgentRun]:
-    """Some sub-agents and those that they started, at any depth; each once, though a file may say that one started itself.
+    """Sub-agents and those that they started, each once, though a file may say that one started itself.
 
     Those in `seen` are skipped with all below them; the others are added to it.
     """
@@ -222,12 +208,11 @@ class Branch(Struct, frozen=True, dict=True):
     is_current: bool
     # The number of the last turn that it shares with the current branch; 0 for none.
     shared: int
-    # Every turn of the session by its opening: a way is walked when asked for, because thousands of them would fill the memory.
+    # Every turn by its opening. Ways are walked when asked for: thousands of them would fill the memory.
     by_opening: dict[int, Turn]
 
     @once
     def turns(self) -> tuple[Turn, ...]:
-        """Its turns, the first one first."""
         way = []
         node = self.end
         while node in self.by_opening:
@@ -236,12 +221,11 @@ class Branch(Struct, frozen=True, dict=True):
         return tuple(reversed(way))
 
 
-# Of a session without turns.
 NO_BRANCH = Branch(-1, True, 0, {})
 
 
 class SessionLink(Struct, frozen=True):
-    """Another session that this one goes on from, and how that is known."""
+    """Another session that this one continues, and how that is known."""
 
     session_id: str
     # `first-line`, `copied-records` (forks by 2.0 and 2.1.45 keep the old id on copies), or `session_id`.
@@ -254,12 +238,12 @@ class Session(Struct, frozen=True, dict=True):
     id: str
     graph: Graph
     context: Context
-    # The turns of every branch, each once, in file order.
+    # Of every branch, each once, in file order.
     all_turns: tuple[Turn, ...]
     branches: tuple[Branch, ...]
     agents: tuple[AgentRun, ...]
     family: Family | None = None
-    # As lists of sessions show it; None where nothing says one, and for a session that was not loaded from a file.
+    # As lists of sessions show it; None if unknown or not loaded from a file.
     title: str | None = None
 
     def __repr__(self) -> str:
@@ -278,7 +262,7 @@ class Session(Struct, frozen=True, dict=True):
 
     @once
     def model(self) -> str | None:
-        """The model of the last call of the branch that a client would resume."""
+        """The model of the current branch's last call."""
         calls = (call for turn in reversed(self.turns) for call in reversed(turn.calls))
         return next((call.model for call in calls if call.model and not call.is_synthetic), None)
 
@@ -289,7 +273,7 @@ class Session(Struct, frozen=True, dict=True):
 
     @once
     def findings(self) -> tuple[Finding, ...]:
-        """All that does not add up, in the files, the links between lines, and between tool uses and results."""
+        """All that does not add up in the files, the links between lines, and between tool uses and results."""
         damaged_family = self.family.findings if self.family else ()
         texts = [
             finding
@@ -312,22 +296,19 @@ class Session(Struct, frozen=True, dict=True):
 
     @once
     def continues(self) -> tuple[SessionLink, ...]:
-        """The sessions that this one goes on from."""
+        """The sessions that this one continues."""
         return tuple(SessionLink(other, how) for other, how in contents.links_of(self.context, self.id))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """Those of the branch that a client would resume."""
         return next((branch.turns for branch in self.branches if branch.is_current), ())
 
     @property
     def calls(self) -> tuple[ApiCall, ...]:
-        """Of every branch; sub-agents have their own."""
         return tuple(call for turn in self.all_turns for call in turn.calls)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Of every branch; sub-agents have their own."""
         return tuple(tool for turn in self.all_turns for tool in turn.tool_calls)
 
     @property
@@ -337,7 +318,6 @@ class Session(Struct, frozen=True, dict=True):
 
     @property
     def path(self) -> Path | None:
-        """Its own file."""
         return self.graph.files[0].path if self.graph.files else None
 
 

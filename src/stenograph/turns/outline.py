@@ -1,50 +1,49 @@
 """Which lines of a session file make which turn, without holding what they say.
 
-In: the records of a session's own file, from its beginning or from the beginning of a turn. Out: every turn with its number, its
-lines and its place in the tree. The turns are assembled by the same code that assembles a loaded session, from records that are
-stripped of their content: some hundred bytes a line are kept. What a turn says is read from its lines when it is asked for
-(`reader`).
+The turns are assembled as those of a loaded session, from records stripped of their content: some hundred bytes a line are kept.
+`reader` reads a turn's lines when they are asked for.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any, overload
+
+from msgspec import UNSET, Raw
 
 from stenograph.graph import NOWHERE, Graph, GraphFile, choose_leaf, forget_readings, link_graph
-from stenograph.inputs import HUMAN, Input, InputReader
+from stenograph.inputs import HUMAN, Input, InputKind, InputReader
 from stenograph.records import (
     AssistantRecord,
     ChainedRecord,
     CompactBoundaryRecord,
     Located,
+    Record,
     ToolUseBlock,
+    UserRecord,
     message_id_of,
+    to_text,
 )
-from stenograph.turns.assemble import assemble_turns
+from stenograph.turns.assemble import assemble_turns, split_conversations
 from stenograph.turns.context import Context
-from stenograph.turns.conversations import split_conversations
 from stenograph.turns.model import Turn
-from stenograph.turns.stripped import StrippedLines
 
 
 class Outline:
-    """The turns of some lines, or of those before the prompt that follows `prompts` others.
-
-    The `Turn` values say where things stand, not what they say.
-    """
+    """The turns of some lines, or of those before the prompt that follows `prompts` others, without what they say."""
 
     def __init__(self, path: Path, located: Iterable[Located], prompts: int | None = None) -> None:
         self._first_of_call: dict[int, int] = {}
-        #: Pairs of nodes: a line of a response, and the first line of that response.
+        #: Pairs of nodes: a line of a response, and its first line.
         self._repeats = array("l")
         inputs: dict[int, Input] = {}
         uses: dict[int, int] = {}
         results: dict[int, int] = {}
         reader = InputReader()
-        #: Where each line stands.
         self.lines = nodes = StrippedLines()
         for each in located:
             record = each.record
@@ -70,7 +69,7 @@ class Outline:
         self.context = Context(graph, inputs=inputs)
         self._own, self.agents = split_conversations(graph)
         turns = assemble_turns(self.context, self._own, leaf)
-        #: In the order of their openings in the file.
+        #: In the order of their openings.
         self.turns: tuple[Turn, ...] = tuple(turns[node] for node in sorted(turns))
         self._by_node = turns
         self._elsewhere = self._find_elsewhere(uses, results)
@@ -81,30 +80,23 @@ class Outline:
 
     @property
     def end(self) -> int:
-        """Behind the last line."""
         return self.behind(len(self.lines) - 1) if self.lines else 0
 
     def behind(self, node: int) -> int:
-        """Behind a line."""
         return self.lines.offsets[node] + self.lines.lengths[node] + 1
 
     def begin(self, turn: Turn) -> int:
-        """Where the first line of a turn stands; a snapshot, or what it says, may stand before its prompt."""
+        """Where the first line of a turn is: a snapshot may precede its prompt."""
         return self.lines.offsets[turn.nodes[0]]
 
     def from_offset(self, offset: int) -> range:
-        """The lines from an offset on."""
         return range(bisect_left(self.lines.offsets, offset), len(self.lines))
 
     def whole(self, turn: Turn) -> Turn:
-        """The turn, or the one that it was parted from."""
         return self._by_node[turn.parted_from] if turn.parted_from >= 0 else turn
 
-    def previous(self, turn: Turn) -> Turn | None:
-        return self._by_node.get(turn.previous)
-
     def has_unknown_parents(self) -> bool:
-        """Whether some line hangs off a line that is not here; the first opening may do so, where reading began with it."""
+        """Whether a line hangs off one that is not here; the first opening may do so."""
         records, by_uuid = self.graph.records, self.graph.by_uuid
         first = self.turns[0].node if self.turns and self.turns[0].node in self.context.inputs else NOWHERE
         for node, parent in enumerate(self.graph.parents):
@@ -115,12 +107,10 @@ class Outline:
         return False
 
     def shared_lines(self, turn: Turn) -> list[int]:
-        """Lines of other turns that belong to what this one says: the prompt of what was parted, the beginning of a response that
-        is cut in two or copied, results of its tools."""
+        """Lines of other turns that this one needs: its prompt, the beginning of a response, results of its tools."""
         return sorted(self._elsewhere.get(turn.node, set()) | ({turn.parted_from} - {NOWHERE}))
 
     def _find_elsewhere(self, uses: dict[int, int], results: dict[int, int]) -> dict[int, set[int]]:
-        """By the opening of a turn: the lines of other turns that it shares something with."""
         owner = array("l", [NOWHERE]) * len(self.graph.nodes)
         for turn in self.turns:
             for node in turn.nodes:
@@ -143,3 +133,127 @@ class Outline:
         if first != node:
             self._repeats.append(node)
             self._repeats.append(first)
+
+
+# Whether anything was said in a message, and by whom.
+_SAID = Raw(to_text({"content": ""}))
+_RESULT = Raw(to_text({"content": [{"type": "tool_result"}]}))
+
+
+class StrippedRecords(Sequence[Record]):
+    """Records without what they say, each made anew whenever it is asked for."""
+
+    def __init__(self) -> None:
+        #: How to make each record, or the record itself.
+        self._shapes: list[Callable[..., Record] | Record] = []
+        self._uuids: list[object] = []
+        self._parents: list[object] = []
+        self._timestamps: list[object] = []
+        self._messages: list[object] = []
+        self._known_shapes: dict[Any, Callable[..., Record]] = {}
+        #: Shared texts of uuids, while lines come.
+        self._texts: dict[str, str] = {}
+        #: What names the last response, and what is kept of it.
+        self._last: tuple[object, object] = (None, UNSET)
+
+    def append(self, record: Record, understood: Input | None) -> None:
+        if not isinstance(record, ChainedRecord) or isinstance(record, CompactBoundaryRecord):
+            self._shapes.append(record)
+            at = record.timestamp if isinstance(record, ChainedRecord) else None
+            self._keep(None, None, at, None)
+            return
+        uuid, parent = record.uuid, record.parentUuid
+        if isinstance(uuid, str):
+            self._texts[uuid] = uuid
+        members: dict[str, object] = {"isSidechain": record.isSidechain, "agentId": record.agentId}
+        message: object = UNSET
+        if isinstance(record, UserRecord):
+            members["permissionMode"] = record.permissionMode
+            if isinstance(record.content, str | tuple):
+                message = _RESULT if understood and understood.kind is InputKind.TOOL_RESULT else _SAID
+        elif isinstance(record, AssistantRecord):
+            members["isApiErrorMessage"] = record.isApiErrorMessage
+            message = self._message(record)
+        self._shapes.append(self._shape(type(record), members))
+        self._keep(uuid, self._texts.get(parent, parent) if isinstance(parent, str) else parent, record.timestamp, message)
+
+    def end(self) -> None:
+        """No more lines come."""
+        self._texts.clear()
+
+    def timestamp(self, index: int) -> object:
+        return self._timestamps[index]
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        shape = self._shapes[index]
+        if isinstance(shape, Record):
+            return shape
+        place = {"uuid": self._uuids[index], "parentUuid": self._parents[index], "timestamp": self._timestamps[index]}
+        message = self._messages[index]
+        return shape(**place) if message is UNSET else shape(**place, message_raw=message)
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(self.__getitem__, range(len(self)))
+
+    def _keep(self, uuid: object, parent: object, timestamp: object, message: object) -> None:
+        self._uuids.append(uuid)
+        self._parents.append(parent)
+        self._timestamps.append(timestamp)
+        self._messages.append(message)
+
+    def _shape(self, kind: type[Record], members: dict[str, object]) -> Callable[..., Record]:
+        key = (kind, *members.values())
+        try:
+            if (known := self._known_shapes.get(key)) is None:
+                known = self._known_shapes[key] = partial(kind, **members)
+        except TypeError:  # a file may hold anything here
+            return partial(kind, **members)
+        return known
+
+    def _message(self, record: AssistantRecord) -> object:
+        """Lines of one response mostly follow each other, and share what is kept of it."""
+        message = record.message
+        is_said = isinstance(record.content, str | tuple)
+        said: dict[str, object] = {"content": ""} if is_said else {}
+        if message:
+            said |= {"id": message.id or None, "model": message.model or None}
+        if said != self._last[0]:
+            self._last = (said, Raw(to_text(said)) if said else UNSET)
+        return self._last[1]
+
+
+class StrippedLines(Sequence[Located]):
+    """The records with the places of their lines."""
+
+    def __init__(self) -> None:
+        self.records = StrippedRecords()
+        self.numbers = array("q")
+        self.offsets = array("q")
+        self.lengths = array("q")
+
+    def append(self, located: Located, understood: Input | None) -> None:
+        self.records.append(located.record, understood)
+        self.numbers.append(located.number)
+        self.offsets.append(located.offset)
+        self.lengths.append(located.length)
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    @overload
+    def __getitem__(self, index: int) -> Located: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Located]: ...
+    def __getitem__(self, index: int | slice) -> Located | list[Located]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        return Located(self.records[index], self.numbers[index], self.offsets[index], self.lengths[index])

@@ -1,12 +1,8 @@
-"""A session's file and its sub-agents' files -> its turns, from any place in the file on.
+"""A session's files -> its turns, from any place in the file on.
 
-In: a path, and the place that an earlier reading reached. Out: the turns with lines behind that place, in file order, each read
-from its own lines when it is asked for: one turn is held at a time. Numbers, lines, status and tokens are those of the session
-loaded as a whole, as far as the file has been written: what is written later can still abandon a turn, part lines from it, or add
-some to it.
-
-Reading on begins at the turn that was known last. Where something hangs off a line before that, as after a rewind, all lines are
-outlined once more. Only whole lines are read.
+One turn is held at a time, read from its own lines. Numbers, lines, status and tokens are those of the whole session, as far as
+it has been written. Reading resumes at the last known turn; where something hangs off a line before that, as after a rewind, all
+lines are outlined again. Only whole lines are read.
 """
 
 from __future__ import annotations
@@ -35,13 +31,13 @@ from stenograph.records import (
     read_records,
 )
 from stenograph.turns.agent_files import AgentFiles, ReadFailure, TimeSpan
+from stenograph.turns.assemble import split_conversations
 from stenograph.turns.context import read_context
-from stenograph.turns.conversations import split_conversations
 from stenograph.turns.model import AgentRun, Turn
 from stenograph.turns.outline import Outline
 from stenograph.turns.session import link_agents
 
-# What is said in a turn by something else than the model, and makes it longer than it seemed.
+# Said by something other than the model, so that a turn is longer than it seemed.
 _SAID = frozenset({InputKind.TOOL_RESULT, InputKind.INTERRUPT})
 
 
@@ -49,7 +45,7 @@ class Place(Struct, frozen=True):
     """How far a file was read: the turns before `offset` are known."""
 
     offset: int = 0
-    #: The number of the last known turn, where its first line stands, and how many turns stand before it on its chain.
+    #: The number of the last known turn, the offset of its first line, and how many turns precede it on its chain.
     turns: int = 0
     last_offset: int = 0
     last_turns: int = 0
@@ -59,24 +55,22 @@ class ReadTurn(Struct, frozen=True):
     """A turn, read from its own lines."""
 
     turn: Turn
-    #: Where its first line stands.
+    #: Of its first line.
     offset: int
-    #: Where reading goes on.
+    #: Where reading continues.
     after: Place
-    #: It was known before, and goes on.
+    #: It was known before, and has grown.
     is_again: bool = False
-    #: No other turn opens after it.
     is_last: bool = False
-    #: Sub-agents that began in it, of which nothing says what started them.
+    #: Sub-agents that began in it, started by nothing known.
     unlinked: tuple[AgentRun, ...] = ()
-    #: Files of its sub-agents that could not be read.
     failures: tuple[ReadFailure, ...] = ()
 
 
 class TurnReader:
     """The turns of one session file behind a place; without a family, sub-agents' files are not read. Raises UnreadableError.
 
-    With `prompts`, nothing is read behind so many of them: for whoever wants the first turn behind the place again.
+    With `prompts`, nothing is read behind that many of them.
     """
 
     def __init__(
@@ -89,7 +83,7 @@ class TurnReader:
         self._agents = AgentFiles(path, family) if family else None
         with gc_paused():
             self._outline = self._read_outline()
-        #: Where each turn is told from the one before: at its first line, which may be a snapshot before its prompt.
+        #: Where each turn begins: at its first line, which may be a snapshot before its prompt.
         self._begins: list[int] = []
         opened = -1
         for turn in self._outline.turns:
@@ -98,22 +92,20 @@ class TurnReader:
             opened = opens
         begins = [self._outline.begin(turn) for turn in self._outline.turns]
         self._after_first = self._find_after_first()
-        #: The sub-agents with lines in the file itself: where each begins, and its lines.
+        #: Sub-agents with lines in the file itself: where each begins, and its lines.
         offsets = self._outline.lines.offsets
         self._inline = sorted((offsets[nodes[0]], nodes) for nodes in self._outline.agents.values())
-        #: The first line of all turns that open later.
         self._later = [*reversed(list(accumulate(reversed(begins[1:]), min))), sys.maxsize]
 
     @property
     def end(self) -> int:
-        """Behind the last whole line."""
         return max(self._outline.end, self._place.offset)
 
     def turns(self, *, is_ended: bool = True) -> Iterator[ReadTurn]:
-        """The turns with lines behind the place. Of those that were known before only what says something more.
+        """The turns with lines behind the place; of those known before only what says something more.
 
-        `is_ended` says that nothing more is to come. Else the last turn is without a local command that may not be whole, and
-        without sub-agents that nothing names and that began after its last line.
+        Without `is_ended` more may come: a local command at the end may be incomplete, so it is left out, as are unnamed
+        sub-agents that began after the last line.
         """
         for index, turn in enumerate(self._outline.turns):
             if not self._is_new(index, turn):
@@ -121,11 +113,10 @@ class TurnReader:
             yield self.read(index, is_ended=is_ended)
 
     def places(self) -> list[tuple[int, int]]:
-        """Of each turn its number and where its first line stands, without reading what it says."""
+        """The number and the offset of each turn."""
         return [(self._number(turn), self._outline.begin(turn)) for turn in self._outline.turns]
 
     def read(self, index: int, *, is_ended: bool = True) -> ReadTurn:
-        """The turn with this place among those of the outline."""
         outlined = self._outline.turns[index]
         begin, is_last = self._outline.begin(outlined), index + 1 == len(self._begins)
         nodes = outlined.nodes
@@ -135,7 +126,7 @@ class TurnReader:
         end = self._end_of(nodes) if is_last else self._begins[index + 1]
         turn, unlinked = self._build(index, outlined, nodes, number, is_ended=is_ended)
         failures = self._agents.take_failures() if self._agents else ()
-        # Nobody can begin to read at what was parted from a turn, nor where lines of other turns stand on the wrong side.
+        # Nobody can begin at a split-off turn, nor where lines of other turns are on the wrong side.
         can_begin = outlined.parted_from < 0 and begin == self._begins[index] and begin <= self._later[index]
         start = (begin, number - 1) if can_begin else (0, 0)
         after = Place(max(end, self._place.offset), number, *start)
@@ -149,12 +140,12 @@ class TurnReader:
         return outline
 
     def _number(self, turn: Turn) -> int:
-        """A turn's place on its chain; where reading began in the middle, counted from the turn that it began with."""
+        """A turn's place on its chain, counted from where reading began."""
         turn = self._outline.whole(turn)
         return turn.number + self._place.last_turns if turn.node in self._after_first else turn.number
 
     def _find_after_first(self) -> set[int]:
-        """Where reading began in the middle: the openings of the turn that it began with and of all that go on from it."""
+        """The openings of the turn that reading began with and of all that continue it."""
         found: set[int] = set()
         for turn in sorted(self._outline.turns, key=lambda turn: turn.number) if self._place.last_offset else ():
             if self._outline.whole(turn) is self._outline.turns[0] or turn.previous in found:
@@ -162,7 +153,7 @@ class TurnReader:
         return found
 
     def _opens_at(self, turn: Turn) -> int:
-        """Where its prompt stands. A snapshot before it may have been taken for a part of the turn before."""
+        """Where its prompt is: a snapshot before it may have counted to the turn before."""
         return self._outline.lines.offsets[turn.node]
 
     def _is_new(self, index: int, turn: Turn) -> bool:
@@ -179,7 +170,7 @@ class TurnReader:
         return self._agents.any_began_in(self._lines(turn.nodes), self._span(index, is_ended=True))
 
     def _without_command_at_end(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
-        """Without a local command that may not be whole: only all of its lines together say that nobody asked the model."""
+        """Only all lines of a local command together say that nobody asked the model."""
         records, inputs = self._outline.graph.records, self._outline.context.inputs
         for place in range(len(nodes) - 1, 0, -1):
             if isinstance(records[nodes[place]], AssistantRecord):
@@ -197,7 +188,7 @@ class TurnReader:
     def _build(
         self, index: int, outlined: Turn, nodes: tuple[int, ...], number: int, *, is_ended: bool
     ) -> tuple[Turn, tuple[AgentRun, ...]]:
-        """The turn over a graph of its own lines, of its sub-agents' lines and of what it shares with other turns."""
+        """The turn over a graph of its own lines, its sub-agents' and those it shares with other turns."""
         outline = self._outline
         inline = self._inline_agents(index)
         kept = sorted({*nodes, *inline, *outline.shared_lines(outlined)})
@@ -224,7 +215,7 @@ class TurnReader:
         return turn, tuple(run for run in unlinked if not run.tool_use_id and run.turns)
 
     def _inline_agents(self, index: int) -> list[int]:
-        """The lines of sub-agents that begin among those of a turn; to the first turn belongs also what stands before it."""
+        """The lines of sub-agents that begin inside a turn, or before the first."""
         begin = self._begins[index] if index or self._place.last_offset else 0
         end = self._begins[index + 1] if index + 1 < len(self._begins) else None
         first = bisect_left(self._inline, begin, key=itemgetter(0))
@@ -232,7 +223,7 @@ class TurnReader:
         return [node for _, nodes in self._inline[first:last] for node in nodes]
 
     def _lines(self, nodes: Iterable[int]) -> Iterator[Located]:
-        """The lines of some nodes, read once more; those that stand together at once."""
+        """The lines of some nodes, adjacent ones read at once."""
         run: list[int] = []
         for node in nodes:
             if run and self._outline.lines.offsets[node] != self._outline.behind(run[-1]):
@@ -261,7 +252,7 @@ class TurnReader:
         return TimeSpan(since, "" if is_ended else max(self._times(self._begins[index]), default=""))
 
     def _times(self, begin: int, end: int | None = None) -> Iterator[str]:
-        """The times of the lines from an offset on; as text, which sorts by time as clients write it."""
+        """The times of the lines from an offset on, as text, which sorts by time."""
         lines = self._outline.lines
         for node in self._outline.from_offset(begin):
             if end is not None and lines.offsets[node] >= end:

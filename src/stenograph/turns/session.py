@@ -1,8 +1,4 @@
-"""A family's files -> a `Session`.
-
-In: the graph of a family. Out: its branches of turns, its agent runs linked to the tool calls that started them, its compactions,
-and what does not add up as findings.
-"""
+"""A family's graph -> a `Session`: branches of turns, and agent runs linked to the tool calls that started them."""
 
 from __future__ import annotations
 
@@ -20,12 +16,11 @@ from stenograph.records import (
     UserRecord,
     may_be_agent_progress,
 )
-from stenograph.turns.assemble import assemble_turns
+from stenograph.turns.assemble import assemble_turns, split_conversations
 from stenograph.turns.context import Context, read_context
-from stenograph.turns.conversations import split_conversations
 from stenograph.turns.model import AgentRun, Branch, Session, Turn
 
-# The tool that starts sub-agents: `Agent` from 2.1.63 on.
+# `Agent` from 2.1.63 on.
 _AGENT_TOOLS = ("Task", "Agent")
 
 
@@ -40,12 +35,12 @@ def build_session(
     runs = link_agents(context, agents, metas or {})
     in_order = tuple(turns[node] for node in sorted(turns))
     for turn in (*in_order, *(turn for run in runs for turn in run.turns)):
-        _ = turn.calls  # every reader of turns wants them; made here they are made at once
+        _ = turn.calls  # every reader wants them; made here they are made at once
     return Session(session_id, graph, context, in_order, _branches(graph, turns, leaf), tuple(runs), family)
 
 
 def link_agents(context: Context, agents: dict[str, Sequence[int]], metas: dict[str, AgentMeta]) -> list[AgentRun]:
-    """The sub-agents\' runs, each made known to the tool call that started it."""
+    """The sub-agents' runs, each linked to the tool call that started it."""
     if not agents:
         return []
     evidence = _evidence(context, metas)
@@ -59,7 +54,7 @@ def link_agents(context: Context, agents: dict[str, Sequence[int]], metas: dict[
         prompt = turns[0].prompt if turns else ""
         tool_use_id, how = evidence.get(agent_id, ("", ""))
         if not tool_use_id:
-            # The first use with this prompt that nobody else claims: two agents may be given the same words.
+            # The first unclaimed use with this prompt: two agents may get the same words.
             tool_use_id = next((use for use in prompts.get(prompt, ()) if use not in claimed), "")
             how = "prompt" if tool_use_id else ""
             claimed.add(tool_use_id)
@@ -91,7 +86,7 @@ def _text(value: object) -> str:
 
 
 def _evidence(context: Context, metas: dict[str, AgentMeta]) -> dict[str, tuple[str, str]]:
-    """For each agent the tool use that started it, by the strongest evidence there is."""
+    """For each agent the tool use that started it, by the strongest evidence."""
     found: dict[str, tuple[str, str]] = {}
     for agent_id, meta in metas.items():
         if meta.tool_use_id:
@@ -102,7 +97,7 @@ def _evidence(context: Context, metas: dict[str, AgentMeta]) -> dict[str, tuple[
                 if agent_id := _agent_named(context.graph.records[node]):
                     found.setdefault(agent_id, (tool_use_id, "result"))
     if any(file.agent_id and file.agent_id not in found for file in context.graph.files):
-        # Last, because signs of life may be a third of the lines: agents that never came back left nothing else.
+        # Last, because progress may be a third of the lines: agents that never came back left nothing else.
         for record in context.graph.records:
             if isinstance(record, ProgressRecord) and may_be_agent_progress(record):
                 data, use = record.data, record.parentToolUseID
@@ -127,7 +122,7 @@ def _agent_result(context: Context, tool_use_id: str) -> AgentResult | None:
 
 
 def _prompts_of_uses(context: Context) -> dict[str, list[str]]:
-    """The prompts that agent tools were given -> the ids of those uses, in file order."""
+    """Prompts given to agent tools -> the ids of those uses."""
     prompts: dict[str, list[str]] = {}
     for tool_use_id, (_, use) in context.uses.items():
         if use.name in _AGENT_TOOLS:
@@ -151,14 +146,14 @@ def _branches(graph: Graph, turns: dict[int, Turn], leaf: int) -> tuple[Branch, 
 
 
 def _shared(turns: dict[int, Turn], node: int, on_current: set[int]) -> int:
-    """The number of the last turn on the way that is on the current branch too."""
+    """The number of the last turn shared with the current branch."""
     while node in turns and node not in on_current:
         node = turns[node].previous
     return turns[node].number if node in turns else 0
 
 
 def _turn_of_leaf(graph: Graph, turns: dict[int, Turn], leaf: int) -> int | None:
-    """The opening of the turn that the leaf belongs to: the nearest at or before it."""
+    """The opening of the leaf's turn."""
     while leaf >= 0 and leaf not in turns:
         leaf = graph.before[leaf]
     return leaf if leaf >= 0 else None

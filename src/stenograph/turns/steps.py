@@ -1,8 +1,4 @@
-"""Steps: each user and assistant line of the main conversation, on its own.
-
-In: records in file order. Out: a step for each user and assistant record. All other kinds, and sidechains, are skipped. Does
-not merge the lines of a response and does not pair results with calls. Described in docs/seeds.md.
-"""
+"""Steps: each user and assistant line of the main conversation, on its own; described in docs/seeds.md."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ from msgspec import Struct
 
 from stenograph.records import AssistantRecord, Content, Opt, Record, ToolResultBlock, ToolUseBlock, UserRecord, moment, text_of
 
-# Cut without a mark.
 SUMMARY_LENGTH = 200
 
 
@@ -27,8 +22,6 @@ class StepType(StrEnum):
 
 
 class ToolCallRecord(Struct, frozen=True):
-    """A tool use in a step."""
-
     tool_use_id: str
     tool_name: str
     input: dict[str, Any]
@@ -36,13 +29,11 @@ class ToolCallRecord(Struct, frozen=True):
 
 class Step(Struct, frozen=True):
     type: StepType
-    # The line's text, of a tool result the result's; empty for a line without any, such as a tool use alone.
+    # The line's text, or its result's; empty for a tool use alone.
     content_summary: str
     raw_uuid: str
-    # None at a root, and where a line names no parent.
     parent_uuid: str | None
     timestamp: datetime | None
-    # For TOOL_CALL, the uses in the line.
     tool_calls: tuple[ToolCallRecord, ...] = ()
 
 

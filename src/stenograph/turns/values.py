@@ -1,7 +1,6 @@
 """What turns are made of: calls, tool calls, interjections, compactions, events, token counts.
 
-Frozen values that look into the records they were made from; texts and structured results are decoded when asked for. `node`
-fields are indexes into the session's graph, so that every statement can be traced back to its lines.
+Frozen views of the records they were made from. `node` fields are indexes into the session's graph.
 """
 
 from __future__ import annotations
@@ -54,12 +53,11 @@ class Tokens(Struct, frozen=True):
 
     @property
     def cache_write(self) -> int:
-        """All tokens written to the prompt cache."""
         return self.cache_write_5m + self.cache_write_1h
 
     @property
     def total(self) -> int:
-        """All of them, those read from the cache too."""
+        """All of them, cache reads included."""
         return self.input + self.output + self.cache_read + self.cache_write
 
     def __add__(self, other: Tokens) -> Tokens:
@@ -83,7 +81,6 @@ class Tokens(Struct, frozen=True):
 
 
 def tokens_of(usage: object) -> Tokens:
-    """The counts of one line."""
     if not isinstance(usage, Usage):
         return Tokens()
     written = _count(usage.cache_creation_input_tokens)
@@ -98,7 +95,7 @@ def tokens_of(usage: object) -> Tokens:
     )
 
 
-# Beyond what JavaScript counts exactly no number of tokens is one.
+# Beyond this JavaScript does not count exactly.
 _GREATEST = 2**53
 
 
@@ -113,38 +110,34 @@ class ToolCall(Struct, frozen=True):
     use: ToolUseBlock
     use_node: int
     context: Context
-    # The first result with its id in its file, of several the one in the same turn; None while there is none.
+    # The first result with its id in its file, preferably of the same turn.
     result_block: ToolResultBlock | None = None
     result_node: int = -1
 
     @property
     def id(self) -> str:
-        """The tool use's id: any string, by the provider."""
         return self.use.id or ""
 
     @property
     def name(self) -> str:
-        """The tool's name, as the model gave it."""
         return self.use.name or ""
 
     @property
     def input(self) -> dict[str, Any]:
-        """What the tool was given."""
         return self.use.input or {}
 
     @property
     def answered(self) -> bool:
-        """Whether there is a result, be it an error."""
+        """Whether there is a result, even an error."""
         return self.result_block is not None
 
     @property
     def result(self) -> str:
-        """The result's text as the model got it; empty while there is none, or when it is all pictures."""
+        """The result's text as the model got it; empty for images alone."""
         return text_of(self.result_block.content) if self.result_block else ""
 
     @property
     def is_error(self) -> bool:
-        """Whether the result says that it failed, or was refused."""
         return bool(self.result_block and self.result_block.is_error)
 
     @property
@@ -155,30 +148,27 @@ class ToolCall(Struct, frozen=True):
 
     @property
     def spilled(self) -> Path | None:
-        """The file with the whole output, where it was too long for its line and the file is still there."""
+        """The file with the whole output, if it was too long for its line and still exists."""
         if not self.result_block or not self.context.spilled:
             return None
         found = _SPILLED.search(self.result[:2000])
         return self.context.spilled.get(found.group(1)) if found else None
 
     def read_output(self) -> str:
-        """The whole output: the spilled file where there is one, else the result."""
+        """The whole output: the spilled file if there is one, else the result."""
         path = self.spilled
         return path.read_text(encoding="utf-8", errors="replace") if path else self.result
 
     @property
     def agent(self) -> AgentRun | None:
-        """The sub-agent that this call started."""
         return self.context.agents.get(self.id)
 
     @property
     def started(self) -> datetime | None:
-        """When its use was written."""
         return moment_of(self.context.graph, self.use_node)
 
     @property
     def ended(self) -> datetime | None:
-        """When its result was written."""
         return moment_of(self.context.graph, self.result_node) if self.answered else None
 
 
@@ -188,13 +178,13 @@ def moment_of(graph: Graph, node: int) -> datetime | None:
 
 
 class CallPart(StrEnum):
-    """What part of a response a call is: a response may stand in two turns."""
+    """What part of a response a call is: a response may be in two turns."""
 
     # All of it, or its beginning.
     WHOLE = "whole"
     # The rest of a response that began in the turn before: a prompt came in between.
     REST = "rest"
-    # A copy of one that stands in the session already: a history written twice, or a replay.
+    # A copy: a history written twice, or a replay.
     COPY = "copy"
 
 
@@ -219,32 +209,32 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @property
     def message_id(self) -> str:
-        """The API's id of the response; empty with some providers."""
+        """Empty with some providers."""
         return self._first("id") or ""
 
     @property
     def request_id(self) -> str:
-        """The API's id of the request; empty with other providers."""
+        """Empty with other providers."""
         return next((record.requestId for record in self.records if record.requestId), "")
 
     @property
     def model(self) -> str:
-        """Who answered; `<synthetic>` is the client itself."""
+        """`<synthetic>` is the client itself."""
         return self._first("model") or ""
 
     @property
     def is_synthetic(self) -> bool:
-        """Made up by the client, never sent by a model."""
+        """Made up by the client."""
         return self.model == SYNTHETIC
 
     @property
     def is_api_error(self) -> bool:
-        """Whether the client wrote an error of the API in the place of an answer."""
+        """Whether it is an error that the client wrote instead of an answer."""
         return any(record.isApiErrorMessage for record in self.records)
 
     @property
     def blocks(self) -> tuple[Any, ...]:
-        """The content of all its lines, in file order."""
+        """The content of all its lines."""
         found: list[Any] = []
         for record in self.records:
             content = record.content
@@ -256,12 +246,12 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @property
     def text(self) -> str:
-        """What it said, thinking and tool uses left aside."""
+        """What it said, without thinking and tool uses."""
         return "\n\n".join(b.text for b in self.blocks if isinstance(b, TextBlock) and isinstance(b.text, str) and b.text)
 
     @property
     def thinking(self) -> str:
-        """What it thought; empty from 2.1.78 on, where only signatures are kept."""
+        """Empty from 2.1.78 on, where only signatures are kept."""
         return "\n\n".join(b.thinking for b in self.blocks if isinstance(b, ThinkingBlock) and b.thinking)
 
     @property
@@ -274,12 +264,12 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @property
     def replayed(self) -> bool:
-        """Whether it is a copy of a response that stands in the session already."""
+        """Whether it is a copy of a response that the session has already."""
         return self.part is CallPart.COPY
 
     @once
     def tokens(self) -> Tokens:
-        """The response's tokens, once: the greatest of its lines, which repeat them or grow. Nothing for a rest or a copy."""
+        """The greatest of its lines, which repeat them or grow. Nothing for a rest or a copy."""
         if self.part is not CallPart.WHOLE:
             return Tokens()
         total = Tokens()
@@ -289,13 +279,12 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @property
     def started(self) -> datetime | None:
-        """When its input was there. The first line is written only when its block is whole."""
+        """When its input was there: the first line is written only when its block is complete."""
         found = moment_of(self.context.graph, self.input_node) if self.input_node >= 0 else None
         return found or moment(self.records[0].timestamp)
 
     @property
     def ended(self) -> datetime | None:
-        """When its last line was written."""
         return moment(self.records[-1].timestamp)
 
 
@@ -305,18 +294,17 @@ class Interjection(Struct, frozen=True):
 
     text: str
     node: int
-    # `attachment` (2.1.101 on), `beside-result` (2.1.19 to 2.1.37), or `queue`: only the enqueue line tells of it.
+    # `attachment` (2.1.101 on), `beside-result` (2.1.19 to 2.1.37), or `queue`: only the enqueue line has it.
     evidence: str
 
 
 @redacted_repr
 class Event(Struct, frozen=True):
-    """Something that happened beside the conversation."""
+    """Something beside the conversation."""
 
     # `retry`, `api-error`, `interrupt`, `hook`, `local-command`, `permission-mode`, `model`, `away-summary`, …
     kind: str
     node: int
-    # One line, never more than the record says.
     what: str = ""
     at: datetime | None = None
 
@@ -327,7 +315,7 @@ class Compaction(Struct, frozen=True):
 
     node: int
     record: CompactBoundaryRecord
-    # The user record that holds the summary; -1 when there is none.
+    # The user record that holds the summary.
     summary_node: int = -1
     summary: str = ""
 
@@ -345,17 +333,16 @@ class Compaction(Struct, frozen=True):
 
     @property
     def tokens_before(self) -> int | None:
-        """Of the context before; None where the release does not say."""
+        """Of the context; None where the release does not say."""
         return (self.record.compactMetadata.preTokens or None) if self.record.compactMetadata else None
 
     @property
     def tokens_after(self) -> int | None:
-        """Of the context after; None where the release does not say."""
+        """Of the context; None where the release does not say."""
         return (self.record.compactMetadata.postTokens or None) if self.record.compactMetadata else None
 
     @property
     def at(self) -> datetime | None:
-        """When it happened."""
         return moment(self.record.timestamp)
 
 
