@@ -208,19 +208,12 @@ def _help(sender: Connection, share: list[tuple[int, Path]], registry: Registry)
 def _damage(looked: list[FileReport], around: Iterable[Finding]) -> list[DamageFinding]:
     spots = [(code, each.path, damage.line, damage.count) for each in looked for code, damage in each.damage.items()]
     spots += [(finding.code, finding.path or Path(), finding.line, 1) for finding in around]
-    by_code: dict[str, list[tuple[Path, int, int]]] = {}
+    by_code: dict[str, dict[Path, Damage]] = {}
     for code, path, line, count in spots:
-        by_code.setdefault(code, []).append((path, line, count))
-    return [_sum_up(code, by_code[code]) for code in sorted(by_code, key=_severity)]
-
-
-def _sum_up(code: str, spots: list[tuple[Path, int, int]]) -> DamageFinding:
-    files: dict[Path, Damage] = {}
-    for path, line, count in spots:
-        found = files.setdefault(path, Damage(0, line))
+        found = by_code.setdefault(code, {}).setdefault(path, Damage(0, line))
         found.count += count
         found.line = min(found.line, line)
-    return DamageFinding(code, files)
+    return [DamageFinding(code, by_code[code]) for code in sorted(by_code, key=_severity)]
 
 
 def _severity(code: str) -> tuple[int, str]:

@@ -71,30 +71,6 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
     recorded: list[str]
     shapes: dict[str, RecordedShape]
 
-    def span(self, release: str) -> tuple[int, int]:
-        """The numbers of the releases that judge one: itself if recorded, else its recorded neighbors.
-
-        For one newer than all the newest, for one older than all the oldest, for lines that name none all.
-        """
-        spans: dict[str, tuple[int, int]] = self.__dict__.setdefault("spans", {})
-        found = spans.get(release)
-        if found is None:
-            found = spans[release] = self._find_span(release)
-        return found
-
-    def _find_span(self, release: str) -> tuple[int, int]:
-        recorded = self.recorded_numbers
-        if not recorded:
-            return 0, len(self.releases) - 1
-        try:
-            numbers = release_numbers(release)
-        except UsageError:
-            return 0, len(self.releases) - 1
-        at = bisect_left(recorded, numbers, key=lambda place: self._numbers[place])
-        if at < len(recorded) and self._numbers[recorded[at]] == numbers:
-            return recorded[at], recorded[at]
-        return recorded[max(at - 1, 0)], recorded[min(at, len(recorded) - 1)]
-
     def knows_shape(self, shape: str, release: str) -> bool:
         """Whether a shape was seen in the release, an earlier one, or the next recorded one."""
         found = self.shapes.get(shape)
@@ -120,21 +96,13 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
             release_numbers(release)
         except UsageError:
             return {}
-        key = (shape, *self._neighbours(release))
-        cache: dict[tuple[object, ...], dict[str, list[str]]] = self.__dict__.setdefault("required_fields", {})
-        found = cache.get(key)
-        if found is None:
-            found = {}
-            described = self.shapes.get(shape)
-            for path, field in described.fields.items() if described else ():
-                parent, _, name = path.rpartition(".")
-                if (
-                    not path.endswith((ELEMENT, ANY_KEY))
-                    and not _is_up_to_the_endpoint(shape, parent, name)
-                    and self._is_required(field.seen, *key[1:])
-                ):
-                    found.setdefault(parent, []).append(name)
-            cache[key] = found
+        described, around = self.shapes.get(shape), self._neighbours(release)
+        found: dict[str, list[str]] = {}
+        for path, field in described.fields.items() if described else ():
+            parent, _, name = path.rpartition(".")
+            is_optional = path.endswith((ELEMENT, ANY_KEY)) or _is_up_to_the_endpoint(shape, parent, name)
+            if not is_optional and self._is_required(field.seen, *around):
+                found.setdefault(parent, []).append(name)
         return found
 
     def known_in(self, shape: str, path: str = "") -> str:
@@ -162,7 +130,26 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         return described.fields.get(path) if described else None
 
     def _last_that_counts(self, release: str) -> int:
-        return self.span(release)[1]
+        known = self._last_known
+        if release not in known:
+            known[release] = self._find_last(release)
+        return known[release]
+
+    @functools.cached_property
+    def _last_known(self) -> dict[str, int]:
+        return {}
+
+    def _find_last(self, release: str) -> int:
+        """The number of the release itself if recorded, else of the next recorded one; the newest where there is none."""
+        recorded = self.recorded_numbers
+        try:
+            numbers = release_numbers(release)
+        except UsageError:
+            recorded = []
+        if not recorded:
+            return len(self.releases) - 1
+        at = bisect_left(recorded, numbers, key=lambda place: self._numbers[place])
+        return recorded[min(at, len(recorded) - 1)]
 
     def _neighbours(self, release: str) -> tuple[int, int, bool]:
         """The numbers around a release, itself excluded, and whether it was recorded."""

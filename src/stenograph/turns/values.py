@@ -5,14 +5,16 @@ Frozen views of the records they were made from. `node` fields are indexes into 
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from stenograph.disk import redacted_repr
 from stenograph.graph import Graph
@@ -61,23 +63,11 @@ class Tokens(Struct, frozen=True):
         return self.input + self.output + self.cache_read + self.cache_write
 
     def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_read + other.cache_read,
-            self.cache_write_5m + other.cache_write_5m,
-            self.cache_write_1h + other.cache_write_1h,
-        )
+        return Tokens(*map(operator.add, astuple(self), astuple(other)))
 
     def maximum(self, other: Tokens) -> Tokens:
         """Of two lines of one response: each count at its greatest."""
-        return Tokens(
-            max(self.input, other.input),
-            max(self.output, other.output),
-            max(self.cache_read, other.cache_read),
-            max(self.cache_write_5m, other.cache_write_5m),
-            max(self.cache_write_1h, other.cache_write_1h),
-        )
+        return Tokens(*map(max, astuple(self), astuple(other)))
 
 
 def tokens_of(usage: object) -> Tokens:
@@ -346,8 +336,5 @@ class Compaction(Struct, frozen=True):
         return moment(self.record.timestamp)
 
 
-def sum_tokens(tokens: Iterator[Tokens] | Sequence[Tokens]) -> Tokens:
-    total = Tokens()
-    for each in tokens:
-        total += each
-    return total
+def sum_tokens(tokens: Iterable[Tokens]) -> Tokens:
+    return sum(tokens, start=Tokens())
