@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stenograph.redact import Mask, as_is
 from stenograph.sessions.follow import Update
 from stenograph.turns import NO_BRANCH, Session
 from stenograph.views import RenderOptions, mask_page
-from stenograph.views.masking import Mask, as_is
 from stenograph.views.pages.session import session_pieces
 from stenograph.views.pages.updates import UpdateReader
 from stenograph.views.terminal import session as terminal_session

@@ -101,7 +101,7 @@ def test_the_first_lines_are_there_before_the_second_turn_is_built(tmp_path: Pat
     session = load_file(write_session(tmp_path, session_id(1), records))
     built: list[str] = []
 
-    def mask(words: str) -> str:
+    def mask(words: str, _name: str = "", /) -> str:
         built.append(words)
         return words
 

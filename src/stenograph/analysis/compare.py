@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from stenograph.analysis.changes import changed_files
-from stenograph.redact import mask_json
+from stenograph.redact import as_is, mask_json
 from stenograph.turns import ApiCall, Session, Turn
 
 
@@ -67,7 +67,7 @@ def same(one: Turn, other: Turn) -> bool:
 
 def _done(call: ApiCall) -> list[tuple[str, object, str]]:
     # A copy that is not too deep to be compared.
-    return [(tool.name, mask_json(tool.input, str), tool.result) for tool in call.tool_calls]
+    return [(tool.name, mask_json(tool.input, as_is), tool.result) for tool in call.tool_calls]
 
 
 def _parting(rest: tuple[Turn, ...], other: tuple[Turn, ...]) -> str:

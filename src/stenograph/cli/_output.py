@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stenograph.redact import Masker
+from stenograph.redact import Mask, Masker, as_is
 
 if TYPE_CHECKING:
     from stenograph.views import Document, FindingPage, RenderOptions
@@ -72,11 +72,9 @@ def render_options(ctx: click.Context, columns: int | None = None, **wishes: Any
     )
 
 
-def make_mask(reveal: bool) -> tuple[Callable[[str], str], Masker | None]:
+def make_mask(reveal: bool) -> tuple[Mask, Masker | None]:
     """The function that masks texts, and the masker that counts them; with `reveal` texts stay as they are."""
     if reveal:
-        from stenograph.views import as_is
-
         return as_is, None
     masker = Masker()
     return masker.mask, masker

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache
 from math import log2
+
+from stenograph.redact.names import NameKind, compiled, name_kind
 
 # Quotes, also those inside a JSON string, and blanks.
 _AROUND = r"[\"'`\\ \t]"
@@ -29,21 +30,11 @@ _GOES_ON = "(?:(?<=:)=|(?<==)>)?"
 VALUE_FOLLOWS = rf"{_NAME_ENDS}{_GOES_ON}{_AROUND}{{0,5}}{_VALUE}{{{LEAST}}}"
 VALUE_OF = rf"[:=]{_GOES_ON}(?P<quote>{_AROUND}{{0,5}})(?P<secret>{_VALUE}{{{LEAST},{MOST}}})(?P<next>.)?"
 
-# What names of secrets end with; then without the marks between words.
-_WORDS = ("secret", "token", "password", "passwd", "passphrase", "pwd", "credential", "credentials", "creds")
-_KINDS_OF_KEY = ("api", "private", "access", "secret", "auth", "signing", "encryption", "master", "account", "service", "deploy")
-_NAMES = (*_WORDS, *(f"{kind}key" for kind in _KINDS_OF_KEY))
 _LONGEST_NAME = 60
-_MARKS = str.maketrans("", "", "_-. ")
-# What may follow: a type, a number, a word that says nothing.
-_LONGEST_AFTER = 10
-_AFTER_NAME = r"(?:(?:[_-]?(?:key[_-]?base|base|value|[0-9]{1,3}))|: ?(?:str|string))\Z"
-# Tokens that open nothing: places in a list, marks in the texts of models.
-_OPEN_NOTHING = ("next", "page", "continuation", "sync", "cursor", "max", "min", "num", "total", "stop", "start", "end")
-_NO_SECRETS = tuple(f"{kind}token" for kind in (*_OPEN_NOTHING, "pad", "eos", "bos", "unk", "sep", "mask", "cls"))
-_PLACEHOLDER = (
-    r"(?i)your|example|placeholder|change.?me|dummy|replace|redact|insert|fake|mock|sample|x{4}|\*{3}|\.\.\.|…|0{6}|12345|abcde"
-)
+_PLACEHOLDER = r"(?i)your|example|placeholder|change.?me|dummy|replace|redact|insert|fake|mock|sample|x{4}|\*{3}|\.\.\.|…|0{6}"
+# A placeholder too, where hardly anything else is in the value.
+_SEQUENCE = r"(?i)0?123456?7?8?9?0?|abcdef?g?h?i?j?"
+_LEAST_BESIDE_SEQUENCE = 4
 _NO_LITERAL = r"[.~]{0,2}/|[A-Za-z][A-Za-z0-9+.-]*://|[0-9]{4}-[0-9]{2}-[0-9]{2}|[^@]+@[A-Za-z0-9-]+\.[a-z]"
 # Names of types and of variables, as in `private_key: Ed25519PrivateKey`.
 _SAYS_ITSELF = r"(?i)key|token|secret|passw|cred|auth"
@@ -51,16 +42,23 @@ _OUR_PLACEHOLDER = r"\[[a-z-]{1,40}\Z"
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
 _PART = r"[A-Za-z0-9]+"
 _SWITCH = r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]"
+_LEAST_LITERAL = 4
+# Types and words of a form, variables and templates, names of variables, placeholders of ours.
+_NO_VALUE = (
+    r"(?i)(?:string|text|str|bytes|none|null|undefined|true|false|required|optional|hidden|include|omit|same-origin"
+    r"|password|secret|api.?key|token)\Z"
+    r"|[$<{%*\[]|process\.env|os\.|(?-i:[A-Z][A-Z_]*_[A-Z]+)\Z"
+)
+_CREDENTIAL = r"(?:[A-Za-z][A-Za-z0-9-]{2,20} +)?+(?P<secret>(?![$<{%*\[]|[A-Za-z]{1,30}\Z)(?s:.{4,}))"
+# Attributes of a cookie are no secrets.
+_COOKIES = (
+    r"[^\s=;]{1,100}=(?P<secret>(?![$<{%*\[])[^\r\n]{4,}?)"
+    r"(?=; *(?i:path|domain|expires|max-age|httponly|secure|samesite|partitioned)\b|[\r\n]|\Z)"
+)
 _WHAT_CODE_GOES_ON_WITH = ("(", "[", "{", "<", "$")
 
 #: Bits a character. In what comes this far it only tells repetitions: of random values of eight hexadecimal digits 9 % have less.
 LEAST_ENTROPY = 2.25
-
-
-@cache
-def compiled(expression: str) -> re.Pattern[str]:
-    """Not before a text holds a literal or a name of a secret: most hold none, and a list of sessions is to be there at once."""
-    return re.compile(expression)
 
 
 def entropy(value: str) -> float:
@@ -72,32 +70,58 @@ def entropy(value: str) -> float:
 def says_secret(match: re.Match[str]) -> bool:
     """Whether the name before the sign says that this is a secret, and the value looks like one."""
     text, sign = match.string, match.start()
-    name = _name_before(text, sign)
-    plain = name.translate(_MARKS)
-    is_auth = name.endswith("auth") and not name[-5:-4].isalnum()
-    if not (is_auth or plain.endswith(_NAMES)) or plain.endswith(_NO_SECRETS):
+    name = text[max(0, sign - _LONGEST_NAME) : sign]
+    kind = name_kind(name)
+    if kind not in (NameKind.CERTAIN, NameKind.LIKELY) or match["next"] in _WHAT_CODE_GOES_ON_WITH:
+        return False
+    if match["next"] == "]" and compiled(_OUR_PLACEHOLDER).search(name):
         return False
     value, quote = match["secret"], match["quote"].strip(" \t")
-    if match["next"] in _WHAT_CODE_GOES_ON_WITH:
-        return False
-    if match["next"] == "]" and compiled(_OUR_PLACEHOLDER).search(text, max(0, sign - _LONGEST_NAME), sign):
-        return False
-    if compiled(_UUID).match(value):
-        return not (is_auth or plain.endswith("token"))
-    mixed = "".join(part for part in compiled(_PART).findall(value) if not part.isalpha() and not part.isdigit())
     # Unquoted, it may be a name in code; in a file of settings there is no blank before it.
     is_written_out = bool(quote) or not match["quote"]
-    if len(mixed) < LEAST or len(compiled(_SWITCH).findall(mixed)) < (1 if is_written_out else 2):
-        return False
     if not is_written_out and compiled(_SAYS_ITSELF).search(value):
         return False
-    if compiled(_NO_LITERAL).match(value) or compiled(_PLACEHOLDER).search(value):
+    return _looks_random(kind, value, 1 if is_written_out else 2)
+
+
+def secret_part(name: str, value: str) -> tuple[int, int] | None:
+    """Where the secret is in the value of a member called `name`, if there is one.
+
+    A member's value is a literal, never code, so the name counts for more than in a text. Of `credentials/user`, a member of
+    another one, it counts as in a text.
+    """
+    parents, _, own = name.rpartition("/")
+    kind = name_kind(own)
+    if kind is NameKind.OTHER and parents:
+        kind = NameKind.LIKELY
+    if kind is NameKind.OTHER or not value:
+        return None
+    if kind in (NameKind.AUTHORIZATION, NameKind.COOKIE):
+        match = compiled(_CREDENTIAL if kind is NameKind.AUTHORIZATION else _COOKIES).match(value)
+        if match:
+            return match.span("secret")
+    is_secret = _is_literal(value) if kind is NameKind.CERTAIN else _looks_random(kind, value, 1)
+    return (0, len(value)) if is_secret else None
+
+
+def _looks_random(kind: NameKind, value: str, least_switches: int) -> bool:
+    if compiled(_UUID).match(value):
+        return kind is NameKind.CERTAIN
+    mixed = "".join(part for part in compiled(_PART).findall(value) if not part.isalpha() and not part.isdigit())
+    if len(mixed) < LEAST or len(compiled(_SWITCH).findall(mixed)) < least_switches:
         return False
-    return entropy(value) >= LEAST_ENTROPY
+    return not compiled(_NO_LITERAL).match(value) and not _is_placeholder(value) and entropy(value) >= LEAST_ENTROPY
 
 
-def _name_before(text: str, sign: int) -> str:
-    """The end of what stands before the sign, in small letters, without quotes, type and number."""
-    before = text[max(0, sign - _LONGEST_NAME) : sign].rstrip("\"'`\\ \t").lower()
-    after = compiled(_AFTER_NAME).search(before, max(0, len(before) - _LONGEST_AFTER))
-    return before[: after.start()] if after else before
+def _is_literal(value: str) -> bool:
+    """Whether a value is what it says, and does not stand for a secret: a type, a variable, a path, asterisks."""
+    if len(value) < _LEAST_LITERAL or compiled(_NO_LITERAL).match(value) or compiled(_NO_VALUE).match(value):
+        return False
+    return not _is_placeholder(value)
+
+
+def _is_placeholder(value: str) -> bool:
+    if compiled(_PLACEHOLDER).search(value):
+        return True
+    beside, sequences = compiled(_SEQUENCE).subn("", value)
+    return bool(sequences) and sum(map(str.isalnum, beside)) < _LEAST_BESIDE_SEQUENCE

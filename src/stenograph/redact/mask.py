@@ -13,10 +13,12 @@ from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache, partial
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from stenograph.redact.assignments import secret_part
+from stenograph.redact.names import item_names, member_names
 from stenograph.redact.places import Places
-from stenograph.redact.rules import RULES
+from stenograph.redact.rules import ASSIGNED, RULES
 
 #: How deep values are copied, and what stands for what is deeper.
 DEEPEST = 200
@@ -47,11 +49,29 @@ _UNSEEN = (
 _ORDER = r"(?s:\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?)"
 
 
-def find_secrets(text: str) -> list[Secret]:
-    """Every secret of a known format, in order; those that overlap are one.
+class Mask(Protocol):
+    """Replaces the secrets in a text. `name` is what the text is called where it was found, as a member of JSON is."""
+
+    def __call__(self, text: str, name: str = "", /) -> str: ...
+
+
+def as_is(text: str, _name: str = "", /) -> str:
+    """The mask that reveals."""
+    return text
+
+
+def find_secrets(text: str, name: str = "") -> list[Secret]:
+    """Every secret, in order; those that overlap are one. With a name also the one that only the name gives away.
 
     Also one that a program has coloured in the middle, as grep does with what it found, or that holds unseen characters.
     """
+    found = _find_coloured(text)
+    if name and (part := secret_part(name, text)):
+        found = _apart(sorted([*found, Secret(*part, ASSIGNED)], key=lambda secret: (secret.start, -secret.end)))
+    return found
+
+
+def _find_coloured(text: str) -> list[Secret]:
     has_unseen = not text.isascii() and re.search(_UNSEEN, text) is not None
     wanted = [_ORDER] * ("\x1b" in text) + [_UNSEEN] * has_unseen
     if not wanted:
@@ -130,12 +150,12 @@ class Masker:
     def different(self) -> int:
         return len(self._placeholders)
 
-    def mask(self, text: str) -> str:
-        if text in self._clean:
+    def mask(self, text: str, name: str = "", /) -> str:
+        if not name and text in self._clean:
             return text
-        secrets = find_secrets(text)
+        secrets = find_secrets(text, name)
         if not secrets:
-            if len(text) <= _SHORT and len(self._clean) < _MANY:
+            if not name and len(text) <= _SHORT and len(self._clean) < _MANY:
                 self._clean.add(text)
             return text
         parts: list[str] = []
@@ -147,7 +167,7 @@ class Masker:
         return "".join((*parts, text[place:]))
 
     def mask_json(self, value: Any) -> Any:
-        """A copy of JSON values with every string in it masked, names of members too."""
+        """A copy of JSON values with every secret in it masked: by its format, or by the name of its member."""
         return mask_json(value, self.mask)
 
     def _placeholder(self, secret: str, name: str) -> str:
@@ -170,34 +190,47 @@ def mask(text: str) -> tuple[str, int]:
     return masker.mask(text), masker.count
 
 
-def mask_json(value: Any, mask: Callable[[str], str]) -> Any:
+def mask_json(value: Any, mask: Mask) -> Any:
     """A copy of JSON values with every string in it masked by a function, names of members too.
 
-    The copy can be written as JSON: what stands deeper than `DEEPEST` is a word that says so, a number that JSON has not is null.
+    A string is masked under the name of its member, or under the one that is beside it: `{"name": …, "value": …}`,
+    `[name, value]`. The copy can be written as JSON: what is deeper than `DEEPEST` is a word that says so, and a number that JSON
+    does not have is null.
     """
     top: list[Any] = []
-    # What is still to be copied, and how it gets to its place. Not by recursion: a line may nest deeper than Python does.
-    waiting: list[tuple[Any, Callable[[Any], object], int]] = [(value, top.append, 0)]
+    # What is still to be copied, under which name, and how it gets to its place. Not by recursion: a line may nest deeper than
+    # Python does.
+    waiting: list[tuple[Any, str, Callable[[Any], object], int]] = [(value, "", top.append, 0)]
     while waiting:
-        value, put, depth = waiting.pop()
+        value, name, put, depth = waiting.pop()
         if isinstance(value, str):
-            put(mask(value))
+            put(mask(value, name))
         elif isinstance(value, dict | list | tuple):
             if depth >= DEEPEST:
                 put(TOO_DEEP)
             elif isinstance(value, dict):
                 members: dict[str, Any] = {}
                 put(members)
-                inner = [(member, partial(members.__setitem__, mask(name)), depth + 1) for name, member in value.items()]
+                names = member_names(value, name)
+                inner = [
+                    (member, called, partial(members.__setitem__, mask(own)), depth + 1)
+                    for (own, member), called in zip(value.items(), names, strict=True)
+                ]
                 waiting += reversed(inner)
             else:
                 items: list[Any] = []
                 put(items)
-                waiting += [(item, items.append, depth + 1) for item in reversed(value)]
+                waiting += [
+                    (item, called, items.append, depth + 1)
+                    for item, called in zip(reversed(value), reversed(item_names(value, name)), strict=True)
+                ]
         elif isinstance(value, float):
             put(value if isfinite(value) else None)
         elif isinstance(value, int):
-            put(value if value.bit_length() <= _LONGEST_NUMBER else None)
+            number = value if value.bit_length() <= _LONGEST_NUMBER else None
+            # A password may be written as a number.
+            masked = mask(str(number), name) if name and not isinstance(number, bool | None) else ""
+            put(number if masked in ("", str(number)) else masked)
         else:
             put(value)
     return top[0]

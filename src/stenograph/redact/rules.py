@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from stenograph.redact.assignments import VALUE_FOLLOWS, VALUE_OF, compiled, says_secret
+from stenograph.redact.assignments import VALUE_FOLLOWS, VALUE_OF, says_secret
+from stenograph.redact.names import compiled
 
 
 class SecretRule(NamedTuple):
@@ -74,6 +75,8 @@ def _key(name: str, literals: str, alphabet: str, lengths: tuple[int, int], sour
     return _rule(name, literals, expression, source, rf"{prefix}{alphabet}{{4,{least - 1}}}")
 
 
+#: The kind of a secret that only its name gives away.
+ASSIGNED = "assigned-secret"
 #: Where two rules find the same secret the first one names it.
 RULES = (
     _rule(
@@ -397,7 +400,7 @@ RULES = (
         r"[^\s/?#:@\"'`<>]{0,128}:[^\s/?#@\"'`<>]",
     ),
     SecretRule(
-        "assigned-secret",
+        ASSIGNED,
         (":", "="),
         VALUE_OF,
         "a name that says so, and a value that no person would have thought of",

@@ -38,18 +38,18 @@ class Texts:
         limit = self._content.tool_inputs
         if not limit:
             return ""
-        shortened = mask_json(given, lambda text: self._shorten(text, limit))
+        shortened = mask_json(given, lambda text, name="": self._shorten(text, limit, name))
         return _cut(to_text(shortened).decode("utf-8", "replace"), 2 * limit)
 
     def name(self, text: str) -> str:
         """Of a tool, a model, a folder: never switched off, but a secret may stand in it."""
         return self._shorten(text, 500)
 
-    def _shorten(self, text: str, limit: int) -> str:
+    def _shorten(self, text: str, limit: int, name: str = "") -> str:
         if not limit or not text:
             return ""
         looked_at = text if len(text) <= limit + _MARGIN else text[: limit + _MARGIN]
-        masked = self._masker.mask(looked_at) if self._masker else looked_at
+        masked = self._masker.mask(looked_at, name) if self._masker else looked_at
         return _cut(masked, limit, len(text) - len(looked_at))
 
 

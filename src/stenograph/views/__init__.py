@@ -14,7 +14,7 @@ from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
     from stenograph.views.encode import encode_long, encode_page, page_text
-    from stenograph.views.masking import as_is, mask_page
+    from stenograph.views.masking import mask_page
     from stenograph.views.pages.check import check_page
     from stenograph.views.pages.clone import clone_page
     from stenograph.views.pages.comparison import comparison_page
@@ -91,7 +91,6 @@ _MODULES = {
     "TracingPage": "pages.doctor",
     "UpdateReader": "pages.updates",
     "UpdateRenderer": "terminal.updates",
-    "as_is": "masking",
     "backfill_page": "pages.trace_history",
     "check_page": "pages.check",
     "clone_page": "pages.clone",
@@ -186,7 +185,6 @@ __all__ = [
     "TracingPage",
     "UpdateReader",
     "UpdateRenderer",
-    "as_is",
     "backfill_page",
     "check_page",
     "clone_page",

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from stenograph.redact import mask_json
+from stenograph.redact import as_is, mask_json
 
 # More different characters are replaced faster by going through the text once.
 _FEW = 16
@@ -58,7 +58,7 @@ def page_text(value: Any, *, indent: int | None = None, encoding: str = "utf-8")
     try:
         text = json.dumps(plain, ensure_ascii=False, indent=indent, allow_nan=False)
     except (ValueError, RecursionError):  # what JSON or this Python cannot write
-        plain = mask_json(plain, str)
+        plain = mask_json(plain, as_is)
         text = json.dumps(plain, ensure_ascii=False, indent=indent, allow_nan=False)
     unsafe = [character for character in set(text) if not character.isprintable() and character != "\n"]
     if unsafe:

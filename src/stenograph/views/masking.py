@@ -5,23 +5,17 @@ In: a page, or a part of one, and a function that masks texts. Out: the same wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stenograph.redact import mask_json
+from stenograph.redact import Mask, as_is, mask_json
 
-Mask = Callable[[str], str]
 #: The tag of `pages.transcript.Patch`: lists of sessions do not need that module.
 _PATCH = "patch"
 PageType = TypeVar("PageType", bound=Struct)
-
-
-def as_is(text: str) -> str:
-    return text
 
 
 def mask_page(page: PageType, mask: Mask) -> PageType:

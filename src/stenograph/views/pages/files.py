@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from stenograph.views.masking import Mask, as_is, mask_page
+from stenograph.redact import Mask, as_is
+from stenograph.views.masking import mask_page
 from stenograph.views.pages.page import Document, Page
 from stenograph.views.pages.session import last_of
 

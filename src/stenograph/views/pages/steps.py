@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from stenograph.records import Record
+from stenograph.redact import Mask, as_is
 from stenograph.turns import Session, Step, Turn, steps
-from stenograph.views.masking import Mask, as_is, mask_page
+from stenograph.views.masking import mask_page
 from stenograph.views.pages.page import Document, Page, utc
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stenograph.archive import Archive, Entry, JournaledFile, Recovery, Undone
-from stenograph.redact import mask, mask_json
+from stenograph.redact import Masker, mask
 from stenograph.views.pages.changing import BeforeAfterPage, CommandLine
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
 
@@ -125,7 +125,7 @@ def _entry(entry: Entry) -> EntryPage:
         session_id=entry.session_id,
         summary=_summary(entry),
         reason=mask(entry.reason)[0] or None,
-        command=mask_json(entry.command, lambda text: mask(text)[0]),
+        command=Masker().mask_json(entry.command),
         state=entry.state.value,
         undoes=entry.undoes,
         undone_by=entry.undone_by,

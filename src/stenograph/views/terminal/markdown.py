@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stenograph.views.masking import Mask, as_is
+from stenograph.redact import Mask, as_is
 from stenograph.views.text import harmless, wrap
 
 # Wide enough that no secret is broken over two lines.

@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stenograph.views.masking import Mask, as_is
+from stenograph.redact import Mask, as_is
 
 BOLD, DIM, ITALIC, RED, GREEN, YELLOW, BLUE, CYAN = 1, 2, 3, 31, 32, 33, 34, 36
 

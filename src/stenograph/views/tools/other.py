@@ -11,9 +11,9 @@ from stenograph.views.tools.facts import Renderer, ToolFacts
 def _input(facts: ToolFacts) -> str:
     import json
 
-    from stenograph.redact import mask_json
+    from stenograph.redact import as_is, mask_json
 
-    return json.dumps(mask_json(facts.input, str), ensure_ascii=False, separators=(", ", ": ")) if facts.input else ""
+    return json.dumps(mask_json(facts.input, as_is), ensure_ascii=False, separators=(", ", ": ")) if facts.input else ""
 
 
 def _answer(facts: ToolFacts) -> Iterator[Body]:
