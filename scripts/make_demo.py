@@ -1,15 +1,19 @@
 """Make the demo home: eight small sessions in three projects, shown where a user has no sessions yet.
 
-Comes in: DEST, the folder to hold `projects/`. Goes out: the same bytes on every run. People, projects and code are made up;
-the shapes are those of releases 2.0.76, 2.1.45, 2.1.112 and 2.1.325 (demo_builder.py). One turn is left open.
+In: DEST, the directory to hold `demo.tar.xz`. Out: the same archive on every run. People, projects and code are made up;
+the shapes are those of releases 2.0.76, 2.1.45, 2.1.112 and 2.1.325 (demo_builder.py). One turn is left open. To read the files:
+
+    tar -xJf src/stenograph/demo/demo.tar.xz -C /tmp
 
     python scripts/make_demo.py src/stenograph/demo
 """
 
 from __future__ import annotations
 
-import shutil
+import io
+import lzma
 import sys
+import tarfile
 from pathlib import Path
 
 from demo_builder import Session
@@ -573,8 +577,8 @@ def blog_feed(post: Session) -> Session:
     return s
 
 
-def build() -> dict[str, str]:
-    """Every file of the demo, by its path under `projects/`."""
+def build() -> dict[str, tuple[str, int]]:
+    """Every file of the demo with the time of its session's last line, by its path under `projects/`."""
     post = blog_post()
     sessions = [
         shop_discounts(),
@@ -586,19 +590,25 @@ def build() -> dict[str, str]:
         post,
         blog_feed(post),
     ]
-    return {path: text for session in sessions for path, text in session.files().items()}
+    return {path: (text, int(session.now.timestamp())) for session in sessions for path, text in session.files().items()}
+
+
+def archive_of(files: dict[str, tuple[str, int]]) -> bytes:
+    """One solid archive: the sessions have most of their keys in common."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, (text, modified) in sorted(files.items()):
+            member = tarfile.TarInfo(f"projects/{name}")
+            member.size, member.mtime = len(content := text.encode()), modified
+            archive.addfile(member, io.BytesIO(content))
+    return lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME)
 
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.stderr.write("usage: make_demo.py DEST\n")
         return 2
-    projects = Path(arguments[0]) / "projects"
-    shutil.rmtree(projects, ignore_errors=True)
-    for name, text in build().items():
-        path = projects / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode("utf-8"))
+    (Path(arguments[0]) / "demo.tar.xz").write_bytes(archive_of(build()))
     return 0
 
 

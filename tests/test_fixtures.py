@@ -2,6 +2,7 @@
 
 import base64
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.corpora import DEMO
+
+from stenograph.demo import unpack_demo
 
 REPOSITORY = Path(__file__).parent.parent
 FIXTURES = REPOSITORY / "tests" / "fixtures"
-DEMO = REPOSITORY / "src" / "stenograph" / "demo"
+ARCHIVE = REPOSITORY / "src" / "stenograph" / "demo" / "demo.tar.xz"
 INVENTED = FIXTURES / "invented"
 
 MACHINE_PATH = re.compile(rb"/(work|root|tmp|var|private|Users|mnt|opt)/[A-Za-z0-9]")
@@ -207,8 +211,24 @@ def test_the_odd_lines_start_with_a_byte_order_mark_and_end_torn() -> None:
 
 
 def test_the_demo_is_what_its_script_makes(tmp_path: Path) -> None:
+    """Unpacked: another release of the compressor may pack them otherwise."""
     run_script("make_demo.py", tmp_path)
-    assert tree(tmp_path) == tree(DEMO)
+    assert lzma.decompress((tmp_path / "demo.tar.xz").read_bytes()) == lzma.decompress(ARCHIVE.read_bytes())
+
+
+def test_the_unpacked_demo_is_what_tar_makes_of_the_archive(tmp_path: Path) -> None:
+    subprocess.run(["tar", "-xJf", ARCHIVE, "-C", tmp_path], check=True)
+    assert len(tree(tmp_path)) == 12
+    assert tree(DEMO) == tree(tmp_path) | {"complete": b""}
+    for path in files(tmp_path):
+        assert (DEMO / path.relative_to(tmp_path)).stat().st_mtime == path.stat().st_mtime
+
+
+def test_a_demo_that_was_unpacked_in_part_is_completed(tmp_path: Path) -> None:
+    unpack_demo(tmp_path)
+    (tmp_path / "complete").unlink()
+    next(tmp_path.rglob("*.jsonl")).write_bytes(b"")
+    assert tree(unpack_demo(tmp_path)) == tree(DEMO)
 
 
 def test_the_demo_is_small_and_has_eight_sessions_in_three_projects() -> None:

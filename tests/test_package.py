@@ -43,7 +43,7 @@ def test_wheel_and_sdist_hold_what_they_should(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert "stenograph/py.typed" in names
-    assert any(name.startswith("stenograph/demo/projects/") for name in names)
+    assert "stenograph/demo/demo.tar.xz" in names
     assert not any(name.startswith("tests") for name in names)
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:

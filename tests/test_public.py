@@ -10,12 +10,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from tests.corpora import FIXTURES
+from tests.corpora import DEMO, FIXTURES
 
 import stenograph
 from stenograph.sessions import glance, title
 
-DEMO = Path(str(files("stenograph"))) / "demo"
 SESSION_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 RECORDED = [path for path in sorted((FIXTURES / "recorded").rglob("*.jsonl")) if SESSION_ID.fullmatch(path.stem)]
 

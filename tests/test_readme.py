@@ -8,9 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.corpora import ROOT
-
-DEMO = ROOT / "src" / "stenograph" / "demo"
+from tests.corpora import DEMO, ROOT
 
 
 def test_the_readmes_python_runs_on_a_home_with_sessions(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.corpora import DEMO
 from tests.homes import assistant, session_id, user, write_session
 
 from stenograph.analysis.changes import FileChange, changed_files
 from stenograph.sessions.load import load_file
 
-DEMO = Path(__file__).parent.parent.parent / "src" / "stenograph" / "demo" / "projects"
 PATH = "/home/user/work/a.txt"
 
 
@@ -211,7 +211,7 @@ def test_agents_that_start_agents_are_followed_to_any_depth(tmp_path: Path) -> N
 
 
 def test_a_sub_agents_edits_are_the_sessions() -> None:
-    session = load_file(next(DEMO.glob("*/44b4d198*.jsonl")))
+    session = load_file(next(DEMO.glob("projects/*/44b4d198*.jsonl")))
     assert [(Path(file.path).name, file.reads, file.writes, file.created) for file in changed_files(session)] == [
         ("frost.md", 1, 0, False),
         ("2025-11-herons.md", 1, 0, False),
@@ -220,7 +220,7 @@ def test_a_sub_agents_edits_are_the_sessions() -> None:
 
 
 def test_the_net_difference_of_a_demo_session_is_what_its_edits_say() -> None:
-    session = load_file(next(DEMO.glob("*/1e73045e*.jsonl")))
+    session = load_file(next(DEMO.glob("projects/*/1e73045e*.jsonl")))
     (file,) = (file for file in changed_files(session) if file.changed)
     changed = [line for line in file.diff()[2:] if line[0] in "+-"]
     assert file.edits == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.corpora import DEMO
 from tests.homes import assistant, session_id, user, write_session
 
 from stenograph.analysis.compare import compare
@@ -71,8 +72,7 @@ def test_a_recorded_fork_is_the_same_up_to_its_own_turn() -> None:
 
 
 def test_files_that_only_one_side_touched_are_named() -> None:
-    demo = Path(__file__).parent.parent.parent / "src" / "stenograph" / "demo" / "projects"
-    one, other = (load_file(next(demo.glob(f"*/{start}*.jsonl"))) for start in ("44b4d198", "5fd970a0"))
+    one, other = (load_file(next(DEMO.glob(f"projects/*/{start}*.jsonl"))) for start in ("44b4d198", "5fd970a0"))
     found = compare(one, other)
     assert {Path(path).name for path in found.first.only_files} == {"frost.md", "2025-11-herons.md", "2026-01-frost.md"}
     assert found.common_files == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -10,14 +11,14 @@ from typing import Any
 
 import pytest
 from tests.archive.families import contents
-from tests.cli.running import SOURCE, assert_one_clear_line, run, run_in_terminal
+from tests.cli.running import assert_one_clear_line, run, run_in_terminal
 from tests.corpora import FIXTURES, RICH
 from tests.homes import session_id, write_session
 from tests.surgery.conversations import called, linked, turn
 
-#: Forty messages, parallel calls and their results, three turns, as 2.0.76 wrote them.
+from stenograph.demo import demo_home, unpack_demo
 
-DEMO = SOURCE / "stenograph" / "demo"
+#: Forty messages, parallel calls and their results, three turns, as 2.0.76 wrote them.
 
 
 @pytest.fixture
@@ -300,7 +301,8 @@ def test_a_choice_among_calls_does_not_say_which_turns(session: Path) -> None:
 @pytest.mark.parametrize("command", [("edit", "--truncate-results", "10"), ("rm",), ("clone", "--dry-run")])
 def test_the_demo_can_be_looked_at_but_not_changed(command: tuple[str, ...]) -> None:
     name, *options = command
-    before = contents(DEMO)
+    demo = unpack_demo(demo_home(os.environ))
+    before = contents(demo)
     done = run(name, "last", "--demo", *options)
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].endswith("the demo is read-only; copy it and name the copy with --home")
@@ -308,7 +310,7 @@ def test_the_demo_can_be_looked_at_but_not_changed(command: tuple[str, ...]) -> 
     refused = run(name, "last", "--demo", *doing)
     assert_one_clear_line(refused)
     assert refused.stderr == "steno: the demo is read-only; copy it and name the copy with --home\n"
-    assert contents(DEMO) == before
+    assert contents(demo) == before
 
 
 def test_files_of_agents_that_go_are_all_counted_with_their_sizes(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.cli.test_json_schemas import DEMO, SESSIONS, check
-from tests.corpora import FIXTURES, without_agents
+from tests.cli.test_json_schemas import SESSIONS, check
+from tests.corpora import DEMO, FIXTURES, without_agents
 
 from stenograph.cli._group import steno
 from stenograph.drift import load_registry

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
-from tests.corpora import FIXTURES, ROOT, without_agents
+from tests.corpora import DEMO, FIXTURES, ROOT, without_agents
 
 from stenograph.cli._group import COMMANDS as ALL_COMMANDS
 from stenograph.cli._group import steno
@@ -19,7 +19,6 @@ from stenograph.views import documents, json_schema
 from stenograph.views.pages.page import Page
 from stenograph.views.schema import field_docs
 
-DEMO = ROOT / "src" / "stenograph" / "demo"
 SESSIONS = [*without_agents(DEMO.rglob("*.jsonl")), *without_agents((FIXTURES / "recorded").rglob("*.jsonl"))]
 COMMANDS = [
     ["show", "--full"],

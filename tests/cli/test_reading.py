@@ -17,7 +17,6 @@ from tests.homes import CWD, assistant, session_id, user, write_session
 from stenograph.disk import project_folder_name
 from stenograph.testing.lines import text, tool_result, tool_use
 
-DEMO = SOURCE / "stenograph" / "demo" / "projects"
 RECORDED = Path(__file__).parent.parent / "fixtures" / "recorded"
 REWOUND = RECORDED / "2.1.325/interactive/-home-user-proj-i-2-1-325/278ff95e-e981-4b73-b1dc-8867b93afeb7.jsonl"
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.corpora import DEMO
 from tests.homes import assistant, session_id, user, write_session
 from tests.views.reading import live_lines, render_session
 
@@ -24,14 +25,14 @@ from stenograph.views.terminal.transcript import render_part
 _UPDATE = bool(os.environ.get("STENO_UPDATE_SNAPSHOTS"))
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 ROOT = Path(__file__).parent.parent.parent
-DEMO = ROOT / "src" / "stenograph" / "demo" / "projects"
+PROJECTS = DEMO / "projects"
 RECORDED = ROOT / "tests" / "fixtures" / "recorded"
 
 PLAIN = RenderOptions(agents=True)
 SCREEN = RenderOptions(width=80, color=True, markdown=True, agents=True, thinking=True)
 CASES = [
-    *((f"demo-{path.stem[:8]}", path, PLAIN) for path in sorted(DEMO.glob("*/*-*-*-*-*.jsonl"))),
-    ("screen-1e73045e", DEMO / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl", SCREEN),
+    *((f"demo-{path.stem[:8]}", path, PLAIN) for path in sorted(PROJECTS.glob("*/*-*-*-*-*.jsonl"))),
+    ("screen-1e73045e", PROJECTS / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl", SCREEN),
     (
         "rewind-2.1.325",
         RECORDED / "2.1.325/interactive/-home-user-proj-i-2-1-325/278ff95e-e981-4b73-b1dc-8867b93afeb7.jsonl",
@@ -61,7 +62,7 @@ def test_every_snapshot_belongs_to_a_test() -> None:
 
 
 def test_thoughts_and_results_are_folded_as_asked() -> None:
-    path = DEMO / "-home-user-tidemark" / "add51933-281e-5bff-95a5-5dc0e21da7e9.jsonl"
+    path = PROJECTS / "-home-user-tidemark" / "add51933-281e-5bff-95a5-5dc0e21da7e9.jsonl"
     session = load_file(path)
     folded = "\n".join(render_session(session, RenderOptions()))
     open_ = "\n".join(render_session(session, RenderOptions(thinking=True)))
@@ -85,7 +86,7 @@ def test_a_long_output_is_cut_in_the_middle_and_whole_when_asked_for() -> None:
 
 
 def test_a_spilled_output_is_read_when_everything_is_asked_for() -> None:
-    path = DEMO / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl"
+    path = PROJECTS / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl"
     session = load_file(path)
     spilled = (path.with_suffix("") / "tool-results" / "bd7c36022.txt").read_text(encoding="utf-8").splitlines()
     assert spilled[-1] not in "\n".join(render_session(session, RenderOptions()))
@@ -144,7 +145,7 @@ def test_markdown_is_rendered_for_a_screen_and_left_alone_in_a_pipe() -> None:
 
 
 def test_live_lines_are_those_of_a_session_in_short() -> None:
-    path = DEMO / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl"
+    path = PROJECTS / "-home-user-lantern-shop" / "1e73045e-2bf3-5816-a2c9-93ed16a8e321.jsonl"
     session = load_file(path)
     lines = live_lines(session, RenderOptions(head=1, tail=0))
     for turn in session.turns:

@@ -175,7 +175,9 @@ def again(ctx: click.Context, *words: str) -> str:
 
 def is_demo(settings: Settings, path: Path | None = None) -> bool:
     """Whether the demo was asked for, or a file of it."""
-    return settings.demo or (path is not None and demo_home().resolve() in path.resolve().parents)
+    from stenograph.demo import demo_home
+
+    return settings.demo or (path is not None and demo_home(os.environ).resolve() in path.resolve().parents)
 
 
 def refuse_demo(settings: Settings, path: Path | None = None) -> None:
@@ -190,10 +192,9 @@ def _homes(explicit: tuple[Path, ...], demo: bool, config: Config) -> list[Path]
     if demo:
         if explicit:
             raise UsageError("--demo and --home exclude each other")
-        folder = demo_home()
-        if not is_folder(folder):
-            raise UsageError("this installation came without the demo sessions")
-        return [folder]
+        from stenograph.demo import demo_home, unpack_demo
+
+        return [unpack_demo(demo_home(os.environ))]
     if not explicit and not os.environ.get("CLAUDE_CONFIG_DIR"):
         explicit = tuple(_of_user(home) for home in config.homes)
     try:
@@ -209,8 +210,3 @@ def _homes(explicit: tuple[Path, ...], demo: bool, config: Config) -> list[Path]
 
 def _of_user(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for a user that is not there
-
-
-def demo_home() -> Path:
-    """The demo sessions; by path, because commands read them as any other home."""
-    return Path(__file__).parent.parent / "demo"
