@@ -1,8 +1,6 @@
-"""The client's settings: where they are, what hooks they hold, and changes that leave every other byte as it is.
+"""The client's settings: where they are, their hooks, and planned changes that leave every other byte alone.
 
-In: homes, folders, and which hooks are wanted. Out: changes as values, which can be shown before they are made;
-`archive.settings` makes them and keeps the original. Every installer of hooks uses this. Refuses a file that is not JSON. Does
-not know what a hook runs.
+`archive.settings` applies a change and keeps the original. A file that is not JSON is refused.
 """
 
 from stenograph.client_settings.events import client_of_unknown_release, events_known_to, release_on_path

@@ -1,10 +1,7 @@
-"""Which events a client knows: older clients take no notice of a settings file that names another.
+"""Which hook events a client knows, and the release of the client on the path, read from its package or its path.
 
-In: a release, or the client's program. Out: the events that it knows, and its release. Nothing is run: a release stands in the
-package beside the program, or in the program's own path.
-
-Asked in print mode, with an `env` in the same file: 2.0.76, 2.1.45, 2.1.75, 2.1.76 and 2.1.77 ignore a file with an event that
-they do not know as a whole, `env` included, and say nothing; 2.1.325 tells on stderr and takes the rest.
+Measured in print mode: 2.0.76, 2.1.45, 2.1.75, 2.1.76 and 2.1.77 silently ignore a whole settings file, `env` included, if it
+names an unknown event; 2.1.325 warns on stderr and uses the rest.
 """
 
 from __future__ import annotations
@@ -28,12 +25,12 @@ class _Package(msgspec.Struct):
     version: str = ""
 
 
-#: The first release that knows a hook event; those of the others are older than any that can be asked.
+#: The first release that knows an event; all others are older than any release that can be tested.
 HOOK_EVENT_SINCE = {"PostCompact": first_with("knows_post_compact"), "StopFailure": first_with("knows_stop_failure")}
 
 
 def events_known_to(release: str | None, events: Mapping[str, int]) -> dict[str, int]:
-    """Those of some events that a client of this release knows; where it is None, those that every client knows."""
+    """The events that a client of this release knows; None: those that every client knows."""
     numbers = release_numbers(release) if release else ()
     return {
         event: seconds
@@ -43,13 +40,13 @@ def events_known_to(release: str | None, events: Mapping[str, int]) -> dict[str,
 
 
 def release_on_path(environ: Mapping[str, str]) -> str | None:
-    """The release of the client on the path; None where there is none, or it can't be told."""
+    """The release of the client on the path; None if there is none or it is unknown."""
     program = _program(environ)
     return None if program is None else _release_of(program)
 
 
 def client_of_unknown_release(environ: Mapping[str, str]) -> Path | None:
-    """The client on the path where its release can't be told, such as a script that starts it; None where it can, or is none."""
+    """The client on the path if its release is unknown, such as a wrapper script."""
     program = _program(environ)
     return program if program is not None and _release_of(program) is None else None
 
@@ -60,7 +57,7 @@ def _program(environ: Mapping[str, str]) -> Path | None:
 
 
 def _release_of(found: Path) -> str | None:
-    """Installed by npm it has its package beside it; by the client's own installer its release is the name of a file."""
+    """npm puts a package beside the program; the client's own installer names a file by the release."""
     program = Path(os.path.realpath(found))
     for folder in list(program.parents)[:3]:
         try:

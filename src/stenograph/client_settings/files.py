@@ -1,8 +1,4 @@
-"""Settings files, and what is to become of them.
-
-In: a settings file, and which hooks it is to hold. Out: a change that can be shown before it is made. Never changes a file that
-is not JSON.
-"""
+"""Settings files, and planned changes of their hooks."""
 
 from __future__ import annotations
 
@@ -23,17 +19,17 @@ _SETTINGS, _LOCAL_SETTINGS = "settings.json", "settings.local.json"
 
 @redacted_repr
 class SettingsChange(msgspec.Struct, frozen=True):
-    """What is to become of a settings file. Its repr says nothing: settings may hold keys."""
+    """A planned change of a settings file. Its repr is empty: settings may hold keys."""
 
     path: Path
-    #: None: there is no file.
+    #: None: no file.
     before: bytes | None
     after: bytes | None
     state: FileState | None
-    #: What the journal notes.
+    #: For the journal.
     command: dict[str, str]
     warnings: tuple[str, ...] = ()
-    #: Folders that an install made and that go with the file.
+    #: Directories that an install made and that go with the file.
     folders: tuple[Path, ...] = ()
 
     @property
@@ -41,7 +37,7 @@ class SettingsChange(msgspec.Struct, frozen=True):
         return self.before == self.after
 
     def diff(self) -> list[str]:
-        """A unified diff, a line each."""
+        """A unified diff."""
         old, new = (str(self.path) if data is not None else os.devnull for data in (self.before, self.after))
         return list(difflib.unified_diff(_lines(self.before), _lines(self.after), old, new, lineterm=""))
 
@@ -50,23 +46,23 @@ class SettingsChange(msgspec.Struct, frozen=True):
 
 
 def home_settings(home: Path) -> Path:
-    """The settings of a client's home; its `projects` folder will do."""
+    """The settings of a client's home, or of its `projects` directory."""
     return (home.parent if home.name == "projects" else home) / _SETTINGS
 
 
 def project_settings(folder: Path) -> tuple[Path, Path]:
-    """The settings of a project: those that are shared, and the user's own."""
+    """A project's settings: the shared ones, and the user's own."""
     return folder / ".claude" / _SETTINGS, folder / ".claude" / _LOCAL_SETTINGS
 
 
 def settings_files(homes: Iterable[Path], folder: Path) -> list[Path]:
-    """The settings that a client reads which works in a folder, each file once."""
+    """The settings that a client in a directory reads, each file once."""
     found = [*map(home_settings, homes), *project_settings(folder)]
     return list({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
 
 
 def hooks_of(path: Path, is_ours: IsOurs) -> list[tuple[str, Hook]]:
-    """Our hooks in a settings file, each with its event; none for one that can't be read."""
+    """Our hooks in a settings file with their events; none if it cannot be read."""
     try:
         before, _ = _read(path)
         return _ours(_text(path, before), is_ours)
@@ -75,7 +71,7 @@ def hooks_of(path: Path, is_ours: IsOurs) -> list[tuple[str, Hook]]:
 
 
 def plan_hooks(path: Path, wanted: Mapping[str, Hook], is_ours: IsOurs, command: dict[str, str]) -> SettingsChange:
-    """A settings file with these hooks, by their events, instead of those of ours that it holds. Raises DiskError, UsageError."""
+    """Replace our hooks in a settings file by these. Raises DiskError, UsageError."""
     before, state = _read(path)
     text = _text(path, before)
     try:
@@ -88,7 +84,7 @@ def plan_hooks(path: Path, wanted: Mapping[str, Hook], is_ours: IsOurs, command:
 
 
 def plan_removal(path: Path, is_ours: IsOurs, command: dict[str, str]) -> SettingsChange:
-    """A settings file without our hooks. Raises DiskError, UsageError."""
+    """Remove our hooks from a settings file. Raises DiskError, UsageError."""
     before, state = _read(path)
     text = _text(path, before)
     try:

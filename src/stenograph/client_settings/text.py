@@ -1,7 +1,6 @@
-"""Put our hooks into the text of a client's `settings.json`, or take them out, and leave every other character as it is.
+"""Add or remove our hooks in the text of `settings.json` and keep every other character.
 
-In: the text of a settings file. Out: a new text. Spacing, key order, escapes and what is not known here stay; what is added is
-spelled as its neighbours are. Does not know where the file is nor what the hooks run.
+Spacing, key order, escapes and unknown members stay; additions are formatted like their neighbors.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ IsOurs = Callable[[Hook], bool]
 
 
 def parse_settings(text: str) -> dict[str, Any]:
-    """The settings as a client reads them; none in a blank file. Raises FieldError where they can't be understood."""
+    """The settings as a client reads them; empty for a blank file. Raises FieldError."""
     if not text.removeprefix(_BYTE_ORDER_MARK).strip():
         return {}
     try:
@@ -45,7 +44,7 @@ def parse_settings(text: str) -> dict[str, Any]:
 
 
 def hooks_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, Hook]]:
-    """Every hook with its event; what is no hook is passed over."""
+    """Every hook with its event."""
     for event, _, hook in _places(settings):
         yield event, hook
 
@@ -75,9 +74,9 @@ def add_hooks(text: str, hooks: Mapping[str, Hook]) -> str:
 
 
 def remove_hooks(text: str, is_ours: IsOurs) -> str:
-    """The text without our hooks, and without the groups, lists and `hooks` that held nothing else. Raises FieldError."""
+    """The text without our hooks and the groups, lists and `hooks` they leave empty. Raises FieldError."""
     data = text.encode()
-    # From the last to the first, so that the places of those before stay what they were.
+    # Last to first, so that earlier places stay valid.
     for event, place, _ in reversed([found for found in _places(parse_settings(text)) if is_ours(found[2])]):
         paths = [(_HOOKS, event, place[0], _HOOKS, place[1]), (_HOOKS, event, place[0]), (_HOOKS, event), (_HOOKS,)]
         data = splice(data, paths[0], REMOVE)
@@ -94,7 +93,7 @@ def remove_hooks(text: str, is_ours: IsOurs) -> str:
 
 
 def _places(settings: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, int], Hook]]:
-    """Event, place of the group and place in the group of each hook."""
+    """Event, group and place in the group of each hook."""
     hooks = settings.get(_HOOKS)
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         for number, group in enumerate(groups if isinstance(groups, list) else ()):
@@ -105,7 +104,7 @@ def _places(settings: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, int],
 
 
 def _insert(text: str, path: tuple[str, ...], name: str | None, value: Any) -> str:
-    """The text with a member, or without a name an item, at the end of what the path leads to."""
+    """The text with a member, or without a name an item, appended to the value at a path."""
     at = _find(text, path)
     if at is None:
         raise FieldError(f"there is no {'.'.join(path)} in it", field=".".join(path))
@@ -135,7 +134,7 @@ def _spell(name: str | None, value: Any, *, indent: str | None = None, separator
 
 
 def _find(text: str, path: tuple[str, ...]) -> int | None:
-    """Where the value begins that a path of names leads to; of two members of one name the last counts, as for any reader."""
+    """Where the value at a path begins; of two members of one name the last counts."""
     at = _skip_space(text, len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0)
     for name in path:
         found = None

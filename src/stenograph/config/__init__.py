@@ -1,9 +1,7 @@
-"""One configuration file and the environment, typed; and where our own folders are.
+"""One configuration file and the environment, typed; and where our own directories are.
 
-In: `config.toml` and variables. Out: frozen values, or a ConfigError of one line that names the file and the key, or the
-variable, and what is expected there; never a value, which may be a secret. Does not open anything but its own file. The
-settings of traces are in `config.traces`: few commands need them. `traces.hook` has folder and switch of its own: it has to work
-without this package, and a test compares the two.
+Errors name the file and key, or the variable, and what is expected there; never a value, which may be a secret. `traces.hook` has
+its own copy of directory and switch, because it works without this package; a test compares the two.
 """
 
 from __future__ import annotations

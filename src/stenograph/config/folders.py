@@ -1,7 +1,6 @@
-"""Where our own folders are: as the XDG specification has it, and on Windows below the user's application data.
+"""Our own directories, by the XDG specification, and on Windows below the user's application data.
 
-In: the environment. Out: paths, which need not exist; None where there is no user's folder. A relative path in a variable is
-ignored, as the specification says: it would mean another folder for each working folder.
+Paths need not exist; None if the user has no directory. Relative paths in variables are ignored, as the specification says.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What holds for every command: homes, colors, what `ls` shows.
 
-In: the config file and the environment. Out: one `Config`. The table `[trace]` is kept as it is: `config.traces` reads it, so
-that what is wrong there stops nobody who does not send traces.
+The table `[trace]` is left to `config.traces`: an error in it must not stop commands that send no traces.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from stenograph.config.folders import config_folder
 from stenograph.config.typed import in_file, read_toml, typed
 from stenograph.errors import ConfigError
 
-#: How long after its last change an open or unfinished session counts as running.
+#: How long after its last change an unfinished session counts as running.
 ACTIVE_SECONDS = 120.0
 
-# `le`: infinity is no number of seconds.
+# `le`: infinity is not a number of seconds.
 Seconds = Annotated[float, Meta(ge=0, le=sys.float_info.max, description="a number of seconds, 0 or more")]
 _Folder = Annotated[str, Meta(min_length=1, pattern=r"^[^\0]*$", description="the name of a folder")]
 
 
 class ListSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Table `[ls]` of the config file."""
+    """Table `[ls]`."""
 
     all: bool = False
     limit: Annotated[int, Meta(ge=0, description="a whole number, 0 or more; 0 means all")] = 30
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
-    """The config file, all keys with their defaults."""
+    """The config file, with defaults."""
 
     homes: tuple[_Folder, ...] = ()
     active_seconds: Seconds = ACTIVE_SECONDS
@@ -46,13 +45,13 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def usual_config_file(environ: Mapping[str, str]) -> Path | None:
-    """`config.toml` in our config folder; None where there is no such place."""
+    """`config.toml` in our config directory; None if there is no such place."""
     folder = config_folder(environ)
     return folder and folder / "config.toml"
 
 
 def read_config(path: Path, *, must_exist: bool = False) -> Config:
-    """The config file; defaults where there is none. Raises ConfigError, which names the key and the file."""
+    """The config file; defaults if it does not exist. Raises ConfigError."""
     return typed(read_values(path, must_exist=must_exist), Config, in_file(path))
 
 
@@ -65,7 +64,7 @@ def read_values(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
 
 
 def wants_color(config: Config, environ: Mapping[str, str]) -> bool | None:
-    """True or False forces colors; None leaves it to whether the output is a terminal."""
+    """True or False forces colors; None leaves it to the terminal."""
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR"):
@@ -75,5 +74,5 @@ def wants_color(config: Config, environ: Mapping[str, str]) -> bool | None:
 
 
 def is_debugging(environ: Mapping[str, str]) -> bool:
-    """`$STENO_DEBUG`: a traceback before the one line of an error."""
+    """`$STENO_DEBUG`: print a traceback before an error."""
     return bool(environ.get("STENO_DEBUG"))

@@ -1,8 +1,7 @@
-"""Where traces go, and what of a session they may say.
+"""Where traces go, and what of a session they may hold: table `[trace]`, overridden by `STENO_TRACE_*` variables.
 
-In: the table `[trace]` of the config file and `STENO_TRACE_*` variables, which beat it. Out: one `TraceConfig`. Keys are named
-there, never written there unless a user insists: each comes from a variable, a file or the keyring, and only when something is
-sent (`traces.keys`). The settings once had a file of their own, `trace.toml`, which is still read where there is no `[trace]`.
+Keys are named by variable, file or keyring, and fetched only to send (`traces.keys`). Without `[trace]` the older file
+`trace.toml` is read.
 """
 
 from __future__ import annotations
@@ -23,11 +22,10 @@ from stenograph.config.settings import Seconds, read_values, usual_config_file
 from stenograph.config.typed import UnfitError, in_file, read_toml, typed
 from stenograph.errors import ConfigError
 
-#: Characters of one text in a span, where nothing else is asked for.
+#: Characters of one text in a span.
 DEFAULT_LENGTH = 50_000
-#: The destination that `$STENO_TRACE_URL` makes.
 FROM_ENVIRONMENT = "environment"
-#: The least that a config has to say.
+#: The shortest config.
 EXAMPLE = """\
 [[trace.destinations]]
 name = "local"
@@ -55,26 +53,25 @@ class DestinationKind(StrEnum):
     LANGFUSE = "langfuse"
     PHOENIX = "phoenix"
     MLFLOW = "mlflow"
-    #: Any other receiver of OTLP over HTTP.
+    #: Any other OTLP receiver over HTTP.
     OTLP = "otlp"
 
 
 class SpanLayout(StrEnum):
-    #: Tools beside generations, under the agent's span.
+    #: Tools beside generations.
     SIBLINGS = "siblings"
-    #: Tools under the generation that asked for them.
+    #: Tools below the generation that asked for them.
     NESTED = "nested"
 
 
 class KeySource(Struct, frozen=True):
-    """Where a key is: one of these is set; with `literal` also `env`, where the key was found in that variable."""
+    """Where a key is: one of these; with `literal` also the variable that held it."""
 
     literal: str = ""
-    #: The name of a variable.
     env: str = ""
-    #: A file whose first line it is; `~` is the user's folder.
+    #: The key is its first line; `~` is allowed.
     file: str = ""
-    #: `service/user` in the system's keyring.
+    #: `service/user`.
     keyring: str = ""
 
     def __repr__(self) -> str:
@@ -82,7 +79,7 @@ class KeySource(Struct, frozen=True):
 
 
 class Content(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many characters of each kind of text a span may hold; 0 for none. In the file also true, for the default, and false."""
+    """How many characters of each kind of text a span may hold; 0 for none. The file also allows true (the default) and false."""
 
     prompts: _Length = DEFAULT_LENGTH
     answers: _Length = DEFAULT_LENGTH
@@ -97,17 +94,16 @@ class Content(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Destination(Struct, frozen=True):
-    #: Its own, for cursors and reports.
     name: str
     kind: DestinationKind
-    #: All of the address that spans are posted to.
+    #: The full address that spans are posted to.
     endpoint: str
-    #: After `with_keys` with keys in them: never shown.
+    #: After `with_keys` they hold keys: never shown.
     headers: dict[str, str] = {}
-    #: Bytes of one request before compression.
+    #: Of one request, before compression.
     batch_bytes: int = 3_000_000
     timeout_seconds: float = 10.0
-    #: Where its keys come from, by what they are: `public_key`, `secret_key`, `api_key`, `token`, or `header:<name>`.
+    #: By name: `public_key`, `secret_key`, `api_key`, `token`, or `header:<name>`.
     keys: dict[str, KeySource] = {}
 
     def __repr__(self) -> str:
@@ -115,7 +111,7 @@ class Destination(Struct, frozen=True):
 
 
 class DestinationTable(Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
-    """A destination as it is written."""
+    """A destination as written."""
 
     name: Annotated[
         str, Meta(pattern=r"^(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", description="a text of its own on one line")
@@ -189,40 +185,40 @@ class DestinationTable(Struct, frozen=True, forbid_unknown_fields=True, repr_omi
 
 
 class _TraceSettings(Struct, frozen=True, kw_only=True):
-    #: Of resource and trace: the project's name at the receiver, the environment, who uses the client.
+    #: The project at the receiver, the environment, who uses the client.
     project: _Text = "claude-code"
     environment: _Text = ""
     user: _Text = ""
     tags: tuple[_Text, ...] = ()
     redact: bool = True
     shape: SpanLayout = SpanLayout.SIBLINGS
-    #: After so many seconds without a new line an unanswered prompt counts as closed.
+    #: After this long without a new line an unanswered prompt counts as closed.
     quiet_seconds: Seconds = 3600.0
-    #: So long a worker tries to reach a receiver that fails, before it leaves the rest to the next one.
+    #: How long a worker retries a failing receiver before it leaves the rest to the next one.
     patience_seconds: Seconds = 600.0
     content: Content = Content()
 
 
 class TraceTable(_TraceSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The table `[trace]` as it is written."""
+    """The table `[trace]` as written."""
 
     destinations: tuple[DestinationTable, ...] = ()
 
 
 class TraceConfig(_TraceSettings, frozen=True, kw_only=True):
     destinations: tuple[Destination, ...] = ()
-    #: `$STENO_TRACE_OFF`: there are no destinations then, whatever the file says.
+    #: `$STENO_TRACE_OFF`: then there are no destinations.
     is_off: bool = False
-    #: What a user should know of where the settings are.
+    #: About where the settings are.
     notes: tuple[str, ...] = ()
 
 
 class _Source(Struct, frozen=True):
-    """Where the settings are, or should be; None where there is no such place."""
+    """Where the settings are, or should be."""
 
     path: Path | None
     values: Any
-    #: In the file they are in this table; empty in a file of their own.
+    #: Empty in a file of their own.
     table: str = "trace"
     notes: tuple[str, ...] = ()
 
@@ -232,13 +228,13 @@ def is_off(environ: Mapping[str, str]) -> bool:
 
 
 def trace_folder(environ: Mapping[str, str]) -> Path | None:
-    """Where spool, state and locks are; None where there is no user's folder."""
+    """Where spool, state and locks are; None if the user has no directory."""
     folder = state_folder(environ)
     return folder and folder / "traces"
 
 
 def trace_config_file(environ: Mapping[str, str], config_file: Path | None = None) -> Path | None:
-    """Where the settings are, or should be, also where they can't be understood; None where there is no such place."""
+    """Where the settings are, or should be, even if they are invalid."""
     try:
         return _source(environ, config_file).path
     except ConfigError:
@@ -247,17 +243,17 @@ def trace_config_file(environ: Mapping[str, str], config_file: Path | None = Non
 
 
 def no_destination(environ: Mapping[str, str], config_file: Path | None = None) -> str:
-    """What to say where there is nowhere to send to."""
+    """The error for a missing destination."""
     path = trace_config_file(environ, config_file)
     where = f"name one in {path}, as docs/tracing.md shows, or set" if path is not None else "set"
     return f"no destination is configured: {where} {_PREFIX}URL"
 
 
 def load_trace_config(environ: Mapping[str, str], config_file: Path | None = None) -> TraceConfig:
-    """The settings of the config file, and over them those of variables; no key is fetched yet. Raises ConfigError.
+    """The settings, without fetching a key. Raises ConfigError.
 
-    `config_file` is the one that a user named, if any. The table `[trace]` is taken from it, else all of what
-    `$STENO_TRACE_CONFIG` names, which has to be there, else from the usual config file, else all of `trace.toml` beside that.
+    From `[trace]` of `config_file` (named by the user), else all of `$STENO_TRACE_CONFIG`, else `[trace]` of the usual config
+    file, else all of `trace.toml` beside it.
     """
     if is_off(environ):
         return TraceConfig(is_off=True)
@@ -303,7 +299,6 @@ def _file_of_its_own(path: Path) -> _Source:
     return _Source(path, values["trace"]) if "trace" in values else _Source(path, values, "")
 
 
-#: The settings of `[trace]` that are no tables.
 _SIMPLE = tuple(name for name in TraceTable.__struct_fields__ if name not in ("content", "destinations"))
 _VARIABLES = {
     **{name.upper(): (name,) for name in _SIMPLE},
@@ -319,7 +314,7 @@ def _of_variables(environ: Mapping[str, str]) -> tuple[TraceTable, dict[str, Any
     place: dict[str, Any] = {}
     for variable, written in environ.items():
         name = variable.removeprefix(_PREFIX)
-        # An empty variable is none: that is how one is taken away for a single command.
+        # An empty variable counts as unset.
         if name == variable or not written or name in ("CONFIG", "OFF"):
             continue
         if name not in _VARIABLES:
@@ -337,16 +332,15 @@ def _of_variables(environ: Mapping[str, str]) -> tuple[TraceTable, dict[str, Any
 
 
 def _spell_variable(keys: Any) -> str:
-    """What is inside of `headers` is in its variable."""
     return "$" + _PREFIX + next(_SPELLED[tuple(keys[:end])] for end in range(len(keys), 0, -1) if tuple(keys[:end]) in _SPELLED)
 
 
 def _as_toml(name: str, written: str) -> Any:
-    """The value as TOML would give it; what can't be is left to be refused."""
+    """The value as TOML would give it; invalid ones are left as text."""
     word = written.strip().lower()
     if name == "REDACT":
         return _YES_OR_NO.get(word, written)
-    if name.startswith("CONTENT_"):  # 1 and 0 are one character and none, not yes and no: so they are in the file
+    if name.startswith("CONTENT_"):  # 1 and 0 are lengths here, as in the file
         return int(word) if re.fullmatch(r"[0-9]{1,12}", word) else _YES_OR_NO.get(word, written)
     if name == "TAGS":
         return [tag.strip() for tag in written.split(",") if tag.strip()]
@@ -361,7 +355,7 @@ def _as_toml(name: str, written: str) -> Any:
 
 
 def _headers(written: str) -> dict[str, str]:
-    """`name=value,name=value`, percent signs as in `OTEL_EXPORTER_OTLP_HEADERS`."""
+    """`name=value,name=value`, percent-encoded as in `OTEL_EXPORTER_OTLP_HEADERS`."""
     headers = {}
     for part in written.split(","):
         name, _, text = part.partition("=")
@@ -372,7 +366,7 @@ def _headers(written: str) -> dict[str, str]:
 
 
 def _from_variables(destination: Destination) -> Destination:
-    """Keys that were written into variables are not written out in a file."""
+    """Keys in variables do not count as written out."""
     variables = {what: "HEADERS" if what.startswith("header:") else what.upper() for what in destination.keys}
     keys = {
         what: replace(source, env=_PREFIX + variables[what]) if source.literal else source

@@ -1,8 +1,4 @@
-"""Values of a file or of variables as typed settings, and one line for what does not fit.
-
-In: plain values and a type with msgspec's constraints. Out: the typed value, or a ConfigError that names the key and what is
-expected there, taken from the type. Never tells a value: it may be a secret.
-"""
+"""Plain values -> typed settings, or a ConfigError that names the key and what its type expects; never the value."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ import msgspec
 from stenograph.errors import ConfigError
 
 T = TypeVar("T")
-#: How an error spells the place of a setting: its keys, from the outermost on.
+#: How an error names a setting, from its keys.
 Spell = Callable[[Sequence[str]], str]
 
 _PLACE = re.compile(r"(?P<problem>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
@@ -26,7 +22,7 @@ _PLACE_IN_TOML = re.compile(r"\(at (?:line \d+, column \d+|end of document)\)")
 
 
 class UnfitError(ValueError):
-    """Raised by `__post_init__` of a setting's type, for what constraints can't say."""
+    """Raised by `__post_init__` of a settings type, for what constraints cannot express."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(problem)
@@ -34,7 +30,7 @@ class UnfitError(ValueError):
 
 
 def typed(values: Any, kind: type[T], spell: Spell) -> T:
-    """The values as that type. Raises ConfigError."""
+    """Raises ConfigError."""
     try:
         return msgspec.convert(values, kind)
     except (msgspec.ValidationError, OverflowError) as error:
@@ -42,12 +38,12 @@ def typed(values: Any, kind: type[T], spell: Spell) -> T:
 
 
 def in_file(path: Path, *above: str) -> Spell:
-    """How errors name what is in a file, in a table there."""
+    """How errors name a key in a file, or in a table there."""
     return lambda keys: f"{path}: `{'.'.join((*above, *keys))}`"
 
 
 def read_toml(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
-    """The values of a file; none where it is not there. Raises ConfigError, whose cause is an OSError where it can't be read."""
+    """The values of a file; none if it does not exist. Raises ConfigError, whose cause is an OSError if it cannot be read."""
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -56,12 +52,12 @@ def read_toml(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
         return {}
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise ConfigError(f"{path} can't be read: {getattr(error, 'strerror', 'not a name for a file')}") from error
-    import tomllib  # not for those who have no file
+    import tomllib
 
     try:
         return tomllib.loads(data.decode())
-    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers longer than Python reads
-        # Only the place: the text of the error may quote what is there, and that may be a key.
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and overlong numbers
+        # Only the place: the error may quote a key.
         place = _PLACE_IN_TOML.search(str(error))
         raise ConfigError(f"{path} is not valid TOML{' ' + place[0] if place else ''}") from None
     except RecursionError:
@@ -69,7 +65,7 @@ def read_toml(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
 
 
 def _explain(error: Exception, kind: type[Any], spell: Spell) -> str:
-    import msgspec.inspect  # not before something is wrong
+    import msgspec.inspect
 
     found = _PLACE.fullmatch(str(error))
     problem, path = (found["problem"], found["path"] or "") if found else (str(error), "")

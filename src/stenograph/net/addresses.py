@@ -1,8 +1,4 @@
-"""Where a request goes: URLs, hosts and ports.
-
-In: URLs and hosts as people write them. Out: values that can be connected to. Nothing is looked up, and no value or error
-quotes a URL: people put keys into them.
-"""
+"""URLs, hosts and ports, without lookups. No value or error quotes a URL: people put keys into them."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from msgspec import Struct
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-#: What may stand in the target of a request and in a host.
+#: Allowed in a request target and a host.
 _PLAIN = re.compile(r"[!-~]*")
 #: Hosts that may be a number in one of its spellings.
 _NUMERIC_HOST = re.compile(r"[0-9][0-9a-fx.]*|[0-9a-f.]*:[0-9a-f:.]*")
@@ -32,7 +28,7 @@ class Address(Struct, frozen=True):
 
     @property
     def authority(self) -> str:
-        """For the header `host`: without the port where it is the scheme's own."""
+        """For the header `host`: without the scheme's default port."""
         return self._name if self.port == DEFAULT_PORTS[self.scheme] else self.with_port
 
     @property
@@ -52,17 +48,16 @@ class Url(Struct, frozen=True):
     path: str
     query: str
     fragment: str
-    #: A user or a password stands before the host.
+    #: A user or a password precedes the host.
     has_user: bool
 
     @property
     def target(self) -> str:
-        """What a request names: the path and the query."""
         return (self.path or "/") + (f"?{self.query}" if self.query else "")
 
 
 def read_url(written: str) -> Url | None:
-    """None for what is not an http or https URL, or can't be connected to as it is written."""
+    """None for anything but a usable http or https URL."""
     parts = split_url(written)
     if parts is None or parts.scheme not in DEFAULT_PORTS:
         return None
@@ -71,10 +66,10 @@ def read_url(written: str) -> Url | None:
 
 
 def split_url(written: str) -> SplitResult | None:
-    """The parts of a URL of any scheme; None where its host, port or letters are not allowed."""
+    """The parts of a URL of any scheme; None if host, port or characters are invalid."""
     try:
         parts = urlsplit(written.strip())
-        # What DNS does not allow raises a UnicodeError, with the name in it, as late as a connection is made.
+        # An invalid DNS name would raise a UnicodeError that quotes it, as late as on connecting.
         labels = (parts.hostname or "").removesuffix(".").split(".")
         is_usable = parts.port != 0 and all(0 < len(label) < 64 for label in labels)
     except ValueError:
@@ -87,11 +82,11 @@ def is_loopback(host: str) -> bool:
 
 
 def canonical_host(host: str) -> str:
-    """One spelling for a host: `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1, and so is `0`, which leads there."""
+    """One spelling for a host: `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1, and so is `0`."""
     host = host.lower().rstrip(".")
     if not _NUMERIC_HOST.fullmatch(host):
         return host
-    import ipaddress  # few programs that read addresses meet numbers
+    import ipaddress
     import socket
 
     try:

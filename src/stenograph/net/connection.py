@@ -1,7 +1,6 @@
-"""HTTP/1.1 with the standard library: one connection, kept open, one exchange after the other on it.
+"""One blocking HTTP/1.1 connection on the standard library, kept open for one exchange after another.
 
-In: an address, perhaps a proxy, and requests. Out: the head of the response, then its body up to a limit. Blocking. Follows no
-redirects and judges no status. Whatever fails is a NetworkError, after which the connection is opened anew by the next `send`.
+Follows no redirects and judges no status. Every failure is a NetworkError; the next `send` connects again.
 """
 
 from __future__ import annotations
@@ -23,27 +22,25 @@ if TYPE_CHECKING:
     import socket
     from http.client import HTTPConnection, HTTPResponse
 
-#: How `http.client` begins to say that a proxy opened no tunnel; the status follows.
+#: Followed by the status.
 _NO_TUNNEL = "Tunnel connection failed: "
 
 
 class ResponseHead(Struct, frozen=True):
-    """The head of a response."""
-
     status: int
-    #: Names in lower case; of several with one name the last.
+    #: Names in lower case; the last of repeated ones.
     headers: dict[str, str]
 
     @property
     def content_type(self) -> str:
-        """In lower case, without parameters; empty where none is given."""
+        """In lower case, without parameters."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 class Connection:
     """One exchange at a time: `send`, then `read` or `close`. Requests must be safe to send twice.
 
-    `timeout`: seconds for each step (connecting, sending, the next bytes). `patience`: seconds for a whole exchange.
+    In seconds: `timeout` for each step (connecting, sending, the next bytes), `patience` for a whole exchange.
     """
 
     def __init__(self, address: Address, *, proxy: Proxy | None = None, timeout: float, patience: float) -> None:
@@ -52,14 +49,14 @@ class Connection:
         self._timeout = timeout
         self._patience = patience
         self._http: HTTPConnection | None = None
-        #: Known by itself: `http.client` forgets it while a last response is still being read.
+        #: `http.client` forgets it while a last response is being read.
         self._socket: socket.socket | None = None
         self._response: HTTPResponse | None = None
         self._watch: threading.Timer | None = None
         self._is_hung_up = False
 
     def send(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None = None) -> ResponseHead:
-        """Send a request and wait for the head of its response. Names of headers are in lower case."""
+        """Send a request and wait for the head of the response. Header names are in lower case."""
         is_kept = self._http is not None
         try:
             return self._send(method, target, headers, body)
@@ -68,11 +65,11 @@ class Connection:
         except NetworkError:
             if not is_kept:
                 raise
-        # Servers close a connection that was idle; only a new one tells whether they are there.
+        # Servers close idle connections; only a new one shows whether they are there.
         return self._send(method, target, headers, body)
 
     def read(self, limit: int) -> bytes:
-        """The body, `limit` bytes at most. A connection whose response is longer is closed."""
+        """Up to `limit` bytes of the body. A longer response closes the connection."""
         from http.client import IncompleteRead
 
         response = self._response
@@ -107,9 +104,9 @@ class Connection:
                 socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
     def _send(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> ResponseHead:
-        if self._response is not None:  # not read to its end: the next one could not be told from its rest
+        if self._response is not None:  # unread rest would look like the next response
             self.close()
-        # A time-out of a socket begins anew with each byte: a response that drips would hold us for ever.
+        # A socket's timeout restarts with each byte: a dripping response would hold us for ever.
         self._watch = threading.Timer(self._patience, self.hang_up)
         self._watch.daemon = True
         self._watch.start()
@@ -135,7 +132,7 @@ class Connection:
             self._http = HTTPConnection(nearest.host, nearest.port, timeout=self._timeout)
         self._http.connect()
         self._socket = self._http.sock
-        if self._is_hung_up:  # before there was a socket to shut down
+        if self._is_hung_up:  # before there was a socket
             raise TimeoutError
         return self._http
 

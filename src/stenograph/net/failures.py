@@ -1,4 +1,4 @@
-"""What a library raised on the way to a server -> one of our network errors."""
+"""Errors of libraries on the way to a server -> our network errors."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from stenograph.errors import (
 
 
 def network_error(error: Exception) -> NetworkError:
-    """In: an OSError, or an error of an HTTP library. Of its text nothing is kept: it may quote a server or a proxy."""
-    import socket  # whoever has such an error has loaded these
+    """Takes an OSError or an error of an HTTP library. Keeps none of its text: it may quote a server or a proxy."""
+    import socket
     import ssl
 
     reason = type(error).__name__
     match error:
         case ssl.SSLCertVerificationError():
-            # OpenSSL's own words; the server has no part in them.
+            # OpenSSL's own words, not the server's.
             return UntrustedCertificateError(error.verify_message)
         case TimeoutError():
             return NetworkTimeoutError(reason)
-        case socket.gaierror() | UnicodeError():  # the second for names that DNS does not allow
+        case socket.gaierror() | UnicodeError():  # UnicodeError: invalid DNS names
             return UnknownHostError(reason)
         case OSError(errno=int(number)):
             return NetworkError(reason, errno=number)

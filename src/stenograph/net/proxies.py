@@ -1,8 +1,4 @@
-"""The proxy on the way to a server, as the environment names it.
-
-In: an address and the variables that name proxies and exceptions. Out: a `Proxy`, or None. Only the environment counts, as for
-the client; the system's own settings are not read. Errors name the variable and not what it holds.
-"""
+"""The proxy for an address, from the environment alone, as for the client. Errors name the variable, not its value."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from msgspec import Struct
 from stenograph.errors import ConfigError
 from stenograph.net.addresses import DEFAULT_PORTS, Address, is_loopback, split_url
 
-#: Which variables name the proxy for a scheme, the first that is set. That HTTP_PROXY serves https too is the client's rule.
+#: Variables by scheme, the first that is set. HTTP_PROXY serves https too, as in the client.
 _VARIABLES = {"https": ("https_proxy", "http_proxy", "all_proxy"), "http": ("http_proxy", "all_proxy")}
 
 
@@ -24,7 +20,7 @@ class Proxy(Struct, frozen=True):
     """A proxy that speaks plain HTTP."""
 
     address: Address
-    #: The value of `proxy-authorization`; empty where the proxy's URL names no user.
+    #: The value of `proxy-authorization`.
     authorization: str = ""
 
     def __repr__(self) -> str:
@@ -32,15 +28,11 @@ class Proxy(Struct, frozen=True):
 
     @property
     def headers(self) -> dict[str, str]:
-        """For requests that go to the proxy itself."""
         return {"proxy-authorization": self.authorization} if self.authorization else {}
 
 
 def find_proxy(address: Address, environ: Mapping[str, str]) -> Proxy | None:
-    """The proxy that the environment names for an address. This machine itself is never reached through one.
-
-    Lower case wins over upper case, as in curl. Raises ConfigError.
-    """
+    """Loopback is never reached through a proxy. Lower case wins, as in curl. Raises ConfigError."""
     if is_loopback(address.host) or _is_excepted(address, _either(environ, "no_proxy")):
         return None
     for name in _VARIABLES[address.scheme]:
@@ -71,7 +63,7 @@ def _read_proxy(written: str, name: str) -> Proxy:
 
 
 def _is_excepted(address: Address, exceptions: str) -> bool:
-    """Whether NO_PROXY names it: hosts and domains separated by commas or blanks, `*` for all, networks like 10.0.0.0/8."""
+    """NO_PROXY: hosts and domains separated by commas or blanks, `*` for all, networks like 10.0.0.0/8."""
     for written in exceptions.replace(",", " ").split():
         if written == "*":
             return True
@@ -89,9 +81,9 @@ def _is_excepted(address: Address, exceptions: str) -> bool:
 
 
 def _is_in_network(host: str, network: str) -> bool:
-    import ipaddress  # few exceptions are networks
+    import ipaddress
 
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
-    except ValueError:  # the host is a name, or the network is not one
+    except ValueError:  # a name, or not a network
         return False

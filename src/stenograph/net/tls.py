@@ -1,8 +1,4 @@
-"""Which servers are trusted.
-
-The system's authorities, or those of SSL_CERT_FILE and SSL_CERT_DIR instead, which OpenSSL reads itself; and those of one more
-file where a caller names it.
-"""
+"""Which servers are trusted: the system's authorities, or those of SSL_CERT_FILE and SSL_CERT_DIR, plus one more file."""
 
 from __future__ import annotations
 
@@ -15,10 +11,7 @@ if TYPE_CHECKING:
 
 
 def tls_context(authorities: str = "") -> ssl.SSLContext:
-    """A context for connections that check the server's certificate. It takes 20 ms: make one only where TLS is spoken.
-
-    `authorities` names a file of further authorities. Raises UnreadableAuthoritiesError where it can't be used.
-    """
+    """A context that checks certificates; takes 20 ms. Raises UnreadableAuthoritiesError for the file `authorities`."""
     import ssl
 
     context = ssl.create_default_context()

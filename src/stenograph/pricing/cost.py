@@ -1,8 +1,4 @@
-"""The usage of one API response -> what it cost.
-
-In: a usage as the file holds it, the model that was asked for, and the release whose price table is to be used. Out: the cost
-with its parts, and the table row that it rests on. Knows nothing of lines that repeat a usage, nor of sessions.
-"""
+"""The usage of one API response -> its cost, with its parts and the table row it is based on."""
 
 from __future__ import annotations
 
@@ -17,21 +13,20 @@ from stenograph.records import Usage
 
 _ZERO = Decimal(0)
 _MILLION = Decimal(1_000_000)
-# Beyond what JavaScript counts exactly no number of tokens is one.
+# Beyond what JavaScript counts exactly.
 _GREATEST = 2**53
 
 
 class Basis(StrEnum):
-    """What a cost rests on. The words are the client's own (`costBasis` of 2.1.325)."""
+    """The client's own words (`costBasis` of 2.1.325)."""
 
-    # The table holds the model.
     LIST = "list"
-    # It does not: the price is what the client charges for any name that it does not know.
+    # The client charges this for any name that it does not know.
     UNKNOWN = "unknown"
 
 
 class Cost(Struct, frozen=True):
-    """USD of one response, by what was paid for."""
+    """USD of one response."""
 
     input: Decimal
     output: Decimal
@@ -39,30 +34,28 @@ class Cost(Struct, frozen=True):
     cache_write_5m: Decimal
     cache_write_1h: Decimal
     web_search: Decimal
-    # The advisor's tokens inside the response, at the advisor's own model.
+    # The advisor's tokens, at the price of its own model.
     advisor: Decimal
     basis: Basis
-    # The row: the model by the table's name for it, empty for the row of unknown names.
+    # The table's name of the model; empty for unknown names.
     row: str
     table: Table
 
     @property
     def usd(self) -> Decimal:
-        """All of it."""
         tokens = self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
         return tokens + self.web_search + self.advisor
 
 
 def price_usage(usage: Usage, model: str, *, release: str | None = None) -> Cost:
-    """What a response cost, by the table of a release: as a client of that release charges it. None: the newest table.
+    """What a response cost by the table of a release (None: the newest). Raises UsageError for an invalid release.
 
-    `model` is the one that was asked for; a client charges that one, whichever answered. Raises UsageError for what is no
-    release.
+    `model` is the one requested; a client charges that one, whichever answered.
     """
     table = table_of(release)
     place = table.us if usage.inference_geo == "us" else Decimal(1)
     own = _price_tokens(usage, model, table, place, fast=usage.speed == "fast")
-    # Inside an advisor's item neither its own place and speed count nor its searches, and the speed around it doesn't either.
+    # An advisor's own place, speed and searches do not count, nor does the speed around it.
     advisors = [_price_tokens(item, name, table, place, fast=False) for item, name in _advisors(usage, table)]
     searches = usage.server_tool_use
     return structs.replace(
@@ -103,9 +96,9 @@ def _rate(prices: Prices, prompt: int) -> Rate:
 
 
 def _written(usage: Usage) -> tuple[int, int]:
-    """Tokens written to the cache for five minutes and for an hour; without a split all are for five minutes.
+    """Tokens written to the cache for five minutes and for an hour; all for five minutes without a split.
 
-    Where total and split disagree 2.1.325 believes the total, unless that is zero.
+    If total and split disagree, 2.1.325 believes the total, unless that is zero.
     """
     split = usage.cache_creation
     hour = _count(split.ephemeral_1h_input_tokens) if split else 0
@@ -116,8 +109,7 @@ def _written(usage: Usage) -> tuple[int, int]:
 
 
 def _advisors(usage: Usage, table: Table) -> list[tuple[Usage, str]]:
-    """The advisor's items with their models; one without a model is not charged. Items of the other types are parts of the
-    usage that holds them."""
+    """The advisor's items with their models; without a model they are free. Items of other types are already in the usage."""
     if not table.charges_advisor:
         return []
     items = [item for item in usage.iterations or () if isinstance(item, Usage) and item.type == "advisor_message"]

@@ -1,9 +1,8 @@
 """A model's name as a provider spells it -> its name in a price table.
 
-In: a name and a table. Out: the table's own name, or None for a model that it does not hold. Every client that was measured
-looks for the names it knows inside the given one, so that `us.anthropic.claude-haiku-4-5-20251001-v1:0`,
-`anthropic/claude-haiku-4-5`, `claude-haiku-4-5@20251001` and `claude-haiku-4-5[1m]` are one model. Older clients take a model
-that came later for one they know: `claude-opus-4-6` is `claude-opus-4` to 2.0.76.
+Every measured client looks for the names it knows inside the given one: `us.anthropic.claude-haiku-4-5-20251001-v1:0`,
+`anthropic/claude-haiku-4-5` and `claude-haiku-4-5[1m]` are one model. Older clients take a later model for one they know:
+`claude-opus-4-6` is `claude-opus-4` to 2.0.76.
 """
 
 from __future__ import annotations
@@ -13,16 +12,15 @@ import re
 
 from stenograph.pricing.prices import Table, table_of
 
-# What goes on with a version's number; a date does not, nor does the `-0` of `claude-opus-4-0`.
+# More of a version number; dates and the `-0` of `claude-opus-4-0` are not.
 _GOES_ON = re.compile(r"\d|-[1-9]\d?(?!\d)")
 
 
-# A session names few models, on many lines.
 @functools.lru_cache(maxsize=256)
 def canonical_model(model: str, table: Table | None = None) -> str | None:
-    """The name by which a table (the newest, when none is given) knows a model; None when it does not."""
+    """The name by which a table (default: the newest) knows a model, or None."""
     table = table or table_of()
-    # 2.1.325 takes CLAUDE-HAIKU-4-5 and claude-haiku-4.5 as well.
+    # 2.1.325 accepts CLAUDE-HAIKU-4-5 and claude-haiku-4.5 too.
     given = model.lower().replace(".", "-")
     given = table.aliases.get(given, given)
     return max((name for name in table.models if _is_in(name, given, table)), key=len, default=None)

@@ -1,8 +1,7 @@
-"""The records of a session -> what it cost by its lines, beside what the client itself says.
+"""The records of a session -> its cost by its lines, each response once, beside the client's own total.
 
-In: the records of a family (its own file first, then its sub-agents'), or of several families. Out: one sum over all
-responses, each counted once, and the client's own total where the file holds one, with what is known to make the two differ.
-Knows nothing of turns, and estimates nothing: a request that left no usage is in the client's figure alone.
+Takes a family's records, its own file first, or those of several families. Estimates nothing: a request that left no usage is in
+the client's total alone.
 """
 
 from __future__ import annotations
@@ -30,9 +29,8 @@ from stenograph.records import (
 )
 from stenograph.releases import first_with, release_numbers
 
-# A client adds doubles: below this the two figures are equal.
+# A client adds doubles.
 _EQUAL = Decimal("1e-9")
-# So much, or what is no number at all, is no total.
 _NO_BILL = 10**12
 _SAYS_WHY_IT_STOPPED = release_numbers(first_with("writes_stop_reasons"))
 _WRITES_TOTALS = release_numbers(first_with("writes_totals"))
@@ -58,31 +56,28 @@ _TOOLS = {"WebSearch": GapReason.WEB_SEARCH, "WebFetch": GapReason.WEB_FETCH}
 
 
 class SessionCost(Struct, frozen=True):
-    """What a session cost: by its lines, and by the client."""
-
-    # Over all responses that the lines hold, each once, interrupted ones left out as the client leaves them out.
+    # Without interrupted responses, as in the client.
     usd: Decimal
-    # By the name of the model that was asked for, as the file spells it.
+    # By the requested model, as the file spells it.
     models: dict[str, Decimal]
     responses: int
-    # Names that the table does not hold, in order of appearance.
+    # In order of appearance.
     unknown_models: tuple[str, ...]
-    # The last total that the client wrote (2.1.325 does, 2.1.200 does not); None where there is none.
+    # The client's last total (2.1.325 writes it, 2.1.200 does not).
     client_usd: Decimal | None = None
-    # What the records show of the known reasons for a gap; empty where there is no gap or nothing explains it.
+    # Known reasons for a gap that the records show.
     reasons: tuple[GapReason, ...] = ()
 
     @property
     def gap(self) -> Decimal | None:
-        """What the client's total has more than the lines; None without a total."""
+        """How much the client's total exceeds the lines; None without a total."""
         return None if self.client_usd is None else self.client_usd - self.usd
 
 
 def session_cost(records: Iterable[Record], *, release: str | None = None) -> SessionCost:
-    """The cost of a session by the table of a release; None: the newest.
+    """The cost of a session by the table of a release (None: the newest). Raises UsageError for an invalid release.
 
-    Of several sessions given at once, a response that a fork copied counts once; the client's total is then the last one's.
-    Raises UsageError for what is no release.
+    A response that forks copied counts once; of several sessions the last one's client total is used.
     """
     tally = _Tally(release)
     for record in records:
@@ -96,8 +91,6 @@ class _Response(NamedTuple):
 
 
 class _Tally:
-    """What is gathered while the records go by."""
-
     def __init__(self, release: str | None) -> None:
         self._release = release
         # By message id.
@@ -105,7 +98,7 @@ class _Tally:
         self._aborted: set[str] = set()
         self._total: Decimal | None = None
         self._reasons: set[GapReason] = set()
-        # Of requests: those that were noted when they were sent, and those that a response says it answers.
+        # Requests noted as sent, and those that a response answers.
         self._sent: set[str] = set()
         self._answered: set[str] = set()
 
@@ -114,7 +107,7 @@ class _Tally:
             case AssistantRecord():
                 self._add_answer(record)
             case CostStateRecord(totalCostUSD=int() | float() as total) if 0 <= total < _NO_BILL:
-                # Each holds the whole session so far: the last one counts.
+                # Each covers the whole session so far.
                 self._total = Decimal(str(total))
                 self._reasons.discard(GapReason.AFTER_LAST_TOTAL)
             case CompactBoundaryRecord():
@@ -145,15 +138,15 @@ class _Tally:
         if not message or message.model == SYNTHETIC or not message.usage:
             return
         model = record.requestedModel or message.model or ""
-        # Lines of other tools may have no id: each stands for itself then.
+        # Lines of other tools may have no id.
         key = message.id or f"response {len(self._responses)}"
         cost = price_usage(message.usage, model, release=self._release)
-        # The dearest line counts: a fork after a compaction copies lines with their counts set to zero.
+        # The dearest line counts: a fork after a compaction copies lines with zero counts.
         known = self._responses.get(key)
         if known is None or cost.usd > known.cost.usd:
             self._responses[key] = _Response(model, cost)
         release = _release_of(record)
-        # A user line's `interruptedMessageId` is no sign: it names responses whose tools were interrupted too, which are charged.
+        # Not by a user line's `interruptedMessageId`: it also names responses whose tools were interrupted, which are charged.
         if (release >= _SAYS_WHY_IT_STOPPED and message.stop_reason is None) or is_aborted(record):
             self._aborted.add(key)
         self._note_reasons(record, release)
@@ -176,14 +169,13 @@ class _Tally:
         seen = set(self._reasons)
         if self._sent - self._answered:
             seen.add(GapReason.FAILED_STREAM)
-        # Copied lines name requests that the parent's file has.
+        # Copied lines name requests in the parent's file.
         if self._answered - self._sent:
             seen.add(GapReason.COPIED)
         return tuple(reason for reason in GapReason if reason in seen and (reason in _LESS) == (gap < 0))
 
 
 def _release_of(record: AssistantRecord) -> tuple[int, ...]:
-    """The release that wrote a line; nothing where the line does not say."""
     try:
         return release_numbers(record.version or "")
     except UsageError:

@@ -1,11 +1,7 @@
-"""What a span says, in the words of three families at once: Langfuse's own, OpenTelemetry's `gen_ai.*`, and OpenInference.
+"""Plain values -> span attributes, in the words of Langfuse, OpenTelemetry's `gen_ai.*` and OpenInference at once.
 
-In: plain values. Out: attributes. One payload serves every receiver; where they read the same fact under several names it stands
-under each of them, and where they would add one up twice only the one place that all of them read has it:
-
-- tokens and money stand on generations alone: MLflow leaves out whatever is below a span that has usage;
-- `gen_ai.usage.input_tokens` and `llm.token_count.prompt` hold the whole prompt, cached tokens too; Langfuse's `usage_details`
-  keeps its parts apart, and wins there over the others.
+One payload serves every receiver. Tokens and money are on generations alone: MLflow ignores what is below a span with usage.
+`gen_ai.usage.input_tokens` and `llm.token_count.prompt` include cached tokens; Langfuse's `usage_details` lists the parts.
 """
 
 from __future__ import annotations
@@ -20,27 +16,21 @@ from stenograph.records import to_text
 from stenograph.traces.spans import Attributes
 from stenograph.turns import Tokens
 
-#: The client, as an agent.
 AGENT_NAME = "claude-code"
 _TEXT, _JSON = "text/plain", "application/json"
 
 
 class TraceFacts(Struct, frozen=True):
-    """What holds for every span of a trace."""
-
     trace_name: str
     session_id: str
     user: str = ""
     environment: str = ""
     tags: tuple[str, ...] = ()
-    #: The client's release.
     release: str = ""
 
 
 class Response(Struct, frozen=True):
-    """What is known of one API response beside its texts."""
-
-    #: The one that answered, and the one that was asked for.
+    #: The one that answered, and the one that was requested.
     model: str
     asked_model: str
     message_id: str = ""
@@ -52,7 +42,7 @@ class Response(Struct, frozen=True):
 
 
 def common(about: TraceFacts) -> Attributes:
-    """For every span, so that a receiver that reads only some of them still knows where they belong."""
+    """On every span: some receivers read only some of them."""
     attributes: Attributes = {
         "session.id": about.session_id,
         "gen_ai.conversation.id": about.session_id,
@@ -68,10 +58,10 @@ def common(about: TraceFacts) -> Attributes:
 
 
 def trace(about: TraceFacts, metadata: dict[str, Any], prompt: str, answer: str) -> Attributes:
-    """For the root alone."""
+    """On the root alone."""
     attributes: Attributes = {f"langfuse.trace.metadata.{name}": _plain(value) for name, value in metadata.items()}
     attributes["metadata"] = _json(metadata)
-    attributes["mlflow.traceTag.mlflow.traceName"] = about.trace_name  # MLflow takes no other for it
+    attributes["mlflow.traceTag.mlflow.traceName"] = about.trace_name  # the only name MLflow reads
     if about.tags:
         attributes["langfuse.trace.tags"] = list(about.tags)
         attributes["tag.tags"] = list(about.tags)
@@ -104,7 +94,7 @@ def agent(name: str, prompt: str, answer: str) -> Attributes:
 def generation(
     response: Response, prompt: str, answer: str, thinking: str, asked_tools: list[tuple[str, str, str]]
 ) -> Attributes:
-    """`asked_tools` are the tools that it asked for: id, name, input as JSON."""
+    """`asked_tools`: id, name and input as JSON of each tool call."""
     attributes: Attributes = {
         "langfuse.observation.type": "generation",
         "langfuse.observation.metadata.tool_count": response.tool_count,
@@ -177,7 +167,7 @@ def compaction(trigger: str, tokens_before: int | None, tokens_after: int | None
 
 
 def level(name: str, message: str) -> Attributes:
-    """What Langfuse shows beside a span: WARNING or ERROR, and why."""
+    """Langfuse's level, WARNING or ERROR, and why."""
     return {"langfuse.observation.level": name, "langfuse.observation.status_message": message}
 
 
@@ -223,7 +213,7 @@ def _usage(tokens: Tokens) -> Attributes:
         "gen_ai.usage.input_tokens": prompt,
         "gen_ai.usage.output_tokens": tokens.output,
         "gen_ai.usage.cache_read.input_tokens": tokens.cache_read,
-        # Renamed once: receivers of both ages are served.
+        # Renamed once; receivers read either.
         "gen_ai.usage.cache_creation.input_tokens": tokens.cache_write,
         "gen_ai.usage.cache_write.input_tokens": tokens.cache_write,
         "llm.token_count.prompt": prompt,
@@ -231,7 +221,7 @@ def _usage(tokens: Tokens) -> Attributes:
         "llm.token_count.total": tokens.total,
         "llm.token_count.prompt_details.cache_read": tokens.cache_read,
         "llm.token_count.prompt_details.cache_write": tokens.cache_write,
-        # MLflow's own: the only way to tell it of writes for an hour.
+        # The only way to report one-hour cache writes to MLflow.
         "mlflow.chat.tokenUsage": _json(
             {
                 "input_tokens": prompt,
@@ -256,7 +246,7 @@ def _cost(cost: Cost) -> Attributes:
         "advisor": cost.advisor,
         "total": cost.usd,
     }
-    # What it rests on: a receiver's own price list may say something else.
+    # A receiver's own price list may differ.
     known = "the price table knows the model" if cost.basis is Basis.LIST else "the price of models that the table does not know"
     prompt = cost.input + cost.cache_read + cost.cache_write_5m + cost.cache_write_1h
     return {
@@ -283,7 +273,7 @@ def _messages(role: str, text: str) -> str:
 
 @lru_cache(maxsize=4)
 def _quoted(text: str) -> str:
-    """A text as JSON. The last few are kept: a root says its prompt and its answer under four names each."""
+    """Cached: a root repeats its prompt and its answer under four names each."""
     return _json(text)
 
 

@@ -1,7 +1,6 @@
-"""What several destinations lack of some sessions, sent to each of them; or only counted.
+"""Send to each destination what it lacks of some sessions, or only count it.
 
-In: the config, which destinations are meant, and the sessions that each is to have. Out: a report by destination. Holds the
-worker's lock while it sends. What stops one destination is a part of its report, so that the others get theirs.
+Holds the worker's lock while sending. An error of one destination is part of its report and does not stop the others.
 """
 
 from __future__ import annotations
@@ -20,19 +19,18 @@ from stenograph.traces.history import BackfillReport, Candidate, is_behind, send
 from stenograph.traces.sending import Sent
 from stenograph.traces.state import TraceState
 
-#: How long another worker is waited for.
+#: How long to wait for another worker.
 BUSY_SECONDS = 60.0
 
-#: Called with the bytes done and the bytes there are.
+#: Called with the bytes done and the bytes in total.
 Progress: TypeAlias = Callable[[int, int], None]
 
 
 class Backfill(Struct, frozen=True):
-    #: Nothing was sent: reports hold the sessions and bytes that would be looked at.
+    #: Nothing was sent; reports hold the sessions and bytes that would be read.
     is_dry: bool
-    #: By the name of the destination.
     reports: dict[str, BackfillReport]
-    #: Sessions that were selected, whether a destination has them or not, and their size.
+    #: Sessions selected, whether a destination has them or not, and their size.
     candidates: int
     size: int
 
@@ -55,10 +53,9 @@ def backfill(
     waiting: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
     progress: Callable[[str], contextlib.AbstractContextManager[Progress | None]] = lambda _: contextlib.nullcontext(),
 ) -> Backfill:
-    """Send what destinations lack of their candidates, which `candidates_for` gives by a destination's name.
+    """Send what each destination lacks of its candidates.
 
-    `waiting` surrounds the wait for another worker, `progress` the work for a destination by its name. Raises BusyError,
-    UnwritableError, and what `candidates_for` raises.
+    `waiting` surrounds the wait for another worker, `progress` the work for one destination. Raises BusyError, UnwritableError.
     """
     with contextlib.ExitStack() as stack:
         if not dry_run:

@@ -1,9 +1,7 @@
-"""Spans to a receiver over HTTP, until it acknowledged each or refused it.
+"""Spans -> a receiver over HTTP, until it acknowledged or refused each.
 
-In: spans and a destination. Out: how many were acknowledged and which were refused for good, or a `DeliveryError`: then none
-of the spans counts as sent, and to send all of them again is harmless, because their ids and times don't change. Requests are
-split by size; a request that is refused is halved until the span that is to blame stands alone. Knows nothing of sessions,
-cursors or attributes, and says nothing of a span but its ids and its size; of what a receiver says it keeps the status alone.
+After a `DeliveryError` no span counts as sent, and sending all again is harmless: ids and times do not change. A refused request
+is halved until the bad span is alone. Of a receiver's answer only the status is kept.
 """
 
 from __future__ import annotations
@@ -35,31 +33,28 @@ from stenograph.traces.spans import Attributes, Span
 
 T = TypeVar("T")
 
-#: Seconds before the first new try, doubled for each one after it, up to the longest. Each is cut by chance ("full jitter"),
-#: so that workers who failed together don't come back together.
+#: Seconds before the first retry, doubled each time up to the longest, each scaled by chance ("full jitter").
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
-#: So long a receiver may ask us to stay away.
+#: The longest `retry-after` that is respected.
 LONGEST_RETRY_AFTER = 600.0
-#: A receiver that refuses us for good (a wrong key) is left alone for so long.
+#: How long to leave a receiver alone that refuses for good, such as for a wrong key.
 PERMANENT_WAIT = 900.0
 
-#: Measured on transcripts of the fixtures, 3 MB: level 1 185 MB/s to 19.3 %, 4 127 MB/s to 16.6 %, 6 73 MB/s to 15.8 %,
-#: 9 43 MB/s to 15.5 %. From 4 to 6 the time nearly doubles for one percent.
+#: Measured on 3 MB of transcripts: level 1 185 MB/s to 19.3 %, 4 127 MB/s to 16.6 %, 6 73 MB/s to 15.8 %.
 _GZIP_LEVEL = 4
-#: Time-outs that a request may take in all: to connect, to send and to be answered.
+#: Timeouts for a whole exchange: connect, send, answer.
 _WHOLE_EXCHANGE = 3
-#: An answer is a few bytes; more is not a receiver's.
 _ANSWER_BYTES = 1_000_000
-#: After a 413 requests get smaller, but not smaller than this.
+#: After a 413 batches shrink to this at the least.
 _SMALLEST_BATCH = 100_000
-#: So many spans refused one by one, and never one taken: it is not the spans.
+#: After this many refusals without one acknowledgement the receiver is at fault, not the spans.
 _ENOUGH_REFUSALS = 8
-#: The request as a whole, or one span in it, can't be taken as it is.
+#: The request, or one span in it, cannot be accepted as it is.
 _REFUSALS = frozenset({400, 413, 422})
-#: Other 4xx mean that the address, the key or this program is wrong.
+#: Every other 4xx means a wrong address or key.
 _FOR_NOW = frozenset({408, 425, 429})
-#: What such a status says, and what to do about it, in the words of the config.
+#: What a status means, and what to do in the words of the config.
 _REMEDIES = {
     401: ("does not know the key", "check its key"),
     403: ("forbids it", "check its key"),
@@ -70,21 +65,21 @@ _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 
 
 class BadSpan(Struct, frozen=True):
-    """A span that the receiver refused while it took others."""
+    """A span that was refused while others were accepted."""
 
     trace_id: bytes
     span_id: bytes
-    #: Encoded, before compression.
+    #: Before compression.
     size: int
-    #: Of the answer that refused it; a 2xx for a partial success.
+    #: Of the answer; 2xx for a partial success.
     status: int
 
 
 class Delivery(Struct, frozen=True):
-    #: Spans that were acknowledged.
+    #: Spans acknowledged.
     sent: int
     bad: tuple[BadSpan, ...]
-    #: Requests that it took.
+    #: Requests made.
     posts: int
 
 
@@ -96,7 +91,7 @@ class _Encoded(Struct, frozen=True):
 
 class _Answer(Struct, frozen=True):
     status: int
-    #: Spans of the request that the receiver says it left out.
+    #: Spans that the receiver says it left out.
     rejected: int
 
     @property
@@ -105,17 +100,14 @@ class _Answer(Struct, frozen=True):
 
 
 def deliver(spans: Iterable[Span], destination: Destination, resource: Attributes) -> Delivery:
-    """Send spans over a connection of their own, with one try. Raises as `Sender.send` does."""
+    """Send spans over a new connection, with one try. Raises as `Sender.send` does."""
     with Sender(destination, resource) as sender:
         return sender.send(spans)
 
 
 def next_wait(failures: int, error: StenographError, chance: Callable[[], float] = random.random) -> float:
-    """Seconds to stay away from a receiver after an error; `failures` came in a row before it.
-
-    `chance` gives numbers from 0 to 1.
-    """
-    # The doubling ends somewhere: after a weekend without a receiver the number would be too large for a float.
+    """Seconds to wait after an error that followed `failures` others. `chance` returns numbers from 0 to 1."""
+    # Capped: after a weekend of failures the power would overflow a float.
     wait = min(FIRST_WAIT * 2.0 ** min(failures, 30), LONGEST_WAIT) * chance()
     if isinstance(error, DeliveryError):
         wait = max(wait, error.retry_after, PERMANENT_WAIT if error.is_permanent else 0.0)
@@ -130,10 +122,7 @@ def retrying(
     clock: Callable[[], float] = time.monotonic,
     chance: Callable[[], float] = random.random,
 ) -> T:
-    """What `act` gives, tried again after each `DeliveryError` that is not permanent, with growing waits.
-
-    Raises the last error once the next wait would end after the patience does.
-    """
+    """The result of `act`, retried after each `DeliveryError` that is not permanent while patience lasts."""
     started = clock()
     failures = 0
     while True:
@@ -150,7 +139,7 @@ def retrying(
 class Sender:
     """A context manager that keeps one connection to a destination.
 
-    Each request is tried for `patience_seconds` (0: once). Raises `ConfigError` for a destination that nothing can be sent to.
+    Tries each request for `patience_seconds` (0: once). Raises `ConfigError` for an unusable destination.
     """
 
     def __init__(
@@ -171,8 +160,7 @@ class Sender:
             act, patience_seconds=patience_seconds, sleep=sleep, clock=clock, chance=chance
         )
         self._posts = 0
-        #: The smallest span of the last request that was taken whole: posted again to tell a bad span from a receiver that
-        #: takes nothing any more.
+        #: The smallest span that was accepted: posted again to tell a bad span from a receiver that accepts nothing any more.
         self._witness: _Encoded | None = None
 
     def __enter__(self) -> Self:
@@ -185,7 +173,7 @@ class Sender:
         self._channel.close()
 
     def send(self, spans: Iterable[Span]) -> Delivery:
-        """Post spans in their order. Raises `DeliveryError` when the receiver can't be reached or takes nothing."""
+        """Post spans in order. Raises `DeliveryError` when the receiver cannot be reached or accepts nothing."""
         posts_before = self._posts
         sent = 0
         refused: list[BadSpan] = []
@@ -196,7 +184,7 @@ class Sender:
             if self._witness is None and len(refused) >= _ENOUGH_REFUSALS:
                 break
         if refused and self._witness is None:
-            # With nothing to compare them with these may be good spans: they must not count as done.
+            # Without a witness these may be good spans: they must not count as done.
             raise self._refuses_everything(refused[0].status)
         return Delivery(sent=sent, bad=tuple(refused), posts=self._posts - posts_before)
 
@@ -214,11 +202,11 @@ class Sender:
             yield batch
 
     def _settle(self, batch: list[_Encoded]) -> tuple[int, list[BadSpan]]:
-        """How many of these were taken, and which were not: by posting them, and halves of what was refused."""
+        """How many were accepted, and which were refused, by posting halves of whatever was refused."""
         taken = 0
         refused: list[BadSpan] = []
         waiting = [batch]
-        # Whether this receiver was seen to take a span since the first refusal.
+        # Whether the receiver accepted a span since the first refusal.
         trusted = False
         while waiting:
             part = waiting.pop()
@@ -259,8 +247,6 @@ class Sender:
 
 
 class _Channel:
-    """One kept connection, and the meaning of what comes back on it."""
-
     def __init__(self, destination: Destination) -> None:
         self._name = destination.name
         self._timeout = destination.timeout_seconds
@@ -283,7 +269,7 @@ class _Channel:
         self._connection.close()
 
     def post(self, body: bytes) -> _Answer:
-        """The answer, where it acknowledges or refuses the spans; anything else raises `DeliveryError`."""
+        """The answer if it acknowledges or refuses the spans; anything else raises `DeliveryError`."""
         try:
             head = self._connection.send("POST", self._target, self._headers, body)
             content = self._connection.read(_ANSWER_BYTES)
@@ -295,7 +281,7 @@ class _Channel:
         status = head.status
         if 200 <= status < 300:
             if head.content_type == "text/html" and content:
-                # The login page of a network or of a proxy: nobody has the spans.
+                # A captive portal or a proxy: no receiver has the spans.
                 raise self._error("answers with a web page: is this the address of a receiver?", status=status)
             return _Answer(status, decode_response(content).count)
         if status in _REFUSALS:
@@ -322,7 +308,7 @@ class _Channel:
 
 
 def _url(destination: Destination) -> Url:
-    """Where to post. No error shows it: people put keys into addresses."""
+    """No error shows the address: people put keys into it."""
     wrong = f"the `url` of the trace destination {destination.name}"
     url = read_url(destination.endpoint)
     if url is None:
@@ -333,7 +319,7 @@ def _url(destination: Destination) -> Url:
 
 
 def _headers(destination: Destination) -> dict[str, str]:
-    """In small letters, as ours are. Checked here: the errors of `http.client` show what a header holds."""
+    """Checked here, because the errors of `http.client` quote the value."""
     reserved = {"content-length", "transfer-encoding"}
     for name, value in destination.headers.items():
         if not HEADER_NAME.fullmatch(name):

@@ -1,7 +1,4 @@
-"""Where traces keep their spool, state and locks.
-
-In: the environment. Out: paths, which need not exist, and what is done with the files there.
-"""
+"""The directory of traces: spool, state, locks and the masking key."""
 
 from __future__ import annotations
 
@@ -21,10 +18,7 @@ _LEFTOVER_SECONDS = 3600.0
 
 
 def default_trace_folder(environ: Mapping[str, str]) -> Path:
-    """`$XDG_STATE_HOME/stenograph/traces`, else below `%LOCALAPPDATA%` on Windows and `~/.local/state` elsewhere.
-
-    Raises UsageError where there is no user's folder.
-    """
+    """The directory of traces, which need not exist. Raises UsageError if the user has no directory."""
     folder = trace_folder(environ)
     if folder is None:
         raise UsageError("there is no user's folder to keep the state of traces in: set HOME or XDG_STATE_HOME")
@@ -32,17 +26,15 @@ def default_trace_folder(environ: Mapping[str, str]) -> Path:
 
 
 def spool_folder(folder: Path) -> Path:
-    """Events that no worker has taken out yet, a JSON file each; sorted by name they are in the order in which they came."""
     return folder / SPOOL
 
 
 def worker_lock(folder: Path) -> Path:
-    """Whoever works holds a lock on this file."""
     return folder / WORKER_LOCK
 
 
 def waiting_events(folder: Path) -> list[Path]:
-    """What hooks noted and nobody has taken in yet, in the order in which it came."""
+    """Events that no worker has read yet, oldest first."""
     try:
         return sorted(path for path in spool_folder(folder).iterdir() if path.suffix == ".json" and path.is_file())
     except OSError:
@@ -50,7 +42,7 @@ def waiting_events(folder: Path) -> list[Path]:
 
 
 def clear_leftovers(folder: Path, now: float) -> None:
-    """Delete what hooks that were killed left half written."""
+    """Delete files that killed hooks left half written."""
     with contextlib.suppress(OSError, UnwritableError):
         for path in spool_folder(folder).glob(".*.tmp"):
             if now - path.stat().st_mtime > _LEFTOVER_SECONDS:
@@ -59,13 +51,13 @@ def clear_leftovers(folder: Path, now: float) -> None:
 
 @contextlib.contextmanager
 def alone(folder: Path, timeout: float = 0.0) -> Iterator[None]:
-    """Hold the worker's lock. Raises BusyError where another one does, UnwritableError."""
+    """Hold the worker's lock. Raises BusyError if another process holds it, UnwritableError."""
     with lock(worker_lock(folder), timeout=timeout, create=True):
         yield
 
 
 def is_held(folder: Path) -> bool:
-    """Whether somebody is at work."""
+    """Whether a worker is running."""
     try:
         with alone(folder):
             return False
@@ -74,17 +66,14 @@ def is_held(folder: Path) -> bool:
 
 
 def mask_key(folder: Path) -> bytes:
-    """What makes placeholders of secrets the same in every span and not to be guessed by a receiver; made when first asked for.
-
-    Raises UnwritableError.
-    """
+    """The key that makes placeholders of secrets equal in all spans, and unguessable. Raises UnwritableError."""
     path = folder / "mask.key"
     make_folder(folder)
     try:
         with contextlib.suppress(FileNotFoundError):
             if len(key := path.read_bytes()) == _KEY_BYTES:
                 return key
-        # As a whole or not at all: with half a key placeholders could be guessed.
+        # Atomically: with half a key placeholders could be guessed.
         write_atomically(path, secrets.token_bytes(_KEY_BYTES), mode=0o600)
         return path.read_bytes()
     except OSError as error:

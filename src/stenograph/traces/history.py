@@ -1,8 +1,6 @@
-"""Sessions that no hook told of: all history on request (backfill), and what was left behind (sweep).
+"""Sessions that hooks did not report: all history on request (backfill), and what was left behind (sweep).
 
-In: homes and filters. Out: the files that are behind for a destination, and what was sent of them. A turn that is not over is
-left to its hook, unless its file was not written for so long that nothing will come, or the hook has told that it ended. What
-stops the sending to one destination is a part of its report, so that the others get theirs.
+An unfinished turn is left to its hook, unless its file has been quiet for long or the hook reported its end.
 """
 
 from __future__ import annotations
@@ -27,35 +25,34 @@ from stenograph.traces.reading import Closing, ReadFailure
 from stenograph.traces.sending import Sent, SessionSender, resource_of
 from stenograph.traces.state import Cursor, TraceState
 
-#: A turn that was answered, and of which nothing was written for so long, is over: the longest tool input is streamed by then.
+#: An answered turn whose file was quiet this long is over: even the longest tool input has been streamed by then.
 ANSWERED_SECONDS = 120.0
 
 
 class Candidate(Struct, frozen=True):
-    """A session file that may have something to tell."""
+    """A session file that may have something to send."""
 
     path: Path
     session_id: str
     size: int
-    #: Seconds since 1970.
     modified: float
 
 
 class Filters(Struct, frozen=True):
-    """Which sessions are meant; what is given must all hold."""
+    """Which sessions to select; all given filters must match."""
 
     since: float | None = None
     until: float | None = None
-    #: A word in the project folder's name.
+    #: Part of the project directory's name.
     project: str = ""
     session_ids: frozenset[str] = frozenset()
 
 
 class BackfillReport(Struct, frozen=True):
     sent: Sent
-    #: Of which a turn was sent.
+    #: Those of which a turn was sent.
     sessions: int
-    #: What kept the rest from being sent: the receiver, or a key that is not there.
+    #: Why the rest was not sent: the receiver, or a missing key.
     error: str | None = None
 
     @property
@@ -64,7 +61,7 @@ class BackfillReport(Struct, frozen=True):
 
 
 def find_sessions(homes: Iterable[Path], filters: Filters | None = None) -> list[Candidate]:
-    """The session files of some homes, the one that was last written first first."""
+    """The session files of some homes, least recently written first."""
     chosen = filters or Filters()
     found = []
     for home in homes:
@@ -82,9 +79,9 @@ def find_sessions(homes: Iterable[Path], filters: Filters | None = None) -> list
 def followed_sessions(
     found: Iterable[Candidate], destination: str, state: TraceState, *, elsewhere: bool = True
 ) -> list[Candidate]:
-    """The sessions that a destination is to have: written since the first hook, due, or sent in part before.
+    """The sessions that a destination is to have: written since the first hook event, due, or sent in part before.
 
-    Of those that are due or sent in part, also what is not among `found`, unless `elsewhere` is False.
+    Unless `elsewhere` is False, those due or sent in part need not be among `found`.
     """
     known = {*state.cursors(destination), *(due.path for due in state.due(destination))}
     first = state.first_event()
@@ -99,12 +96,12 @@ def followed_sessions(
 
 
 def bytes_behind(candidate: Candidate, cursor: Cursor | None) -> int:
-    """How much of a file a destination has not acknowledged; what belongs to no turn is acknowledged too."""
+    """How many bytes of a file a destination has not acknowledged."""
     return max(0, candidate.size - (cursor.place.offset if cursor else 0))
 
 
 def is_behind(candidate: Candidate, destination: str, state: TraceState) -> bool:
-    """Whether a destination lacks bytes of a session, a sub-agent that was at work, or what a hook told of."""
+    """Whether a destination lacks bytes of a session, a subagent that was running, or a reported event."""
     return (
         bytes_behind(candidate, state.cursor(destination, candidate.path)) > 0
         or bool(state.waiting(destination, candidate.path))
@@ -123,10 +120,9 @@ def send_history(
     progress: Callable[[Candidate], None] = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> BackfillReport:
-    """Send what is behind of some sessions, a receiver that fails for a moment tried again.
+    """Send what a destination lacks of some sessions. Raises UnwritableError.
 
-    A file that can't be read is reported and does not stop the others; a receiver that goes on failing, or a key that is not
-    there, ends it. Raises UnwritableError.
+    An unreadable file is reported and skipped; a receiver that keeps failing, or a missing key, ends the run.
     """
     masker = Masker(key=mask_key(folder)) if config.redact else None
     total, sessions, error = Sent(), 0, None
@@ -154,7 +150,6 @@ def send_history(
 
 
 def _closing(quiet: float, told: Closing, config: TraceConfig) -> Closing:
-    """What is known of a last turn from how long its file was quiet, beside what a hook told."""
     if quiet >= config.quiet_seconds:
         return Closing.ENDED
     return Closing.STOPPED if told is Closing.UNKNOWN and quiet >= ANSWERED_SECONDS else told
@@ -165,7 +160,7 @@ def _by_age(candidate: Candidate) -> tuple[float, str]:
 
 
 def _candidate(path: Path) -> Candidate | None:
-    """A session file by its path; None where it is no longer there."""
+    """None if the file is gone."""
     try:
         status = path.stat()
     except (OSError, ValueError):  # ValueError: a NUL in the name

@@ -1,18 +1,16 @@
-"""What a client runs at the end of each turn: note that something happened, see that a worker runs, be gone.
+"""What a client runs at the end of each turn: write the event into the spool, make sure a worker runs, exit.
 
-In: the event, as JSON on standard input. Out: a small file in the spool, and a worker on its own. Says nothing and ends with 0,
-whatever happens: an exit code of 2 would keep the client from stopping, and any other shows an error to its user. Holds no word
-of the conversation: of the last answer only its sha256 is noted. Never opens a transcript, so that it takes as long for a large
-one as for a small one.
+Silent and always exits with 0: exit code 2 would keep the client from stopping, any other shows an error. Keeps no word of the
+conversation, only the sha256 of the last answer. Never opens a transcript, so its time does not depend on the size.
 
-A plain script of the standard library alone, for `python -I -S hook.py`: it imports nothing of this package, and no module
-that takes long to import (measured: `subprocess` 13 ms and `signal` 5 ms are not used; `json` takes 8 ms).
+A standalone script for `python -I -S hook.py`: it imports nothing of this package and no slow module (`subprocess` 13 ms,
+`signal` 5 ms; `json` takes 8 ms).
 
-A worker holds a lock on `WORKER_LOCK` as long as it works. It has to look into the spool once more after it let go of the lock:
-an event that came in between found the lock held, and started nobody.
+A worker holds a lock on `WORKER_LOCK`. It must read the spool once more after releasing the lock: an event that came in between
+found the lock held and started no worker.
 """
 
-# pathlib takes longer to import than all that is done here.
+# pathlib takes longer to import than everything here takes to run.
 # ruff: noqa: PTH100, PTH102, PTH104, PTH108, PTH111, PTH112, PTH117, PTH118, PTH120, PTH208
 
 from __future__ import annotations
@@ -26,20 +24,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, NoReturn
 
-#: Bytes of an event that are read; clients send a few kB, the last answer included.
+#: Bytes; clients send a few kB, the last answer included.
 LARGEST_EVENT = 10_000_000
-#: Seconds to wait for an input that does not end.
 LONGEST_INPUT_SECONDS = 1.0
-#: Files in the spool beyond which events are no longer noted: nobody is taking them out.
+#: Beyond this many files nobody reads the spool, and events are dropped.
 LARGEST_SPOOL = 10_000
-#: In the trace folder: the folder of events that no worker has taken out yet, and the file that a worker holds a lock on.
 SPOOL = "spool"
 WORKER_LOCK = "worker.lock"
 
-# What is kept of an event as it came, with the longest value. `worker.Event` reads these, when it came and the answer's digest.
+# The longest value of each field that is kept; `worker.HookEvent` reads them.
 _KEPT = {"hook_event_name": 100, "transcript_path": 32_768}
 _NO = ("", "0", "false", "no", "off")
-# Behind everything else on the path, where the package is not installed for the interpreter but run from its folder.
+# Last on the path, for a package that is run from its directory.
 _WORK = (
     "import runpy, sys; sys.path.append(sys.argv.pop(1)); "
     "runpy.run_module('stenograph.traces.worker', run_name='__main__', alter_sys=True)"
@@ -47,7 +43,6 @@ _WORK = (
 
 
 def main() -> NoReturn:
-    """Note the event on standard input, and end the process with 0."""
     try:
         _be_silent()
         _report(os.environ)
@@ -65,7 +60,7 @@ def _report(environ: Mapping[str, str]) -> None:
         return
     try:
         note_event(folder, event)
-    finally:  # also where the spool is full: a worker empties it
+    finally:  # also when the spool is full: a worker empties it
         if not is_worker_running(folder):
             _start_worker()
 
@@ -75,11 +70,7 @@ def is_off(environ: Mapping[str, str]) -> bool:
 
 
 def trace_folder(environ: Mapping[str, str]) -> str | None:
-    """Where spool, state and locks are; None where there is no user's folder.
-
-    `$XDG_STATE_HOME/stenograph/traces`, else below `%LOCALAPPDATA%` on Windows and `~/.local/state` elsewhere. A relative path in
-    a variable is passed over: it would mean another folder for each session.
-    """
+    """Where spool, state and locks are, as `config.trace_folder` has it; a relative path would differ per session."""
     base = environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(base) and sys.platform == "win32":
         base = environ.get("LOCALAPPDATA", "")
@@ -90,7 +81,7 @@ def trace_folder(environ: Mapping[str, str]) -> str | None:
 
 
 def event_of(data: bytes) -> dict[str, Any] | None:
-    """What is kept of an event; None where it is none."""
+    """What is kept of an event; None for anything else."""
     import json
 
     try:
@@ -113,14 +104,14 @@ def event_of(data: bytes) -> dict[str, Any] | None:
 
 
 def note_event(folder: str, event: dict[str, Any]) -> None:
-    """Write an event into the spool, as a whole or not at all; not where the spool is full. Raises OSError."""
+    """Write an event into the spool atomically, unless the spool is full. Raises OSError."""
     import json
 
     spool = os.path.join(folder, SPOOL)
     _make_private(spool)
     if len(os.listdir(spool)) >= LARGEST_SPOOL:
         return
-    # Sorted by name they are in the order in which they came, as far as the clock goes.
+    # Names sort by time.
     name = f"{event['received_ns']:020d}-{os.getpid()}-{os.urandom(4).hex()}"
     unfinished = os.path.join(spool, f".{name}.tmp")
     rest = json.dumps(event).encode()
@@ -138,7 +129,7 @@ def note_event(folder: str, event: dict[str, Any]) -> None:
 
 
 def is_worker_running(folder: str) -> bool:
-    """Whether somebody holds the worker's lock. Raises OSError."""
+    """Raises OSError."""
     descriptor = os.open(os.path.join(folder, WORKER_LOCK), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _try_lock(descriptor)
@@ -190,7 +181,7 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _read_input() -> bytes:
-        """All of standard input, as far as it comes in time and is not too long. Raises OSError."""
+        """Standard input, as far as it arrives in time and is not too long. Raises OSError."""
         import select
 
         deadline = time.monotonic() + LONGEST_INPUT_SECONDS
@@ -212,7 +203,7 @@ else:
             return
         try:
             os.setsid()
-            os.chdir("/")  # the working folder may go, or be on a disk that somebody wants to unmount
+            os.chdir("/")  # the directory may go, or its disk be unmounted
             os.nice(10)
             nowhere = os.open(os.devnull, os.O_RDWR)
             for descriptor in (0, 1, 2):
@@ -224,11 +215,10 @@ else:
             os._exit(0)
 
     def _be_silent() -> None:
-        """Nothing to stdout nor stderr, the interpreter's own words included; and no Ctrl-C in the middle."""
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        # A Ctrl-C in the terminal reaches the client's children too; what is done here takes a second at most.
+        # A Ctrl-C in the terminal reaches the client's children too.
         for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
             _signal.signal(number, _signal.SIG_IGN)
         os.umask(0o077)
@@ -247,13 +237,13 @@ else:
 
 
 def _worker_command() -> list[str]:
-    # Not -I: the package may be installed for the user alone. PYTHON* variables are those of the user's project.
+    # Not -I: the package may be in the user's site directory. PYTHON* variables belong to the user's project.
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return [sys.executable, "-E", "-P", "-c", _WORK, os.path.dirname(package)]
 
 
 def _make_private(folder: str) -> None:
-    """Make a folder, for its owner alone, with those above it. Raises OSError."""
+    """Make a directory and its parents, for the owner alone. Raises OSError."""
     if not os.path.isdir(folder):
         _make_private(os.path.dirname(folder))
         try:

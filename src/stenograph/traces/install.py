@@ -1,8 +1,4 @@
-"""Our hooks into a client's settings, and out again.
-
-In: a settings file of a client. Out: a change that can be shown before it is made (`archive.settings` makes it), with what else
-would trace the same sessions. How settings are read and edited is `client_settings`' business.
-"""
+"""Our hooks in a client's settings: planned as changes, with warnings about whatever else traces the same sessions."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ _OTHER_TRACERS = re.compile(r"langfuse|langsmith|mlflow|braintrust|\bopik\b|\bwe
 
 
 def hook_command() -> str:
-    """What the client's shell runs: this interpreter with our script. Silent also where both are gone."""
+    """What the client's shell runs: this interpreter with our script; silent even if both are gone."""
     words = [sys.executable, "-I", "-S", str(Path(hook_script.__file__).resolve())]
     if not sys.executable or not all(_can_be_written(word) for word in words):
         raise UsageError("the path of this Python can't be written into settings; install it elsewhere")
@@ -34,43 +30,43 @@ def hook_command() -> str:
 
 
 def shared_hook_command() -> str:
-    """The same for settings that others share: whatever `steno` is on the path, and nothing where there is none."""
+    """The same for settings that others share: any `steno` on the path, or nothing."""
     return "sh -c 'if command -v steno; then steno trace hook; fi; exit 0' >/dev/null 2>&1 || true"
 
 
 def hooks_for(command: str, events: Mapping[str, int]) -> dict[str, Hook]:
-    """The hook of each event; `events` are those that the clients know, with the seconds that a hook may take."""
+    """The hook of each event, from the seconds that it may take."""
     return {event: {"type": "command", "command": command, "timeout": seconds} for event, seconds in events.items()}
 
 
 def plan_install(path: Path, wanted: Mapping[str, Hook], environ: Mapping[str, str]) -> SettingsChange:
-    """Our hooks in a settings file, in the place of those of an older install. Raises DiskError, UsageError."""
+    """Replace our hooks in a settings file, or add them. Raises DiskError, UsageError."""
     change = plan_hooks(path, wanted, is_ours, _INSTALL)
     return replace(change, warnings=tuple(_warnings(change.settings_before(), environ)))
 
 
 def plan_uninstall(path: Path, archive: Archive) -> SettingsChange:
-    """A settings file without our hooks: the one from before, where nobody changed it since. Raises DiskError, UsageError."""
+    """Remove our hooks; the original is restored if nobody changed the file since. Raises DiskError, UsageError."""
     return as_before(plan_removal(path, is_ours, _UNINSTALL), archive, is_ours, _INSTALL)
 
 
 def is_ours(hook: Hook) -> bool:
-    """Whether a hook was written by us, of whatever release and place."""
+    """Whether a hook is ours, of any release and place."""
     return isinstance(hook.get("command"), str) and _OURS.search(hook["command"]) is not None
 
 
 def is_installed(path: Path) -> bool:
-    """Whether a settings file holds our hooks; False for one that can't be read."""
+    """Whether a settings file has our hooks; False if it cannot be read."""
     return bool(commands_in(path))
 
 
 def commands_in(path: Path) -> set[str]:
-    """What our hooks in a settings file run; nothing for one that can't be read."""
+    """What our hooks in a settings file run; nothing if it cannot be read."""
     return {hook["command"] for _, hook in hooks_of(path, is_ours)}
 
 
 def _warnings(settings: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-    """What else would trace the same sessions, or keep hooks from running. Names no value: there may be keys in them."""
+    """Names no value: it may be a key."""
     own = settings.get("env")
     variables = {**environ, **(own if isinstance(own, dict) else {})}
     warnings = []

@@ -1,8 +1,4 @@
-"""Keys of receivers: named in the config, fetched only when something is sent.
-
-In: a destination, which says where its keys are. Out: the destination with the keys in its headers; and what a user should know
-of them, without fetching any. Errors and reprs never hold a key.
-"""
+"""Keys of receivers: named in the config, fetched only to send, never in errors or reprs."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ _LONGEST = 16_384
 
 
 def with_keys(destination: Destination, environ: Mapping[str, str]) -> Destination:
-    """The destination with its keys in its headers, as it is needed to send. Raises ConfigError."""
+    """The destination with its keys in its headers. Raises ConfigError."""
     found: dict[str, str] = {}
     for what, source in destination.keys.items():
         found[what] = resolve_key(source, environ, f"destination {destination.name!r}: `{what.removeprefix('header:')}`")
@@ -51,7 +47,7 @@ def with_keys(destination: Destination, environ: Mapping[str, str]) -> Destinati
 
 
 def notes_on(destination: Destination) -> list[str]:
-    """What a user should know of a destination that works all the same; no key is fetched."""
+    """What a user should know of a usable destination, without fetching a key."""
     notes = []
     address = urlsplit(destination.endpoint)
     if address.scheme == "http" and destination.keys and not is_loopback(address.hostname or ""):
@@ -66,7 +62,7 @@ def notes_on(destination: Destination) -> list[str]:
 
 
 def notes_on_all(config: TraceConfig, environ: Mapping[str, str]) -> list[str]:
-    """The same of every destination, which keys are not there, and whether secrets are sent as they are; no key is fetched."""
+    """Notes on every destination, missing keys, and whether secrets are sent unmasked, without fetching a key."""
     notes = [*config.notes]
     for destination in config.destinations:
         for what, source in destination.keys.items():
@@ -79,7 +75,7 @@ def notes_on_all(config: TraceConfig, environ: Mapping[str, str]) -> list[str]:
 
 
 def resolve_key(source: KeySource, environ: Mapping[str, str], what: str) -> str:
-    """The key. `what` names it in errors. Raises ConfigError."""
+    """`what` names the key in errors. Raises ConfigError."""
     if source.literal:
         return source.literal
     if source.env:
@@ -94,7 +90,7 @@ def resolve_key(source: KeySource, environ: Mapping[str, str], what: str) -> str
 
 
 def what_is_missing(source: KeySource, environ: Mapping[str, str]) -> str:
-    """Where there should be a key and is none; empty where there may be one. It is not read, and no keyring is asked."""
+    """Why there is no key; empty if there may be one. Neither reads it nor asks a keyring."""
     if source.literal or source.keyring:
         return ""
     if source.env:
@@ -108,7 +104,6 @@ def what_is_missing(source: KeySource, environ: Mapping[str, str]) -> str:
 
 
 def readable_by_others(file: str) -> bool:
-    """Whether the group or everybody may read a key's file; False where that can't be told."""
     if sys.platform == "win32":
         return False
     try:

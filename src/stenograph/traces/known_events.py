@@ -1,7 +1,4 @@
-"""Which events are reported, and the oldest release that is in use: its client has to know them.
-
-In: a home and the environment. Out: the older of the client on the path and the one that wrote the newest session.
-"""
+"""Which events are reported, and the oldest release in use, whose client has to know them."""
 
 from __future__ import annotations
 
@@ -14,8 +11,7 @@ from stenograph.errors import DiskError, UsageError
 from stenograph.releases import release_numbers
 from stenograph.sessions import find_sessions, glance, newest_first
 
-#: The events that are reported, with the seconds after which a client gives a hook up. What a hook may take at the end of a
-#: session adds up to what the user waits for (docs of 2026-08: 1.5 s, more only where a settings file asks for it).
+#: Events with the timeout of their hooks in seconds. At the end of a session hooks add to what the user waits for.
 EVENTS = {"Stop": 10, "StopFailure": 10, "SubagentStop": 10, "SessionStart": 10, "SessionEnd": 2, "PostCompact": 10}
 
 _RELEASE = re.compile(r"\d+\.\d+\.\d+")
@@ -24,8 +20,7 @@ _RELEASE = re.compile(r"\d+\.\d+\.\d+")
 def oldest_release(home: Path, environ: Mapping[str, str]) -> str | None:
     """The older of the client on the path and the one that wrote the newest session of a home.
 
-    None where neither is known, and where the release of the one on the path can't be told: a session was perhaps written by
-    another.
+    None if neither is known, or if the release of the client on the path cannot be determined.
     """
     if client_of_unknown_release(environ) is not None:
         return None

@@ -1,7 +1,6 @@
-"""Which of some sessions go on from which: originals before their forks.
+"""Order sessions so that originals come before their forks.
 
-In: session files. Out: the same in another order. A fork's copies of turns have the original's ids, but not all of its lines, and
-say another session: whoever is sent first should be the original.
+A fork's copies have the original's ids but not all of its lines, and name another session: the original should be sent first.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from stenograph.errors import DiskError
 from stenograph.records import read_records
 
 T = TypeVar("T")
-#: Copies stand at the beginning of a file; so many lines are looked at.
+#: Copies are at the beginning of a file.
 _FIRST_LINES = 60
 
 
 class Beginning(NamedTuple):
-    #: The first time that a line says. Forks of 2.1.325 name no other session, but begin with a line of their own, written later.
+    #: The first timestamp. Forks of 2.1.325 name no other session, but begin with a later line of their own.
     at: str
-    #: The other sessions that the first lines name: copies of older releases keep the original's id.
+    #: Other sessions that the first lines name: copies of older releases keep the original's id.
     others: frozenset[str]
 
 
 def originals_first(files: Sequence[T], path_of: Callable[[T], Path]) -> list[T]:
-    """The files in the order in which they began, but each behind those that its first lines name."""
+    """By the time of the first line, but each after the sessions that its first lines name."""
     beginnings = {path_of(file).stem: beginning_of(path_of(file)) for file in files}
     by_id = {path_of(file).stem: file for file in files}
     ordered: dict[str, T] = {}
@@ -45,7 +44,6 @@ def originals_first(files: Sequence[T], path_of: Callable[[T], Path]) -> list[T]
 
 
 def beginning_of(path: Path) -> Beginning:
-    """What the first lines of a file say of where it comes from; nothing where it can't be read."""
     at, others = "", set()
     try:
         for located in islice(read_records(path), _FIRST_LINES):

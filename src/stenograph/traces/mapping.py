@@ -1,14 +1,11 @@
-"""A turn -> the spans of its trace.
+"""A turn -> the spans of its trace, with ids and times from the records alone: mapping a turn again gives the same spans.
 
-In: a turn with its sub-agents, and how a trace is to look. Out: spans with ids that depend on the
-session's records alone, and with the records' times: whoever maps the turn again, on whatever machine, gets the same spans.
-
-    Turn N                      agent; the root
-      {model}                   generation, one for each API response
-      {tool}                    tool; beside the generations, or under the one that asked for it
-        {agent's type}          agent, one for each time that a sub-agent was asked something
-          {model} …             and so on at any depth
-      compaction
+Turn N                      agent; the root
+  {model}                   generation, one per API response
+  {tool}                    tool; beside the generations, or below the one that asked for it
+    {agent's type}          agent, one per prompt of a subagent
+      {model} …             at any depth
+  compaction
 """
 
 from __future__ import annotations
@@ -27,30 +24,27 @@ from stenograph.traces.spans import Attributes, Span, SpanEvent, SpanKind, SpanS
 from stenograph.traces.texts import Texts
 from stenograph.turns import AgentRun, ApiCall, CallPart, Compaction, Status, ToolCall, Turn, is_synthetic, said_in
 
-#: The name of a generation whose lines don't say who answered.
 UNKNOWN_MODEL = "unknown"
-#: Sub-agents deeper than this are left out: clients nest a few, and Python ends at some hundred.
+#: Clients nest a few; Python's stack ends at some hundred.
 DEEPEST_AGENT = 200
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-#: What a signed number of 64 bits holds, to the microsecond.
+#: A signed 64-bit number, to the microsecond.
 _LATEST = (2**63 - 1) // 1000 * 1000
-# Of events, what may be told beside their kind: never a person's words.
+# Events whose text may be sent: never a person's words.
 _TELLABLE = frozenset({"retry", "hook", "model", "permission-mode", "turn-duration"})
 
 
 class TracedTurn(Struct, frozen=True):
-    """A turn as it is traced."""
-
     turn: Turn
     session_id: str
-    #: Sub-agents that began in it, of which nothing says what started them.
+    #: Subagents that began in it without a known caller.
     unlinked: tuple[AgentRun, ...] = ()
 
 
 class Mapper:
-    """How traces look, for one run; `counted` are the responses whose tokens another turn has told already."""
+    """How traces look; `counted` are responses whose tokens another trace has reported."""
 
     def __init__(self, config: TraceConfig, texts: Texts, counted: frozenset[str] = frozenset()) -> None:
         self._config = config
@@ -58,12 +52,12 @@ class Mapper:
         self._counted = counted
 
     def spans(self, traced: TracedTurn, at_work: frozenset[str] = frozenset()) -> list[Span]:
-        """The spans of a turn, the root first; without those of sub-agents that are still at work."""
+        """The spans of a turn, root first, without those of subagents that are still at work."""
         return _Trace(traced, self._config, self._texts, self._counted, at_work).spans()
 
 
 def seed_of(turn: Turn) -> str:
-    """What makes a turn the same turn wherever it was copied to: the uuid of its opening (rule 52: forks keep it)."""
+    """The uuid of the opening, which copies keep (rule 52): a turn's identity."""
     record = turn.context.graph.records[turn.node]
     if not isinstance(record, ChainedRecord):
         return f"line {turn.node}"
@@ -71,7 +65,7 @@ def seed_of(turn: Turn) -> str:
     original = forked.get("messageUuid") if isinstance(forked, dict) else None
     if isinstance(original, str) and original:
         return original
-    # Lines of other tools may have no uuid: their time and session are all there is.
+    # Lines of other tools may have no uuid.
     return record.uuid or f"{record.sessionId or ''} {record.timestamp or ''}"
 
 
@@ -97,10 +91,10 @@ class _Trace:
             release=self._member("version"),
         )
         self._common = words.common(self._about)
-        #: Sub-agents that were told, and how deep inside of each other those are that are being told.
+        #: Subagents done, and the current depth.
         self._agents: set[str] = set()
         self._depth = 0
-        #: The tools whose sub-agents are being told.
+        #: Tools whose subagents are being mapped.
         self._inside: list[str] = []
         self._known_start = _nanoseconds(_first_moment(traced.turn))
         self._prompt = self._prompt_of(traced.turn)
@@ -110,7 +104,7 @@ class _Trace:
         inside = list(self._conversation(turn, self._root_id, "", self._prompt))
         inside += [span for run in self._traced.unlinked for span in self._agent(run, self._root_id)]
         inside += [self._compaction(compaction) for compaction in turn.compactions]
-        # A sub-agent in the background goes on after the turn: it is no part of how long the turn took.
+        # A background subagent continues after the turn: its time does not count.
         root = self._root(max(_nanoseconds(_last_moment(turn)), self._known_start))
         return [root, *inside]
 
@@ -163,7 +157,6 @@ class _Trace:
         return {name: value for name, value in found.items() if value != ""}
 
     def _conversation(self, turn: Turn, parent: bytes, whose: str, prompt: str) -> Iterator[Span]:
-        """The generations and tools of a turn, of the session's own or of a sub-agent's."""
         first = True
         latest = _nanoseconds(_first_moment(turn)) or self._known_start
         for call in turn.calls:
@@ -181,7 +174,7 @@ class _Trace:
                 yield from self._tool(tool, input_text, asked_by, latest, turn)
 
     def _generation(self, call: ApiCall, parent: bytes, whose: str, prompt: str, given: list[str], latest: int) -> Span:
-        """`given` are the inputs of the tools that it asked for, as text."""
+        """`given`: the inputs of its tool calls as text."""
         counted = call.part is not CallPart.WHOLE or call.message_id in self._counted or not _has_usage(call)
         response = Response(
             model=self._texts.name(call.model),
@@ -226,7 +219,7 @@ class _Trace:
         elif not tool.answered:
             told |= words.level("WARNING", "no result")
         line = _uuid_of(turn.context.graph.records[tool.use_node])
-        # No span is inside of itself, whatever a file says.
+        # No span may be inside itself, whatever a file says.
         span_id = self._id("tool", tool.id, line) if tool.id in self._inside else self._id("tool", tool.id or line)
         yield Span(self._trace_id, span_id, parent, name, start, end, told, status=status, status_message=message)
         if tool.agent is not None:
@@ -235,8 +228,8 @@ class _Trace:
             self._inside.pop()
 
     def _agent(self, run: AgentRun, parent: bytes) -> Iterator[Span]:
-        """One span for each time that the sub-agent was asked something: it may be asked again later."""
-        # A file may say that an agent started itself, or the one that started it.
+        """One span per prompt: a subagent may be asked again later."""
+        # A file may claim that an agent started itself or its ancestor.
         if run.agent_id in self._at_work or run.agent_id in self._agents or self._depth >= DEEPEST_AGENT:
             return
         self._agents.add(run.agent_id)
@@ -305,26 +298,26 @@ class _Trace:
 
 
 def _lasting_id(run: AgentRun) -> str:
-    """An agent among the session's own lines (1.0) is named by the line it begins in, which depends on where reading began."""
+    """Agents within the session's own lines (1.0) are named by a line number, which depends on where reading began."""
     if run.path is None and run.turns and run.agent_id.startswith("line-"):
         return _uuid_of(run.turns[0].context.graph.records[run.turns[0].node]) or run.agent_id
     return run.agent_id
 
 
 def _level(turn: Turn) -> tuple[str, str]:
-    """How a turn that did not end well is marked: Langfuse's level, and why."""
+    """Langfuse's level, and why."""
     if turn.status is Status.FAILED:
         return "ERROR", "the API failed"
     return "WARNING", "interrupted" if turn.is_over else "no answer"
 
 
 def _has_usage(call: ApiCall) -> bool:
-    """Where no line says what was used, nothing is told: that is not the same as none."""
+    """Without any usage nothing is reported, which is not the same as zero."""
     return any(record.message and isinstance(record.message.usage, Usage) for record in call.records)
 
 
 def _cost_of(call: ApiCall) -> Cost | None:
-    """By its dearest line, as a session's cost is counted; None where no line has a usage."""
+    """By its dearest line, as a session's cost is counted."""
     costs = [
         price_usage(usage, record.requestedModel or call.model)
         for record in call.records
@@ -334,7 +327,7 @@ def _cost_of(call: ApiCall) -> Cost | None:
 
 
 def _error_type(turn: Turn) -> str:
-    """The client's own word for what failed, where it has one (`rate_limit`)."""
+    """The client's own word for the failure, such as `rate_limit`."""
     for call in reversed(turn.calls):
         if call.is_api_error:
             found = next((word for record in call.records if isinstance(word := record.extra.get("error"), str)), "")
@@ -343,7 +336,6 @@ def _error_type(turn: Turn) -> str:
 
 
 def _first_moment(turn: Turn) -> datetime | None:
-    """When a turn began; where its opening has no time, the first time that is known in it."""
     if turn.started:
         return turn.started
     records = turn.context.graph.records
@@ -351,7 +343,7 @@ def _first_moment(turn: Turn) -> datetime | None:
 
 
 def _last_moment(turn: Turn) -> datetime | None:
-    """When a turn ended. What the client makes up when it resumes, days later, to keep the order is no part of it."""
+    """Without what the client makes up when it resumes, days later."""
     records = turn.context.graph.records
     said = (records[node] for node in said_in(turn.context, turn.nodes))
     times = (_datetime_of(record) for record in said if not (isinstance(record, AssistantRecord) and is_synthetic(record)))
@@ -367,7 +359,7 @@ def _moment_of(record: object) -> int:
 
 
 def _nanoseconds(at: datetime | None) -> int:
-    """Since 1970; 0 for no time. Times beyond 2262 are the last that receivers can hold: MLflow fails at others for good."""
+    """Since 1970; 0 for no time. Capped at 2262: MLflow fails for good at later times."""
     return min(max(0, (at - _EPOCH) // _MICROSECOND * 1000), _LATEST) if at is not None else 0
 
 

@@ -1,12 +1,7 @@
-"""Spans as OTLP protobuf, and what a receiver's answer says of them.
+"""Spans <-> OTLP protobuf: the bytes of an ExportTraceServiceRequest, and how many spans its response rejects.
 
-In: spans and the attributes of their resource. Out: the bytes of an ExportTraceServiceRequest; from the bytes of its response,
-how many spans were rejected. A span is encoded once (`encode_span`) and joined into as many requests as it takes
-(`join_request`). Knows neither HTTP nor sizes of batches.
-
-The encoder is our own because the messages are few and the usual package costs more than sending: `opentelemetry.proto` takes
-71 ms of CPU to import, and brings a compiled dependency. Its bytes are those of that package (tests/traces/test_otlp.py).
-Field numbers are those of opentelemetry-proto 1.x, `trace.proto`, `common.proto` and `resource.proto`.
+Our own encoder, because `opentelemetry.proto` takes 71 ms to import and needs a compiled package; tests compare the bytes. Field
+numbers are those of opentelemetry-proto 1.x: `trace.proto`, `common.proto`, `resource.proto`.
 """
 
 from __future__ import annotations
@@ -28,10 +23,9 @@ _DOUBLE = Layout("<d")
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 _UINT64_MAX = (1 << 64) - 1
 _SMALL = tuple(number.to_bytes(1, "little") for number in range(0x80))
-#: Characters of a text that may stand in span after span: a model's name, a kind, a session's id.
+#: Texts up to this length recur in many spans: a model, a kind, a session id.
 _RECURRING = 64
 
-# A tag is a field's number and its wire type in one byte.
 _VARINT, _FIXED, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
@@ -40,7 +34,6 @@ def _tag(number: int, wire_type: int) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    # Most are lengths of short texts.
     if number < 0x80:
         return _SMALL[number]
     if number < 0x4000:
@@ -94,14 +87,12 @@ _ARRAY_VALUES = _FIRST
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    """What a receiver that took a request left out of it. Its message is not kept: it may echo what a span says."""
-
     count: int
 
 
 def join_request(encoded_spans: Iterable[bytes], resource: Attributes) -> bytes:
-    """One request of spans that `encode_span` gave."""
-    # An empty string is left out, as every field that has its default value; a message that is empty is not.
+    """One request of encoded spans."""
+    # Fields with their default value are left out, empty messages are not.
     scope = _field(_SCOPE_NAME, SCOPE_NAME.encode()) + _field(_SCOPE_VERSION, __version__.encode())
     parts = [_field(_SCOPE_SPANS_SCOPE, scope)]
     for encoded in encoded_spans:
@@ -111,12 +102,11 @@ def join_request(encoded_spans: Iterable[bytes], resource: Attributes) -> bytes:
     head = _field(_RESOURCE_SPANS_RESOURCE, b"".join(about))
     size = sum(map(len, parts))
     head += _RESOURCE_SPANS_SCOPE_SPANS + _varint(size)
-    # Joined once, at the end: a request is megabytes.
+    # Joined once: a request is megabytes.
     return b"".join((_REQUEST_RESOURCE_SPANS, _varint(len(head) + size), head, *parts))
 
 
 def encode_span(span: Span) -> bytes:
-    """The bytes of one span, without its place in a request."""
     parts = [_field(_SPAN_TRACE_ID, span.trace_id), _field(_SPAN_SPAN_ID, span.span_id)]
     if span.parent_id:
         parts.append(_field(_SPAN_PARENT_ID, span.parent_id))
@@ -136,10 +126,7 @@ def encode_span(span: Span) -> bytes:
 
 
 def decode_response(body: bytes) -> Rejected:
-    """How many spans a receiver says it rejected; 0 where its answer can't be read, for it answered with success.
-
-    The answer may be JSON though protobuf was sent: Langfuse says `{}`.
-    """
+    """How many spans were rejected; 0 if the answer cannot be read. It may be JSON: Langfuse sends `{}`."""
     if body.lstrip()[:1] == b"{":
         return Rejected(_rejected_in_json(body))
     try:
@@ -147,7 +134,7 @@ def decode_response(body: bytes) -> Rejected:
         counts = [value for number, value in _fields(b"".join(partial)) if number == 1 and isinstance(value, int)]
     except ValueError:
         return Rejected(0)
-    # Of a field that is there twice the last one counts; an int64 below zero comes as a number beyond it.
+    # The last of repeated fields counts; a negative int64 comes as a larger number.
     return Rejected(counts[-1] if counts and counts[-1] <= _INT64_MAX else 0)
 
 
@@ -186,7 +173,7 @@ def _add_attributes(parts: list[bytes], tag: bytes, attributes: Attributes) -> N
         elif len(value) <= _RECURRING:
             parts += (tag, _encode_text_pair(key, value))
         else:
-            # Its bytes are joined once, with those of all others: they may be megabytes.
+            # Joined once, with all others: it may be megabytes.
             content = _utf8(value)
             text = _VALUE_STRING + _varint(len(content))
             head = _encode_key(key) + _PAIR_VALUE + _varint(len(text) + len(content)) + text
@@ -195,7 +182,7 @@ def _add_attributes(parts: list[bytes], tag: bytes, attributes: Attributes) -> N
 
 @lru_cache(maxsize=4096)
 def _encode_text_pair(key: str, value: str) -> bytes:
-    """A short text under its key, with the length of both: three of four attributes are the same in most spans."""
+    """Cached: three of four attributes are the same in most spans."""
     pair = _encode_key(key) + _field(_PAIR_VALUE, _field(_VALUE_STRING, _utf8(value)))
     return _varint(len(pair)) + pair
 
@@ -206,10 +193,9 @@ def _encode_key(key: str) -> bytes:
 
 
 def _encode_value(value: Value) -> bytes:
-    """An AnyValue. One that holds its default is written all the same: else it would be no value at all."""
+    """An AnyValue; a default value is written too, else it would be no value."""
     if isinstance(value, str):
         return _field(_VALUE_STRING, _utf8(value))
-    # Before int, whose subclass it is.
     if isinstance(value, bool):
         return _VALUE_TRUE if value else _VALUE_FALSE
     if isinstance(value, int):
@@ -219,7 +205,7 @@ def _encode_value(value: Value) -> bytes:
     if isinstance(value, float):
         if math.isfinite(value):
             return _VALUE_DOUBLE + _DOUBLE.pack(value)
-        # Receivers keep attributes as JSON, which has no such numbers. These are the words of protobuf's own JSON.
+        # JSON has no such numbers; these are protobuf's words for them.
         return _field(_VALUE_STRING, b"NaN" if math.isnan(value) else b"Infinity" if value > 0 else b"-Infinity")
     return _field(_VALUE_ARRAY, b"".join(_field(_ARRAY_VALUES, _encode_value(each)) for each in value))
 
@@ -228,7 +214,7 @@ def _digits(number: int) -> bytes:
     try:
         return str(number).encode()
     except ValueError:
-        # Python writes no more than 4300 decimal digits.
+        # More than 4300 decimal digits.
         return hex(number).encode()
 
 
@@ -245,12 +231,12 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        # Half a surrogate pair: a text that was cut in UTF-16. Receivers refuse a whole request for it.
+        # A lone surrogate, for which receivers refuse the whole request.
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
 def _fields(message: bytes) -> Iterable[tuple[int, int | bytes]]:
-    """The fields of a message, by number; ValueError where it is none."""
+    """Raises ValueError for a malformed message."""
     at = 0
     while at < len(message):
         key, at = _read_varint(message, at)

@@ -1,8 +1,4 @@
-"""One span to each destination, to see that it arrives.
-
-In: the config and which destinations are meant. Out: whether each accepted the span, and how long that took. The span says
-nothing of any session. Where one is accepted, what failed before is forgotten.
-"""
+"""Send one test span to each destination. It says nothing of any session; success clears earlier failures."""
 
 from __future__ import annotations
 
@@ -25,12 +21,12 @@ from stenograph.traces.state import TraceState
 class Probe(Struct, frozen=True):
     destination: Destination
     duration_ms: int
-    #: Why the span was not accepted; None where it was.
+    #: None if the span was accepted.
     error: str | None
 
 
 def probe(destinations: Sequence[Destination], config: TraceConfig, folder: Path, environ: Mapping[str, str]) -> list[Probe]:
-    """Send each destination a span; `environ` may hold its keys. Raises UnwritableError."""
+    """Send a span to each destination; `environ` may hold its keys. Raises UnwritableError."""
     probes = []
     with TraceState(folder) as state:
         for destination in destinations:
@@ -43,14 +39,13 @@ def probe(destinations: Sequence[Destination], config: TraceConfig, folder: Path
 
 
 def send_due(config: TraceConfig, folder: Path) -> None:
-    """Send what is due to all destinations, each tried once. A worker that is at work already finds out by itself."""
+    """Send what is due to all destinations, each tried once, unless a worker is running."""
     from stenograph.traces.worker import work
 
     work(folder, replace(config, patience_seconds=0.0))
 
 
 def _try(destination: Destination, config: TraceConfig, environ: Mapping[str, str]) -> str | None:
-    """What is wrong, or None."""
     now = time.time_ns()
     span = Span(
         trace_id=trace_id_of(f"test {now}"),

@@ -1,8 +1,6 @@
-"""A session file -> one destination: what is new and over is mapped, posted, and noted once it is acknowledged.
+"""A session file -> one destination: finished turns are mapped, posted, and noted once acknowledged.
 
-In: a path, a destination with its connection, the state, and what is known of the last turn. Out: what was sent. The transcript
-itself is the queue: nothing is kept but the place up to which a receiver has acknowledged it. Raises DeliveryError, and then the
-place is where it was; to send again is harmless.
+The transcript is the queue: only the acknowledged place is kept, and stays after a DeliveryError. Sending again is harmless.
 """
 
 from __future__ import annotations
@@ -28,26 +26,26 @@ from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
 from stenograph.traces.texts import Texts
 from stenograph.turns import AgentRun, runs_below
 
-#: So many bytes before a place are compared to see that the file still holds what was read.
+#: Bytes before a place that are compared to detect a rewritten file.
 _REMEMBERED = 64
-#: So much is read before it is posted: memory, and what a crash makes us post again.
+#: Bytes read before posting: bounds memory, and what is posted again after a crash.
 _BITE_BYTES = 4_000_000
-#: A sub-agent in the background whose file was not written for so long, and whose last word is an answer, is done.
+#: A background subagent whose file was quiet this long after an answer is done.
 AGENT_QUIET_SECONDS = 2.0
 
 
 class Sent(Struct, frozen=True):
     turns: int = 0
     spans: int = 0
-    #: Turns that were told before: a fork's or a clone's copies.
+    #: Turns sent before: copies in a fork or clone.
     copies: int = 0
-    #: Spans that the receiver refused for good.
+    #: Spans refused for good.
     refused: int = 0
-    #: Bytes of the session's own file that were read.
+    #: Bytes of the session's own file.
     read: int = 0
-    #: Files that could not be read: what they would have told is missing.
+    #: Files that could not be read.
     failures: tuple[ReadFailure, ...] = ()
-    #: Sub-agents that have answered, but so lately that they may go on: they are told when that is known.
+    #: Subagents that answered so recently that they may continue; sent later.
     unsettled: int = 0
 
     def __add__(self, other: Sent) -> Sent:
@@ -55,7 +53,7 @@ class Sent(Struct, frozen=True):
 
 
 def resource_of(config: TraceConfig) -> Attributes:
-    """What holds for all spans of a request: whose they are, by the names that receivers know."""
+    """Resource attributes, by the names that receivers know."""
     found: Attributes = {"service.name": config.project, "openinference.project.name": config.project}
     if config.environment:
         found["deployment.environment.name"] = config.environment
@@ -63,12 +61,12 @@ def resource_of(config: TraceConfig) -> Attributes:
 
 
 class _Chosen(Struct):
-    """What is to be sent, and what its acknowledgement will mean."""
+    """What to send, and what its acknowledgement means."""
 
     spans: list[Span] = []
-    #: The traces of turns that were not told before.
+    #: Of turns not sent before.
     traces: list[bytes] = []
-    #: Key -> the trace that tells it.
+    #: Key -> trace.
     told: dict[str, bytes] = {}
     waiting: list[Waiting] = []
     copies: int = 0
@@ -76,8 +74,6 @@ class _Chosen(Struct):
 
 
 class SessionSender:
-    """Sends sessions to one destination over one connection."""
-
     def __init__(
         self,
         destination: Destination,
@@ -97,7 +93,7 @@ class SessionSender:
     def send(self, path: Path, closing: Closing) -> Sent:
         """Send what is new of a session. Raises DeliveryError, UnreadableError, UnwritableError.
 
-        A sub-agent's file that can't be read is a failure in what was sent; it is tried again with whatever is sent next.
+        A subagent's unreadable file is a failure in the result, and is tried again with the next send.
         """
         parts = [*self._send_waiting(path, closing), *self._send_new(path, closing)]
         sent = sum(parts, Sent())
@@ -139,10 +135,10 @@ class SessionSender:
         )
 
     def _choose(self, path: Path, groups: list[Group], closing: Closing) -> _Chosen:
-        """What of some groups the destination has not been told yet."""
+        """What the destination lacks of some groups."""
         chosen = _Chosen()
         for group in groups:
-            # What could not be read is waited for like what is not written yet.
+            # Unreadable files are waited for like unwritten ones.
             unread = {failure.agent_id for failure in group.failures if failure.agent_id}
             at_work: set[str] = set()
             for traced in group.traced:
@@ -151,12 +147,11 @@ class SessionSender:
                     working = [run for run in runs_in(traced) if self._is_at_work(run, closing)]
                     unfinished = unread | {run.agent_id for run in working}
                     keys = _keys_of(traced, without=unfinished)
-                # Of those just chosen only what is asked for: to copy all of them takes longer than a short turn does.
+                # Only the keys needed: copying all takes longer than a short turn.
                 known = self._state.traces_that_told(self._name, keys)
                 known |= {key: chosen.told[key] for key in keys if key in chosen.told}
                 told_elsewhere = frozenset(key for key, trace in known.items() if trace != trace_id)
-                # A fork's copy of a turn is without sub-agents, and in 2.1.29 and 2.1.45 without parallel calls: what it lacks
-                # is told by the original, under the same ids.
+                # A fork's copy has no subagents, and in 2.1.29 and 2.1.45 no parallel calls: the original sends those.
                 is_told = self._is_told(trace_id, chosen.traces) and all(key in known for key in keys)
                 with as_unreadable(path):
                     is_copy = _is_copy(traced, told_elsewhere)
@@ -174,7 +169,6 @@ class SessionSender:
         return chosen
 
     def _deliver(self, path: Path, chosen: _Chosen, cursor: Cursor) -> Delivery:
-        """Post what was chosen, and note it once it is acknowledged."""
         delivery = self._sender.send(chosen.spans)
         self._state.acknowledge(
             self._name,
@@ -194,7 +188,7 @@ class SessionSender:
         return delivery
 
     def _send_waiting(self, path: Path, closing: Closing) -> Iterator[Sent]:
-        """The sub-agents that were at work when their turn was told, or could not be read, and are done now."""
+        """Subagents that were at work or unreadable when their turn was sent, and are done now."""
         cursor = self._state.cursor(self._name, path)
         if cursor is None or _digest_before(path, cursor.place.offset) != cursor.digest_before:
             return
@@ -213,7 +207,7 @@ class SessionSender:
                 continue
             with as_unreadable(path):
                 late = {run.agent_id for run in runs_below(runs[id_] for id_ in each.agents - at_work if id_ in runs)}
-                # Those that began after their turn was told are not told by this: the turn is read again for them.
+                # Those that began after their turn was sent are not covered: the turn is read again for them.
                 rest = runs.keys() - late
                 chosen = _Chosen(
                     spans=[span for traced in told for span in self._late_spans(traced, each.agents, at_work)],
@@ -236,17 +230,14 @@ class SessionSender:
         return trace_id in now or self._state.is_sent(self._name, trace_id)
 
     def _is_at_work(self, run: AgentRun, closing: Closing) -> bool:
-        """Whether a sub-agent may still have something to say; those in the background, and warm-ups, outlive their turn.
-
-        They outlive a turn that failed too, and `/clear`: after the end their own files say whether something is to come.
-        """
+        """Whether a subagent may continue. Background ones and warm-ups outlive their turn, a failed turn and `/clear` too."""
         if not run.turns or (run.tool_use_id and not run.background):
             return False
         may_go_on = not run.turns[-1].is_over
         if run.path is None:  # its lines are the session's own (1.0)
             return may_go_on and closing is not Closing.ENDED
         try:
-            # A file of the future is not young for ever: the clock was set back.
+            # abs: a file from the future must not stay young for ever.
             quiet = abs(self._clock() - run.path.stat().st_mtime)
         except OSError:
             return False
@@ -256,13 +247,13 @@ class SessionSender:
 
 
 def _understood(path: Path, groups: Iterator[Group]) -> Iterator[Group]:
-    """What reading a hostile file raises is told as UnreadableError; what sending raises meanwhile stays what it is."""
+    """Errors from reading a hostile file become UnreadableError; errors from sending meanwhile pass."""
     with as_unreadable(path):
         yield from groups
 
 
 def _keys_of(traced: TracedTurn, without: Collection[str] = ()) -> list[str]:
-    """What a turn tells, by keys that its copies keep (see `state`); sub-agents `without` left aside."""
+    """What a turn holds, by keys that its copies keep (see `state`), without some subagents."""
     runs = [run for run in runs_in(traced) if run.agent_id not in without]
     turns = (traced.turn, *(turn for run in runs for turn in run.turns))
     found = [call.message_id for turn in turns for call in turn.calls if call.message_id]
@@ -276,18 +267,18 @@ def _responses(traced: TracedTurn) -> list[str]:
 
 
 def _opening(traced: TracedTurn) -> str:
-    """What a copy of a turn that nobody answered is known by; only its digest is kept."""
+    """Identifies copies of an unanswered turn; only its digest is kept."""
     at = traced.turn.started
     return f"opening {at.isoformat()} {traced.turn.prompt}" if at else f"opening {seed_of(traced.turn)}"
 
 
 def _is_copy(traced: TracedTurn, told_elsewhere: frozenset[str]) -> bool:
-    """Whether all that a model said in a turn was told in other traces: a clone has other uuids, but the API's ids stay."""
+    """Whether other traces sent every response of a turn: clones have new uuids but the API's ids."""
     return all(key in told_elsewhere for key in _responses(traced) or [_opening(traced)])
 
 
 def _last_told(groups: list[Group], before: Place) -> Place:
-    """Where reading goes on; a group without a turn leaves the last turn what it was."""
+    """A group without a turn leaves the last turn unchanged."""
     place = before
     for group in groups:
         after = group.after
@@ -296,7 +287,7 @@ def _last_told(groups: list[Group], before: Place) -> Place:
 
 
 def _digest_before(path: Path, offset: int) -> bytes:
-    """Of the bytes before an offset; of fewer where the file is shorter, so that a cut file differs."""
+    """Empty if the file is shorter than that, so that a cut file differs."""
     try:
         data = read_slice(path, max(0, offset - _REMEMBERED), offset)
     except DiskError:

@@ -1,12 +1,9 @@
-"""What was sent where, and what is still to be sent: one SQLite file.
+"""What was sent where, and what is still to be sent: one SQLite file with ids, places and counts, never session text.
 
-In: facts from senders and hooks. Out: places to read on from. All that one acknowledgement means is written in one transaction,
-so that a crash leaves either none of it (the same spans are posted again, with the same ids) or all of it. Holds ids, places and
-counts; never what a transcript says.
+Each acknowledgement is one transaction: after a crash the same spans are posted again, under the same ids, or not at all.
 
-What a destination was told is known by keys that copies of a turn keep: a message's id, `tool <id>`, `compaction <uuid>`, and
-`opening …` for a prompt that nobody answered. `sending` makes them; here they are kept as digests, each with the trace that told
-it.
+What a destination has is known by keys that copies of a turn keep: a message id, `tool <id>`, `compaction <uuid>`, `opening …`
+for an unanswered prompt. They are stored as digests, each with the trace that sent it.
 """
 
 from __future__ import annotations
@@ -27,9 +24,7 @@ from stenograph.traces.delivery import BadSpan
 from stenograph.traces.reading import Closing, Place, ReadFailure
 
 _VERSION = 2
-#: Seconds to wait for another process that writes.
 _BUSY_SECONDS = 20.0
-#: Of what a receiver refused for good, so many are remembered.
 _REMEMBERED_REFUSALS = 1_000
 
 _SCHEMA = """
@@ -57,12 +52,12 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 class Cursor(Struct, frozen=True):
     place: Place
-    #: Of the bytes before the place: the file may have been rewritten since.
+    #: Of the bytes before the place: detects a rewritten file.
     digest_before: bytes
 
 
 class Waiting(Struct, frozen=True):
-    """A group whose turn is told, but for sub-agents that were still at work."""
+    """A turn that was sent without subagents that were still at work."""
 
     start: int
     turns: int
@@ -82,7 +77,6 @@ class Health(Struct, frozen=True):
     spans: int = 0
     posts: int = 0
     refused: int = 0
-    #: Seconds since 1970.
     last_success: float | None = None
     last_failure: float | None = None
     last_error: str = ""
@@ -100,7 +94,7 @@ class Receipt(Struct, frozen=True):
     spans: int
     posts: int
     trace_ids: tuple[bytes, ...] = ()
-    #: Key -> the trace that told it.
+    #: Key -> trace.
     told: dict[str, bytes] = {}
     waiting: tuple[Waiting, ...] = ()
     refused: tuple[BadSpan, ...] = ()
@@ -108,11 +102,7 @@ class Receipt(Struct, frozen=True):
 
 
 class TraceState:
-    """The state in a folder. A context manager; folder and file are made where they are not there.
-
-    A file that is damaged is set aside and a new one begun: what was sent before may be posted again, under the same ids.
-    Raises UnwritableError, as all its methods do.
-    """
+    """A context manager. A damaged file is renamed and a new one begun. All methods raise UnwritableError."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "traces.db"
@@ -138,7 +128,7 @@ class TraceState:
             raise
 
     def _set_aside(self) -> None:
-        """Rename the damaged file and what SQLite keeps beside it, unless that was done meanwhile."""
+        """Rename the damaged file and SQLite's files beside it, unless another process did."""
         if not self._path.exists() or self._path.stat().st_ino != self._inode:
             return
         aside = self._path.with_name(f"{self._path.name}.damaged-{time.time_ns()}")
@@ -148,7 +138,7 @@ class TraceState:
                 move_file(beside, Path(f"{aside}{suffix}"))
 
     def damaged(self) -> list[Path]:
-        """Earlier states that were set aside because they were damaged, until somebody deletes them."""
+        """Earlier states that were renamed because they were damaged."""
         found = self._path.parent.glob(f"{self._path.name}.damaged-*")
         return sorted(path for path in found if path.suffix.removeprefix(".damaged-").isdigit())
 
@@ -164,7 +154,7 @@ class TraceState:
                 for statement in _SCHEMA.split(";"):
                     self._connection.execute(statement)
             elif found == 1:
-                # It counted turns in file order. What was sent stays known; the next reading counts from the file's beginning.
+                # Version 1 counted turns in file order: count anew, with what was sent still known.
                 self._connection.execute("UPDATE cursors SET turns = 0, last_start = 0, last_turns = 0")
             if found != _VERSION:
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -199,7 +189,7 @@ class TraceState:
         return bool(self._one("SELECT 1 FROM sent_turns WHERE destination = ? AND trace_id = ?", destination, trace_id))
 
     def traces_that_told(self, destination: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """Of some keys those that a trace told, each with that trace; the first one keeps it."""
+        """The traces that sent some keys; the first trace wins."""
         found = {}
         for key in keys:
             row = self._one("SELECT trace_id FROM told WHERE destination = ? AND key = ?", destination, _short(key))
@@ -216,7 +206,6 @@ class TraceState:
         return [Waiting(start, turns, frozenset(_name(agents).split())) for start, turns, agents in rows]
 
     def acknowledge(self, destination: str, receipt: Receipt) -> None:
-        """Note that a receiver has something. All of it or nothing is written."""
         place, path = receipt.cursor.place, _stored(receipt.path)
         with self._transaction():
             run = self._connection.execute
@@ -256,7 +245,7 @@ class TraceState:
                 )
 
     def forget_file(self, destination: str, path: Path) -> None:
-        """The file holds something else now: it is read from its beginning. What was sent of it stays known."""
+        """Read a rewritten file from its beginning; what was sent stays known."""
         with self._transaction():
             for table in ("cursors", "waiting"):
                 self._connection.execute(f"DELETE FROM {table} WHERE destination = ? AND path = ?", (destination, _stored(path)))
@@ -270,7 +259,7 @@ class TraceState:
             )
 
     def note_recovery(self, destination: str) -> None:
-        """Somebody saw it take a span: what failed before counts no more."""
+        """A test span arrived: earlier failures no longer count."""
         with self._transaction():
             self._connection.execute(
                 "UPDATE health SET failures = 0, retry_at = 0, last_error = '' WHERE destination = ?", (destination,)
@@ -282,7 +271,7 @@ class TraceState:
         return Health(*row) if row else Health(destination)
 
     def make_due(self, destinations: Iterable[str], path: Path, closing: Closing, stamp: int) -> None:
-        """Something happened in a session. What is known of its last turn only grows until it was sent."""
+        """Note an event of a session. What is known of its last turn only grows until it is sent."""
         with self._transaction():
             for destination in destinations:
                 self._connection.execute(
@@ -292,12 +281,11 @@ class TraceState:
                 )
 
     def due(self, destination: str) -> list[Due]:
-        """In the order in which they are to be tried: those that a receiver failed at after the others."""
+        """In order: those that a receiver failed at come last."""
         rows = self._all("SELECT path, closing, stamp FROM due WHERE destination = ? ORDER BY failures, stamp", destination)
         return [Due(destination, _path(path), Closing(closing), stamp) for path, closing, stamp in rows]
 
     def put_off(self, due: Due) -> None:
-        """A receiver failed at it: the others first."""
         with self._transaction():
             self._connection.execute(
                 "UPDATE due SET failures = failures + 1 WHERE destination = ? AND path = ?", (due.destination, _stored(due.path))
@@ -307,7 +295,7 @@ class TraceState:
         return bool(self._one("SELECT 1 FROM due WHERE destination = ? AND path = ?", destination, _stored(path)))
 
     def settle(self, due: Due) -> None:
-        """It was seen to, unless something else happened meanwhile."""
+        """Done, unless something happened since."""
         with self._transaction():
             self._connection.execute(
                 "DELETE FROM due WHERE destination = ? AND path = ? AND stamp = ?",
@@ -315,7 +303,7 @@ class TraceState:
             )
 
     def note_unread(self, destination: str, session: Path, failures: Iterable[ReadFailure]) -> None:
-        """The files of a session that could not be read when it was last looked at; none where all could."""
+        """Replace the list of a session's unreadable files."""
         now = {(_stored(each.path), _stored(each.reason)) for each in failures}
         whose = _stored(session)
         rows = self._all("SELECT path, reason FROM unread WHERE destination = ? AND session = ?", destination, whose)
@@ -331,12 +319,11 @@ class TraceState:
         return [ReadFailure(_path(path), _name(reason)) for path, reason in rows]
 
     def first_event(self) -> float | None:
-        """When the first hook told of a session, less a margin, in seconds since 1970; None before that."""
+        """The time of the first hook event less a margin; None before that."""
         row = self._one("SELECT value FROM facts WHERE name = 'first_event'")
         return row[0] if row else None
 
     def note_first_event(self, at: float) -> None:
-        """Only the first one counts."""
         with self._transaction():
             self._connection.execute("INSERT OR IGNORE INTO facts VALUES ('first_event', ?)", (at,))
 
@@ -347,7 +334,7 @@ class TraceState:
             try:
                 yield
             except BaseException:
-                if self._connection.in_transaction:  # else SQLite has taken it back itself
+                if self._connection.in_transaction:  # else SQLite rolled back itself
                     self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
@@ -356,7 +343,7 @@ class TraceState:
             raise UnwritableError(f"{self._path} can't be written: {error}", path=self._path) from error
 
     def _give_up(self, error: sqlite3.Error) -> None:
-        """Damage that is found late: whoever opens the state next begins anew."""
+        """Damage found late: whoever opens the state next begins anew."""
         if _is_damage(error):
             with contextlib.suppress(OSError):
                 self.close()
@@ -374,13 +361,13 @@ class TraceState:
 
 
 def _is_damage(error: sqlite3.Error | UnwritableError) -> bool:
-    """Whether the file itself is broken, and not the disk, its permissions or our statement."""
+    """Whether the file itself is broken, not the disk, its permissions or a statement."""
     code = getattr(error.__cause__ if isinstance(error, UnwritableError) else error, "sqlite_errorcode", 0)
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _stored(name: Path | str) -> str | bytes:
-    """A path, or what names one, as it is kept: as bytes where it is no text, for file systems take any bytes as a name."""
+    """Bytes if it is not valid text: file systems allow any bytes in a name."""
     text = str(name)
     try:
         text.encode()
@@ -398,8 +385,5 @@ def _path(stored: str | bytes) -> Path:
 
 
 def _short(key: str) -> bytes:
-    """A digest, which keeps words out of the database: the key of a prompt holds its text, and ids are what a file says they are.
-
-    Twelve bytes tell keys of any length apart.
-    """
+    """Keeps words out of the database; twelve bytes tell all keys apart."""
     return sha256(key.encode("utf-8", "surrogatepass")).digest()[:12]

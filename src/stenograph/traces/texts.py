@@ -1,7 +1,4 @@
-"""What a session says -> what a span may say of it: secrets masked, each kind of text off or cut to a length.
-
-In: texts and tool inputs as they stand in the session. Out: text for attributes; empty where that kind is switched off.
-"""
+"""Session text -> span text: secrets masked, each kind of text off or cut to a length."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from stenograph.config import Content
 from stenograph.records import to_text
 from stenograph.redact import Masker, mask_json
 
-#: So much behind the cut is looked at too: a secret that stands across it is masked whole before it is cut.
+#: Read beyond the cut, so that a secret across it is masked whole.
 _MARGIN = 4_096
 
 
@@ -34,7 +31,7 @@ class Texts:
         return self._shorten(text, self._content.tool_outputs)
 
     def tool_input(self, given: Mapping[str, Any]) -> str:
-        """As JSON, each string in it cut; all of it cut where that is still far too long."""
+        """As JSON, each string cut; then all of it, if still far too long."""
         limit = self._content.tool_inputs
         if not limit:
             return ""
@@ -42,7 +39,7 @@ class Texts:
         return _cut(to_text(shortened).decode("utf-8", "replace"), 2 * limit)
 
     def name(self, text: str) -> str:
-        """Of a tool, a model, a folder: never switched off, but a secret may stand in it."""
+        """Of a tool, a model or a directory: never switched off, but masked."""
         return self._shorten(text, 500)
 
     def _shorten(self, text: str, limit: int, name: str = "") -> str:

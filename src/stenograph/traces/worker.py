@@ -1,9 +1,7 @@
-"""What hooks noted -> the destinations, in the background, one worker at a time.
+"""Events in the spool -> spans at every destination, in the background, one worker at a time.
 
-In: events in the spool. Out: spans at every destination, and a tidy spool. An event only says that something happened in a
-session: it becomes a row of what is due (and is deleted once that is written), so that neither a crash nor a receiver that fails
-loses it. The worker waits, bounded, until a transcript holds the answer that the client announced, sends, and goes on trying for
-a while where a receiver fails; what is left then is taken up by the next one.
+An event becomes a row of what is due before it is deleted, so that neither a crash nor a failing receiver loses it. The worker
+waits, bounded, until the transcript holds the announced answer, sends, and retries for a while; the next one takes the rest.
 """
 
 from __future__ import annotations
@@ -33,26 +31,26 @@ from stenograph.traces.reading import Closing, ReadFailure
 from stenograph.traces.sending import AGENT_QUIET_SECONDS, SessionSender, resource_of
 from stenograph.traces.state import Due, TraceState
 
-#: So long a transcript is waited for that does not hold the announced answer yet, and so long it has to be still.
+#: Seconds to wait for the announced answer, and for the transcript to be still.
 LONGEST_WAIT_FOR_ANSWER = 5.0
 STILL_SECONDS = 0.4
 _LOOK_EVERY = 0.1
 #: What an older event announced was written long ago, or never will be.
 _FRESH_SECONDS = 30.0
-#: So many sessions in a row that a receiver fails at (5xx) are its own fault, not theirs.
+#: After this many failed sessions (5xx) in a row the receiver is at fault, not the sessions.
 _FAILURES_IN_A_ROW = 5
-#: So often a sub-agent that has just answered is waited for.
+#: How often to wait for a subagent that has just answered.
 _LOOKS_AT_AGENTS = 3
-#: So long before the first event a session may have been written last that counts as written since hooks were installed: events
-#: come after what they tell of, and the first ones may have been lost.
+#: A session counts as written since hooks were installed if it was written this long before the first event: events come after
+#: what they report, and the first ones may have been lost.
 FIRST_EVENT_MARGIN = 3600.0
-#: The answer is looked for in so many last bytes.
+#: The answer is looked for in the last bytes.
 _TAIL_BYTES = 300_000
 _CLOSINGS = {"Stop": Closing.STOPPED, "StopFailure": Closing.ENDED, "SessionEnd": Closing.ENDED}
 
 
 class HookEvent(Struct, frozen=True):
-    """What a hook noted; see `hook.event_of`."""
+    """What a hook wrote; see `hook.event_of`."""
 
     hook_event_name: str = ""
     transcript_path: str = ""
@@ -65,7 +63,7 @@ class HookEvent(Struct, frozen=True):
 
 
 class Timing(Struct, frozen=True):
-    """The clocks and the chance of a run, so that tests need not wait."""
+    """Clocks and chance, which tests replace."""
 
     now: Callable[[], float] = time.time
     steady: Callable[[], float] = time.monotonic
@@ -75,18 +73,17 @@ class Timing(Struct, frozen=True):
 
 
 def main() -> None:
-    """Work until nothing is left to do; nothing at all where another worker is at it."""
-    with contextlib.suppress(StenographError):  # nobody is there to be told: `steno trace status` shows what failed
+    with contextlib.suppress(StenographError):  # `steno trace status` shows what failed
         work(default_trace_folder(os.environ), load_trace_config(os.environ))
 
 
 def work(folder: Path, config: TraceConfig, timing: Timing | None = None) -> None:
-    """Empty the spool and send what is due. Raises StenographError where the state can't be used."""
+    """Empty the spool and send what is due. Raises StenographError if the state is unusable."""
     timing = timing or Timing()
     while True:
         with contextlib.suppress(BusyError), alone(folder), TraceState(folder) as state:
             Worker(folder, config, state, timing).run()
-        # A hook that saw the lock left its event to us; one that came after we had looked must not wait for the next hook.
+        # An event that came after the last look, while we held the lock, must not wait for the next hook.
         if not waiting_events(folder) or is_held(folder):
             return
 
@@ -98,7 +95,7 @@ class Worker:
         self._state = state
         self._timing = timing
         self._masker = Masker(key=mask_key(folder)) if config.redact else None
-        #: Sessions with a sub-agent that has just answered, and how often each was looked at again because of that.
+        #: Sessions with a subagent that has just answered, and how often each was tried again for that.
         self._unsettled: dict[Path, Due] = {}
         self._looks: Counter[Path] = Counter()
 
@@ -114,16 +111,16 @@ class Worker:
             wait = self._next_try()
             if wait is None or self._timing.steady() - started + wait > self._config.patience_seconds:
                 return
-            # Not all at once: a hook may note something for a destination that works.
+            # In steps: a hook may report something for a destination that works.
             self._timing.sleep(min(wait, 1.0))
 
     def _take_in(self) -> None:
-        """Events -> what is due. An event is deleted only when that is written down."""
+        """Events -> what is due. An event is deleted only once that is written."""
         names = [destination.name for destination in self._config.destinations]
         events = [(path, _read_event(path)) for path in waiting_events(self._folder)]
         if received := [event.received_ns for _, event in events if event and event.received_ns]:
             self._state.note_first_event(min(received) / 1e9 - FIRST_EVENT_MARGIN)
-        # Of a session that stopped several times the last answer comes last.
+        # Of a session that stopped several times, wait for the last answer only.
         last = {event.transcript_path: event for _, event in events if event and event.closing is Closing.STOPPED}
         for path, event in events:
             transcript = Path(event.transcript_path) if event else None
@@ -146,7 +143,7 @@ class Worker:
             self._note(destination.name, error)
 
     def _send_each(self, sessions: SessionSender, due: list[Due]) -> None:
-        """Send sessions. One that a receiver fails at does not hold up the others; it is tried after them from now on."""
+        """A session that a receiver fails at does not hold up the others, and is tried after them from now on."""
         failed: DeliveryError | None = None
         in_a_row = 0
         for each in due:
@@ -164,7 +161,7 @@ class Worker:
             raise failed
 
     def _look_again(self) -> bool:
-        """Whether sessions are due once more, after a moment in which their sub-agents may have gone on."""
+        """Whether sessions are due once more, after a moment in which their subagents may have continued."""
         again = {path: due for path, due in self._unsettled.items() if self._looks[path] < _LOOKS_AT_AGENTS}
         self._unsettled = {}
         if not again:
@@ -180,7 +177,7 @@ class Worker:
             if sessions.send(due.path, due.closing).unsettled:
                 self._unsettled[due.path] = due
         except UnreadableError as error:
-            # This session can't be read, or never was written (`--no-session-persistence`): the others can.
+            # Unreadable, or never written (`--no-session-persistence`).
             is_there = os.path.exists(due.path)  # noqa: PTH110 - `Path.exists` raises for a name that is too long
             self._state.note_unread(due.destination, due.path, [ReadFailure(due.path, str(error))] if is_there else [])
         self._state.settle(due)
@@ -191,18 +188,18 @@ class Worker:
         self._state.note_failure(name, str(error), now + wait, now)
 
     def _next_try(self) -> float | None:
-        """Seconds until a destination that failed may be tried again; None where nothing is due."""
+        """Seconds until a failed destination may be tried again; None if nothing is due."""
         waits = [max(0.05, self._wait_for(each.name)) for each in self._config.destinations if self._state.due(each.name)]
         return min(waits, default=None)
 
     def _wait_for(self, name: str) -> float:
         left = self._state.health(name).retry_at - self._timing.now()
-        # Nobody is asked to wait longer than this: the clock was set back meanwhile.
+        # Longer than any wait: the clock was set back.
         return left if 0 < left <= max(PERMANENT_WAIT, LONGEST_RETRY_AFTER) else 0.0
 
 
 def wait_for_answer(transcript: Path, answer_sha256: str, timing: Timing) -> None:
-    """Wait until a transcript holds the announced answer and is still; not for ever. It is written behind the hook's back."""
+    """Wait, bounded, until a transcript holds the announced answer and is still: it is written behind the hook's back."""
     deadline = timing.steady() + LONGEST_WAIT_FOR_ANSWER
     size, since, found = -1, timing.steady(), not answer_sha256
     while (now := timing.steady()) < deadline:
@@ -219,7 +216,6 @@ def wait_for_answer(transcript: Path, answer_sha256: str, timing: Timing) -> Non
 
 
 def _last_answers(transcript: Path, size: int) -> set[str]:
-    """Digests of the texts that the last lines hold, each alone and the last response's joined."""
     if size <= 0:
         return set()
     try:
@@ -242,7 +238,7 @@ def _read_event(path: Path) -> HookEvent | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=HookEvent)
     except (OSError, msgspec.MsgspecError, ValueError):
-        return None  # torn or not ours: nothing can be made of it
+        return None  # torn or not ours
 
 
 if __name__ == "__main__":
