@@ -231,10 +231,14 @@ def test_a_full_spool_takes_no_more(held: Path) -> None:
 
 
 def test_hooks_that_run_at_once_each_note_their_event(held: Path) -> None:
-    hooks = [subprocess.Popen([sys.executable, "-I", "-S", str(SCRIPT)], stdin=subprocess.PIPE) for _ in range(10)]
-    for number, hook in enumerate(hooks):
-        hook.communicate(json.dumps({**STOP, "transcript_path": f"/session {number}"}).encode(), timeout=20)
-    assert [hook.returncode for hook in hooks] == [0] * 10
+    hooks = []
+    for number in range(10):
+        hooks.append(subprocess.Popen([sys.executable, "-I", "-S", str(SCRIPT)], stdin=subprocess.PIPE))
+        stdin = hooks[-1].stdin
+        assert stdin is not None
+        with stdin:  # at once: a hook waits a second for its input
+            stdin.write(json.dumps({**STOP, "transcript_path": f"/session {number}"}).encode())
+    assert [hook.wait(timeout=20) for hook in hooks] == [0] * 10
     assert {event["transcript_path"] for event in noted(held)} == {f"/session {number}" for number in range(10)}
 
 

@@ -22,8 +22,7 @@ from stenograph.archive import Archive
 from stenograph.client_settings import events_known_to
 from stenograph.errors import UsageError
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, MessagesHandler, ScriptedApi, script_prompt
-from stenograph.traces.install import hook_command, plan_uninstall, shared_hook_command
-from stenograph.traces.known_events import EVENTS, oldest_release
+from stenograph.traces.install import EVENTS, hook_command, oldest_release, plan_uninstall, shared_hook_command
 
 OLD_EVENTS = {"Stop", "SubagentStop", "SessionStart", "SessionEnd"}
 ALL_EVENTS = {*OLD_EVENTS, "StopFailure", "PostCompact"}

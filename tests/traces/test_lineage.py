@@ -10,8 +10,7 @@ import pytest
 from tests.traces.tracing import Desk, foreseen, summed, timed, told, write
 from tests.turns.recordings import print_session
 
-from stenograph.traces.history import Candidate, send_history
-from stenograph.traces.lineage import beginning_of, originals_first
+from stenograph.traces.history import Candidate, beginning_of, originals_first, send_history
 
 RELEASES = ["2.0.76", "2.1.45", "2.1.325"]
 

@@ -19,8 +19,7 @@ from tests.traces.test_install import events_in, fail_a_turn
 from stenograph import __version__
 from stenograph.client_settings.events import HOOK_EVENT_SINCE
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
-from stenograph.traces.install import hooks_for, shared_hook_command
-from stenograph.traces.known_events import EVENTS
+from stenograph.traces.install import EVENTS, hooks_for, shared_hook_command
 
 ROOT = SOURCE.parent
 PLUGIN = ROOT / "plugin"

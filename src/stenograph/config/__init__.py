@@ -9,13 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stenograph._exports import lazy_exports
-from stenograph.config.folders import cache_folder, config_folder, data_folder, state_folder
 from stenograph.config.settings import (
     ACTIVE_SECONDS,
     Config,
     ListSettings,
+    cache_folder,
+    config_folder,
+    data_folder,
     is_debugging,
     read_config,
+    state_folder,
     usual_config_file,
     wants_color,
 )

@@ -5,6 +5,7 @@ The table `[trace]` is left to `config.traces`: an error in it must not stop com
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from stenograph.config.folders import config_folder
 from stenograph.config.typed import in_file, read_toml, typed
 from stenograph.errors import ConfigError
 
@@ -76,3 +76,28 @@ def wants_color(config: Config, environ: Mapping[str, str]) -> bool | None:
 def is_debugging(environ: Mapping[str, str]) -> bool:
     """`$STENO_DEBUG`: print a traceback before an error."""
     return bool(environ.get("STENO_DEBUG"))
+
+
+def config_folder(environ: Mapping[str, str]) -> Path | None:
+    return _own_folder(environ, "XDG_CONFIG_HOME", "APPDATA", ".config")
+
+
+def data_folder(environ: Mapping[str, str]) -> Path | None:
+    return _own_folder(environ, "XDG_DATA_HOME", "LOCALAPPDATA", ".local/share")
+
+
+def state_folder(environ: Mapping[str, str]) -> Path | None:
+    return _own_folder(environ, "XDG_STATE_HOME", "LOCALAPPDATA", ".local/state")
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path | None:
+    return _own_folder(environ, "XDG_CACHE_HOME", "LOCALAPPDATA", ".cache")
+
+
+def _own_folder(environ: Mapping[str, str], variable: str, windows: str, below_home: str) -> Path | None:
+    named = [environ.get(variable, ""), environ.get(windows, "") if sys.platform == "win32" else ""]
+    user = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - Path.home raises
+    for base in (*named, os.path.join(user, below_home)):  # noqa: PTH118 - text, as the variables are
+        if os.path.isabs(base):  # noqa: PTH117 - text, as the variables are
+            return Path(base) / "stenograph"
+    return None

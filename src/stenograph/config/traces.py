@@ -17,8 +17,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, force_setattr, replace
 
-from stenograph.config.folders import config_folder, state_folder
-from stenograph.config.settings import Seconds, read_values, usual_config_file
+from stenograph.config.settings import Seconds, config_folder, read_values, state_folder, usual_config_file
 from stenograph.config.typed import UnfitError, in_file, read_toml, typed
 from stenograph.errors import ConfigError
 

@@ -1,11 +1,8 @@
 """The way to a server: addresses, proxies, TLS, waiting, and one blocking connection; nothing of what is said on it."""
 
 from stenograph.net.addresses import Address, Url, canonical_host, is_loopback, read_url
-from stenograph.net.connection import Connection, ResponseHead
-from stenograph.net.failures import network_error
+from stenograph.net.connection import Connection, ResponseHead, network_error, read_number, read_retry_after, tls_context
 from stenograph.net.proxies import Proxy, find_proxy
-from stenograph.net.retry_after import read_number, read_retry_after
-from stenograph.net.tls import tls_context
 
 __all__ = [
     "Address",

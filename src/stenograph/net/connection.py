@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from stenograph.errors import NetworkError, NetworkTimeoutError, ProxyRefusedError, UntrustedCertificateError
+from stenograph.errors import (
+    MalformedResponseError,
+    NetworkError,
+    NetworkTimeoutError,
+    ProxyRefusedError,
+    UnknownHostError,
+    UnreadableAuthoritiesError,
+    UntrustedCertificateError,
+)
 from stenograph.net.addresses import Address
-from stenograph.net.failures import network_error
 from stenograph.net.proxies import Proxy
-from stenograph.net.tls import tls_context
 
 if TYPE_CHECKING:
     import socket
+    import ssl
     from http.client import HTTPConnection, HTTPResponse
 
 #: Followed by the status.
@@ -160,3 +167,62 @@ class Connection:
         if self._response is not None:
             self._response.close()
         self._watch = self._response = None
+
+
+def network_error(error: Exception) -> NetworkError:
+    """Takes an OSError or an error of an HTTP library. Keeps none of its text: it may quote a server or a proxy."""
+    import socket
+    import ssl
+
+    reason = type(error).__name__
+    match error:
+        case ssl.SSLCertVerificationError():
+            # OpenSSL's own words, not the server's.
+            return UntrustedCertificateError(error.verify_message)
+        case TimeoutError():
+            return NetworkTimeoutError(reason)
+        case socket.gaierror() | UnicodeError():  # UnicodeError: invalid DNS names
+            return UnknownHostError(reason)
+        case OSError(errno=int(number)):
+            return NetworkError(reason, errno=number)
+        case OSError():
+            return NetworkError(reason)
+    return MalformedResponseError(reason)
+
+
+def tls_context(authorities: str = "") -> ssl.SSLContext:
+    """A context that checks certificates; takes 20 ms. Raises UnreadableAuthoritiesError for the file `authorities`."""
+    import ssl
+
+    context = ssl.create_default_context()
+    if authorities:
+        try:
+            context.load_verify_locations(authorities)
+        except OSError as error:
+            raise UnreadableAuthoritiesError(type(error).__name__) from None
+    return context
+
+
+def read_retry_after(written: str, *, now: float) -> float | None:
+    """Seconds, from a number or a date; None if missing or invalid. `now`: seconds since 1970."""
+    written = written.strip()
+    if not written:
+        return None
+    if (seconds := read_number(written)) is not None:
+        return seconds
+    from datetime import UTC  # 10 ms, only for a date
+    from email.utils import parsedate_to_datetime
+
+    try:
+        moment = parsedate_to_datetime(written)
+        # Zone "-0000" is parsed without one and means UTC.
+        return max(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() - now, 0.0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def read_number(written: str) -> float | None:
+    """A decimal number, 0 or more; None for anything else."""
+    whole, _, part = written.strip().partition(".")
+    is_number = whole.isascii() and whole.isdigit() and (not part or (part.isascii() and part.isdigit()))
+    return float(f"{whole}.{part or 0}") if is_number and len(whole) < 16 else None

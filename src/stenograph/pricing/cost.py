@@ -7,8 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct, structs
 
-from stenograph.pricing.models import canonical_model
-from stenograph.pricing.prices import Prices, Rate, Table, load_prices, table_of
+from stenograph.pricing.prices import Prices, Rate, Table, canonical_model, load_prices, table_of
 from stenograph.records import Usage
 
 _ZERO = Decimal(0)

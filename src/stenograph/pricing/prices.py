@@ -6,6 +6,7 @@ USD as exact decimals; a client adds doubles, which agree to 1e-12.
 from __future__ import annotations
 
 import functools
+import re
 from decimal import Decimal
 from importlib import resources
 
@@ -92,3 +93,22 @@ def table_of(release: str | None = None) -> Table:
         return tables[-1]
     wanted = release_numbers(release)
     return next((table for table in reversed(tables) if release_numbers(table.releases[0]) <= wanted), tables[0])
+
+
+# More of a version number; dates and the `-0` of `claude-opus-4-0` are not.
+_GOES_ON = re.compile(r"\d|-[1-9]\d?(?!\d)")
+
+
+@functools.lru_cache(maxsize=256)
+def canonical_model(model: str, table: Table | None = None) -> str | None:
+    """The name by which a table (default: the newest) knows a model, or None."""
+    table = table or table_of()
+    # 2.1.325 accepts CLAUDE-HAIKU-4-5 and claude-haiku-4.5 too.
+    given = model.lower().replace(".", "-")
+    given = table.aliases.get(given, given)
+    return max((name for name in table.models if _is_in(name, given, table)), key=len, default=None)
+
+
+def _is_in(name: str, given: str, table: Table) -> bool:
+    _, found, rest = given.partition(name)
+    return bool(found) and not (table.whole_names and _GOES_ON.match(rest))

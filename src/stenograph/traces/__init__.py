@@ -5,46 +5,50 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stenograph._exports import lazy_exports
-from stenograph.traces.backfill import backfill
-from stenograph.traces.probe import probe
 
 if TYPE_CHECKING:
-    from stenograph.traces.backfill import Backfill, select_destinations
     from stenograph.traces.folder import default_trace_folder, is_held, waiting_events
     from stenograph.traces.history import (
+        Backfill,
         BackfillReport,
         Candidate,
         Filters,
+        backfill,
         bytes_behind,
         find_sessions,
         followed_sessions,
         is_behind,
+        select_destinations,
     )
     from stenograph.traces.hook import main
     from stenograph.traces.install import (
+        EVENTS,
         commands_in,
         hook_command,
         hooks_for,
         is_installed,
+        oldest_release,
         plan_install,
         plan_uninstall,
         shared_hook_command,
     )
     from stenograph.traces.keys import notes_on, notes_on_all
-    from stenograph.traces.known_events import EVENTS, oldest_release
-    from stenograph.traces.probe import Probe, send_due
     from stenograph.traces.reading import ReadFailure
+    from stenograph.traces.sending import Probe, probe
     from stenograph.traces.state import TraceState
+    from stenograph.traces.worker import send_due
 
 _MODULES = {
-    "Backfill": "backfill",
+    "Backfill": "history",
     "Candidate": "history",
-    "EVENTS": "known_events",
+    "EVENTS": "install",
     "ReadFailure": "reading",
     "Filters": "history",
-    "Probe": "probe",
+    "Probe": "sending",
+    "probe": "sending",
     "BackfillReport": "history",
     "TraceState": "state",
+    "backfill": "history",
     "bytes_behind": "history",
     "commands_in": "install",
     "default_trace_folder": "folder",
@@ -58,11 +62,11 @@ _MODULES = {
     "main": "hook",
     "notes_on": "keys",
     "notes_on_all": "keys",
-    "oldest_release": "known_events",
+    "oldest_release": "install",
     "plan_install": "install",
     "plan_uninstall": "install",
-    "select_destinations": "backfill",
-    "send_due": "probe",
+    "select_destinations": "history",
+    "send_due": "worker",
     "shared_hook_command": "install",
     "waiting_events": "folder",
 }

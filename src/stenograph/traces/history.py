@@ -1,32 +1,45 @@
 """Sessions that hooks did not report: all history on request (backfill), and what was left behind (sweep).
 
-An unfinished turn is left to its hook, unless its file has been quiet for long or the hook reported its end.
+An unfinished turn is left to its hook, unless its file has been quiet for long or the hook reported its end. Originals are sent
+before their forks, whose copies have the same ids but not all lines, and name another session. An error of one destination is in
+its report and does not stop the others.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from stenograph.config import Destination, TraceConfig
 from stenograph.disk import projects_folder
-from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError
+from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError, UsageError
 from stenograph.family import list_project
+from stenograph.records import read_records
 from stenograph.redact import Masker
 from stenograph.traces.delivery import Sender
-from stenograph.traces.folder import mask_key
+from stenograph.traces.folder import alone, mask_key
 from stenograph.traces.keys import with_keys
-from stenograph.traces.lineage import originals_first
 from stenograph.traces.reading import Closing, ReadFailure
 from stenograph.traces.sending import Sent, SessionSender, resource_of
 from stenograph.traces.state import Cursor, TraceState
 
 #: An answered turn whose file was quiet this long is over: even the longest tool input has been streamed by then.
 ANSWERED_SECONDS = 120.0
+#: How long to wait for another worker.
+BUSY_SECONDS = 60.0
+#: The first lines of a file, which hold copies.
+_FIRST_LINES = 60
+
+#: Called with the bytes done and the bytes in total.
+Progress: TypeAlias = Callable[[int, int], None]
+T = TypeVar("T")
 
 
 class Candidate(Struct, frozen=True):
@@ -181,3 +194,108 @@ def _is_meant(candidate: Candidate, filters: Filters) -> bool:
         and (filters.until is None or candidate.modified < filters.until)
         and (not filters.session_ids or candidate.session_id in filters.session_ids)
     )
+
+
+class Beginning(NamedTuple):
+    #: The first timestamp. Forks of 2.1.325 name no other session, but begin with a later line of their own.
+    at: str
+    #: Other sessions that the first lines name: copies of older releases keep the original's id.
+    others: frozenset[str]
+
+
+def originals_first(files: Sequence[T], path_of: Callable[[T], Path]) -> list[T]:
+    """By the time of the first line, but each after the sessions that its first lines name."""
+    beginnings = {path_of(file).stem: beginning_of(path_of(file)) for file in files}
+    by_id = {path_of(file).stem: file for file in files}
+    ordered: dict[str, T] = {}
+    opened: set[str] = set()
+    waiting = sorted(by_id, key=lambda name: beginnings[name].at, reverse=True)
+    while waiting:
+        name = waiting.pop()
+        before = [other for other in beginnings[name].others if other in by_id and other not in opened]
+        if name not in opened and before:
+            waiting += [name, *before]
+        elif name not in ordered:
+            ordered[name] = by_id[name]
+        opened.add(name)
+    return list(ordered.values())
+
+
+def beginning_of(path: Path) -> Beginning:
+    at, others = "", set()
+    try:
+        for located in islice(read_records(path), _FIRST_LINES):
+            record = located.record
+            at = at or _text(record, "timestamp")
+            others |= {_text(record, "sessionId"), _text(record, "session_id")}
+    except DiskError:
+        pass
+    return Beginning(at, frozenset(others - {"", path.stem}))
+
+
+def _text(record: object, name: str) -> str:
+    value = getattr(record, name, None)
+    return value if isinstance(value, str) else ""
+
+
+class Backfill(Struct, frozen=True):
+    #: Nothing was sent; reports hold the sessions and bytes that would be read.
+    is_dry: bool
+    reports: dict[str, BackfillReport]
+    #: Sessions selected, whether a destination has them or not, and their size.
+    candidates: int
+    size: int
+
+
+def select_destinations(config: TraceConfig, names: Sequence[str]) -> list[Destination]:
+    """The destinations with these names, or all of them. Raises UsageError."""
+    known = {destination.name: destination for destination in config.destinations}
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"there is no destination {unknown[0]!r}; there are {', '.join(known)}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def backfill(
+    candidates_for: Callable[[str, TraceState], list[Candidate]],
+    destinations: Sequence[Destination],
+    config: TraceConfig,
+    folder: Path,
+    *,
+    dry_run: bool = False,
+    waiting: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+    progress: Callable[[str], contextlib.AbstractContextManager[Progress | None]] = lambda _: contextlib.nullcontext(),
+) -> Backfill:
+    """Send what each destination lacks of its candidates.
+
+    `waiting` surrounds the wait for another worker, `progress` the work for one destination. Raises BusyError, UnwritableError.
+    """
+    with contextlib.ExitStack() as stack:
+        if not dry_run:
+            with waiting():
+                stack.enter_context(alone(folder, timeout=BUSY_SECONDS))
+        state = stack.enter_context(TraceState(folder))
+        candidates = {each.name: candidates_for(each.name, state) for each in destinations}
+        reports = {}
+        for destination in destinations:
+            behind = [one for one in candidates[destination.name] if is_behind(one, destination.name, state)]
+            if dry_run:
+                reports[destination.name] = BackfillReport(Sent(read=sum(one.size for one in behind)), len(behind))
+                continue
+            with progress(destination.name) as show:
+                reports[destination.name] = send_history(
+                    behind, destination, config, state, folder, progress=_counting(behind, show)
+                )
+    sizes = {one.path: one.size for each in candidates.values() for one in each}
+    return Backfill(dry_run, reports, len(sizes), sum(sizes.values()))
+
+
+def _counting(candidates: Sequence[Candidate], show: Progress | None) -> Callable[[Candidate], None]:
+    total, done = sum(one.size for one in candidates), 0
+
+    def note(candidate: Candidate) -> None:
+        nonlocal done
+        done += candidate.size
+        if show:
+            show(done, total)
+
+    return note

@@ -6,7 +6,7 @@ The transcript is the queue: only the acknowledged place is kept, and stays afte
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,13 +15,14 @@ from msgspec import Struct
 
 from stenograph.config import Destination, TraceConfig
 from stenograph.disk import read_slice
-from stenograph.errors import DiskError
+from stenograph.errors import ConfigError, DeliveryError, DiskError
 from stenograph.redact import Masker
 from stenograph.sessions import as_unreadable
-from stenograph.traces.delivery import Delivery, Sender
+from stenograph.traces.delivery import Delivery, Sender, deliver
+from stenograph.traces.keys import with_keys
 from stenograph.traces.mapping import Mapper, TracedTurn, seed_of
 from stenograph.traces.reading import Closing, Group, Place, ReadFailure, read_closed, read_group, runs_in
-from stenograph.traces.spans import Attributes, Span, trace_id_of
+from stenograph.traces.spans import Attributes, Span, span_id_of, trace_id_of
 from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
 from stenograph.traces.texts import Texts
 from stenograph.turns import AgentRun, runs_below
@@ -293,3 +294,41 @@ def _digest_before(path: Path, offset: int) -> bytes:
     except DiskError:
         return b""
     return sha256(data).digest()[:12] if len(data) == min(offset, _REMEMBERED) else b""
+
+
+class Probe(Struct, frozen=True):
+    destination: Destination
+    duration_ms: int
+    #: None if the span was accepted.
+    error: str | None
+
+
+def probe(destinations: Sequence[Destination], config: TraceConfig, folder: Path, environ: Mapping[str, str]) -> list[Probe]:
+    """Send a span to each destination; `environ` may hold its keys. Raises UnwritableError."""
+    probes = []
+    with TraceState(folder) as state:
+        for destination in destinations:
+            started = time.monotonic()
+            error = _send_test_span(destination, config, environ)
+            if error is None:
+                state.note_recovery(destination.name)
+            probes.append(Probe(destination, round((time.monotonic() - started) * 1000), error))
+    return probes
+
+
+def _send_test_span(destination: Destination, config: TraceConfig, environ: Mapping[str, str]) -> str | None:
+    now = time.time_ns()
+    span = Span(
+        trace_id=trace_id_of(f"test {now}"),
+        span_id=span_id_of(f"test {now}"),
+        parent_id=b"",
+        name="steno trace test",
+        start_ns=now,
+        end_ns=now,
+        attributes={"langfuse.observation.type": "span", "openinference.span.kind": "CHAIN"},
+    )
+    try:
+        deliver([span], with_keys(destination, environ), resource_of(config))
+    except (ConfigError, DeliveryError) as error:
+        return str(error)
+    return None

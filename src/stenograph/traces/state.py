@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -207,8 +207,7 @@ class TraceState:
 
     def acknowledge(self, destination: str, receipt: Receipt) -> None:
         place, path = receipt.cursor.place, _stored(receipt.path)
-        with self._transaction():
-            run = self._connection.execute
+        with self._transaction() as run:
             run(
                 "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -246,24 +245,22 @@ class TraceState:
 
     def forget_file(self, destination: str, path: Path) -> None:
         """Read a rewritten file from its beginning; what was sent stays known."""
-        with self._transaction():
+        with self._transaction() as run:
             for table in ("cursors", "waiting"):
-                self._connection.execute(f"DELETE FROM {table} WHERE destination = ? AND path = ?", (destination, _stored(path)))
+                run(f"DELETE FROM {table} WHERE destination = ? AND path = ?", (destination, _stored(path)))
 
     def note_failure(self, destination: str, error: str, retry_at: float, at: float) -> None:
-        with self._transaction():
-            self._connection.execute("INSERT OR IGNORE INTO health (destination) VALUES (?)", (destination,))
-            self._connection.execute(
+        with self._transaction() as run:
+            run("INSERT OR IGNORE INTO health (destination) VALUES (?)", (destination,))
+            run(
                 "UPDATE health SET last_failure = ?, last_error = ?, failures = failures + 1, retry_at = ? WHERE destination = ?",
                 (at, error.encode("utf-8", "replace").decode(), retry_at, destination),
             )
 
     def note_recovery(self, destination: str) -> None:
         """A test span arrived: earlier failures no longer count."""
-        with self._transaction():
-            self._connection.execute(
-                "UPDATE health SET failures = 0, retry_at = 0, last_error = '' WHERE destination = ?", (destination,)
-            )
+        with self._transaction() as run:
+            run("UPDATE health SET failures = 0, retry_at = 0, last_error = '' WHERE destination = ?", (destination,))
 
     def health(self, destination: str) -> Health:
         names = ", ".join(Health.__struct_fields__)
@@ -272,9 +269,9 @@ class TraceState:
 
     def make_due(self, destinations: Iterable[str], path: Path, closing: Closing, stamp: int) -> None:
         """Note an event of a session. What is known of its last turn only grows until it is sent."""
-        with self._transaction():
+        with self._transaction() as run:
             for destination in destinations:
-                self._connection.execute(
+                run(
                     "INSERT INTO due (destination, path, closing, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (destination, path)"
                     " DO UPDATE SET closing = max(closing, excluded.closing), stamp = excluded.stamp",
                     (destination, _stored(path), closing.value, stamp),
@@ -286,18 +283,16 @@ class TraceState:
         return [Due(destination, _path(path), Closing(closing), stamp) for path, closing, stamp in rows]
 
     def put_off(self, due: Due) -> None:
-        with self._transaction():
-            self._connection.execute(
-                "UPDATE due SET failures = failures + 1 WHERE destination = ? AND path = ?", (due.destination, _stored(due.path))
-            )
+        with self._transaction() as run:
+            run("UPDATE due SET failures = failures + 1 WHERE destination = ? AND path = ?", (due.destination, _stored(due.path)))
 
     def is_due(self, destination: str, path: Path) -> bool:
         return bool(self._one("SELECT 1 FROM due WHERE destination = ? AND path = ?", destination, _stored(path)))
 
     def settle(self, due: Due) -> None:
         """Done, unless something happened since."""
-        with self._transaction():
-            self._connection.execute(
+        with self._transaction() as run:
+            run(
                 "DELETE FROM due WHERE destination = ? AND path = ? AND stamp = ?",
                 (due.destination, _stored(due.path), due.stamp),
             )
@@ -308,8 +303,8 @@ class TraceState:
         whose = _stored(session)
         rows = self._all("SELECT path, reason FROM unread WHERE destination = ? AND session = ?", destination, whose)
         if now != set(rows):
-            with self._transaction():
-                self._connection.execute("DELETE FROM unread WHERE destination = ? AND session = ?", (destination, whose))
+            with self._transaction() as run:
+                run("DELETE FROM unread WHERE destination = ? AND session = ?", (destination, whose))
                 self._connection.executemany(
                     "INSERT OR REPLACE INTO unread VALUES (?, ?, ?, ?)", [(destination, whose, *each) for each in now]
                 )
@@ -324,15 +319,15 @@ class TraceState:
         return row[0] if row else None
 
     def note_first_event(self, at: float) -> None:
-        with self._transaction():
-            self._connection.execute("INSERT OR IGNORE INTO facts VALUES ('first_event', ?)", (at,))
+        with self._transaction() as run:
+            run("INSERT OR IGNORE INTO facts VALUES ('first_event', ?)", (at,))
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _transaction(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                yield
+                yield self._connection.execute
             except BaseException:
                 if self._connection.in_transaction:  # else SQLite rolled back itself
                     self._connection.execute("ROLLBACK")

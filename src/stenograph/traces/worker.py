@@ -18,6 +18,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from stenograph.config import Destination, TraceConfig, load_trace_config
 from stenograph.disk import read_slice, remove_file
@@ -75,6 +76,11 @@ class Timing(Struct, frozen=True):
 def main() -> None:
     with contextlib.suppress(StenographError):  # `steno trace status` shows what failed
         work(default_trace_folder(os.environ), load_trace_config(os.environ))
+
+
+def send_due(config: TraceConfig, folder: Path) -> None:
+    """Send what is due to all destinations, each tried once, unless a worker is running."""
+    work(folder, replace(config, patience_seconds=0.0))
 
 
 def work(folder: Path, config: TraceConfig, timing: Timing | None = None) -> None:
