@@ -1,9 +1,7 @@
-"""From the endpoint's stream events to ours, with the blocks put together.
+"""The endpoint's stream events -> ours, with blocks assembled.
 
-In: events of the Messages API, decoded; anything may be missing in them or be of another type, for many endpoints speak this
-protocol. Out: `StreamEvent`s in the order and with the blocks that stenograph.model.events promises, whatever came, or a
-MalformedAnswer: what is handed on is recorded and sent back, so a block is right or there is no answer. Knows nothing of the
-network; an `error` event is the caller's.
+Many endpoints speak this protocol: anything may be missing or of another type. What comes out is recorded and sent back, so a
+block is right or MalformedAnswer is raised. `error` events are the caller's.
 """
 
 from __future__ import annotations
@@ -28,14 +26,13 @@ from stenograph.model.events import (
 from stenograph.model.json_text import read_json
 from stenograph.model.usage import put_over, read_usage
 
-#: Blocks of one answer, far beyond any: each becomes a line of a file.
+#: Each becomes a line of a file.
 MOST_BLOCKS = 10_000
-#: Characters of an id or a name.
+#: Characters of an id or name.
 _LONGEST_NAME = 256
-#: The texts of a block that has them.
 _TEXTS = {"text": ("text",), "thinking": ("thinking", "signature")}
 _CALLS = frozenset({"tool_use", "server_tool_use"})
-#: The deltas of the blocks that are known; a block that is not may have any.
+#: Of known blocks; others may have any.
 _DELTAS = {
     "text": frozenset({"text_delta", "citations_delta"}),
     "thinking": frozenset({"thinking_delta", "signature_delta"}),
@@ -44,12 +41,10 @@ _DELTAS = {
 
 
 class MalformedAnswer(Exception):  # noqa: N818 - the caller makes an error of it
-    """The endpoint sends what is no answer of the Messages API; says what, as the end of a sentence about the endpoint."""
+    """Not an answer of the Messages API; the text ends a sentence about the endpoint."""
 
 
 class _OpenBlock:
-    """A block between its begin and its end."""
-
     def __init__(self, index: int, their_index: object, start: Json) -> None:
         self.index = index
         #: The endpoint's own number; some give every block the same.
@@ -80,20 +75,20 @@ class _OpenBlock:
         return BlockStop(self.index, block, unparsed)
 
     def _input(self) -> tuple[Json, str]:
-        """The input of a call, and its text where it is no object."""
-        # Endpoints that don't stream inputs send them with the start; then no delta follows.
+        """The input of a call, and its text if not an object."""
+        # Endpoints that don't stream inputs send them with the start.
         written = "".join(self.inputs)
         given = _read_object(written) if written.strip() else self.start.get("input")
         if isinstance(given, dict):
             return given, ""
-        # Also where the answer was cut at max_tokens.
+        # Also if the answer was cut at max_tokens.
         if not written.strip() and given is not None:
             written = given if isinstance(given, str) else msgspec.json.encode(given).decode()
         return {}, written.strip() and written
 
 
 class Assembler:
-    """One response. `feed` gives what an event of the endpoint comes to; `finish` the end. All raise MalformedAnswer."""
+    """One response: `feed` events, then `finish`. All raise MalformedAnswer."""
 
     def __init__(
         self,
@@ -103,8 +98,9 @@ class Assembler:
         used_ids: Iterable[str] = (),
         hide: Callable[[str], str] = lambda words: words,
     ) -> None:
-        """`model`: the one that was asked. `used_ids`: of answers and calls before this one. `hide` takes our keys out of the
-        endpoint's own words: ids, names, reasons; never out of what the model says, where every letter counts."""
+        """`model`: the one asked. `used_ids`: of earlier answers and calls. `hide` removes our keys from the endpoint's ids, names and
+        reasons; never from what the model says, where every letter counts.
+        """
         self._request_id = request_id
         self._model = model
         self._used_ids = set(used_ids)
@@ -113,12 +109,11 @@ class Assembler:
         self.message_id = ""
         self._blocks = 0
         self._open: _OpenBlock | None = None
-        # No line of a client's is without these two.
+        # Every line of a client has these two.
         self._usage: Json = {"input_tokens": 0, "output_tokens": 0}
         self._stop_reason: str | None = None
         self._stop_sequence: str | None = None
         self._stop_details: Json | None = None
-        #: The endpoint said that this was all.
         self.is_stopped = False
         self._kinds: dict[str, Callable[[Json], Iterator[StreamEvent]]] = {
             "message_start": self._begin,
@@ -130,11 +125,11 @@ class Assembler:
 
     @property
     def is_complete(self) -> bool:
-        """All of the answer has come, also where the endpoint left out the last event."""
+        """Also if the endpoint omitted the last event."""
         return self._has_begun and self._stop_reason is not None and self._open is None
 
     def feed(self, kind: str, event: Json, into: list[StreamEvent]) -> None:
-        """Append to `into` what the event comes to. Kinds that are not known come to nothing."""
+        """Append the event's outcome to `into`. Unknown kinds have none."""
         # Of 25,000 events all but a few are deltas.
         if kind == "content_block_delta":
             if (made := self._take_delta(event)) is not None:
@@ -143,12 +138,12 @@ class Assembler:
             into.extend(take(event))
 
     def feed_message(self, message: Json, into: list[StreamEvent]) -> None:
-        """A whole message, from an endpoint that does not stream: the same events, with one delta a text."""
+        """A whole message, of an endpoint that does not stream, as events."""
         self.feed("message_start", {"message": message}, into)
         content = message.get("content")
         for index, told in enumerate(content if isinstance(content, list) else []):
             block = self._checked(told)
-            # A text and a thought are shown as they come, so they come as deltas; anything else is whole from its start.
+            # Text and thinking come as deltas; anything else is whole from its start.
             kind = block["type"]
             start = {**block, kind: ""} if kind in _TEXTS else block
             self.feed("content_block_start", {"index": index, "content_block": start}, into)
@@ -170,7 +165,7 @@ class Assembler:
         message = _object(event.get("message"))
         self._put_usage(message.get("usage"))
         model = self._name(message.get("model"))
-        # `<synthetic>` stands for a model in lines that no model said.
+        # `<synthetic>` marks lines that no model said.
         model = self._model if not model or "<" in model else model
         self.message_id = self._unused(message.get("id"), "msg")
         yield MessageStart(self.message_id, model, self._request_id, dict(self._usage))
@@ -240,13 +235,13 @@ class Assembler:
         self._usage = put_over(self._usage, read_usage(usage, self._hide))
 
     def _checked(self, told: object) -> Json:
-        """A block in the shape that is promised, as far as its start tells. What is missing may still come in deltas."""
+        """A block in its promised shape; deltas may still add what is missing."""
         kind = told.get("type") if isinstance(told, dict) else None
         if not isinstance(told, dict) or not isinstance(kind, str) or not kind:
             raise MalformedAnswer("sends a block without a type")
         block = {**told, "type": kind if kind in _DELTAS else self._hide(kind)}
         for member in _TEXTS.get(kind, ()):
-            # Some leave out, or send as null, what is empty.
+            # Some omit empty members or send null.
             block[member] = "" if told.get(member) is None else told[member]
             if not isinstance(block[member], str):
                 raise MalformedAnswer(f"sends a block of the type {kind} whose {member} is no text")
@@ -258,18 +253,17 @@ class Assembler:
                     raise MalformedAnswer(f"sends a call of a tool without its {member}")
             block["name"] = self._hide(told["name"])
         if kind == "tool_result":
-            # A result in an answer would pass for that of a call that we ran.
+            # It would pass for the result of a call that we ran.
             raise MalformedAnswer("sends the result of a tool in the place of an answer")
         return block
 
     def _name(self, told: object) -> str:
-        """An id or a name as the endpoint gives it; empty for what is none, or shows a key."""
+        """Empty for what is not a name, or shows a key."""
         name = _text(told)
         return name if name.isprintable() and len(name) <= _LONGEST_NAME and self._hide(name) == name else ""
 
     def _unused(self, told: object, kind: str) -> str:
-        """The endpoint's id, or a fresh one. By ids a result finds its call, and blocks in several lines their answer: whoever
-        goes on with a conversation puts together what has the same."""
+        """The endpoint's id, or a new one: results find their calls by ids, and resumes merge lines of one id."""
         given = self._name(told)
         return given if given and given not in self._used_ids else f"{kind}_{os.urandom(12).hex()}"
 

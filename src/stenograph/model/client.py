@@ -1,8 +1,4 @@
-"""The Messages API: requests in, streams of typed events out, with retries on the way.
-
-In: an `Endpoint` and `Request`s. Out: `StreamEvent`s in the order that stenograph.model.events promises, or a ModelError in the
-place of the next one. Knows nothing of sessions, tools or turns. A client belongs to one event loop.
-"""
+"""The Messages API: requests in, streams of typed events out, with retries. A client belongs to one event loop."""
 
 from __future__ import annotations
 
@@ -27,19 +23,19 @@ from stenograph.model.transport import Dialer, StreamConnection
 from stenograph.net import ResponseHead
 
 API_VERSION = "2023-06-01"
-#: Connections that wait for the next request. More than one is open only while sub-agents run beside each other.
+#: More than one is open only while sub-agents run in parallel.
 _MOST_IDLE = 4
-#: Seconds after which a waiting connection is not trusted any more: routers forget it without a word.
+#: Seconds. Routers forget idle connections silently.
 _LONGEST_IDLE = 60.0
-#: Bytes of an answer, streamed or not, far beyond any; and of an error, whose end nobody needs.
+#: Bytes of an answer; and of an error, whose end nobody needs.
 _LONGEST_ANSWER = 64 * 1024 * 1024
 _LONGEST_ERROR = 64 * 1024
-#: Of count_tokens: the endpoint does not have it.
+#: The endpoint lacks count_tokens.
 _NOT_THERE = frozenset({404, 405, 410, 501})
 
 
 class ModelClient:
-    """Any number of streams at once, each on a connection of its own; connections are used again."""
+    """Any number of streams at once, each on its own connection; connections are reused."""
 
     def __init__(
         self,
@@ -58,16 +54,16 @@ class ModelClient:
         self._chance = chance
         self._dialer = Dialer(endpoint.address, proxy=endpoint.proxy, authorities=endpoint.authorities)
         self._failures = Failures(endpoint)
-        #: Connections that wait, with the moment since when.
+        #: With the time since when.
         self._idle: list[tuple[StreamConnection, float]] = []
         self._busy: set[StreamConnection] = set()
         self._counts_tokens = True
-        #: Of all answers so far that came to their end.
+        #: Of all finished answers.
         self._message_ids: set[str] = set()
         self._is_closed = False
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
-        """The answer as it comes. To stop early: cancel, or close the generator; the connection is closed with it."""
+        """To stop early, cancel or close the generator; that closes the connection."""
         body = encode_request(request, stream=True, marks_cache=self.endpoint.marks_cache)
         headers = self._headers(request)
         attempt = 0
@@ -90,7 +86,7 @@ class ModelClient:
     async def complete(
         self, request: Request, on_retry: Callable[[Retrying], None] = lambda _: None
     ) -> tuple[list[Json], MessageStop]:
-        """The blocks of an answer and its end. Streamed all the same: long answers without a byte are cut by proxies."""
+        """The blocks of an answer and its end. Streamed: proxies cut long silent answers."""
         blocks: list[Json] = []
         async with aclosing(self.stream(request)) as events:
             async for event in events:
@@ -104,7 +100,7 @@ class ModelClient:
         raise AssertionError("a stream ends with ResponseEnd or an error")
 
     async def count_tokens(self, request: Request) -> int | None:
-        """The endpoint's estimate of a prompt's tokens; None where it has none to give."""
+        """The endpoint's estimate; None if it has none."""
         if not self._counts_tokens:
             return None
         body, headers = encode_count(request), self._headers(request)
@@ -120,17 +116,17 @@ class ModelClient:
             await self._sleep(self._wait_or_raise(answer, attempt))
 
     async def aclose(self) -> None:
-        """Close every connection. Streams that are under way fail, and none can be begun."""
+        """Close every connection; running streams fail."""
         self._is_closed = True
         for connection in [*self._busy, *(connection for connection, _ in self._idle)]:
             connection.close()
         self._idle.clear()
         self._busy.clear()
-        # Once around the loop, for closing is done there.
+        # Closing needs one round of the loop.
         await asyncio.sleep(0)
 
     def _wait_or_raise(self, failure: RequestFailure, attempt: int) -> float:
-        """Seconds before the retry with this number; raises where there is none."""
+        """Seconds before this retry; raises if there is none."""
         error = failure.error
         is_too_long = error.retry_after is not None and error.retry_after > LONGEST_RETRY_AFTER
         if self._is_closed or not failure.is_temporary or is_too_long or attempt > self.endpoint.max_retries:
@@ -142,7 +138,7 @@ class ModelClient:
             "host": self.endpoint.address.authority,
             "user-agent": self._user_agent,
             "accept": "application/json",
-            # Small pieces that come one by one gain nothing from compression.
+            # Small pieces gain nothing from compression.
             "accept-encoding": "identity",
             "content-type": "application/json",
             "anthropic-version": API_VERSION,
@@ -158,7 +154,7 @@ class ModelClient:
     async def _try_stream(
         self, request: Request, body: bytes, headers: list[tuple[str, str]]
     ) -> AsyncGenerator[list[StreamEvent] | RequestFailure, None]:
-        """One try: events, as many at once as came at once; a Failure is the last."""
+        """One try: events in batches; a Failure is the last."""
         sent = await self._send("/v1/messages", body, headers)
         if isinstance(sent, RequestFailure):
             yield sent
@@ -182,7 +178,7 @@ class ModelClient:
 
     def _unusable(self, head: ResponseHead) -> RequestFailure | None:
         if "html" in head.headers.get("content-type", ""):
-            # The login page of a network or of a proxy.
+            # The login page of a network or proxy.
             return self._failures.of_content(head, "answers with a web page: check ANTHROPIC_BASE_URL")
         if head.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             return self._failures.of_content(head, "answers in a compressed form that was not asked for")
@@ -240,7 +236,7 @@ class ModelClient:
         try:
             event = read_json(written)
         except ValueError:
-            if written == b"[DONE]":  # what gateways of another protocol put at the end
+            if written == b"[DONE]":  # what gateways of another protocol end with
                 return None
             return self._failures.of_content(head, "sends an event that is no JSON")
         if not isinstance(event, dict):
@@ -258,7 +254,7 @@ class ModelClient:
     async def _read_message(
         self, connection: StreamConnection, head: ResponseHead, assembler: Assembler
     ) -> list[StreamEvent] | RequestFailure:
-        """An answer that is not streamed although it was asked for."""
+        """An answer that is not streamed although it should be."""
         told = await self._read_json(connection)
         if not isinstance(told, dict) or not isinstance(told.get("content"), list):
             if isinstance(told, dict) and told.get("type") == "error":
@@ -292,7 +288,7 @@ class ModelClient:
     async def _send(
         self, path: str, body: bytes, headers: list[tuple[str, str]]
     ) -> tuple[StreamConnection, ResponseHead] | RequestFailure:
-        """Send on a connection that waits, else on a new one; the connection is then the caller's to give back."""
+        """On an idle connection, else a new one, which the caller gives back."""
         while True:
             if self._is_closed:
                 return self._failures.of_silence("is not spoken to any more: the client was closed")
@@ -312,7 +308,7 @@ class ModelClient:
             except TimeoutError:
                 return self._failures.of_silence(f"gave no answer in {self.endpoint.timeout:g} s (API_TIMEOUT_MS)")
             except NetworkError as error:
-                # The other side hung up on a waiting connection just when it was used: nobody has seen the request.
+                # The peer closed an idle connection just now: the request was not seen.
                 if not connection.is_used or connection.has_answered:
                     return self._failures.of_exception(error)
             finally:
@@ -320,13 +316,13 @@ class ModelClient:
                     self._drop(connection)
 
     def _stall_from_now(self) -> float:
-        """When, by the loop's clock, an answer that makes no progress is given up."""
+        """When, by the loop's clock, an answer without progress is given up."""
         return asyncio.get_running_loop().time() + self.endpoint.longest_stall
 
     async def _read(self, connection: StreamConnection, stalls_at: float) -> bytes:
-        """Raises NetworkTimeoutError where nothing comes for too long; NoProgressError where `stalls_at` has passed."""
+        """Raises NetworkTimeoutError, and NoProgressError after `stalls_at`."""
         clock = asyncio.get_running_loop().time
-        # What has come already is read without a look at the clock.
+        # What has already come is read regardless.
         if clock() >= stalls_at:
             raise NoProgressError("no progress")
         try:
@@ -337,7 +333,6 @@ class ModelClient:
             raise late("no progress") from None
 
     async def _read_some(self, connection: StreamConnection) -> bytes:
-        """As much of an error as anybody needs."""
         read = bytearray()
         stalls_at = self._stall_from_now()
         while len(read) < _LONGEST_ERROR and (data := await self._read(connection, stalls_at)):
@@ -345,7 +340,7 @@ class ModelClient:
         return bytes(read)
 
     async def _read_json(self, connection: StreamConnection) -> Any:
-        """None for what is no JSON, or too long."""
+        """None for what is not JSON, or too long."""
         read = bytearray()
         stalls_at = self._stall_from_now()
         while data := await self._read(connection, stalls_at):

@@ -1,7 +1,5 @@
-"""A request as the bytes that are sent.
-
-In: a `Request`. Out: JSON with `messages` as its last member, so that the requests of a conversation begin with the same bytes.
-The only place that knows of cache breakpoints. The request itself is not changed.
+"""A request as bytes: JSON with `messages` last, so that requests of a conversation share a prefix. The only place that knows
+cache breakpoints.
 """
 
 from __future__ import annotations
@@ -14,12 +12,12 @@ from stenograph.model.events import Json
 from stenograph.model.request import Request
 
 _BREAKPOINT = {"type": "ephemeral"}
-#: Blocks that take a breakpoint. Thinking is refused with one; of what else an endpoint may send, nobody knows.
+#: Blocks that take a breakpoint: thinking is refused with one, others are unknown.
 _MARKABLE = frozenset({"text", "image", "document", "tool_use", "tool_result", "search_result"})
 
 
 def encode_request(request: Request, *, stream: bool, marks_cache: bool = True) -> bytes:
-    """The body for `/v1/messages`. `marks_cache`: with breakpoints, at most four, as many as endpoints allow."""
+    """The body for `/v1/messages`. `marks_cache`: with at most four breakpoints, the limit."""
     members: Json = {"model": request.model, "max_tokens": request.max_tokens}
     if stream:
         members["stream"] = True
@@ -30,14 +28,14 @@ def encode_request(request: Request, *, stream: bool, marks_cache: bool = True) 
 
 
 def encode_count(request: Request) -> bytes:
-    """The body for `/v1/messages/count_tokens`, which refuses members that only an answer would need."""
+    """The body for `/v1/messages/count_tokens`, which refuses answer options."""
     return _encode({"model": request.model, **_shared_members(request, marks_cache=False)})
 
 
 def _shared_members(request: Request, *, marks_cache: bool) -> Json:
-    """What makes the prompt, in the order in which endpoints cache it."""
+    """In the order in which endpoints cache."""
     tools, system = request.tools, request.system
-    # A message that is marked in one request is not in the next: its text has to be written in the same way in both.
+    # A message marked in this request is unmarked in the next: both must write its text alike.
     messages = [_with_blocks(message) for message in request.messages]
     if marks_cache:
         tools = [*tools[:-1], _marked(tools[-1])] if tools else tools
@@ -63,7 +61,7 @@ def _with_blocks(message: Json) -> Json:
 
 
 def _marked_messages(messages: list[Json]) -> list[int]:
-    """The end of this request, and the end of the one before it, where the cache was written: the user message before."""
+    """The end of this request, and of the one before, where the cache was written."""
     spoken = [index for index, message in enumerate(messages) if message["role"] in ("user", "assistant")]
     if not spoken:
         return []
@@ -73,7 +71,6 @@ def _marked_messages(messages: list[Json]) -> list[int]:
 
 
 def _with_mark(blocks: list[Json]) -> list[Json]:
-    """The same blocks with a breakpoint on the last that takes one."""
     for index in range(len(blocks) - 1, -1, -1):
         block = blocks[index]
         # An empty text is refused with a breakpoint.
@@ -90,6 +87,6 @@ def _encode(members: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(members)
     except UnicodeEncodeError:
-        import json  # for what can't happen with text that was decoded: half of a surrogate pair, from a command line
+        import json  # half a surrogate pair, from a command line
 
         return json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,7 +1,6 @@
-"""Which endpoint is spoken to, and how: read once from the environment.
+"""Which endpoint is used, and how, from environment variables.
 
-In: variables. Out: an `Endpoint`. The keys are the ones that the variables hold: nothing that another program stored is read.
-Whatever is wrong is told in one line that names the variable, never what it holds.
+Keys come only from the variables. Errors name the variable, never its value.
 """
 
 from __future__ import annotations
@@ -15,42 +14,40 @@ from stenograph.errors import ConfigError, UsageError
 from stenograph.net import Address, Proxy, find_proxy, read_url
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
-#: Seconds until an answer begins, as the clients' API_TIMEOUT_MS has it where it is not set.
+#: Seconds until an answer begins, as the client's default API_TIMEOUT_MS.
 TIMEOUT = 600.0
-#: Seconds without a byte of an answer that has begun. Endpoints send `ping` events far more often.
+#: Seconds without a byte. Endpoints send `ping` far more often.
 IDLE_TIMEOUT = 300.0
-#: How many times that may pass with nothing but signs of life. Models think for a quarter of an hour and more without a word.
+#: Idle timeouts that may pass with signs of life only. Models think silently for a quarter of an hour and more.
 STALL_FACTOR = 6
 MAX_RETRIES = 10
-#: What the clients make of a larger CLAUDE_CODE_MAX_RETRIES.
+#: The clients' maximum of CLAUDE_CODE_MAX_RETRIES.
 MOST_RETRIES = 15
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"[ \t!-~]*")
-#: Ours to say: another value would break the exchange.
+#: Ours to set: another value would break the exchange.
 _RESERVED = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "expect", "upgrade"})
 _KEY_HEADERS = frozenset({"x-api-key", "authorization"})
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
     address: Address
-    #: Before `/v1/messages`; empty, or without a slash at its end.
+    #: Before `/v1/messages`; without a trailing slash.
     path: str = ""
-    #: Keys and the user's own, in small letters. They beat what a request would say itself.
+    #: Keys and the user's own, in lower case. They override a request's.
     headers: dict[str, str]
     proxy: Proxy | None = None
-    #: Seconds until an answer begins.
     timeout: float = TIMEOUT
-    #: Seconds without a byte of an answer that has begun.
     idle_timeout: float = IDLE_TIMEOUT
     max_retries: int = MAX_RETRIES
-    #: Mark what the endpoint should cache; off for endpoints that refuse the marks.
+    #: Off for endpoints that refuse the marks.
     marks_cache: bool = True
-    #: A file of authorities to trust beside the system's; empty for none.
+    #: A file of further authorities to trust.
     authorities: str = ""
 
     def __repr__(self) -> str:
-        """Without the keys: this ends up in tracebacks."""
+        """Without the keys: it ends up in tracebacks."""
         return f"Endpoint({self.address.scheme}://{self.address.authority}{self.path})"
 
     @property
@@ -60,17 +57,17 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> list[str]:
-        """What no message may show, the longest first."""
+        """What no message may show, longest first."""
         told = [*self.headers.values(), self.proxy.authorization if self.proxy else ""]
         keys = {part for value in told for part in (value, value.rpartition(" ")[2])}
         return sorted((key for key in keys if len(key) >= 8), key=len, reverse=True)
 
 
 def endpoint_from_environment(environ: Mapping[str, str]) -> Endpoint:
-    """Raises UsageError where there is no key, ConfigError where a variable can't be understood."""
+    """Raises UsageError without a key, ConfigError for an invalid variable."""
     address, path = _base_url(environ.get("ANTHROPIC_BASE_URL", "").strip() or DEFAULT_BASE_URL)
     headers = {}
-    # Both where both are set: client 2.1.325 sends both.
+    # Both if both are set, as 2.1.325 does.
     if key := environ.get("ANTHROPIC_API_KEY", "").strip():
         headers["x-api-key"] = _value(key, "ANTHROPIC_API_KEY")
     if token := environ.get("ANTHROPIC_AUTH_TOKEN", "").strip():
@@ -92,7 +89,6 @@ def endpoint_from_environment(environ: Mapping[str, str]) -> Endpoint:
 
 
 def _base_url(written: str) -> tuple[Address, str]:
-    """The server and the path on it, without a slash at the end."""
     url = read_url(written)
     if url is None:
         raise ConfigError("ANTHROPIC_BASE_URL is not an address: write it like https://example.com")

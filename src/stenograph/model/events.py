@@ -25,9 +25,9 @@ Json: TypeAlias = dict[str, Any]
 
 
 class Retrying(Struct, frozen=True, tag=True):
-    """The request failed and is sent again after a while."""
+    """The request failed and will be sent again."""
 
-    #: From 1 on.
+    #: From 1.
     attempt: int
     max_retries: int
     #: Seconds.
@@ -36,19 +36,19 @@ class Retrying(Struct, frozen=True, tag=True):
 
 
 class MessageStart(Struct, frozen=True, tag=True):
-    #: Made up where the endpoint gives none, or one that it gave before.
+    #: Generated if the endpoint gives none, or one that it gave before.
     message_id: str
-    #: The one that was asked for where the endpoint names none.
+    #: The one asked for, if the endpoint names none.
     model: str
-    #: The endpoint's own id of the request; empty where it gives none.
+    #: The endpoint's own.
     request_id: str
-    #: As far as it is known at the beginning. `input_tokens` and `output_tokens` are always there, 0 where they are not told.
+    #: As known so far; `input_tokens` and `output_tokens` are always there.
     usage: Json
 
 
 class BlockStart(Struct, frozen=True, tag=True):
     index: int
-    #: As it was sent, without what the deltas bring.
+    #: As sent, without the deltas.
     block: Json
 
 
@@ -63,7 +63,7 @@ class ThinkingDelta(Struct, frozen=True, tag=True):
 
 
 class InputDelta(Struct, frozen=True, tag=True):
-    """A piece of the JSON text of a tool's input; a piece alone is no JSON."""
+    """A piece of the JSON text of a tool's input."""
 
     index: int
     partial_json: str
@@ -71,20 +71,18 @@ class InputDelta(Struct, frozen=True, tag=True):
 
 class BlockStop(Struct, frozen=True, tag=True):
     index: int
-    #: Whole, in the form in which it is sent back: {"type": "text", "text"}, {"type": "thinking", "thinking", "signature"},
-    #: {"type": "tool_use", "id", "name", "input"}, or whatever else the endpoint sent.
+    #: Whole, as it is sent back.
     block: Json
-    #: The text of a tool's input where it is no JSON object; `input` is then {}. Empty everywhere else.
+    #: A tool's input that was not a JSON object; `input` is then {}.
     unparsed_input: str = ""
 
 
 class MessageStop(Struct, frozen=True, tag=True):
-    #: end_turn, tool_use, max_tokens, pause_turn, refusal, stop_sequence, model_context_window_exceeded, or one not known here.
     stop_reason: str
     stop_sequence: str | None
-    #: Final: what the beginning said, with what the end said put over it.
+    #: Final.
     usage: Json
-    #: As sent, where the endpoint says more about a refusal.
+    #: More about a refusal, as sent.
     stop_details: Json | None = None
 
 

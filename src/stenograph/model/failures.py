@@ -1,7 +1,6 @@
-"""What went wrong with a request, as an error and whether it may be sent again.
+"""What went wrong with a request, in one line that says what to do next, and whether to retry.
 
-In: an answer that is no success, an error event of a stream, or what the transport raised. Out: a `RequestFailure`. Its words
-are one line that says what to do next; the endpoint's own are part of it, cut, and without the keys that some endpoints repeat.
+The endpoint's own words are part of it, cut, without the keys that some endpoints repeat.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from stenograph.model.json_text import read_json
 from stenograph.model.retry import RequestFailure, asked_wait, is_status_temporary, is_temporary_in_stream
 from stenograph.net import ResponseHead
 
-#: Characters of an endpoint's words.
+#: Characters of the endpoint's words.
 _LONGEST_WORDS = 1_000
-#: What the endpoint's own words don't say.
+#: What the endpoint's words don't say.
 _REMEDIES = {
     401: "check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",
     403: "the key may not use this",
@@ -39,16 +38,16 @@ _REMEDIES = {
     407: "the proxy wants a user and a password: HTTPS_PROXY=http://user:password@proxy:3128",
     413: "the conversation is too large for one request: compact it",
 }
-#: Codes of 429 that waiting does not help against: the money for this month, or all of it, is spent.
+#: Kinds of 429 that waiting does not help against: money is spent.
 _SPENT = re.compile(r"spend_limit|usage_limit|quota|credit_balance|billing")
 
 
 class NoProgressError(NetworkTimeoutError):
-    """Bytes come, but nothing of an answer: pings, or events and bodies that never end."""
+    """Bytes come, but nothing of an answer: pings, or endless events."""
 
 
 class Failures:
-    """Makes the failures of one endpoint."""
+    """Of one endpoint."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._secrets = endpoint.secrets
@@ -58,7 +57,7 @@ class Failures:
         self._has_proxy = endpoint.proxy is not None
 
     def of_answer(self, head: ResponseHead, body: bytes, *, now: float) -> RequestFailure:
-        """Of an answer that is no success. `now`: seconds since 1970, for dates in `retry-after`."""
+        """`now`: seconds since 1970, for dates in `retry-after`."""
         told = _read_error(body)
         kind, words, code = _member(told, "type"), _member(told, "message"), _error_code(told)
         retry_after = asked_wait(head.headers, now=now)
@@ -79,7 +78,7 @@ class Failures:
         return RequestFailure(error, is_status_temporary(head.status, head.headers) and not is_spent)
 
     def of_error_event(self, head: ResponseHead, event: Json) -> RequestFailure:
-        """Of an error that came in the middle of a stream, under a status that said all is well."""
+        """An error in the middle of a successful stream."""
         told = event.get("error")
         told = told if isinstance(told, dict) else {}
         kind, words = self._clean(_member(told, "type")), self._clean(_member(told, "message"))
@@ -92,12 +91,12 @@ class Failures:
         return RequestFailure(error, is_temporary_in_stream(kind))
 
     def of_content(self, head: ResponseHead, told: str) -> RequestFailure:
-        """Of an answer that is none of the Messages API's. To ask again gives the same."""
+        """Not an answer of the Messages API; a retry would give the same."""
         error = ModelError(f"{self._host} {told}", status=head.status, request_id=self.request_id_of(head))
         return RequestFailure(error, is_temporary=False)
 
     def of_silence(self, told: str, head: ResponseHead | None = None) -> RequestFailure:
-        """Of an answer that did not come, or not to its end."""
+        """An answer that did not come, or not to its end."""
         return self._unreachable(f"{self._host} {told}", head, is_temporary=True)
 
     def of_exception(self, error: NetworkError, head: ResponseHead | None = None) -> RequestFailure:
@@ -125,7 +124,7 @@ class Failures:
             return self.of_silence("hung up without an answer, or does not speak HTTP/1.1")
         if isinstance(error, UnknownHostError):
             told = f"the name {self._host} can't be found: check the network and ANTHROPIC_BASE_URL"
-            if self._has_proxy:  # whose name is the one that was looked up
+            if self._has_proxy:  # whose name was looked up
                 told = "the proxy's name can't be found: check the network and HTTPS_PROXY or HTTP_PROXY"
             return self._unreachable(told, head, is_temporary=True)
         return self.of_silence(f"can't be reached ({error.reason}): check the network and ANTHROPIC_BASE_URL")
@@ -135,7 +134,7 @@ class Failures:
         return RequestFailure(UnreachableError(told, status=status, request_id=request_id), is_temporary)
 
     def request_id_of(self, head: ResponseHead) -> str:
-        """The endpoint's own id of a request, for a record or an error."""
+        """The endpoint's own."""
         return self._clean(head.headers.get("request-id") or head.headers.get("x-request-id") or "")
 
     def hide(self, words: str) -> str:
@@ -151,10 +150,10 @@ class Failures:
 
 
 def _read_error(body: bytes) -> Mapping[str, Any]:
-    """{"error": {"type", "message"}}, as endpoints that go with the Messages API have it, or {"error": "words"}."""
+    """{"error": {"type", "message"}} or {"error": "words"}"""
     try:
         told = read_json(body)
-    except ValueError:  # a web page of a proxy: nothing in it is for a reader
+    except ValueError:  # a proxy's web page
         return {}
     error = told.get("error") if isinstance(told, dict) else None
     if isinstance(error, str):

@@ -1,8 +1,7 @@
-"""JSON as endpoints and models write it, read in one place.
+"""JSON as endpoints and models write it.
 
-In: a text or bytes. Out: the value; ValueError for what is no JSON, whatever the reason, and for what is nested so deep that it
-could be read here and not be written, or read again, elsewhere. Half of a surrogate pair, which models do write and which no
-file or endpoint takes, becomes U+FFFD.
+ValueError for what is not JSON or too deep to be read again elsewhere. Half a surrogate pair, which models write and no file
+accepts, becomes U+FFFD.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-#: Lists and objects within each other. Python's own limit is 1,000, less the calls that are under way: it differs by place.
+#: Levels. Python's own limit is 1,000 less the current calls, so it varies.
 DEEPEST = 500
 
 _decode = msgspec.json.Decoder().decode
@@ -19,14 +18,14 @@ _decode = msgspec.json.Decoder().decode
 
 def read_json(written: bytes | bytearray | str) -> Any:
     value = _read(written)
-    # What is nested has two letters for each level: nearly all that comes is shorter.
+    # Each level needs two characters: nearly everything is shorter.
     if len(written) > 2 * DEEPEST and _is_too_deep(value):
         raise ValueError("nested too deep")
     return value
 
 
 def _is_too_deep(value: Any) -> bool:
-    # A level at a time, because a call for each would run into the limit itself.
+    # By levels: recursion would hit the limit itself.
     level = [value]
     for _ in range(DEEPEST):
         level = [

@@ -1,5 +1,3 @@
-"""What is asked of the model."""
-
 from __future__ import annotations
 
 from msgspec import Struct, field
@@ -8,16 +6,16 @@ from stenograph.model.events import Json
 
 
 class Request(Struct, kw_only=True):
-    """One request, without `cache_control`: `encode_request` marks the breakpoints, and is all that does."""
+    """Without `cache_control`, which only `encode_request` adds."""
 
     model: str
     max_tokens: int
     system: list[Json] = field(default_factory=list)
     tools: list[Json] = field(default_factory=list)
     messages: list[Json]
-    #: {"type": "enabled", "budget_tokens": n} or {"type": "adaptive"}; None leaves it out.
+    #: {"type": "enabled", "budget_tokens": n} or {"type": "adaptive"}
     thinking: Json | None = None
     stop_sequences: list[str] = field(default_factory=list)
     tool_choice: Json | None = None
-    #: Names of beta features for the header `anthropic-beta`.
+    #: For the header `anthropic-beta`.
     betas: list[str] = field(default_factory=list)

@@ -1,7 +1,4 @@
-"""Which failures are worth another try, and after how long.
-
-Pure: no clock, no sleep, no chance of its own.
-"""
+"""Which failures are retried, and after how long. Pure."""
 
 from __future__ import annotations
 
@@ -14,26 +11,24 @@ from stenograph.net import read_number, read_retry_after
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 32.0
-#: Of a wait, how much chance may take off, so that many clients don't come back at one moment.
+#: The share of a wait that is random, so that clients don't return all at once.
 JITTER = 0.25
-#: Nobody sits before a screen for longer: a retry-after beyond it ends the request.
+#: Seconds. A longer retry-after ends the request.
 LONGEST_RETRY_AFTER = 3_600.0
 
 _TEMPORARY_STATUSES = frozenset({408, 409, 429})
-#: Words for errors in the middle of a stream. `invalid_request_error` and its like would come again.
+#: In the middle of a stream. `invalid_request_error` and the like would recur.
 _TEMPORARY_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 
 
 class RequestFailure(Struct, frozen=True):
-    """A request that failed."""
-
     error: ModelError
-    #: To send it again may help.
+    #: A retry may help.
     is_temporary: bool
 
 
 def is_status_temporary(status: int, headers: Mapping[str, str]) -> bool:
-    """By the answer's status; the endpoint's own word for it (`x-should-retry`) wins."""
+    """By status; the endpoint's `x-should-retry` wins."""
     said = headers.get("x-should-retry", "").strip().lower()
     if said in ("true", "false"):
         return said == "true"
@@ -45,14 +40,14 @@ def is_temporary_in_stream(kind: str) -> bool:
 
 
 def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
-    """Seconds that the endpoint asks for; None where it asks for none. `now`: seconds since 1970."""
+    """Seconds that the endpoint asks for. `now`: seconds since 1970."""
     if (milliseconds := read_number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     return read_retry_after(headers.get("retry-after", ""), now=now)
 
 
 def wait_before(attempt: int, retry_after: float | None, chance: float) -> float:
-    """Seconds before the retry `attempt` (from 1 on). `chance` is between 0 and 1."""
+    """Seconds before retry `attempt` (from 1). `chance` is between 0 and 1."""
     if retry_after is not None:
         return retry_after
     doubled = FIRST_WAIT * 2.0 ** min(attempt - 1, 16)

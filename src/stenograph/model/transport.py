@@ -1,8 +1,6 @@
-"""HTTP/1.1 over asyncio: one connection, one exchange after the other on it.
+"""HTTP/1.1 over asyncio, one exchange at a time. Failures are NetworkErrors; only connecting has a timeout.
 
-In: an address, perhaps a proxy, and requests as bytes. Out: the head of the answer, then its body in pieces as they come. Knows
-nothing of models, of retries, or of time-outs other than that of connecting. Whatever fails is a NetworkError. Cancelling whoever
-waits here and then `close` is always safe.
+Cancelling a waiter and then `close` is always safe.
 """
 
 from __future__ import annotations
@@ -19,19 +17,20 @@ from stenograph.net import Address, Proxy, ResponseHead, network_error, tls_cont
 if TYPE_CHECKING:
     import ssl
 
-#: Seconds to connect in, TLS and proxy included.
+#: Seconds, TLS and proxy included.
 CONNECT_TIMEOUT = 30.0
-#: Bytes that may wait to be read before the other side is held up.
+#: Bytes to be read before the peer is throttled.
 _HIGH_WATER = 1024 * 1024
-#: Bytes of the head of an answer.
+#: Bytes.
 _LONGEST_HEAD = 64 * 1024
 
 Headers = Sequence[tuple[str, str]]
 
 
 class _Wire(asyncio.Protocol):
-    """The bytes of a connection. Not asyncio's streams, which forget what came before a connection was reset: an endpoint
-    that refuses a large request (413) answers and hangs up while the request is still being sent."""
+    """asyncio's streams forget what came before a reset: an endpoint that refuses a large request (413) answers and hangs up
+    while it is still being sent.
+    """
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -49,7 +48,7 @@ class _Wire(asyncio.Protocol):
 
     @property
     def is_quiet(self) -> bool:
-        """Nothing has come that nobody read, not even the end; and nothing waits to go out."""
+        """Nothing unread, not even the end, and nothing waits to go out."""
         return not self._pieces and not self.is_over and self.transport.get_write_buffer_size() == 0
 
     def abort(self) -> None:
@@ -110,7 +109,7 @@ class _Wire(asyncio.Protocol):
 
 
 class StreamConnection:
-    """An open connection. One exchange at a time: `send`, then `read` until it gives nothing."""
+    """One exchange at a time: `send`, then `read` until empty."""
 
     def __init__(self, wire: _Wire, *, target_prefix: str = "", extra_headers: Headers = ()) -> None:
         self._wire = wire
@@ -119,19 +118,19 @@ class StreamConnection:
         self._extra_headers = extra_headers
         self._has_ended = True
         self._expects_end = False
-        #: Whether anything of the answer to the last request has come.
+        #: Anything of the current answer has come.
         self.has_answered = False
-        #: It carried an exchange already: the other side may have hung up since.
+        #: It carried an exchange: the peer may have hung up since.
         self.is_used = False
 
     @property
     def is_reusable(self) -> bool:
-        """The last exchange is done on both sides, and the other one has neither hung up nor said more."""
+        """The last exchange is done, and the peer has neither hung up nor sent more."""
         is_idle = self._http.our_state is h11.IDLE and self._http.their_state is h11.IDLE
         return is_idle and self._wire.is_quiet and not self._http.trailing_data[0]
 
     async def send(self, method: str, target: str, headers: Headers, body: bytes = b"") -> ResponseHead:
-        """Send a request and wait for the head of its answer."""
+        """Returns the head of the answer."""
         self.has_answered = False
         self._has_ended = False
         self._expects_end = False
@@ -143,7 +142,7 @@ class StreamConnection:
         if body:
             self._http.send(h11.Data(data=body))
         self._http.send(h11.EndOfMessage())
-        # Nobody waits until all is out: the answer may come before (413).
+        # Not awaited: the answer may come before all is out (413).
         self._wire.transport.write(head + body)
         while True:
             event = self._next_event()
@@ -157,7 +156,7 @@ class StreamConnection:
                 raise MalformedResponseError("no answer to the request")
 
     async def read(self) -> bytes:
-        """What has come of the body; b"" at its end, after which the connection may be reusable."""
+        """A piece of the body; b"" at its end."""
         pieces: list[bytes] = []
         while not self._has_ended:
             try:
@@ -165,7 +164,7 @@ class StreamConnection:
             except MalformedResponseError:
                 if not pieces:
                     raise
-                break  # what came before it counts; h11 says the same again when it is asked again
+                break  # what came before counts; h11 raises again
             if type(event) is h11.Data:
                 pieces.append(event.data)
             elif event is not h11.NEED_DATA:
@@ -177,11 +176,11 @@ class StreamConnection:
         return b"".join(pieces)
 
     def expect_end(self) -> None:
-        """The reader has all that it wants: what may still come is the end of the body, and nobody should wait for it."""
+        """Only the end of the body is missing, and nobody should wait for it."""
         self._expects_end = True
 
     def settle(self) -> bool:
-        """Whether it may be kept: reusable, or so as soon as the end that is expected has come. Never waits."""
+        """Whether it may be kept: reusable, or once the expected end comes. Never waits."""
         try:
             while self._expects_end and not self._has_ended:
                 event = self._next_event()
@@ -208,12 +207,12 @@ class StreamConnection:
             self._http.start_next_cycle()
 
     def close(self) -> None:
-        """At once; what is under way is dropped."""
+        """At once."""
         self._wire.abort()
 
 
 class Dialer:
-    """Opens connections to one address, through a proxy where there is one."""
+    """Opens connections to one address, perhaps through a proxy."""
 
     def __init__(self, address: Address, *, proxy: Proxy | None = None, authorities: str = "") -> None:
         self._address = address
@@ -254,7 +253,7 @@ class Dialer:
 
 
 async def _connect(wire: _Wire, address: Address, context: ssl.SSLContext | None) -> None:
-    # A quarter of a second for each address of a name before the next is tried beside it (RFC 8305).
+    # Seconds before the next address of a name is tried too (RFC 8305).
     await asyncio.get_running_loop().create_connection(
         lambda: wire, address.host, address.port, ssl=context, happy_eyeballs_delay=0.25
     )

@@ -1,8 +1,4 @@
-"""The counts of a response, as far as they are counts.
-
-In: `usage` as an endpoint writes it, which may be anything. Out: the members that the Messages API has, each of its own type;
-all else is left out, for it is recorded, summed up and priced as it stands. Pure.
-"""
+"""`usage` as an endpoint writes it -> the API's members, each of its own type; they are recorded, summed and priced."""
 
 from __future__ import annotations
 
@@ -11,23 +7,23 @@ from typing import Any
 
 from stenograph.model.events import Json
 
-#: Far beyond any count of tokens. Sums of larger ones would outgrow what JSON can hold.
+#: Larger sums would outgrow JSON.
 MOST_TOKENS = 10**12
 
 TOKEN_COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-#: Objects of counts. They come whole: a count that is missing in one is 0.
+#: A missing count in one is 0.
 _GROUPS = {
     "cache_creation": ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"),
     "server_tool_use": ("web_search_requests", "web_fetch_requests"),
     "output_tokens_details": ("thinking_tokens",),
 }
 _WORDS = ("service_tier", "inference_geo", "speed")
-#: Members that say something by being null.
+#: Members that may be null.
 _NULLABLE = (*_WORDS, "iterations", "output_tokens_details", "fallback_credit")
 
 
 def read_usage(told: object, hide: Callable[[str], str]) -> Json:
-    """What of it can be used. `hide` takes out of a text what must not be shown."""
+    """`hide` removes what must not be shown."""
     if not isinstance(told, dict):
         return {}
     usage = _read_counted(told)
@@ -38,7 +34,7 @@ def read_usage(told: object, hide: Callable[[str], str]) -> Json:
 
 
 def put_over(before: Json, later: Json) -> Json:
-    """Later counts are sums, so they replace; what is null says nothing where something was said."""
+    """Later counts are sums and replace; null replaces nothing."""
     return before | {name: value for name, value in later.items() if value is not None or name not in before}
 
 

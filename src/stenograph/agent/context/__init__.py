@@ -1,1 +1,1 @@
-"""What the model is given besides the conversation: system prompt, memory, git, and what is known of models."""
+"""What the model gets besides the conversation."""

@@ -1,4 +1,4 @@
-"""The branch that a folder is on, read from git's own files: asking git would cost more than a whole turn."""
+"""The branch a folder is on, read from git's own files: running git costs more than a whole turn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _HEADS = "ref: refs/heads/"
 
 
 def branch_of(folder: Path) -> str:
-    """The branch's name, `HEAD` where none is checked out, nothing outside a repository."""
+    """The branch, `HEAD` when detached, empty outside a repository."""
     for parent in (folder, *folder.parents):
         git = parent / ".git"
         try:

@@ -1,8 +1,6 @@
-"""The memory that people keep for agents in CLAUDE.md: the user's, the project's, that of its inner folders, with imports.
+"""The memory in CLAUDE.md files and their imports, broadest first, each file once.
 
-In: the client's home, where the conversation works, and which files rules deny. Out: memory files in the order in which they
-are to be read, broadest first, each once. What counts, and in which order, was asked of 2.1.325. Knows nothing of prompts or
-sessions; never writes.
+What counts, and in which order, was asked of 2.1.325.
 """
 
 from __future__ import annotations
@@ -18,9 +16,9 @@ from msgspec import Struct
 
 from stenograph.agent.tools.base import Workspace
 
-#: Bytes of one file; more is cut off. Memory is sent with every request.
+#: Bytes of one file; the rest is cut off. Memory is sent with every request.
 LARGEST = 100_000
-#: Bytes of all files together, nested ones aside.
+#: Bytes of all files together, without nested ones.
 LARGEST_SUM = 400_000
 DEEPEST_IMPORT = 5
 _NAMES = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
@@ -28,12 +26,12 @@ _LOCAL = "CLAUDE.local.md"
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _IMPORT = re.compile(r"(?:^|(?<=\s))@(\S+)")
-#: A remark to people, on lines of its own. (2.1.325 leaves it out too)
+#: A remark on lines of its own; 2.1.325 leaves it out too.
 _REMARK = re.compile(r"^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class MemoryKind(StrEnum):
-    """Whose memory it is; the words are the client's (`type` of a nested_memory attachment)."""
+    """Whose memory it is, in the client's words (`type` of a nested_memory attachment)."""
 
     USER = "User"
     PROJECT = "Project"
@@ -47,14 +45,13 @@ class MemoryFile(Struct, frozen=True):
 
 
 class Memory:
-    """Of one session. Read once, so that the beginning of all its requests stays the same."""
+    """Read once a session, so that all its requests begin the same."""
 
     def __init__(self, home: Path, workspace: Workspace, may_read: Callable[[Path], bool] | None = None) -> None:
-        """`may_read`: whether no rule denies a file; None where there are no rules."""
         self._may_read = may_read
         self._project = Path(os.path.normpath(workspace.project))
         self._additional = tuple(workspace.additional)
-        #: What is there and can't be taken whole, a line each.
+        #: One line for each file that was not read whole.
         self.problems: list[str] = []
         self._seen: set[str] = set()
         self._left = LARGEST_SUM
@@ -62,7 +59,7 @@ class Memory:
         self._read_at_first = frozenset(self._seen)
 
     def nested_for(self, path: Path) -> list[MemoryFile]:
-        """The memory of the folders between the project's and a file, outermost first; each file once a session."""
+        """Memory of the folders between the project and a file, outermost first; each file once a session."""
         path = Path(os.path.normpath(path))
         if self._project not in path.parents:
             return []
@@ -72,7 +69,7 @@ class Memory:
         return [file for folder in folders for file in self._of_folder(folder)]
 
     def nested_texts(self, paths: Iterable[Path]) -> list[str]:
-        """The same for several files, as the model is told of it. (2.1.325)"""
+        """The same for several files, in the words of 2.1.325."""
         return [
             f"<system-reminder>\nContents of {file.path}:\n\n{file.text}\n</system-reminder>"
             for path in paths
@@ -80,7 +77,7 @@ class Memory:
         ]
 
     def forget_nested(self) -> None:
-        """The conversation was compacted: what was told of inner folders is told again when they are looked into."""
+        """After a compaction inner folders' memory is sent again."""
         self._seen = set(self._read_at_first)
 
     def _all(self, home: Path) -> Iterator[MemoryFile]:
@@ -94,7 +91,6 @@ class Memory:
             yield from self._with_imports(folder / name, kind, folder)
 
     def _with_imports(self, path: Path, kind: MemoryKind, folder: Path, depth: int = 0) -> Iterator[MemoryFile]:
-        """A file of a folder's memory, then those that it imports. What is not there, or was read already, is passed over."""
         place = os.path.realpath(path)
         if place in self._seen or not self._is_for_us(path, kind, folder) or (text := self._read(path)) is None:
             return
@@ -106,14 +102,13 @@ class Memory:
             return
         for name in imports_in(text):
             imported = _resolve(name, path.parent)
-            # A project's file could else have any file of the user's sent away.
+            # Otherwise a project's file could send away any file of the user's.
             if kind is MemoryKind.USER or self._is_inside(imported, folder):
                 yield from self._with_imports(imported, kind, folder, depth + 1)
             elif os.path.isfile(imported):  # noqa: PTH113 - Path.is_file raises for what is no name
                 self.problems.append(f"memory {path} imports {imported}, which is outside: it is not read")
 
     def _is_for_us(self, path: Path, kind: MemoryKind, folder: Path) -> bool:
-        """Whether a file may be sent: no rule denies to read it, and it is no link to somewhere else, the user's own apart."""
         if self._may_read is not None and not self._may_read(path):
             why = "a rule denies to read it"
         elif kind is not MemoryKind.USER and not self._is_inside(path, folder):
@@ -121,19 +116,18 @@ class Memory:
         else:
             return True
         problem = f"memory {path} is not read: {why}"
-        # That of inner folders is looked at again and again.
+        # Inner folders are looked at again and again.
         if os.path.isfile(path) and problem not in self.problems:  # noqa: PTH113 - Path.is_file raises for what is no name
             self.problems.append(problem)
         return False
 
     def _is_inside(self, path: Path, folder: Path) -> bool:
-        """Whether a file is below the folder whose memory names it, the project, or an additional folder; links followed."""
         above = Path(os.path.realpath(path)).parents
         return any(Path(os.path.realpath(one)) in above for one in (folder, self._project, *self._additional))
 
     def _read(self, path: Path) -> str | None:
         try:
-            # A pipe of that name would never end.
+            # A pipe would never end.
             if not stat.S_ISREG(path.stat().st_mode):
                 return None
             with path.open("rb") as file:
@@ -151,12 +145,12 @@ class Memory:
         if len(data) > allowed:
             self.problems.append(f"memory {path} is too long: only its first {allowed} bytes are used")
         self._left -= min(len(data), allowed)
-        # What was cut in the middle of a character goes.
+        # A character cut in half is dropped.
         return data[:allowed].decode("utf-8-sig", errors="ignore" if len(data) > allowed else "replace").replace("\r\n", "\n")
 
 
 def imports_in(text: str) -> list[str]:
-    """The paths behind `@`, in their order, but those in code."""
+    """The paths behind `@`, outside code."""
     plain: list[str] = []
     fence = ""
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""What is known of models: which one is called, by which other names, and how much it takes in."""
+"""Which model is called, its aliases, and its context window."""
 
 from __future__ import annotations
 
@@ -6,38 +6,33 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-#: What the newest client calls.
 DEFAULT_MODEL = "claude-opus-5-5"
 DEFAULT_SMALL_MODEL = "claude-haiku-4-5"
-#: Tokens. A name that ends so has the wider window; the endings are the client's.
+#: Tokens. The suffix for the wider window is the client's.
 WINDOW = 200_000
 WIDE_WINDOW = 1_000_000
 _WIDE = "[1m]"
 _WIDE_BETA = "context-1m-2025-08-07"
 DEFAULT_MAX_TOKENS = 32_000
-#: Where our own defaults are known; another endpoint may have none of these models.
+#: Another endpoint may have none of our default models.
 _HOME_HOST = "api.anthropic.com"
 _FAMILIES = {"opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5", "haiku": DEFAULT_SMALL_MODEL, "fable": "claude-fable-5"}
 
 
 class Models(Struct, frozen=True, kw_only=True):
-    """The names to call models by."""
-
     main: str
     small: str
-    #: What a family's short name stands for.
+    #: By a family's short name.
     families: dict[str, str]
 
     def named(self, name: str) -> str:
-        """The model that a short or a whole name means."""
         return self.families.get(name, name)
 
 
 def models_from(environ: Mapping[str, str], *, host: str, asked: str = "", resumed: str = "") -> Models:
-    """The models to call: what is asked for, else what the environment says, else what answered before, else our own choice.
+    """The model asked for, else the environment's, else the resumed session's, else our default.
 
-    The variables are the client's. On an endpoint of somebody else everything that is not named is the main model: nothing
-    is known of what else it has.
+    The variables are the client's. On a third-party endpoint everything unnamed is the main model.
     """
     is_home = host == _HOME_HOST
     families = {family: environ.get(f"ANTHROPIC_DEFAULT_{family.upper()}_MODEL", "") for family in _FAMILIES}
@@ -51,15 +46,12 @@ def models_from(environ: Mapping[str, str], *, host: str, asked: str = "", resum
 
 
 def called_name(model: str) -> str:
-    """A model's name as the endpoint knows it."""
     return model.removesuffix(_WIDE)
 
 
 def betas_of(model: str) -> list[str]:
-    """What has to be asked for to get all that a model's name promises."""
     return [_WIDE_BETA] if model.endswith(_WIDE) else []
 
 
 def window_of(model: str) -> int:
-    """Tokens that a model takes in."""
     return WIDE_WINDOW if model.endswith(_WIDE) else WINDOW

@@ -1,8 +1,4 @@
-"""What the model is told before the conversation begins, in our own words.
-
-In: the options, where the conversation works, its memory, the model. Out: system blocks, always the same for the same session: no
-time of day, nothing that a turn changes. The texts stand in `prompts/`. Knows nothing of tools, which describe themselves.
-"""
+"""The system prompt, the same for the whole session: nothing in it depends on the time of day or on a turn."""
 
 from __future__ import annotations
 
@@ -24,19 +20,19 @@ _WHOSE = {
 
 
 def system_blocks(options: AgentOptions, workspace: Workspace, memory: Memory, model: str) -> list[Json]:
-    """Of the main conversation: instructions, environment, memory, and what the user adds. None of them is empty."""
+    """Of the main conversation: instructions, environment, memory, the user's additions."""
     instructions = read_prompt("agent") if options.system_prompt is None else options.system_prompt
     return _blocks(instructions, environment(workspace, model), memory_text(memory), options.append_system_prompt)
 
 
 def agent_system_blocks(workspace: Workspace, memory: Memory, kind: AgentType, model: str) -> list[Json]:
-    """Of a sub-agent of some type. What the user adds is meant for the main conversation."""
+    """Of a sub-agent; the user's additions are for the main conversation."""
     reading = read_prompt("subagent-reading") if kind.reads_only else ""
     return _blocks(read_prompt("subagent"), reading, environment(workspace, model), memory_text(memory))
 
 
 def environment(workspace: Workspace, model: str) -> str:
-    """Where and when: the day only, so that the text is the same all day."""
+    """The day only, so that the text stays the same all day."""
     branch = branch_of(workspace.cwd)
     facts = {
         "Working folder": str(workspace.cwd),
@@ -50,7 +46,6 @@ def environment(workspace: Workspace, model: str) -> str:
 
 
 def memory_text(memory: Memory) -> str:
-    """All memory as one text; empty where there is none."""
     if not memory.files:
         return ""
     parts = [f"Contents of {file.path} ({_WHOSE[file.kind]}):\n\n{file.text}" for file in memory.files]
@@ -58,7 +53,7 @@ def memory_text(memory: Memory) -> str:
 
 
 def read_prompt(name: str) -> str:
-    # Not by importlib.resources, which brings all of tempfile and shutil along.
+    # importlib.resources would load tempfile and shutil.
     return (Path(__file__).parent / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 

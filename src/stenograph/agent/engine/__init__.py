@@ -1,1 +1,1 @@
-"""Prompts in, turns out: conversations with a model, their sub-agents and what runs in the background."""
+"""Prompts in, turns out: conversations, sub-agents, background tasks."""

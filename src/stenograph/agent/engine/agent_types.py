@@ -1,10 +1,9 @@
-"""The kinds of sub-agents there are: what each is for, and whether it may change anything."""
+"""The kinds of sub-agents."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-#: The tools of those that change nothing.
 READING_TOOLS = ("Read", "Glob", "Grep", "WebFetch", "WebSearch", "TodoWrite", "TaskOutput", "BashOutput")
 
 
@@ -12,7 +11,7 @@ class AgentType(Struct, frozen=True):
     name: str
     #: For the model that may start it.
     description: str
-    #: It has `READING_TOOLS` alone; the others have all that their parents have.
+    #: Only `READING_TOOLS`; others have all of their parents' tools.
     reads_only: bool = False
 
 

@@ -1,8 +1,4 @@
-"""The stream of one response -> an `Answer` that grows with it, and what faces are told of it.
-
-In: stream events, in their order. Out: the response as far as it came; one event of ours for each that a face may want. Records
-nothing.
-"""
+"""The stream of one response -> an `Answer` that grows with it, and events for faces."""
 
 from __future__ import annotations
 
@@ -16,12 +12,10 @@ from stenograph.records import Json
 
 
 class Answer(Struct):
-    """A response, as far as it came."""
-
     message: Json = field(default_factory=dict)
     request_id: str = ""
     blocks: list[Json] = field(default_factory=list)
-    #: Of calls whose input was no JSON: the place of the block, and the text.
+    #: Inputs that were not JSON, by block index.
     unparsed: dict[int, str] = field(default_factory=dict)
     stop_reason: str = ""
 
@@ -63,7 +57,7 @@ class Answer(Struct):
 
 
 def told_of(event: stream.StreamEvent, agent_id: str | None) -> Event | None:
-    """What a face is told; the end of a response is told when it is in the file, and not here."""
+    """The event for a face. The end of a response is emitted once it is in the file, not here."""
     match event:
         case stream.TextDelta():
             return events.TextChunk(index=event.index, text=event.text, agent_id=agent_id)
@@ -87,5 +81,5 @@ def told_of(event: stream.StreamEvent, agent_id: str | None) -> Event | None:
 
 
 def all_tokens(usage: Json) -> int:
-    """What the next request is at least made of: all that went in, and the answer."""
+    """At least what the next request holds: all input, and the answer."""
     return sum(value for name in TOKEN_COUNTS if isinstance(value := usage.get(name), int))

@@ -1,4 +1,4 @@
-"""Questions to a model beside the conversation: one prompt, one answer, nothing recorded but what it cost."""
+"""A question to a model beside the conversation; only its usage is recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_TOKENS = 8192
 
 
 async def ask_aside(shared: Shared, model: str, prompt: str, *, system: str = "", tools: Sequence[Json] = ()) -> list[Json]:
-    """The blocks of the answer. Raises ModelError."""
+    """Raises ModelError."""
     request = Request(
         model=called_name(model),
         max_tokens=_MAX_TOKENS,

@@ -1,8 +1,7 @@
-"""What goes on by itself: commands and sub-agents in the background, and what they say when they end.
+"""Commands and sub-agents in the background.
 
-In: commands and the work of agents. Out: tasks by id, the output of each in a file, and one notification when a task ends by
-itself, in the client's words (2.1.325). Whoever stopped a task, or was shown its end, is not told again. `close` ends
-everything that still runs. Knows nothing of sessions or of how notifications reach the model.
+A task that ends by itself gives one notification in the client's words (2.1.325), unless it was stopped or its end was shown.
+`close` ends everything that still runs.
 """
 
 from __future__ import annotations
@@ -32,9 +31,7 @@ class TaskStatus(StrEnum):
 
 
 class BackgroundTask:
-    """A command or an agent in the background."""
-
-    #: The client's word for what it is.
+    #: The client's word.
     kind = ""
 
     def __init__(self, *, task_id: str, description: str, tool_use_id: str, output_file: Path) -> None:
@@ -43,7 +40,7 @@ class BackgroundTask:
         self.tool_use_id = tool_use_id
         self.output_file = output_file
         self.status = TaskStatus.RUNNING
-        #: The model knows that it is over.
+        #: The model knows that it ended.
         self.is_told = False
         self.over = asyncio.Event()
 
@@ -53,11 +50,9 @@ class BackgroundTask:
 
     @property
     def command(self) -> str:
-        """What runs, in the words that a result names it by."""
         return self.description
 
     def output(self) -> str:
-        """What it has written so far."""
         raise NotImplementedError
 
     def notification(self) -> str:
@@ -74,7 +69,7 @@ class BackgroundTask:
         return "\n".join(lines)
 
     async def stop(self) -> None:
-        """End it. Nobody is told: whoever stops it knows."""
+        """End it without a notification."""
         raise NotImplementedError
 
     def _summary(self) -> str:
@@ -96,7 +91,7 @@ class BackgroundShell(BackgroundTask):
         super().__init__(**named)
         self._shell = shell
         self._command = command
-        #: How many characters of its output BashOutput has shown.
+        #: Characters that BashOutput has shown.
         self.shown = 0
         shell.over.add_done_callback(lambda _: self._ended())
 
@@ -106,7 +101,7 @@ class BackgroundShell(BackgroundTask):
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs, and of one that was stopped: the client tells no code of those (2.0.76)."""
+        """None while it runs, and of a stopped one, as in 2.0.76."""
         return None if self.status is TaskStatus.KILLED else self._shell.exit_code
 
     def output(self) -> str:
@@ -139,13 +134,13 @@ class BackgroundAgent(BackgroundTask):
         super().__init__(**named)
         self.prompt = prompt
         self.result: SubagentResult | None = None
-        #: Why it failed; empty for all others.
+        #: Empty unless it failed.
         self.failure = ""
         self._work = asyncio.ensure_future(work)
         self._work.add_done_callback(self._ended)
 
     def output(self) -> str:
-        """Its last words; empty until then."""
+        """Its last words."""
         if self.result is None:
             return self.failure
         return "\n".join(str(block["text"]) for block in self.result.content if block.get("type") == "text")
@@ -159,7 +154,7 @@ class BackgroundAgent(BackgroundTask):
         if work.cancelled():
             self._end(TaskStatus.KILLED)
             return
-        # Whatever it was, it must not be lost: nobody awaits this work.
+        # Nobody awaits this work: no error may be lost.
         error = work.exception()
         if error is None:
             self.result = work.result()
@@ -187,12 +182,12 @@ class BackgroundAgent(BackgroundTask):
 
 
 class BackgroundTasks:
-    """All tasks of a session. `folder` gets their output; it is not made before the first one."""
+    """All tasks of a session. `folder` gets their output; it is created with the first task."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._tasks: dict[str, BackgroundTask] = {}
-        #: Commands that are over, with children that may still write.
+        #: Finished commands with children that may still write.
         self._held_open: list[Shell] = []
 
     def find(self, task_id: str) -> BackgroundTask | None:
@@ -205,7 +200,7 @@ class BackgroundTasks:
     async def start_command(
         self, command: str, *, description: str, tool_use_id: str, cwd: Path, environment: Mapping[str, str]
     ) -> BackgroundShell:
-        """Raises NotStarted, and OSError where its output can't be kept."""
+        """Raises CommandNotStarted, and OSError where its output can't be stored."""
         task_id = self.new_id()
         path = self._folder / f"{task_id}.output"
         shell = await start_shell(command, cwd=cwd, environment=environment)
@@ -224,7 +219,7 @@ class BackgroundTasks:
     def start_agent(
         self, work: Coroutine[Any, Any, SubagentResult], *, agent_id: str, description: str, tool_use_id: str, prompt: str = ""
     ) -> Path:
-        """Let an agent work by itself; gives the file that its last words go to. Raises ToolFailed where it still runs."""
+        """Returns the file for the agent's last words. Raises ToolFailed if it still runs."""
         if (known := self.find(agent_id)) is not None and known.is_running:
             work.close()
             raise ToolFailed(f"Agent {agent_id} is still running")
@@ -236,12 +231,12 @@ class BackgroundTasks:
         return path
 
     def leave_open(self, shell: Shell) -> None:
-        """A command is over, but children of it go on: what they write is read, so that they can."""
+        """Keep reading what the children of a finished command write, so that they don't block."""
         self._held_open = [one for one in self._held_open if one.is_held_open]
         self._held_open.append(shell)
 
     def next_notification(self) -> str | None:
-        """What a task that ended has to say; each is told once, in the order in which they were started."""
+        """Each once, in starting order."""
         for task in self._tasks.values():
             if not task.is_running and not task.is_told:
                 task.is_told = True
@@ -249,7 +244,7 @@ class BackgroundTasks:
         return None
 
     async def wait_for_agents(self) -> str | None:
-        """The notification of the next agent that ends; None where none runs. Commands are not awaited: a server never ends."""
+        """The notification of the next agent that ends; None if none runs. Commands are not awaited: a server never ends."""
         while (said := self.next_notification()) is None:
             waits = [asyncio.ensure_future(task.over.wait()) for task in self.running if isinstance(task, BackgroundAgent)]
             if not waits:
@@ -262,7 +257,7 @@ class BackgroundTasks:
         return said
 
     async def close(self) -> None:
-        """End everything that runs; to be awaited before the loop ends."""
+        """Await it before the loop ends."""
         await asyncio.gather(*(task.stop() for task in self.running))
         for task in self._tasks.values():
             if isinstance(task, BackgroundShell):
@@ -273,14 +268,14 @@ class BackgroundTasks:
 
     def new_id(self) -> str:
         """As the client makes them: `b43u7qv4e` (2.1.325)."""
-        # Not `secrets`: an id is no secret, and that module brings a dozen others.
+        # Not `secrets`, which loads a dozen modules.
         while (made := "b" + "".join(_ALPHABET[byte % 36] for byte in os.urandom(8))) in self._tasks:
             pass
         return made
 
 
 def write_output(path: Path, text: str) -> None:
-    """Best effort: the words reach the model also where the file can't be written."""
+    """Best effort: the model gets the words anyway."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -1,8 +1,4 @@
-"""One call of a tool -> its result: found, checked, allowed, run.
-
-In: a tool_use block. Out: a tool_result block and what goes with it into the record. Whatever happens inside a tool is a result:
-nothing but cancellation comes out of here.
-"""
+"""One call of a tool -> its result: found, checked, allowed, run. Only cancellation escapes."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ from stenograph.agent.tools.toolbox import AnyTool, Toolbox, checked_input
 from stenograph.config import is_debugging
 from stenograph.records import Json
 
-#: What is said of calls that a person stopped. (2.1.325)
+#: For calls that a person stopped (2.1.325).
 STOPPED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string"
     " was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
@@ -29,27 +25,23 @@ STOPPED_STRUCTURED = "User rejected tool use"
 
 
 class Call(Struct, frozen=True):
-    """A call as the model made it."""
-
     id: str
     name: str
     given: Json
-    #: Of the line that holds it.
+    #: Of its line.
     uuid: str
-    #: The text of an input that was no JSON.
+    #: An input that was not JSON.
     unparsed: str = ""
 
 
 class CallResult(Struct, frozen=True, kw_only=True):
     call: Call
-    #: The tool_result block.
     block: Json
     structured: object
     #: The record's `toolDenialKind`.
     denied_by: str = ""
-    #: The record's `permissionDecision`; empty where nobody decided.
+    #: The record's `permissionDecision`.
     permission: Json = {}
-    #: It was not allowed.
     is_denied: bool = False
     duration_ms: int = 0
 
@@ -61,7 +53,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
 async def run_call(
     call: Call, toolbox: Toolbox, permissions: Permissions, context: ToolContext, report: Callable[[str], None]
 ) -> CallResult:
-    """Run a call to its result. `report` gets a line where a tool failed in a way that it should not."""
+    """`report` gets a line where a tool failed unexpectedly."""
     began = time.monotonic()
     decision: Decision | None = None
     try:
@@ -86,7 +78,7 @@ async def run_call(
 
 
 def stopped(call: Call) -> CallResult:
-    """The result of a call that was interrupted, or never begun because of that."""
+    """The result of a call that was interrupted or never started."""
     return _failed(call, ToolFailed(STOPPED, structured=STOPPED_STRUCTURED, denied_by="user-rejected"), time.monotonic())
 
 

@@ -1,7 +1,6 @@
-"""A conversation -> a summary of it, asked of the model itself; and when that is needed.
+"""When to compact, and the summary, asked of the model itself.
 
-In: the request that would be sent next. Out: the words that stand in the place of the conversation. The question is the same
-request with one more text, so that the endpoint's cache holds all that comes before it.
+The question is appended to the request that would be sent next, so that the endpoint's cache applies.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from stenograph.errors import ModelError
 from stenograph.model import Request, Retrying
 from stenograph.records import Json
 
-#: Tokens that have to be left: for the summary itself, and for what one more round of calls may bring.
+#: Tokens left for the summary and one more round of calls.
 _LEFT_FOR_SUMMARY = 20_000
 _LEFT_FOR_RESULTS = 13_000
-#: Of a window too small for those.
+#: For windows too small for those.
 _SMALLEST_SHARE = 0.5
 
-#: Characters of one text, where the conversation has to be shortened.
+#: Characters of one text in a shortened conversation.
 _LONG = 2_000
 _LEFT_OUT = "[left out: too long for a summary]"
 
-#: How a summary begins in every release that writes one.
+#: How a summary begins in every release.
 BEGINS = "This session is being continued from a previous conversation that ran out of context."
 _GO_ON = "Go on with the work from where it was left, without asking about it and without repeating this summary."
 _SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
@@ -40,19 +39,19 @@ class CompactionRefused(Exception):  # noqa: N818 - a result that the caller tel
 
 
 def limit_of(model: str, options: AgentOptions) -> int:
-    """The tokens of a conversation from which on it is compacted before the model is asked again."""
+    """Tokens at which a conversation is compacted."""
     window = options.window or window_of(model)
     answer = min(options.max_tokens or DEFAULT_MAX_TOKENS, _LEFT_FOR_SUMMARY)
     return max(window - answer - _LEFT_FOR_RESULTS, round(window * _SMALLEST_SHARE))
 
 
 def is_too_long(error: ModelError) -> bool:
-    """Whether a request was refused because of its length."""
+    """Whether a request was refused for its length."""
     return error.status == 413 or (error.status == 400 and bool(_TOO_LONG.search(str(error))))
 
 
 async def ask_for_summary(shared: Shared, request: Request, instructions: str, on_retry: Callable[[Retrying], None]) -> str:
-    """The model's summary of the conversation. Raises ModelError, CompactionRefused."""
+    """Raises ModelError, CompactionRefused."""
     if not any(message["role"] == "assistant" for message in request.messages):
         raise CompactionRefused("there is nothing to compact yet")
     question = read_prompt("compact")
@@ -65,7 +64,7 @@ async def ask_for_summary(shared: Shared, request: Request, instructions: str, o
     except ModelError as error:
         if not is_too_long(error):
             raise
-        # What does not fit does not fit with a question behind it either. Of long results a summary needs the ends only.
+        # It would not fit with a question either. A summary needs only the ends of long results.
         request.messages = _with_question(shortened(said), question)
         blocks, end = await shared.client.complete(request, on_retry)
     shared.tally.add(request.model, end.usage)
@@ -84,7 +83,7 @@ def _with_question(messages: Sequence[Json], question: str) -> list[Json]:
 
 
 def shortened(messages: Sequence[Json]) -> list[Json]:
-    """The same conversation with all that is long in it cut down to its two ends; thinking is signed, and stays."""
+    """Long texts cut to their two ends; thinking is signed and stays."""
     return [{**message, "content": [_short_block(block) for block in message["content"]]} for message in messages]
 
 

@@ -1,9 +1,6 @@
-"""One conversation with the model: prompts in, turns out. The main conversation is one, and so is each sub-agent.
+"""One conversation with the model, main or sub-agent: prompts in, turns out.
 
-In: a prompt. Out: events in the order that `events` promises, lines in the file, and how the turn ended. A turn is: the prompt is
-recorded; the model is asked; its response is recorded; its calls are run and their results recorded; the model is asked again,
-until it calls no more. Whatever ends a turn (the model, a limit, a person, a failure) leaves every call answered and the
-conversation fit to be gone on with, in this process and from the file.
+However a turn ends, every call is answered and the conversation can be resumed, from memory and from the file.
 """
 
 from __future__ import annotations
@@ -40,28 +37,25 @@ from stenograph.model import Request
 from stenograph.model import events as stream
 from stenograph.records import Json
 
-#: Calls of one conversation that run beside each other; a model may ask for hundreds.
+#: Calls that run at once; a model may ask for hundreds.
 _MOST_AT_ONCE = 10
-#: What is written in the place of a response without a block, by its stop reason.
+#: Written for a response without blocks, by stop reason.
 _EMPTY_ANSWER = "The model gave no answer."
 _EMPTY_ANSWERS = {"refusal": "The model declined to answer.", "max_tokens": "The answer was cut off before it began."}
 
 
 class TurnInProgress(Struct):
-    """A turn under way."""
-
     began: float
     responses: int = 0
     text: str = ""
     stop_reason: str = ""
     api_seconds: float = 0.0
-    #: Of the last response: calls that have no result in the file yet.
+    #: Calls of the last response without a recorded result.
     waiting: list[Call] = field(default_factory=list)
-    #: Results in the file that the conversation does not hold yet, in the order of their lines.
+    #: Recorded results that the conversation does not hold yet, in file order.
     results: list[Json] = field(default_factory=list)
-    #: Calls that were told of.
+    #: Announced calls.
     begun: set[str] = field(default_factory=set)
-    #: The response under way.
     answer: Answer | None = None
     tools_used: list[str] = field(default_factory=list)
 
@@ -96,14 +90,14 @@ class Dialogue:
         self._read_state = ReadState()
         self._todos: list[Json] = []
         self._agent_id = recorder.envelope.agent_id
-        #: Tokens of the conversation, as the endpoint last counted them; 0 before that.
+        #: Tokens of the conversation as last counted by the endpoint; 0 if never.
         self.tokens = 0
         self.last_usage: Json = {}
-        #: Is called once, when the endpoint has answered for the first time, and before any tool runs.
+        #: Called once, after the first response and before any tool runs.
         self.on_first_answer: Callable[[], None] | None = None
-        #: Of the last turn, in the order in which they ended.
+        #: Of the last turn, in the order they ended.
         self.tools_used: list[str] = []
-        #: Of files, by all edits so far.
+        #: By all edits so far.
         self.lines_added = 0
         self.lines_removed = 0
         self._emit = shared.emit
@@ -111,7 +105,7 @@ class Dialogue:
     # A turn
 
     async def take_turn(self, content: str | list[Json], *, is_notification: bool = False) -> events.TurnEnd:
-        """A prompt, and all that answers it. Cancelling it is an interruption by the user: it ends the turn, not the caller."""
+        """Cancelling it is an interruption by the user: it ends the turn, not the caller."""
         turn = TurnInProgress(time.monotonic())
         self._record_prompt(content, is_notification=is_notification)
         try:
@@ -207,7 +201,7 @@ class Dialogue:
     def _request(self) -> Request:
         options = self.shared.options
         max_tokens = options.max_tokens or DEFAULT_MAX_TOKENS
-        # A budget of thinking is part of the answer's tokens, and has to leave some.
+        # A thinking budget counts toward the answer's tokens and must leave some.
         thinking = {"type": "enabled", "budget_tokens": min(options.thinking, max_tokens - 1)} if options.thinking else None
         return Request(
             model=called_name(self.model),
@@ -220,7 +214,6 @@ class Dialogue:
         )
 
     async def _ask(self, turn: TurnInProgress) -> Answer:
-        """One response, recorded. Raises ModelError when there is none."""
         began = time.monotonic()
         turn.answer = answer = Answer()
         try:
@@ -262,7 +255,6 @@ class Dialogue:
         )
 
     def _record_answer(self, turn: TurnInProgress, answer: Answer) -> None:
-        """The response into the file, the conversation and the sums; its calls are waiting then."""
         usage = answer.message["usage"]
         self.shared.tally.add(answer.message["model"], usage)
         self.last_usage = usage
@@ -292,13 +284,13 @@ class Dialogue:
         )
 
     def _record_failure(self, error: ModelError) -> None:
-        """The note of a failed request: it is never sent, and the prompt goes along with the next one (rules 34, 41)."""
+        """Never sent; the prompt goes along with the next one (rules 34, 41)."""
         self.recorder.synthetic(f"API Error: {error}", error="unknown", status=error.status)
 
     # Tools
 
     async def _run_calls(self, turn: TurnInProgress) -> None:
-        """Run the calls that are waiting: those that are safe beside each other together, all others one by one."""
+        """Parallel-safe calls together, others one by one."""
         for group in list(self._groups(turn.waiting)):
             if len(group) == 1:
                 await self._run_call(turn, group[0])
@@ -309,7 +301,7 @@ class Dialogue:
                 await asyncio.gather(*tasks)
             except BaseException:
                 for task in tasks:
-                    # Cancelled twice, a command that is just being started would be left behind.
+                    # Cancelled twice, a command being started would be left behind.
                     if not task.cancelling():
                         task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
@@ -339,7 +331,7 @@ class Dialogue:
         self._record_result(turn, result)
 
     def _begin_call(self, turn: TurnInProgress, call: Call) -> None:
-        """Tell that a call begins; once, also where it is only to say that it was stopped."""
+        """Announce a call once, also when only to report it stopped."""
         if call.id not in turn.begun:
             turn.begun.add(call.id)
             self._emit(events.ToolBegin(tool_use_id=call.id, tool=call.name, given=call.given, agent_id=self._agent_id))
@@ -411,7 +403,7 @@ class Dialogue:
         )
 
     def _hand_over(self, turn: TurnInProgress) -> None:
-        """The results into the conversation, and the memory of the folders that the calls looked into."""
+        """Results into the conversation, with the memory of folders that the calls looked into."""
         self.conversation.add_user(turn.results)
         turn.results = []
         for text in self.shared.memory.nested_texts(self._read_state.take_fresh()):
@@ -424,11 +416,11 @@ class Dialogue:
     # Interruption
 
     def _interrupt(self, turn: TurnInProgress) -> None:
-        """Bring file and conversation to an end that can be gone on from: what is finished is kept, every call answered."""
+        """Keep what is finished, answer every call, leave a conversation that can be resumed."""
         from stenograph.records import (
             INTERRUPTED_TOOL_USE,
             INTERRUPTED_TURN,
-        )  # all record types come with it: too much for the first request
+        )  # all record types come with it: too slow for the first request
 
         if turn.waiting or turn.results:
             for call in turn.waiting:
@@ -444,7 +436,7 @@ class Dialogue:
         self.conversation.add_user([text_block(marker)])
 
     def _keep_begun(self, turn: TurnInProgress) -> None:
-        """The finished words of a response that was cut off; its calls never ran and are left out."""
+        """The finished text of an interrupted response; its calls never ran and are dropped."""
         answer = turn.answer
         blocks = [block for block in answer.blocks if block["type"] != "tool_use"] if answer else []
         if answer is None or not any(block["type"] == "text" for block in blocks):
@@ -469,13 +461,13 @@ class Dialogue:
     async def _is_nearly_full(self) -> bool:
         limit = limit_of(self.model, self.shared.options)
         if not self.tokens and len(self.conversation.messages) > 1:
-            # Nobody has counted yet: a session of somebody else. Only where it may matter the endpoint is asked.
+            # Not counted yet, as in a session of another client. Ask the endpoint only when it may matter.
             guess = len(msgspec.json.encode(self.conversation.messages)) // 4
             self.tokens = (await self.shared.client.count_tokens(self._request()) or guess) if guess > limit // 2 else guess
         return self.tokens >= limit
 
     async def _compact(self, trigger: str, instructions: str = "") -> str:
-        """Put a summary in the place of the conversation; why it stays as it was, where it does."""
+        """Replace the conversation with a summary; returns why not, if it failed."""
         before = self.tokens
         began = time.monotonic()
         self._emit(events.CompactionBegin(trigger=trigger, tokens=before, agent_id=self._agent_id))
@@ -483,14 +475,14 @@ class Dialogue:
             summary = await ask_for_summary(self.shared, self._request(), instructions, self._retry)
         except (ModelError, CompactionRefused) as error:
             self._emit(events.CompactionFailed(trigger=trigger, reason=str(error), agent_id=self._agent_id))
-            # Not again before the conversation has grown: a request that fails every time would double every turn.
+            # Not again before the conversation has grown: a request that always fails would double every turn.
             self.tokens = 0
             return str(error)
         except asyncio.CancelledError:
             self._emit(events.CompactionFailed(trigger=trigger, reason="interrupted", agent_id=self._agent_id))
             raise
         text = summary_text(summary, is_running=trigger == "auto")
-        after = len(text) // 4  # as good a guess as any: the endpoint counts with the next response
+        after = len(text) // 4  # a guess: the endpoint counts with the next response
         took = round((time.monotonic() - began) * 1000)
         self.recorder.compaction(text, trigger=trigger, before=before, after=after, took=took)
         self.conversation.begin_anew(text)

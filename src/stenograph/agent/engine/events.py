@@ -35,21 +35,17 @@ Json: TypeAlias = dict[str, Any]
 
 
 class Outcome(StrEnum):
-    """How a turn ended."""
-
-    DONE = "done"  # the model had said all (end_turn, stop_sequence)
-    OUT_OF_TOKENS = "out_of_tokens"  # the answer reached max_tokens
-    OUT_OF_WINDOW = "out_of_window"  # the conversation does not fit the model's window, and could not be compacted
-    REFUSED = "refused"  # the model declined
+    DONE = "done"  # end_turn, stop_sequence
+    OUT_OF_TOKENS = "out_of_tokens"  # max_tokens
+    OUT_OF_WINDOW = "out_of_window"  # too long for the window, and compaction failed
+    REFUSED = "refused"
     OUT_OF_TURNS = "out_of_turns"  # --max-turns
-    INTERRUPTED = "interrupted"  # by the user
-    FAILED = "failed"  # the endpoint, after all retries; or a compaction that was asked for
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"  # the endpoint after all retries, or a requested compaction
 
 
 class AgentEvent(Struct, frozen=True, kw_only=True, tag=True):
-    """The base of all events."""
-
-    #: Of the sub-agent it belongs to; None in the main conversation.
+    #: The sub-agent's; None in the main conversation.
     agent_id: str | None = None
 
 
@@ -64,7 +60,7 @@ class SessionBegin(AgentEvent, frozen=True, kw_only=True):
 
 class TurnBegin(AgentEvent, frozen=True, kw_only=True):
     prompt: str | list[Json]
-    #: Of the prompt's record; a rewind names it. Empty for a command, which has none.
+    #: Of the prompt's record; a rewind names it. Empty for a command.
     uuid: str
 
 
@@ -73,7 +69,6 @@ class Retry(AgentEvent, frozen=True, kw_only=True):
     max_retries: int
     #: Seconds.
     wait: float
-    #: One line.
     reason: str
     status: int
 
@@ -81,7 +76,6 @@ class Retry(AgentEvent, frozen=True, kw_only=True):
 class ResponseBegin(AgentEvent, frozen=True, kw_only=True):
     message_id: str
     model: str
-    #: As far as it is known at the beginning.
     usage: Json
 
 
@@ -89,7 +83,6 @@ class BlockBegin(AgentEvent, frozen=True, kw_only=True):
     index: int
     #: text, thinking, tool_use, or another.
     kind: str
-    #: Of a tool_use.
     tool: str = ""
     tool_use_id: str = ""
 
@@ -115,9 +108,9 @@ class BlockEnd(AgentEvent, frozen=True, kw_only=True):
 
 
 class ResponseEnd(AgentEvent, frozen=True, kw_only=True):
-    #: The message as the API gives it without streaming: id, type, role, model, content, stop_reason, stop_sequence, usage.
+    #: The message as the API gives it without streaming.
     message: Json
-    #: Of the record of each block; of the note in its place where there is none.
+    #: Of each block's record, or of the note that replaces them.
     uuids: list[str]
     stop_reason: str
     usage: Json
@@ -131,22 +124,21 @@ class ToolBegin(AgentEvent, frozen=True, kw_only=True):
 
 class ToolProgress(AgentEvent, frozen=True, kw_only=True):
     tool_use_id: str
-    #: The `data` of a progress record: its `type` says which.
+    #: The `data` of a progress record.
     data: Json
 
 
 class ToolEnd(AgentEvent, frozen=True, kw_only=True):
     tool_use_id: str
     tool: str
-    #: The tool_result block as it was recorded and will be sent.
+    #: The tool_result block as recorded and sent.
     result: Json
     #: The record's toolUseResult.
     structured: Any
     uuid: str
     is_error: bool
-    #: It was not allowed.
     is_denied: bool = False
-    #: The record's `toolDenialKind`: of calls that were not allowed, and of those that were stopped.
+    #: The record's `toolDenialKind`, also of stopped calls.
     denied_by: str = ""
     duration_ms: int = 0
 
@@ -171,36 +163,35 @@ class CompactionFailed(AgentEvent, frozen=True, kw_only=True):
 
 
 class Notice(AgentEvent, frozen=True, kw_only=True):
-    """Something a person should know: one line."""
+    """One line for the user."""
 
     text: str
 
 
 class TurnEnd(AgentEvent, frozen=True, kw_only=True):
     outcome: Outcome
-    #: The text of the last response; empty where there was none.
+    #: The text of the last response.
     text: str
-    #: Why the turn failed, in one line, in the endpoint's words where it was that; empty where it did not fail.
+    #: Why the turn failed, in one line, in the endpoint's words if it has any.
     error: str = ""
-    #: Of HTTP; 0 where there was no answer.
+    #: Of HTTP; 0 without an answer.
     status: int = 0
     stop_reason: str = ""
-    #: Responses of this turn.
+    #: Of this turn.
     responses: int = 0
     duration_ms: int = 0
     api_duration_ms: int = 0
-    #: Of the session so far, sub-agents and all else included: as in SessionEnd.
+    #: Of the session so far, as in SessionEnd.
     session_usage: dict[str, dict[str, int]] = {}
 
 
 class SessionEnd(AgentEvent, frozen=True, kw_only=True):
     session_id: str
     turns: int
-    #: Responses.
     responses: int
     duration_ms: int
     api_duration_ms: int
-    #: Model -> {input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens}, sub-agents included.
+    #: Model -> token counts, sub-agents included.
     usage: dict[str, dict[str, int]]
     #: Calls that were not allowed: {tool_name, tool_use_id, tool_input}.
     denials: list[Json]

@@ -1,4 +1,4 @@
-"""What a user asks of the agent before it begins. Plain data: the command line fills it, the session reads it."""
+"""The user's options for a session of the agent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stenograph.releases import NEWEST, PROVED
 
 
 class Compat(StrEnum):
-    """Which release's shapes are written."""
+    """Whose record shapes are written."""
 
     NEWEST = "2.1"
     OLD = "2.0"
@@ -25,51 +25,49 @@ class PermissionMode(StrEnum):
     """What is allowed without a rule; the names are the client's."""
 
     DEFAULT = "default"  # reading
-    ACCEPT_EDITS = "acceptEdits"  # reading, and changing files in the project's folders
-    PLAN = "plan"  # reading only, whatever the rules allow
-    DONT_ASK = "dontAsk"  # reading, and what the rules allow; as DEFAULT, where nobody can be asked
+    ACCEPT_EDITS = "acceptEdits"  # also editing in the project's folders
+    PLAN = "plan"  # only reading, whatever the rules allow
+    DONT_ASK = "dontAsk"  # as DEFAULT, since print mode never asks
     BYPASS = "bypassPermissions"  # everything that no rule denies
 
 
 class AgentOptions(Struct, kw_only=True):
     cwd: Path
-    #: The client's home: sessions are written to its `projects/`.
+    #: The client's home.
     home: Path
-    #: Empty: the model of the session that is resumed, else the default one.
+    #: Empty: the resumed session's model, else the default.
     model: str = ""
     max_tokens: int = 0
-    #: Tokens of the model's window; 0: what is known of the model.
+    #: Tokens; 0: what is known of the model.
     window: int = 0
     permission_mode: PermissionMode = PermissionMode.DEFAULT
     allowed: list[str] = field(default_factory=list)
     disallowed: list[str] = field(default_factory=list)
-    #: In the place of the agent's own.
+    #: Replaces the agent's own.
     system_prompt: str | None = None
     append_system_prompt: str = ""
     additional: list[Path] = field(default_factory=list)
-    #: Responses a prompt may take; 0 for no limit.
+    #: Responses per prompt; 0 for no limit.
     max_turns: int = 0
     compat: Compat = Compat.NEWEST
-    #: A title for the session.
+    #: Title of the session.
     name: str = ""
 
-    #: Id, prefix, title or path of the session to go on with; None begins a new one.
+    #: Id, prefix, title or path; None starts a new session.
     resume: str | None = None
-    #: Go on with the newest session of this folder.
+    #: Continue the newest session of this folder.
     go_on: bool = False
-    #: Go on in a copy with an id of its own.
+    #: Continue in a copy.
     fork: bool = False
-    #: The id of a new session; empty for a fresh one.
+    #: Of a new session; empty for a random one.
     session_id: str = ""
-    #: The prompt to go back to before going on: its record's uuid, or its number from 1 on, or from the end: -1 is the last.
+    #: The prompt to rewind to: its record's uuid, its number from 1, or -1 for the last.
     rewind: str | None = None
-    #: Bring the files back too that were changed since.
+    #: A rewind also restores files.
     restore_files: bool = True
-    #: Budget of thinking in tokens; 0 for none.
+    #: Tokens; 0 for none.
     thinking: int = 0
-    #: Names of beta features to ask for.
     betas: list[str] = field(default_factory=list)
-    #: Compact before the window is full.
     auto_compact: bool = True
-    #: More environment variables for commands that tools run, beside our own; none of them gets the endpoint's keys.
+    #: Added to the environment of commands, which never get the endpoint's keys.
     environment: dict[str, str] = field(default_factory=dict)

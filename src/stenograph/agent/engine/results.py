@@ -1,4 +1,4 @@
-"""What can be told from the result of a call besides what it says: lines that changed, a pull request that was made."""
+"""What a result implies: changed lines, a pull request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from stenograph.agent.engine.calls import CallResult
 
-#: A pull request that a command made says so with its address.
 _ADDRESS = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/pull/([0-9]+)")
 _MAKES_ONE = re.compile(r"\bgh\s+pr\s+create\b")
 
@@ -20,7 +19,7 @@ class PullRequest(Struct, frozen=True):
 
 
 def pull_request_of(result: CallResult) -> PullRequest | None:
-    """The pull request that a command has just made; None for anything else."""
+    """The pull request that a command has just created."""
     command, content = result.call.given.get("command"), result.block["content"]
     if result.is_error or not (isinstance(command, str) and isinstance(content, str) and _MAKES_ONE.search(command)):
         return None
@@ -29,7 +28,7 @@ def pull_request_of(result: CallResult) -> PullRequest | None:
 
 
 def changed_lines(result: CallResult) -> tuple[int, int]:
-    """Lines that were added to a file, and taken out of it."""
+    """(added, removed)"""
     patch = result.structured.get("structuredPatch") if isinstance(result.structured, dict) else None
     lines = [line for hunk in patch or () for line in hunk["lines"]]
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)

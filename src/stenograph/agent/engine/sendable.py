@@ -1,8 +1,6 @@
-"""Messages of a session that anybody may have written -> messages that an endpoint takes.
+"""Messages of a session that anybody may have written -> messages that an endpoint accepts.
 
-In: messages as the newest client would send them, plain JSON. Out: the same without the blocks that are none: a type, an id or a
-text that is no string, an input that is no object. A call and its result stay or go together; what was said stays in its place.
-Blocks of kinds that nobody here knows are sent as they stand. Most sessions hold nothing of the kind, and come back as they are.
+Malformed blocks are dropped; a call and its result stay or go together. Unknown kinds of blocks stay.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from stenograph.records import Json
 
 
 def sendable(messages: Sequence[Json]) -> Sequence[Json]:
-    """The messages without what is no block, and without what belongs to that."""
+    """The messages without malformed blocks and what belongs to them."""
     blocks = [block for message in messages for block in message["content"]]
     if all(map(_is_whole, blocks)):
         return messages
@@ -27,13 +25,13 @@ def sendable(messages: Sequence[Json]) -> Sequence[Json]:
     for message in messages:
         content = [_with_parts(block) for block in message["content"] if _is_block(block) and _is_paired(block, paired)]
         if message["role"] == "assistant":
-            # What is left of a response must not be thinking alone (rule 32).
+            # A response must not be left with thinking alone (rule 32).
             if not all(map(is_thinking, content)):
                 kept.append({**message, "content": content})
         elif content:
             kept.append({**message, "content": content})
         elif not kept or kept[-1]["role"] == "assistant":
-            # As the newest client does with a message that is left empty without its results (rule 44).
+            # As the newest client does with a message left empty without its results (rule 44).
             kept.append({**message, "content": [text_block(NO_CONTENT)]})
     return kept
 
@@ -56,7 +54,6 @@ def _is_block(block: Any) -> bool:
 
 
 def _are_parts(content: Any) -> bool:
-    """What a result may hold: nothing, words, or blocks."""
     return content is None or isinstance(content, str) or (isinstance(content, list) and all(map(_is_block, content)))
 
 

@@ -1,8 +1,6 @@
-"""A session of the agent: prompts in, events out, one after the other.
+"""A session of the agent: prompts in, events out.
 
-In: options, and a client for the endpoint. Out: an `Agent`, whose `run` takes prompts as they come and gives the events that
-`events` describes. A prompt that comes while a turn is under way waits for its end, and the file says so. What background tasks
-say when they end begins a turn of its own.
+A prompt that arrives during a turn is queued, and recorded as such. A background task's notification starts a turn of its own.
 """
 
 from __future__ import annotations
@@ -99,9 +97,9 @@ class Agent:
             self._dialogue.on_first_answer = functools.partial(self._bring_back, history, opened.restore)
 
     def _bring_back(self, history: FileHistory, prompt: str) -> None:
-        """The files as they were at a prompt, now that the endpoint has answered: before that, nothing is worth a change.
+        """Restore files once the endpoint has answered; before that nothing is worth a change.
 
-        As they were until now they were kept with the prompt that was just sent, whatever somebody did to them meanwhile.
+        Their current state was kept with the prompt just sent.
         """
         try:
             changed = history.restore(prompt)
@@ -120,12 +118,12 @@ class Agent:
         return self._recorder.envelope.session_id
 
     def interrupt(self) -> None:
-        """End the turn under way; the session goes on with the next prompt."""
+        """End the current turn; the session continues with the next prompt."""
         if self._turn is not None:
             self._turn.cancel()
 
     async def run(self, prompts: AsyncIterator[Prompt]) -> AsyncIterator[Event]:
-        """Answer prompts until there are no more; every event in its order. May be called once."""
+        """Answer prompts until there are no more. May be called once."""
         work = asyncio.create_task(self._work(prompts))
         work.add_done_callback(lambda _: self._events.put_nowait(None))
         try:
@@ -181,7 +179,7 @@ class Agent:
             self._shared.emit(events.Notice(text=problem))
 
     async def _read(self, prompts: AsyncIterator[Prompt], waiting: asyncio.Queue[tuple[Prompt, bool] | None]) -> None:
-        """Take prompts as they come. One that has to wait is in the file at once, so that it is not lost."""
+        """A queued prompt is in the file at once, so that it is not lost."""
         try:
             async for prompt in prompts:
                 is_queued = self._turn is not None
@@ -192,14 +190,14 @@ class Agent:
             waiting.put_nowait(None)
 
     async def _next(self, waiting: asyncio.Queue[tuple[Prompt, bool] | None]) -> tuple[Prompt, bool, bool] | None:
-        """The next prompt, or what a background task has to say: (content, was it queued, is it a task's)."""
+        """(content, was it queued, is it a notification)"""
         background = self._shared.background
         if (said := background.next_notification()) is not None:
             return said, False, True
         taken = await waiting.get()
         if taken is not None:
             return *taken, False
-        # No more prompts: agents in the background are waited for, commands are not.
+        # Agents in the background are awaited, commands are not.
         said = await background.wait_for_agents()
         if said is None:
             return None
@@ -221,7 +219,7 @@ class Agent:
         try:
             await asyncio.shield(self._turn)
         except asyncio.CancelledError:
-            # The session itself is ended: the turn is brought to its end first.
+            # The session itself ends: finish the turn first.
             self._turn.cancel()
             await asyncio.gather(self._turn, return_exceptions=True)
             raise

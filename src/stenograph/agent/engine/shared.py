@@ -1,4 +1,4 @@
-"""What all conversations of one session share: the main one and its sub-agents."""
+"""What the main conversation and its sub-agents share."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from stenograph.records import Json
 
 
 class UsageTally(Struct):
-    """What a session has used so far."""
-
     responses: int = 0
     api_seconds: float = 0.0
     usage: dict[str, Counter[str]] = field(default_factory=dict)
@@ -43,8 +41,6 @@ class Shared(Struct, kw_only=True):
     memory: Memory
     background: BackgroundTasks
     emit: Callable[[Event], None]
-    #: The session's file; its sub-agents' stand beside it.
     path: Path
-    #: Sub-agents of this process, by their ids.
     agent_types: dict[str, str] = field(default_factory=dict)
     tally: UsageTally = field(default_factory=UsageTally)

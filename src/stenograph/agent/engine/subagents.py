@@ -1,8 +1,7 @@
-"""Sub-agents: a conversation of its own in a file of its own, for one task.
+"""Sub-agents: a conversation in a file of its own, for one task.
 
-In: a task, from the call of a tool. Out: the agent's last words and what they cost. Its file stands where the release that is
-written looks for it: in `<session>/subagents/` with a `.meta.json` beside it, or beside the session for 2.0 (rule 53).
-Its lines are shown in the parent's file as progress. Agents may start agents, to a depth.
+The file is where the written release looks for it: in `<session>/subagents/` with a `.meta.json`, or beside the session for 2.0
+(rule 53). Its lines are shown in the parent's file as progress.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from stenograph.errors import DiskError, StenographError
 from stenograph.family import AgentFile, AgentLayout, meta_path, read_metas
 from stenograph.records import Envelope, Json, write
 
-#: Agents of agents of agents; deeper ones get no tool to start more.
+#: Deeper agents can't start more.
 DEEPEST = 4
-#: Of every release; it becomes part of a path.
+#: It becomes part of a path.
 _AGENT_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
 class SubAgents:
-    """Runs the sub-agents of one conversation; the `run_agent` of its tools."""
+    """The `run_agent` of one conversation's tools."""
 
     def __init__(
         self, shared: Shared, envelope: Envelope, workspace: Workspace, *, model: str, depth: int = 0, parent: str | None = None
@@ -49,7 +48,7 @@ class SubAgents:
         self._workspace = workspace
         self._model = model
         self._depth = depth
-        #: The agent that starts these; None for the main conversation.
+        #: None for the main conversation.
         self._parent = parent
 
     async def __call__(
@@ -64,7 +63,7 @@ class SubAgents:
         progress: Callable[[Json], None],
         resume: bool = False,
     ) -> SubagentResult:
-        """Run an agent to its end; one that is resumed is what it was. Raises ToolFailed where it comes to none."""
+        """Raises ToolFailed."""
         if resume:
             self._refuse_running(agent_id)
             agent_type = self._type_of(agent_id) or agent_type
@@ -84,7 +83,7 @@ class SubAgents:
         finally:
             dialogue.recorder.close()
         if end.outcome is Outcome.INTERRUPTED:
-            # The agent has tidied up; now it is the turn of whoever waits for it.
+            # The agent has cleaned up; now its caller is cancelled.
             raise asyncio.CancelledError
         if end.outcome is Outcome.FAILED:
             raise ToolFailed(f"Agent failed: {end.error}")
@@ -108,14 +107,14 @@ class SubAgents:
             raise ToolFailed("That agent is still at work: wait for it with TaskOutput, then write to it")
 
     def _type_of(self, agent_id: str) -> str:
-        """The type of an agent that was started before; empty where nobody says it, as in files of 2.0."""
+        """Empty if unknown, as in files of 2.0."""
         if agent_id in self._shared.agent_types or not _AGENT_ID.fullmatch(agent_id):
             return self._shared.agent_types.get(agent_id, "")
         path = agent_path(self._shared.path, agent_id, Compat.NEWEST)
         metas, damaged = read_metas([AgentFile(path, agent_id, AgentLayout.NESTED, meta_path(path))])
         if damaged:
             return ""
-        # Of a type that we don't have: what reads can do no harm.
+        # For a type we don't have: reading does no harm.
         found = metas[agent_id].agent_type
         return found if found in TYPES else "Explore"
 
@@ -144,7 +143,7 @@ class SubAgents:
         )
 
     def _describe(self, kind: AgentType, agent_id: str, description: str, tool_use_id: str) -> None:
-        """What is known of the agent, beside its file. 2.0 keeps no such thing."""
+        """2.0 has no such file."""
         if self._shared.options.compat is Compat.OLD:
             return
         meta = write.agent_meta(
@@ -163,7 +162,7 @@ class SubAgents:
 
 
 def _resumed(path: Path, envelope: Envelope, asked: str) -> OpenedSession:
-    """An agent that is done, from its file. Raises ToolFailed: the id is the model's, and may be anything."""
+    """Raises ToolFailed: the id is the model's, and may be anything."""
     if not _AGENT_ID.fullmatch(str(envelope.agent_id)) or not path.is_file():
         raise ToolFailed("No agent of this session has that id")
     from stenograph.agent.recording.resuming import take_up
@@ -175,8 +174,8 @@ def _resumed(path: Path, envelope: Envelope, asked: str) -> OpenedSession:
 
 
 def _show(record: Json, progress: Callable[[Json], None], prompt: str, agent_id: str) -> None:
-    """An agent's prompt and answers, in the file of whoever waits for it. Results are long, and stand in the agent's own."""
-    is_note = "isApiErrorMessage" in record  # the failure is told by the result
+    """Record an agent's prompt and answers in its parent's file. Results are long and stay in the agent's own."""
+    is_note = "isApiErrorMessage" in record  # the result reports the failure
     if record["type"] not in ("user", "assistant") or "sourceToolAssistantUUID" in record or is_note:
         return
     content = blocks_of(record["message"]["content"])

@@ -1,1 +1,1 @@
-"""Faces: what shows a conversation to somebody. Each consumes events, and nothing else of the agent."""
+"""Faces show a conversation. Each consumes events, and nothing else of the agent."""

@@ -1,8 +1,4 @@
-"""What the responses of a session used and cost, as the client's results tell it.
-
-In: usages as the endpoint gave them. Out: sums by model, and money by the price table of the newest release. Knows nothing of
-events.
-"""
+"""What a session used and cost, in the shapes of the client's results."""
 
 from __future__ import annotations
 
@@ -27,7 +23,6 @@ class Bill:
         self._costs: dict[str, Decimal] = {}
 
     def add(self, model: str, usage: Json) -> None:
-        """One response."""
         line = self._lines.setdefault(model, dict.fromkeys([*_COUNTS.values(), "webSearchRequests"], 0))
         for name, told in _COUNTS.items():
             line[told] += count_of(usage, name)
@@ -36,7 +31,7 @@ class Bill:
         self._costs[model] = self._costs.get(model, Decimal(0)) + _cost(model, usage)
 
     def settle(self, usage: dict[str, dict[str, int]]) -> None:
-        """The sums of the whole session are these: what no response told of (summaries, pages read) is added."""
+        """Add what no response reported (summaries, pages read), given the session's sums."""
         for model, counts in usage.items():
             had = self._lines.get(model, {})
             rest = {name: counts.get(name, 0) - had.get(told, 0) for name, told in _COUNTS.items()}
@@ -48,12 +43,12 @@ class Bill:
         return float(sum(self._costs.values(), Decimal(0)))
 
     def by_model(self) -> Json:
-        """The member `modelUsage` of a result."""
+        """`modelUsage` of a result."""
         return {model: {**line, "costUSD": float(self._costs[model])} for model, line in self._lines.items()}
 
 
 def sum_usages(usages: list[Json]) -> Json:
-    """The member `usage` of a result: that of several responses together."""
+    """`usage` of a result."""
     split: list[Json] = [part for usage in usages if isinstance(part := usage.get("cache_creation"), dict)]
     server: list[Json] = [part for usage in usages if isinstance(part := usage.get("server_tool_use"), dict)]
     tier = usages[-1].get("service_tier") if usages else None
@@ -76,11 +71,11 @@ def count_of(usage: Json, name: str) -> int:
 
 
 def _cost(model: str, usage: Json) -> Decimal:
-    # Not before the first request: prices are looked up when an answer is there.
+    # Not before the first request.
     from stenograph.pricing import price_usage
     from stenograph.records import Usage
 
     try:
         return price_usage(msgspec.json.decode(msgspec.json.encode(usage), type=Usage), model).usd
-    except msgspec.ValidationError:  # an endpoint of somebody else, with counts of its own
+    except msgspec.ValidationError:  # a third-party endpoint's own counts
         return Decimal(0)

@@ -1,7 +1,4 @@
-"""What is asked, in print mode: a prompt as an argument, text on stdin, or messages on stdin as lines of JSON.
-
-In: the argument, and a file descriptor. Out: prompts, as they come. Knows nothing of what becomes of them.
-"""
+"""Prompts in print mode: an argument, text on stdin, or JSON lines on stdin."""
 
 from __future__ import annotations
 
@@ -37,9 +34,9 @@ class _Line(msgspec.Struct):
 
 
 def whole_prompt(argument: str | None, descriptor: int | None, patience: float = PATIENCE) -> str:
-    """The argument and what stands on stdin, a newline between, as the client joins them. Raises UsageError without either.
+    """The argument and stdin, joined by a newline as the client does. Raises UsageError without either.
 
-    `descriptor` is None where stdin is a terminal: nobody is asked to type.
+    `descriptor` is None when stdin is a terminal.
     """
     piped = ""
     if descriptor is not None and (not argument or _has_something(descriptor, patience)):
@@ -51,9 +48,9 @@ def whole_prompt(argument: str | None, descriptor: int | None, patience: float =
 
 
 def command_in(prompt: str) -> str:
-    """A prompt that is a command, in the spelling that sessions know; empty for any other. Raises UsageError for an unknown one.
+    """A prompt that is a command, as sessions spell it; empty for any other. Raises UsageError for an unknown one.
 
-    Client 2.1.325 sends what it does not know to the model, which can't do it and is paid for it.
+    2.1.325 sends unknown commands to the model, which can do nothing with them and costs money.
     """
     found = _COMMAND.fullmatch(prompt.strip())
     if found is None or (found[1] != _COMPACT and os.path.lexists(found[1])):  # "/tmp is full, what now?"
@@ -68,10 +65,9 @@ async def one_prompt(prompt: Prompt) -> AsyncIterator[Prompt]:
 
 
 class LinePrompts:
-    """Prompts from lines of JSON: {"type": "user", "message": {"role": "user", "content": …}}. Other types are passed over.
+    """Prompts from JSON lines: {"type": "user", "message": {"role": "user", "content": …}}. Other types are skipped.
 
-    A line that can't be understood ends the prompts, and `problem` says so in one line without what stood in it: what was asked
-    before is answered, and the session stays whole.
+    A malformed line ends the prompts, and `problem` says so without quoting it; earlier prompts are still answered.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -81,7 +77,6 @@ class LinePrompts:
         self._count = 0
 
     def stop(self) -> None:
-        """No more prompts, whatever else comes."""
         while not self._lines.empty():
             self._lines.get_nowait()
         self._lines.put_nowait(None)
@@ -90,7 +85,7 @@ class LinePrompts:
         return self._prompts()
 
     async def _prompts(self) -> AsyncIterator[Prompt]:
-        # A read can't be taken back, so a thread does it that nobody waits for: prompts come while a turn is under way.
+        # A blocking read can't be cancelled, so a daemon thread does it: prompts arrive during a turn.
         threading.Thread(target=self._pump, args=(asyncio.get_running_loop(),), daemon=True).start()
         while (line := await self._lines.get()) is not None:
             self._count += 1
@@ -124,7 +119,7 @@ class LinePrompts:
             return None
 
     def _pump(self, loop: asyncio.AbstractEventLoop) -> None:
-        begun: list[bytes] = []  # of a line that is not whole yet
+        begun: list[bytes] = []  # an unfinished line
         try:
             while data := os.read(self._descriptor, _CHUNK):
                 *whole, rest = data.split(b"\n")
@@ -134,14 +129,14 @@ class LinePrompts:
                 begun.append(rest)
             loop.call_soon_threadsafe(self._lines.put_nowait, b"".join(begun))
             loop.call_soon_threadsafe(self._lines.put_nowait, None)
-        except OSError:  # stdin is closed: there are no more prompts
+        except OSError:  # stdin is closed
             loop.call_soon_threadsafe(self._lines.put_nowait, None)
-        except RuntimeError:  # the session is over and its loop closed: nobody listens any more
+        except RuntimeError:  # the session is over and its loop closed
             return
 
 
 def _as_prompt(content: Prompt) -> Prompt:
-    """As it is, but for a command. That may stand in a block of its own too. Raises UsageError for an unknown one."""
+    """Raises UsageError for an unknown command."""
     if isinstance(content, str):
         return command_in(content) or content
     text = content[0].get("text") if len(content) == 1 else None
@@ -155,7 +150,7 @@ def _is_content(content: str | list[Json]) -> bool:
 
 
 def _is_said(block: Json) -> bool:
-    """Whether a person may say such a block; results of tools, for one, are not for them to give."""
+    """Tool results, for one, are not for a user to give."""
     match block:
         case {"type": "text", "text": str(text)}:
             return bool(text.strip())
@@ -169,7 +164,7 @@ def _has_something(descriptor: int, patience: float) -> bool:
 
     try:
         return bool(select.select([descriptor], [], [], patience)[0])
-    except (OSError, ValueError):  # Windows asks sockets only; a closed one has nothing
+    except (OSError, ValueError):  # Windows selects sockets only; a closed one has nothing
         return os.name == "nt"
 
 

@@ -1,8 +1,4 @@
-"""Print mode: a conversation for scripts. What is asked goes in, the answer comes out, and the exit code says how it went.
-
-In: the events of a session, and where to write. Out: text, one JSON value, or a line of JSON for each message, as the client's
-print mode writes them; an exit code. Knows nothing of files, endpoints or signals.
-"""
+"""Print mode: events in, text or JSON out, and an exit code."""
 
 from __future__ import annotations
 
@@ -39,10 +35,10 @@ async def run_print(
     verbose: bool = False,
     notes: TextIO | None = None,
 ) -> int:
-    """Write what there is to say of a session, and give the exit code.
+    """Write a session's output; returns the exit code, which the last turn decides.
 
-    `verbose` makes the one JSON value a list of all messages. `notes` gets, with text and JSON, the lines that a person should
-    know while nothing else is printed. The last turn decides on the exit code. Raises OSError where `output` takes no more.
+    `verbose` makes the one JSON value a list of all messages. `notes` gets warnings with text and JSON. Raises OSError if `output`
+    can't be written.
     """
     last: events.TurnEnd | None = None
     told: list[Json] = []
@@ -85,12 +81,11 @@ def _text(end: events.TurnEnd, words: TurnWords) -> str:
 
 
 def _note(event: Event) -> str:
-    """What a person should know before the answer is there; empty for most events."""
     match event:
         case events.Notice():
             return event.text
         case events.Retry():
-            # Ten of them take minutes: whoever waits should know what for.
+            # Ten retries take minutes: say what we wait for.
             wait = f"{event.wait:.0f}" if event.wait >= 10 else f"{event.wait:.1f}".removesuffix(".0")
             return f"{event.reason}; trying again in {wait} s ({event.attempt} of {event.max_retries})"
     return ""
@@ -98,16 +93,16 @@ def _note(event: Event) -> str:
 
 def _write_note(notes: TextIO | None, note: str) -> None:
     if notes is not None:
-        with contextlib.suppress(OSError):  # nobody reads them any more: the answer is not lost by that
+        with contextlib.suppress(OSError):  # the answer is not lost by that
             notes.write(f"steno: {_one_line(note)}\n")
             notes.flush()
 
 
 def _write_json(output: TextIO, value: object) -> None:
-    # Whole lines at once: whoever reads them reads while we write.
+    # Whole lines at once, for readers that follow.
     text = msgspec.json.encode(value).decode()
     if not is_utf8(output):
-        import json  # only here: escapes what the terminal's encoding has no character for
+        import json  # escapes what the terminal's encoding lacks
 
         text = json.dumps(json.loads(text))
     output.write(text + "\n")

@@ -1,8 +1,6 @@
-"""Events -> messages in the shapes that the client's print mode writes, for programs that read those.
+"""Events -> messages in the shapes of the client's print mode (`system`, `assistant`, `user`, `stream_event`, `result`).
 
-In: events in their order. Out: messages (`system`, `assistant`, `user`, `stream_event`, `result`) as the newest release writes
-them; members that speak of what we don't have are left out. A response is told when it is whole, one message a block: what a
-`Retry` takes back was never told but as `stream_event`. Prints nothing.
+A response is written when it is whole, one message a block: what a `Retry` takes back appeared only as `stream_event`.
 """
 
 from __future__ import annotations
@@ -32,8 +30,6 @@ _EMPTY = {
 
 
 class StreamMessages:
-    """One a session."""
-
     def __init__(
         self, *, release: str, key_source: str = "none", include_partial: bool = False, replay_prompts: bool = False
     ) -> None:
@@ -48,9 +44,9 @@ class StreamMessages:
         self._usages: list[Json] = []
         self._denials: list[Json] = []
         self._given: dict[str, Json] = {}
-        #: The call that started an agent.
+        #: By agent id.
         self._callers: dict[str, str] = {}
-        #: Calls under way that may have started one, the newest last.
+        #: Running calls that may have started one, newest last.
         self._calls: list[str] = []
         self._message_id = ""
         self._results = 0
@@ -58,7 +54,6 @@ class StreamMessages:
         self.last_result: Json | None = None
 
     def of(self, event: Event) -> Iterator[Json]:
-        """What there is to say of an event; nothing, for some."""
         self._words.take(event)
         match event:
             case events.SessionBegin():
@@ -147,7 +142,7 @@ class StreamMessages:
             "api_error_status": event.status or None,
             "duration_ms": event.duration_ms,
             "duration_api_ms": self._api_ms,
-            # As the client counts: the response that was not allowed any more is one.
+            # The client counts the response that was not allowed any more.
             "num_turns": event.responses + (event.outcome is Outcome.OUT_OF_TURNS),
             "result": self._words.of(event),
             "stop_reason": event.stop_reason or None,
@@ -175,7 +170,7 @@ class StreamMessages:
         return result
 
     def _failure(self, event: events.TurnEnd) -> Json:
-        """A failure as a message of nobody's, where readers look for an answer."""
+        """A failure as a synthetic message, where readers look for an answer."""
         message = {
             "id": str(uuid4()),
             "type": "message",
@@ -187,12 +182,12 @@ class StreamMessages:
             "usage": {"input_tokens": 0, "output_tokens": 0},
         }
         told = {"type": "assistant", "message": message, **self._address(None), "uuid": str(uuid4()), "timestamp": _now()}
-        if self._words.compaction is not None:  # no failure of an answer's: 2.1.325 says so too, without these members
+        if self._words.compaction is not None:  # 2.1.325 omits these members too
             return told
         return {**told, "error": "unknown", "is_api_error_message": True, "api_error_status": event.status or None}
 
     def _settle(self, event: events.SessionEnd) -> None:
-        """The last result, where it is printed at the end, knows what it all came to."""
+        """The last result, printed at the end, has the final sums."""
         self._bill.settle(event.usage)
         if self.last_result is not None:
             self.last_result |= {"total_cost_usd": self._bill.usd, "modelUsage": self._bill.by_model()}

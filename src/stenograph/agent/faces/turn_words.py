@@ -1,7 +1,4 @@
-"""What a turn came to, in words: the answer, or why there is none.
-
-In: the events of a session in their order. Out: a text for the end of each turn of the main conversation. Knows no format.
-"""
+"""What a turn came to, in words: the answer, or why there is none."""
 
 from __future__ import annotations
 
@@ -16,14 +13,12 @@ _WORDS = {
 
 
 class TurnWords:
-    """One a session."""
-
     def __init__(self) -> None:
-        #: How the command `/compact` went, where the turn under way is one.
+        #: The outcome of `/compact` in the current turn.
         self.compaction: events.CompactionEnd | events.CompactionFailed | None = None
 
     def take(self, event: Event) -> None:
-        """Every event, before `of` is asked about it."""
+        """Takes every event, before `of` is called for it."""
         if event.agent_id is not None:
             return
         match event:

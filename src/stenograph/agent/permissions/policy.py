@@ -1,8 +1,7 @@
-"""Whether a call may run: the mode, and plain lists of what is allowed and denied.
+"""Whether a call may run.
 
-In: the options, where the conversation works, a call. Out: a `Decision` with words for the model and for the record. What a
-rule denies is denied in every mode; what nothing allows is refused, because nobody is there to be asked. The words, and what
-counts as reading, are those of 2.1.325; where it is more lenient, docs/agent.md says so. Runs nothing, asks nobody.
+A rule's denial wins in every mode; what nothing allows is refused. The words, and what counts as reading, are those of
+2.1.325; docs/agent.md lists where we are stricter.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from stenograph.agent.permissions.shell_parts import Part, commands_within, spli
 from stenograph.agent.tools.base import Json, Tool, ToolInput, Workspace
 
 _EDITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
-#: Nothing of the user's is touched by these themselves; what a sub-agent does is asked for call by call.
+#: They touch nothing of the user's; a sub-agent's calls are checked one by one.
 _HARMLESS = frozenset({"TodoWrite", "Agent", "Task", "TaskOutput", "BashOutput", "KillShell", "TaskStop"})
 _SEARCHING = frozenset({"Glob", "Grep"})
 _STARTING_AGENTS = frozenset({"Agent", "Task"})
-#: They read what is not the user's, and tell others what is asked for.
+#: They read what is not the user's, and send what is asked.
 _REACHING_OUT = frozenset({"WebFetch", "WebSearch"})
 
 BY_RULE = "permission-rule"
@@ -44,26 +43,23 @@ NOT_GRANTED = "user-rejected"
 
 class Decision(Struct, frozen=True):
     allowed: bool
-    #: For the model; empty where the call is allowed.
+    #: For the model.
     reason: str = ""
-    #: What decided: the rule as it was written, or the mode.
+    #: What decided: the rule as written, or the mode.
     source: str = ""
-    #: The record's `toolDenialKind`; empty where the client writes none.
+    #: The record's `toolDenialKind`.
     kind: str = ""
-    #: The client wraps the reason as it does a wrong input's.
+    #: Wrapped by the client like a wrong input's.
     is_tool_error: bool = False
-    #: The record's `permissionDecision`. (2.1.325)
+    #: The record's `permissionDecision` (2.1.325).
     record: Json = {}
 
 
 class Permissions:
-    """Of one conversation: a sub-agent has its own, with its own working folder."""
+    """Of one conversation; a sub-agent has its own working folder."""
 
     def __init__(self, options: AgentOptions, workspace: Workspace, readable: Sequence[Path] = ()) -> None:
-        """`readable`: folders that may be read although they are not the project's, like that of long outputs.
-
-        Raises UsageError for what is no rule.
-        """
+        """`readable`: folders outside the project that may be read, like that of long outputs. Raises UsageError for an invalid rule."""
         self._mode = options.permission_mode
         self._workspace = workspace
         self._readable = tuple(readable)
@@ -72,14 +68,11 @@ class Permissions:
         self._paths = {rule: PathRule(rule.spec, workspace.project) for rule in (*self._allowed, *self._denied) if rule.spec}
 
     def denied_tools(self) -> frozenset[str]:
-        """Tools that are denied as a whole, by all their names: the model should not be told of them at all."""
+        """Tools that are denied as a whole, by all their names."""
         return frozenset(name for rule in self._denied if not _is_special(rule) for name in names_of(rule))
 
     def read_filter(self, tool: str) -> Callable[[Path], bool] | None:
-        """Whether a file that a call of this tool comes upon may be shown; None where no rule denies any.
-
-        For the one call: where folders lead is asked once.
-        """
+        """Whether a file that a call finds may be shown; None if no rule denies any. For one call: folders are resolved once."""
         searched = {"Read"} | ({tool} & _SEARCHING)
         rules = [self._paths[rule] for rule in self._denied if rule.spec and rule.tool in searched]
         if not rules:
@@ -95,7 +88,7 @@ class Permissions:
         return may_read
 
     def may_read(self, path: Path) -> bool:
-        """Whether no rule denies to read a file, however it is come upon."""
+        """Whether no rule denies reading a file."""
         asked = self.read_filter("Read")
         return asked is None or asked(path)
 
@@ -146,7 +139,7 @@ class Permissions:
         return any(self._paths[rule].matches(path.all) for path in paths)
 
     def _denies_command(self, rule: PermissionRule, command: str) -> bool:
-        """Any part is enough, and any word of it that is a file which may be neither read nor changed."""
+        """Any part is enough, and any word that is a denied file."""
         commands = _commands_within(command)
         if commands is None:
             return True
@@ -155,7 +148,7 @@ class Permissions:
             return any(matches_command(rule.spec, text) for text in texts)
         if rule.tool not in _EDITING | {"Read"}:
             return False
-        # Longer than any path may be: text that goes into a file.
+        # Longer than any path: text that goes into a file.
         named = {word for words in commands for word in words if word and len(word) < 4096 and "\n" not in word}
         return any(self._paths[rule].matches(_Places(self._workspace.resolve(word)).all) for word in named)
 
@@ -173,8 +166,8 @@ class Permissions:
     def _allowing(
         self, tool: Tool[Any], paths: list[_Places], command: str, given: ToolInput, raw: Json
     ) -> PermissionRule | None:
-        """The rule that allows the call; of several that do so together, the last."""
-        # A rule for all files was not meant for these. (2.1.325)
+        """The rule that allows the call; of several needed together, the last."""
+        # A rule for all files was not meant for these (2.1.325).
         is_sensitive = tool.name in _EDITING and any(map(self._sensitive_names, paths))
         for rule in self._allowed:
             if not rule.spec and _is_about(rule, tool) and not is_sensitive:
@@ -198,7 +191,7 @@ class Permissions:
         last: PermissionRule | None = None
         for path in paths:
             sensitive = self._sensitive_names(path) if tool.name in _EDITING else frozenset[str]()
-            # A link into a folder that is allowed is allowed only if what it leads to is.
+            # A link into an allowed folder is allowed only if its target is.
             last = next((rule for rule in rules if self._names(rule, sensitive) and self._matches_all(rule, path)), None)
             if last is None:
                 return None
@@ -208,13 +201,13 @@ class Permissions:
         return all(self._paths[rule].matches([place]) for place in path.all)
 
     def _names(self, rule: PermissionRule, sensitive: frozenset[str]) -> bool:
-        """Whether a rule says itself that it means such files: `src/**` was not written with `src/.git/hooks` in mind."""
+        """Whether a rule names such files itself: `src/**` was not written with `src/.git/hooks` in mind."""
         return sensitive.issubset(rule.spec.lower().split("/"))
 
     def _allowing_command(self, command: str) -> PermissionRule | None:
         rules = [rule for rule in self._allowed if rule.spec and "Bash" in names_of(rule)]
         for rule in rules:
-            # Word for word what the user wrote, whatever it does.
+            # Exactly what the user wrote, whatever it does.
             if "*" not in rule.spec and command.strip() == rule.spec:
                 return rule
         used: list[PermissionRule] = []
@@ -228,11 +221,11 @@ class Permissions:
         return used[-1] if rules and self._every_part(command, is_allowed) and used else None
 
     def _every_part(self, command: str, is_allowed: Callable[[Part], bool]) -> bool:
-        """Whether each part of a command is allowed, or does nothing but read inside the folders."""
+        """Whether each part is allowed, or only reads inside the folders."""
         parts = split_command(command)
         if not parts:
             return False
-        # Where `cd` may have led by then; whether it did is not known, so that names must be inside from each.
+        # Where `cd` may have led; whether it did is unknown, so names must be inside from each.
         folders = [self._workspace.cwd]
         may_read_files = not any(rule.tool == "Read" and rule.spec for rule in self._denied)
         for part in parts:
@@ -251,11 +244,10 @@ class Permissions:
         return all(self._is_inside(_Places(folder / word), and_readable=True) for folder in folders)
 
     def _is_inside(self, path: _Places, *, and_readable: bool = False) -> bool:
-        """Whether a file is in the conversation's folders, by its name and by where links lead."""
+        """By its name and by where links lead."""
         return all(self._below(place, and_readable=and_readable) is not None for place in path.all)
 
     def _below(self, place: str, *, and_readable: bool = False) -> str | None:
-        """A path from the folder on that it is in; None where it is in none."""
         folders = (self._workspace.project, *self._workspace.additional, *(self._readable if and_readable else ()))
         spellings = {spelling.rstrip(os.sep) for folder in folders for spelling in _Places(folder).all}
         return next((place[len(one) :] for one in spellings if place == one or place.startswith(one + os.sep)), None)
@@ -264,9 +256,9 @@ class Permissions:
         return bool(paths) and all(self._is_inside(path) and not self._sensitive_names(path) for path in paths)
 
     def _sensitive_names(self, path: _Places) -> frozenset[str]:
-        """What in a path makes other programs run something: changed only where a rule names it, or in bypassPermissions.
+        """What in a path makes other programs run something: changed only if a rule names it, or in bypassPermissions.
 
-        2.1.325 asks a person even where a rule names it.
+        2.1.325 asks a person even if a rule names it.
         """
         # The project may itself be below such a folder: only what is below the project counts.
         return frozenset().union(*(sensitive_names(Path(self._below(place) or place).parts) for place in path.all))
@@ -298,7 +290,7 @@ class Permissions:
         return Decision(False, words, mode.value, NOT_GRANTED, record=_record("reject", code=code))
 
 
-#: Ours: the model should neither give up at once nor look for a way around.
+#: So that the model neither gives up nor looks for a way around.
 _WHAT_NOW = (
     "Go on with what is allowed, or by another tool that fits the task. Do not work around what the denial is meant to prevent."
     " If the task can't be done without it, stop and tell the user what is needed and why."
@@ -306,22 +298,21 @@ _WHAT_NOW = (
 
 
 class _Places:
-    """A file's absolute path as it was named, and where it is once links are followed."""
+    """A file's absolute path as named, and with links followed."""
 
     def __init__(self, path: Path) -> None:
         self.named = os.path.normpath(path)
-        # Of the path as it was named: `link/..` is not the folder that holds the link.
+        # Of the path as named: `link/..` is not the folder that holds the link.
         self.all = frozenset({self.named, _real(path)})
 
 
 def _real(path: Path) -> str:
     try:
         return os.path.realpath(path)
-    except ValueError:  # no name for a file: it leads nowhere, and the tool says so
+    except ValueError:  # not a file name: the tool says so
         return os.path.normpath(path)
 
 
-#: For each rule the same.
 _commands_within = functools.lru_cache(maxsize=1)(commands_within)
 
 
@@ -334,23 +325,23 @@ def _is_about(rule: PermissionRule, tool: Tool[Any]) -> bool:
 
 
 def _is_special(rule: PermissionRule) -> bool:
-    """Whether a rule means some calls of its tool only. What stands in parentheses of other tools is not known: all are meant."""
+    """Whether a rule means only some calls of its tool. Parentheses of other tools are not understood: all calls are meant."""
     return bool(rule.spec) and not names_of(rule).isdisjoint(_EDITING | {"Bash", "WebFetch", "Agent", "Read", "Glob", "Grep"})
 
 
 def _covers_edits(rule: PermissionRule, tool: Tool[Any]) -> bool:
-    """Rules for Edit with a path are for every tool that changes files. (2.1.325)"""
+    """A path rule for Edit covers every tool that changes files (2.1.325)."""
     return rule.tool == "Edit" or _is_about(rule, tool)
 
 
-#: They run what stands behind them and change nothing about it.
+#: They run what follows them unchanged.
 _PASSED_OVER = {"nohup": 1, "timeout": 2}
 _ACTIONS_OF_FIND = ("-exec", "-ok", "-delete", "-fprint", "-fls")
 
 
 def _allows_part(rule: PermissionRule, part: Part) -> bool:
     is_exact = matches_command(rule.spec, part.text) and "*" not in rule.spec
-    # A rule for all of `find` was not meant for what it runs or deletes. (2.1.325)
+    # A rule for all of `find` was not meant for what it runs or deletes (2.1.325).
     if not is_exact and part.words[0] == "find" and any(word.startswith(_ACTIONS_OF_FIND) for word in part.words):
         return False
     text, words = part.text, part.words
@@ -359,7 +350,7 @@ def _allows_part(rule: PermissionRule, part: Part) -> bool:
         if skipped is None or len(words) <= skipped or any(word.startswith("-") for word in words[1:skipped]):
             return False
         rest = text.split(None, skipped)
-        # The text goes on with the same words only where none of them was quoted.
+        # The text continues with the same words only if none of them was quoted.
         if len(rest) <= skipped or tuple(rest[:skipped]) != words[:skipped]:
             return False
         text, words = rest[skipped], words[skipped:]
@@ -376,7 +367,7 @@ def _host(given: ToolInput, raw: Json) -> str:
 
     try:
         return urlsplit(_text(given, raw, "url")).hostname or ""
-    except ValueError:  # no address at all: no rule means it
+    except ValueError:  # not an address: no rule means it
         return ""
 
 

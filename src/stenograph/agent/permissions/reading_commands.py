@@ -1,10 +1,7 @@
-"""Shell commands that do nothing but read: they need no rule, as in the client.
+"""Shell commands that only read: they need no rule, as in the client.
 
-In: one simple command. Out: whether it only reads, and only what is inside. Commands and their options are listed: what is not
-listed may write a file, run a program, name a file in a way that is not seen here, or follow links out of the folders, and
-needs a rule. So does all of git: a repository's own configuration names programs that even `git status` runs, and a folder
-that anybody wrote can be such a repository. So does `diff`: in folders it reads what links lead to. Knows nothing of rules or
-modes.
+Commands and options are listed. Anything else may write, run a program, or follow links out of the folders, and needs a rule.
+So does git, whose repository configuration names programs that even `git status` runs, and `diff`, which follows links.
 """
 
 from __future__ import annotations
@@ -18,13 +15,13 @@ from stenograph.agent.permissions.shell_parts import Part, split_command
 
 
 class _Options(Struct, frozen=True):
-    """The options of a command that do no more than to change how something is read or shown, by GNU and by BSD."""
+    """Options, of GNU and BSD, that only change how something is read or shown."""
 
     #: Letters without a value.
     flags: str = ""
-    #: Letters with a value that names no file; it may be glued to the letter.
+    #: Letters with a value that is not a file.
     valued: str = ""
-    #: Whole words. One that ends with `=` has its value behind it: in a word of its own it would hide what that word is.
+    #: Whole words. After `=` a value is attached: in a word of its own it would hide what that word is.
     words: str = ""
 
     def hold(self, option: str) -> bool:
@@ -41,7 +38,7 @@ class _Options(Struct, frozen=True):
         return True
 
 
-#: They look at no file: what they are given is text, or the names of programs.
+#: They open no file.
 _SAYING = {
     "basename": _Options("az", "s"),
     "date": _Options("u"),
@@ -64,7 +61,7 @@ _GREP = _Options(
     " --with-filename --no-filename --text --null --color --color= --include= --exclude= --exclude-dir= --max-count= --context="
     " --after-context= --before-context= --regexp= --binary-files=",
 )
-#: They read the files that are named, and none that links lead to from inside a folder.
+#: They read the named files, and follow no links inside a folder.
 _SHOWING = {
     "cat": _Options("AbeEnstTuv", words="--number --number-nonblank --show-all --show-ends --show-tabs --squeeze-blank"),
     "cmp": _Options("bls", "in", "--silent --quiet --verbose --print-bytes"),
@@ -117,8 +114,7 @@ _SHOWING = {
     "tail": _Options("qvz" + _NUMBERS, "nc", "--lines= --bytes= --quiet --silent --verbose"),
     "wc": _Options("cmlLw", words="--lines --words --bytes --chars --max-line-length"),
 }  # fmt: skip
-#: What `printf` may be told: its `-v` runs what stands in a subscript, its `%n` sets a variable that may be PATH, and numbers are
-#: sums to some shells.
+#: `-v` runs what is in a subscript, `%n` sets a variable that may be PATH, and numbers are evaluated by some shells.
 _FORMAT = re.compile(r"(?:[^%]|%[-0-9.]*[sb]|%%)*", re.DOTALL)
 #: Of `find`: `-mtime -1`, `-size -10k`, `-perm -644`.
 _AMOUNT = re.compile(r"-\d+[bcwkMG]?")
@@ -126,7 +122,7 @@ _SECONDS = re.compile(r"\d+(?:\.\d+)?[smh]?")
 
 
 def leads_to(part: Part) -> str | None:
-    """The folder that a `cd` names; None for any other command, and for a `cd` that does not say where to."""
+    """The folder that a `cd` names; None for any other command."""
     match part.words:
         case ("cd", target) if part.is_literal and target and not target.startswith("-"):
             return target
@@ -134,7 +130,7 @@ def leads_to(part: Part) -> str | None:
 
 
 def is_reading(part: Part, is_inside: Callable[[str], bool], may_read_files: bool = True) -> bool:
-    """Whether a command does no more than to read files that are inside; `is_inside` is asked about each word."""
+    """Whether a command only reads files that are inside; `is_inside` is asked about each word."""
     name, *arguments = part.words
     if not part.is_literal:
         return False
@@ -147,29 +143,28 @@ def is_reading(part: Part, is_inside: Callable[[str], bool], may_read_files: boo
     options = _SHOWING.get(name) if may_read_files else None
     if options is None or not _are_known(name, arguments, options):
         return False
-    # All of them: which are files, and which are values of options, is not the same everywhere.
+    # Which words are files, and which are option values, differs between systems.
     return all(is_inside(word) for word in arguments)
 
 
 def only_reads(command: str) -> bool:
-    """Whether a whole command line does no more than to read, wherever that is."""
+    """Whether a whole command line only reads, wherever that is."""
     parts = split_command(command) or []
     return bool(parts) and all(is_reading(part, lambda _: True) for part in parts)
 
 
 def _are_known(name: str, arguments: list[str], options: _Options) -> bool:
-    # Also behind `--`: what ends options here may be the value of one there.
+    # Also behind `--`: what ends options here may be a value there.
     given = [word for word in arguments if word.startswith("-") and word not in ("-", "--")]
     return all(options.hold(word) or (name == "find" and _AMOUNT.fullmatch(word)) for word in given)
 
 
 def _are_harmless(name: str, arguments: list[str]) -> bool:
-    """Whether commands that are given text have none that is more than text to them."""
     match name:
-        case "date":  # it sets the clock by a word
+        case "date":  # it sets the clock
             return all(word == "-u" or word.startswith("+") for word in arguments)
         case "sleep":
             return all(_SECONDS.fullmatch(word) for word in arguments)
-        case "which":  # a path would be looked up
+        case "which":  # it would look up a path
             return not any("/" in word for word in arguments)
     return True

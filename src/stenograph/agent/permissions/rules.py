@@ -1,8 +1,4 @@
-"""Rules that allow or deny tools: `Bash`, `Bash(git:*)`, `Edit(src/**)`, `WebFetch(domain:example.com)`.
-
-In: rules as users write them for the client. Out: whether a rule is about a command, a path, a host. The grammar is the
-client's, asked of 2.1.325; knows nothing of modes, nor of what a tool does.
-"""
+"""Permission rules: `Bash`, `Bash(git:*)`, `Edit(src/**)`, `WebFetch(domain:example.com)`. The grammar is that of 2.1.325."""
 
 from __future__ import annotations
 
@@ -19,27 +15,27 @@ from stenograph.errors import UsageError
 from stenograph.net import canonical_host
 
 _RULE = re.compile(r"(?P<tool>[A-Za-z_][\w.-]*)(?:\((?P<spec>.*)\))?", re.DOTALL)
-#: Spellings of one tool, of older and newer releases.
+#: Spellings of one tool across releases.
 _SAME = (
     {"Agent", "Task"},
     {"TaskOutput", "AgentOutputTool"},
     {"BashOutput", "BashOutputTool"},
     {"KillShell", "KillBash", "TaskStop"},
 )
-#: Of the client and of ours.
+#: The client's and ours.
 _KNOWN = frozenset({
     "Bash", "Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "SendMessage", "Skill", "TodoWrite",
     "WebFetch", "WebSearch", "Write",
 }.union(*_SAME))  # fmt: skip
 
 
-#: Patterns that mean a folder with all that is in it.
+#: A folder with all its content.
 _EVERYTHING = ("", "**", ".")
 
 
 class PermissionRule(Struct, frozen=True):
     tool: str
-    #: What stands in parentheses; empty for the whole tool.
+    #: In parentheses; empty for the whole tool.
     spec: str = ""
 
     @property
@@ -48,7 +44,7 @@ class PermissionRule(Struct, frozen=True):
 
 
 def split_rules(text: str) -> list[str]:
-    """Several rules in one text, with commas or blanks between; those inside parentheses belong to a rule."""
+    """Rules separated by commas or blanks; those inside parentheses belong to a rule."""
     rules: list[str] = []
     depth = 0
     rule = ""
@@ -63,7 +59,7 @@ def split_rules(text: str) -> list[str]:
 
 
 def parse_rule(text: str) -> PermissionRule:
-    """Raises UsageError for what is no rule: one that is misread would allow, or fail to deny."""
+    """Raises UsageError: a misread rule would allow, or fail to deny."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"{text!r} is no permission rule; write Tool or Tool(what), like Bash(git:*)")
@@ -72,18 +68,17 @@ def parse_rule(text: str) -> PermissionRule:
 
 
 def is_rule_of_a_known_tool(text: str) -> bool:
-    """Whether a word on a command line, behind a rule, can be meant as another."""
+    """Whether a word after a rule on a command line can be another rule."""
     rules = [_RULE.fullmatch(rule) for rule in split_rules(text)]
     return bool(rules) and all(rule and (rule["tool"] in _KNOWN or rule["tool"].startswith("mcp__")) for rule in rules)
 
 
 def names_of(rule: PermissionRule) -> frozenset[str]:
-    """Every spelling of the rule's tool."""
     return frozenset({rule.tool}.union(*(names for names in _SAME if rule.tool in names)))
 
 
 def matches_command(spec: str, command: str) -> bool:
-    """Whether a simple command is meant: `git:*` and `git *` with any arguments or none, `*` for anything, else exactly."""
+    """`git:*` and `git *` with or without arguments, `*` for anything, else exactly."""
     if spec.endswith(":*"):
         prefix = spec[:-2].rstrip()
         return command == prefix or (command.startswith(prefix) and command[len(prefix)].isspace())
@@ -101,7 +96,7 @@ def _command_pattern(spec: str) -> re.Pattern[str]:
 
 
 def matches_host(spec: str, host: str, *, with_subdomains: bool) -> bool:
-    """Whether `domain:…` means a host. `*.example.com` means all below it; a rule that denies, always those too."""
+    """`*.example.com` means all hosts below it; a denying rule always includes those."""
     kind, _, domain = spec.partition(":")
     if kind != "domain" or not host:
         return False
@@ -112,35 +107,35 @@ def matches_host(spec: str, host: str, *, with_subdomains: bool) -> bool:
 
 
 class PathRule:
-    """A rule's path, as in .gitignore: `//x` from the root, `~/x` from the user's folder, `/x` from the project, `a/b` and
-    `./x` from the project too, `x` at any depth; what it matches includes all below."""
+    """A rule's path, as in .gitignore: `//x` from the root, `~/x` from home, `/x`, `a/b` and `./x` from the project, `x` at any
+    depth; a match includes everything below.
+    """
 
     def __init__(self, spec: str, project: Path) -> None:
         self.spec = spec
-        # Folders that the pattern is relative to; a path is looked at below each.
         folder, pattern = _anchor(spec, project)
         self._folders = {os.path.normpath(folder), os.path.realpath(folder)}
         self._pattern = pattern.strip("/") if pattern.strip("/") in _EVERYTHING else pattern.rstrip("/")
 
     def matches(self, places: Iterable[str]) -> bool:
-        """Whether any of a file's places is meant: absolute paths, as named and with links followed."""
+        """`places`: absolute paths of one file, as named and with links followed."""
         return any(self._covers(below) for place in places for below in self._below(place))
 
     @functools.cached_property
     def _covers(self) -> Callable[[str], bool]:
         if self._pattern in _EVERYTHING:
             return lambda _: True
-        from stenograph.agent.tools.globbing import Glob, GlobError  # few sessions have rules about paths
+        from stenograph.agent.tools.globbing import Glob, GlobError  # few sessions have path rules
 
-        # File systems of these systems don't tell a from A; neither may a rule that denies.
+        # Their file systems ignore case; so must a denying rule.
         flags = re.IGNORECASE if sys.platform in ("darwin", "win32") else 0
         try:
             return Glob(self._pattern, braces=False, flags=flags).covers
-        except GlobError:  # not a pattern: the name itself is meant
+        except GlobError:  # not a pattern: the name itself
             return Glob(re.sub(r"([*?\[\]\\])", r"\\\1", self._pattern), braces=False, flags=flags).covers
 
     def _below(self, place: str) -> list[str]:
-        # Not by relpath: it is asked of every file that a search finds.
+        # relpath is too slow: every file that a search finds is asked about.
         return [
             place[len(folder.rstrip(os.sep)) + 1 :].replace(os.sep, "/") or "."
             for folder in self._folders

@@ -1,9 +1,7 @@
-"""A shell command -> the simple commands in it, for rules that allow or deny them.
+"""A shell command -> the simple commands in it.
 
-In: the text of a command. Out: its parts. Two readings, because a mistake costs something else in each: `split_command` is
-strict and gives up at whatever could run something it does not see (substitutions, subshells, redirections to files);
-`commands_within` is generous and finds all that might be run, also inside substitutions, wrappers and `sh -c`. Knows nothing
-of rules, and runs nothing.
+Two readings: `split_command`, for allowing, gives up at whatever could run something it does not see (substitutions,
+subshells, redirections); `commands_within`, for denying, finds all that might run, also in substitutions, wrappers and `sh -c`.
 """
 
 from __future__ import annotations
@@ -16,9 +14,9 @@ from msgspec import Struct
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _VARIABLE = rf"\$(?:{_NAME}|\{{{_NAME}\}})"
 _END = r"(?=[\s;&|]|$)"
-#: Redirections that write no file: to nowhere, and one stream into another.
+#: Redirections that write no file.
 _NOWHERE = rf"(?:[012]?>>?|&>|[012]?<)[ \t]*/dev/null{_END}|[12]?>&[12]{_END}"
-# Whatever none of these matches (a substitution, a parenthesis, a redirection, an open quote) ends the strict reading.
+# What none of these matches (substitution, parenthesis, redirection, open quote) ends the strict reading.
 _TOKEN = re.compile(
     rf"""(?P<continued>\\\n)
     |(?P<blank>[ \t]+)
@@ -37,7 +35,7 @@ _KEYWORDS = frozenset({
     "!", "{", "}", "[[", "]]", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in",
     "select", "function", "time", "coproc",
 })  # fmt: skip
-#: What runs the command that stands behind it.
+#: They run the command behind them.
 _WRAPPERS = frozenset({
     "sudo", "doas", "env", "command", "builtin", "exec", "nohup", "timeout", "nice", "ionice", "stdbuf", "setsid", "xargs",
     "watch", "chroot", "unshare", "parallel",
@@ -45,27 +43,27 @@ _WRAPPERS = frozenset({
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "su"})
 _EXEC_OF_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _ASSIGNMENT = re.compile(rf"{_NAME}(?:\[[^]]*\])?\+?=")
-#: Characters of commands inside commands, and words behind wrappers: each is read from its own beginning.
+#: Characters of nested commands, and words behind wrappers: each is read from its own start.
 _MOST_WORK = 300_000
-#: What may turn out to be nothing: `r${x}m` is `rm` then. And `{rm,-r}` is two words.
+#: May expand to nothing: `r${x}m` is `rm` then. And `{rm,-r}` is two words.
 _EXPANDED = re.compile(r"\$\{[^}]*\}|\$\w+|\$\(.*\)|`[^`]*`", re.DOTALL)
 _LONGEST_NAME = 1000
 _BRACES = str.maketrans("{},", "   ")
 
 
 class Part(Struct, frozen=True):
-    """One simple command of a compound one."""
+    """A simple command."""
 
-    #: As it was written, without redirections to nowhere.
+    #: As written, without redirections to nowhere.
     text: str
-    #: Without their quotes.
+    #: Unquoted.
     words: tuple[str, ...]
-    #: No word holds a variable, a pattern, a tilde or a brace: the words are what the program gets.
+    #: No variable, pattern, tilde or brace: the words are what the program gets.
     is_literal: bool
 
 
 def split_command(command: str) -> list[Part] | None:
-    """The simple commands between `&&`, `||`, `;`, `|`, `&` and newlines; None where that can't be said for certain."""
+    """The simple commands between `&&`, `||`, `;`, `|`, `&` and newlines; None if uncertain."""
     if _CONTROL.search(command):
         return None
     parts: list[Part] = []
@@ -81,10 +79,10 @@ def split_command(command: str) -> list[Part] | None:
         kind = "split" if found is None else found.lastgroup
         raw = "" if found is None else found.group()
         at = at + 1 if found is None else found.end()
-        if kind == "continued":  # the shell sees neither the backslash nor the end of the line: words go on over it
+        if kind == "continued":  # words continue over it
             continue
         if kind in ("blank", "nowhere", "split"):
-            # `a"b"2>&1`: the digit belongs to the word there, so the redirection is another one.
+            # In `a"b"2>&1` the digit belongs to the word: another redirection.
             if kind == "nowhere" and in_word and raw[0].isdigit():
                 return None
             if in_word:
@@ -100,7 +98,7 @@ def split_command(command: str) -> list[Part] | None:
             continue
         if kind in ("variable", "wild") or (kind == "double" and re.search(r"(?<!\\)\$", raw)):
             is_literal = False
-            # What is run must be there to be read, and a comment hides what follows from this reader only.
+            # The program must be literal, and a comment hides what follows from this reader only.
             if not words or (raw == "#" and not in_word):
                 return None
         word += _unquoted(kind or "", raw)
@@ -118,12 +116,12 @@ def _unquoted(kind: str, raw: str) -> str:
 
 
 def commands_within(command: str) -> list[tuple[str, ...]] | None:
-    """The words of everything that the command might run, and of what it redirects to: rather too much than too little.
+    """The words of everything that the command might run or redirect to: rather too much than too little.
 
-    None for a command with so much inside each other that nobody means it.
+    None for a command nested beyond any sensible one.
     """
     found: dict[tuple[str, ...], None] = {}
-    # Each text once: wrappers of wrappers would make it a tree without end.
+    # Wrappers of wrappers would make an endless tree.
     seen: set[str] = set()
     waiting = [command]
     spent = 0
@@ -150,7 +148,7 @@ def commands_within(command: str) -> list[tuple[str, ...]] | None:
 
 
 def _written(name: str) -> list[str]:
-    """What a name comes to once its variables are nothing and its braces are opened; nothing for a plain one."""
+    """A name with variables empty and braces opened; nothing for a plain one."""
     if len(name) > _LONGEST_NAME:
         return []
     written = _EXPANDED.sub("", name).translate(_BRACES).split()
@@ -158,7 +156,7 @@ def _written(name: str) -> list[str]:
 
 
 def _unwrapped(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The command itself, and whatever may be one behind `sudo`, `env A=1`, `then`, `-exec` and the like."""
+    """The command itself, and what may be one behind `sudo`, `env A=1`, `then`, `-exec`."""
     is_wrapped = False
     may_begin = True
     for index, word in enumerate(words):
@@ -167,12 +165,12 @@ def _unwrapped(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if may_begin:
             yield words[index:]
             is_wrapped = is_wrapped or word.rpartition("/")[2] in _WRAPPERS
-        # Behind a wrapper any word may be the command: which of its options take a value is not known here.
+        # Which options of a wrapper take a value is unknown: any word may be the command.
         may_begin = is_wrapped or word in _EXEC_OF_FIND
 
 
 def _loose_commands(command: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Simple commands as words, each with the texts of the substitutions in it; what is redirected to as one of its own."""
+    """Simple commands as words, with the texts of their substitutions; a redirection's target is one of its own."""
     words: list[str] = []
     nested: list[str] = []
     word: str | None = None
@@ -199,12 +197,11 @@ def _loose_commands(command: str) -> Iterator[tuple[tuple[str, ...], list[str]]]
             at = _find(command, "\n", at)
         else:
             piece, at = _piece(command, at, nested)
-            at = min(at, len(command))  # a quote or a backslash that nothing follows
+            at = min(at, len(command))  # a quote or backslash at the end
             word = (word or "") + piece
 
 
 def _piece(command: str, at: int, nested: list[str]) -> tuple[str, int]:
-    """What stands at a place inside a word, without its quotes, and where it ends."""
     char = command[at]
     if char == "\\":
         return command[at + 1 : at + 2].replace("\n", ""), at + 2
@@ -224,7 +221,7 @@ def _piece(command: str, at: int, nested: list[str]) -> tuple[str, int]:
         return char, at + 1
     text, at = "", at + 1
     while at < len(command) and command[at] != '"':
-        # Inside double quotes a single one is nothing special.
+        # A single quote inside double ones is literal.
         piece, at = ("'", at + 1) if command[at] == "'" else _piece(command, at, nested)
         text += piece
     return text, at + 1

@@ -1,1 +1,1 @@
-"""The agent's session on disk: lines written as it goes, resumed, forked and rewound; files kept as they were."""
+"""The agent's session on disk: written, resumed, forked, rewound."""

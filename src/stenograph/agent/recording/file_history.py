@@ -1,11 +1,8 @@
 """The files that a conversation changes, kept as they were at each prompt.
 
-In: paths just before they are changed, prompts as they are sent. Out: copies in `<home>/file-history/<session>/`, records of the
-kind `file-history-snapshot` that name them, and the files brought back. Reads the newer `file-history-delta` lines, and writes
-whole snapshots, which all releases read. Knows nothing of tools, and does not write the session.
-
-A copy is named after the file's whole path: the first 16 digits of its SHA-256, and `@v` with a number that grows with each copy
-of that file. In the records paths below the project are relative to it. (2.0.76, 2.1.45, 2.1.325)
+Copies are in `<home>/file-history/<session>/`, named by 16 hex digits of the path's SHA-256 and `@v` with a number that grows
+with each copy of the file; paths below the project are relative in records (2.0.76, 2.1.45, 2.1.325). Reads the newer
+`file-history-delta` lines, writes whole snapshots, which all releases read.
 """
 
 from __future__ import annotations
@@ -24,34 +21,31 @@ from stenograph.disk import absolute_path, remove_file, write_atomically
 from stenograph.errors import DiskError, UnreadableError, UnwritableError, UsageError
 from stenograph.records import Json, file_history_snapshot
 
-#: Larger files are not kept, and not brought back.
+#: Larger files are neither kept nor restored.
 LONGEST = 256 * 1024 * 1024
 # As far as every client counts.
 _GREATEST_VERSION = 2**53
 
 
 class FileHistory:
-    """Of one session. `folder` need not be there before there is something to keep."""
+    """Of one session. `folder` is created when there is something to keep."""
 
     def __init__(self, folder: Path, project: Path, *, additional: Sequence[Path] = (), names_parents: bool = True) -> None:
-        """`additional`: folders besides the project in which files may be brought back.
-
-        `names_parents`: write `realParentDir` with each copy, as 2.1.325 does and 2.0.76 does not.
-        """
+        """`additional`: folders besides the project where files may be restored. `names_parents`: write `realParentDir`, as 2.1.325."""
         self._folder = folder
         self._project = absolute_path(project)
         self._places = (self._project, *map(absolute_path, additional))
         self._names_parents = names_parents
-        #: The snapshots by their prompts, in the order of the prompts. Each holds the copies of all files tracked by then.
+        #: By prompt, in prompt order. Each holds the copies of all files tracked by then.
         self._snapshots: dict[str, Json] = {}
-        #: By path as records have it: the first copy ever, as the file was before anything changed it.
+        #: The first copy of each file, as it was before any change.
         self._first: dict[str, Json] = {}
         self._has_news = False
 
     # -- while the conversation goes on
 
     def before_change(self, path: Path) -> None:
-        """Keep a file as it is now, where nothing was kept of it since the prompt. Raises DiskError."""
+        """Keep a file as it is, unless kept since the prompt. Raises DiskError."""
         snapshot = self._newest()
         name = self._name(path)
         if snapshot is None or name in snapshot["trackedFileBackups"]:
@@ -62,15 +56,12 @@ class FileHistory:
         self._has_news = True
 
     def at_prompt(self, message_id: str) -> Json:
-        """The record for a new prompt. Files that changed since the last one are kept anew, where that can be done."""
+        """The record for a new prompt. Files that changed are kept anew where possible."""
         snapshot = self._keep_tracked(message_id)
         return _record(message_id, snapshot, is_update=False)
 
     def after_restore(self) -> Json | None:
-        """The record that says how files are at the newest prompt, now that others were brought back; None before any prompt.
-
-        Copies of how they were until then stay in the folder.
-        """
+        """The record of the files at the newest prompt after a restore; None before any prompt. Older copies stay."""
         newest = self._newest()
         if newest is None:
             return None
@@ -78,7 +69,7 @@ class FileHistory:
         return _record(snapshot["messageId"], snapshot, is_update=True)
 
     def copy_of(self, path: Path) -> Path | None:
-        """Where a file is kept as it was at the newest prompt; None where it was not there, or is not tracked."""
+        """The copy of a file at the newest prompt, if any."""
         newest = self._newest()
         backup = newest["trackedFileBackups"].get(self._name(path)) if newest else None
         return self._folder / backup["backupFileName"] if backup and backup["backupFileName"] else None
@@ -91,7 +82,7 @@ class FileHistory:
             path = self._path(name)
             backups[name] = backup
             if not self._is_as_kept(path, backup):
-                # What became of a file must not keep a prompt from being sent.
+                # A file's fate must not keep a prompt from being sent.
                 with contextlib.suppress(DiskError):
                     backups[name] = self._keep(path, self._last_version(name) + 1)
         snapshot = {"messageId": message_id, "trackedFileBackups": backups, "timestamp": _now()}
@@ -101,7 +92,7 @@ class FileHistory:
         return snapshot
 
     def after_change(self, message_id: str) -> Json | None:
-        """The record that adds what was kept since the last one, for the answer that `message_id` names; None for nothing."""
+        """The record of what was kept since the last one, for the answer `message_id`; None for nothing."""
         snapshot = self._newest()
         if snapshot is None or not self._has_news:
             return None
@@ -111,7 +102,7 @@ class FileHistory:
     # -- when a session is taken up again
 
     def take_up(self, records: Iterable[Json]) -> None:
-        """The state that the lines of a session lead to. Lines that make no sense are passed over."""
+        """The state that a session's lines lead to. Malformed lines are skipped."""
         for record in records:
             if record.get("type") == "file-history-snapshot":
                 self._take_snapshot(record)
@@ -133,7 +124,7 @@ class FileHistory:
             "trackedFileBackups": kept,
             "timestamp": time if isinstance(time, str) else _now(),
         }
-        # An update is the snapshot of a prompt that was there before, with more in it: its place among them stays.
+        # An update replaces an earlier snapshot; its place stays.
         self._snapshots[snapshot["messageId"]] = taken
         for name, backup in kept.items():
             self._first.setdefault(name, backup)
@@ -149,18 +140,17 @@ class FileHistory:
     # -- going back
 
     def restore(self, message_id: str, may_touch: Callable[[Path], bool] = lambda _: True) -> list[Path]:
-        """Bring all tracked files back to how they were when that prompt was sent; the paths of those that changed.
+        """Restore all tracked files to how they were at that prompt; returns those that changed.
 
-        What did not exist then is deleted. Left as they are: links, hard links, what is behind a folder that became a link, files
-        whose copy is gone, what is really outside of the project and the additional folders, what makes other programs run
-        something, and what `may_touch` says no to. The lines that name the files may be anybody's: nothing changes before all of
-        them are judged, and what was not kept with the newest prompt is kept first. Raises UsageError where that prompt has no
-        snapshot, and DiskError.
+        What did not exist then is deleted. Left alone: links, hard links, files behind a folder that became a link, files whose copy is
+        gone, whatever is really outside the project and additional folders, what makes other programs run something, and what
+        `may_touch` refuses. The lines may be anybody's: all are judged before anything changes, and what was not kept with the
+        newest prompt is kept first. Raises UsageError if that prompt has no snapshot, and DiskError.
         """
         snapshot = self._snapshots.get(message_id)
         if snapshot is None:
             raise UsageError("that prompt has no snapshot of files, so that they can't be brought back to it")
-        # A file that was tracked later was not changed before: it was as its first copy is.
+        # A file tracked later was unchanged until then, as in its first copy.
         backups = {name: snapshot["trackedFileBackups"].get(name, first) for name, first in self._first.items()}
         changed = [
             (name, path, backup)
@@ -178,18 +168,18 @@ class FileHistory:
         return self._is_in_reach(path) and _is_plain(path) and self._is_in_place(name, backup)
 
     def _is_in_reach(self, path: Path) -> bool:
-        """Whether a file is one of ours, and no other program's, by its name and where that leads."""
+        """Whether a file is ours and no other program's, by its name and its target."""
         real = Path(os.path.realpath(path.parent), path.name)
         folders = [(place, Path(os.path.realpath(place))) for place in self._places]
         below = [real.relative_to(folder).parts for _, folder in folders if folder in real.parents]
         named = [path.relative_to(folder).parts for folder, _ in folders if folder in path.parents]
-        # The project may itself be below such a folder, so only what is below it counts.
+        # The project may itself be below such a folder: only what is below it counts.
         return bool(below) and not any(map(sensitive_names, (*below, *named)))
 
     def _is_in_place(self, name: str, backup: Json) -> bool:
-        """Whether the file's folder is still the one that it was in: one that became a link leads elsewhere."""
+        """Whether the file's folder is the same: one that became a link leads elsewhere."""
         parent = os.path.realpath(self._path(name).parent)
-        # The project itself may have been moved since.
+        # The project may have moved.
         moved = os.path.normpath(Path(os.path.realpath(self._project)) / Path(name).parent)
         return parent in (backup.get("realParentDir", parent), moved)
 
@@ -229,7 +219,7 @@ class FileHistory:
 
     def _keep(self, path: Path, version: int) -> Json:
         whole = absolute_path(path)
-        # Not needed before the first change of a file, and it loads OpenSSL.
+        # It loads OpenSSL.
         import hashlib
 
         digest = hashlib.sha256(os.fsencode(whole)).hexdigest()[:16]
@@ -242,7 +232,7 @@ class FileHistory:
         return backup
 
     def _copy(self, path: Path, copy: Path) -> bool:
-        """Whether there was something to copy. A copy is whole or not there."""
+        """Whether there was something to copy. A copy is whole or absent."""
         try:
             status = path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -259,7 +249,7 @@ class FileHistory:
         return True
 
     def _is_as_kept(self, path: Path, backup: Json) -> bool:
-        """Whether a file is as its copy is: byte for byte, or both not there."""
+        """Byte for byte, or both absent."""
         file_name: str | None = backup["backupFileName"]
         try:
             status = path.stat()
@@ -283,10 +273,7 @@ def _record(message_id: str, snapshot: Json, *, is_update: bool) -> Json:
 
 
 def _backup_of(found: Any) -> Json | None:
-    """What a line says of a copy, as far as it makes sense: anybody may have written it, and it goes into lines of ours.
-
-    Names that lead out of the folder are none.
-    """
+    """A copy as a line describes it, if valid: anybody may have written it, and it goes into our lines."""
     version = found.get("version") if isinstance(found, dict) else None
     if version.__class__ is not int or not 0 <= version <= _GREATEST_VERSION:
         return None
@@ -312,7 +299,7 @@ def _is_plain(path: Path) -> bool:
     try:
         status = path.lstat()
     except OSError as error:
-        # Not there: it can be made, but not below a file, nor with a name that no file can have.
+        # Absent: it can be created, but not below a file, nor with an impossible name.
         return error.errno not in (errno.ENOTDIR, errno.ENAMETOOLONG)
     return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 

@@ -1,7 +1,4 @@
-"""A session -> a copy of what is resumed, under an id of its own.
-
-In: the lines to continue from. Out: a clone in this directory's project. The original stays as it is, byte for byte.
-"""
+"""A fork: a clone of what is resumed, in this directory's project. The original stays as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for what is new: of a session, as a person remembers it, and of a sub-agent."""
+"""Names for new sessions and sub-agents."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SURNAMES = "babbage curie dijkstra erdos euler franklin gauss hopper knuth lamp
 
 
 def fresh_slug() -> str:
-    """A name for a session that a person can remember: adjective, adjective, surname (seed 003, 12.1)."""
+    """Adjective, adjective, surname (seed 003, 12.1)."""
     return "-".join(secrets.choice(words.split()) for words in (_ADJECTIVES, _MORE_ADJECTIVES, _SURNAMES))
 
 
 def fresh_agent_id(compat: Compat) -> str:
-    """An id in the form of the release: seven hex digits in 2.0, `a` and sixteen later."""
+    """Seven hex digits in 2.0, `a` and sixteen later."""
     return secrets.token_hex(4)[:7] if compat is Compat.OLD else f"a{secrets.token_hex(8)}"

@@ -1,6 +1,6 @@
-"""A session to begin or to resume -> its recorder and its conversation.
+"""Options -> a session's recorder and conversation.
 
-In: options. Out: `OpenedSession`. A new session has no file before its first line; a resumed one is locked at once.
+A new session has no file before its first line; a resumed one is locked at once.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from stenograph.records import Envelope, Json
 class OpenedSession(Struct, kw_only=True):
     recorder: Recorder
     conversation: Conversation
-    #: Lines about the history of files, in their order.
+    #: In file order.
     file_history: list[Json] = field(default_factory=list)
-    #: The model that answered last; empty for a new session.
+    #: The model that answered last.
     model: str = ""
-    #: Tokens of the conversation as they were last counted; 0 where nobody did.
+    #: As last counted; 0 if never.
     tokens: int = 0
-    #: Where the files are to be brought back to: the uuid of a prompt; empty where they are left as they are.
+    #: The prompt whose files are to be restored.
     restore: str = ""
 
 
 def open_session(options: AgentOptions) -> OpenedSession:
-    """Begin a session, or take one up. Raises StenographError in one clear line."""
+    """Raises StenographError in one line."""
     if options.resume is None and not options.go_on:
         if options.rewind is not None or options.fork:
             raise UsageError("there is nothing to go back in: name a session with --resume, or take the newest with --continue")
         return _begin(options)
-    # Reading sessions is not needed for a new one, and would be most of the time to its first request.
+    # Reading sessions would be most of the time to a new one's first request.
     from stenograph.agent.recording import resuming
 
     return resuming.open_again(options)
@@ -57,7 +57,7 @@ def _begin(options: AgentOptions) -> OpenedSession:
 
 
 def refuse_used(path: Path, session_id: str) -> None:
-    """Raises UsageError where a new session would have the place of another (rule 12)."""
+    """Raises UsageError if a new session would replace another (rule 12)."""
     if os.path.lexists(path):
         raise UsageError(f"the session id {session_id} is already in use; go on with it by --resume {session_id}")
 

@@ -1,4 +1,4 @@
-"""Where the things stand that belong to a session, by its file."""
+"""Where a session's things are."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from stenograph.family import agent_file_name, agents_folder, results_folder, se
 
 
 def spill_folder(session: Path) -> Path:
-    """Of outputs that are too long for a line."""
+    """Outputs too long for a line."""
     return results_folder(session)
 
 
 def tasks_folder(session: Path) -> Path:
-    """Of what background tasks say."""
+    """Output of background tasks."""
     return session_folder(session) / "tasks"
 
 
 def readable_folders(session: Path) -> list[Path]:
-    """What tools put there for the model to read."""
+    """What tools store for the model to read."""
     return [spill_folder(session), tasks_folder(session)]
 
 

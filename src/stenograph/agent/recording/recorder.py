@@ -1,9 +1,8 @@
-"""What happens in one conversation -> lines in its file, each whole on disk before the next step.
+"""One conversation -> lines in its file, each written before the next step.
 
-In: prompts, blocks, results as they come. Out: the file; the uuid of each line of the chain. The chain is linear: each line
-hangs off the one before, parallel calls included, so that every release reads all of it (rule 59); a progress line hangs there
-too, and nothing hangs off it. Times strictly increase (rule 19). The file is held under the writer's lock from the first line
-on: a second writer is told. Nothing waits for the disk: a crash of the machine may cost the last lines, a `kill -9` costs none.
+The chain is linear, parallel calls included, so that every release reads all of it (rule 59); nothing hangs off a progress
+line. Times strictly increase (rule 19). The file is locked from the first line on. Without fsync: a crash of the machine may
+cost the last lines, `kill -9` costs none.
 """
 
 from __future__ import annotations
@@ -19,14 +18,13 @@ from stenograph.disk import LockedFile, append_lines, lock, make_folder, read_en
 from stenograph.errors import BusyError
 from stenograph.records import Envelope, Json, Position, begins_with_a_value, write
 
-#: Bytes; titles and the last prompt are looked for in the last 64 KiB of a file, so they are said again before that.
+#: Bytes. Readers look for titles and the last prompt in the last 64 KiB, so they are repeated.
 ANCHOR_EVERY = 48 * 1024
-#: Seconds to wait for somebody who only looks or renames.
+#: Seconds to wait for a short-lived writer.
 _PATIENCE = 1.0
 
-#: The last moment that can be written, in milliseconds. A session that says it is there already goes on in it.
+#: In milliseconds. A session that is already there stays there.
 _LATEST_MS = 253_402_300_799_999
-#: Before the first prompt.
 _FIRST = Position()
 
 
@@ -36,27 +34,27 @@ class Recorder:
     def __init__(self, path: Path, envelope: Envelope) -> None:
         self.path = path
         self.envelope = envelope
-        #: The uuid that the next line hangs off; None at the root.
+        #: The parent of the next line; None at the root.
         self.tip: str | None = None
-        #: Of the last turn on the chain; None where that does not say it, and then no later one does (rule 62).
+        #: Of the last turn; None if the chain does not say, and then no later one does (rule 62).
         self.position: Position | None = Position()
         self.prompt_id = str(uuid4())
         self.title = ""
-        #: Is shown every line of the chain.
+        #: Called for every line of the chain.
         self.watch: Callable[[Json], None] | None = None
         self._last_ms = 0
         self._last_prompt = ""
         self._since_anchor = 0
         self._chained = 0
-        #: Lines to be written right after the next of the chain, and with it.
+        #: Written with the next line of the chain, behind it.
         self._after_next: list[Json] = []
-        #: Lines that mean nothing without the next one of the chain: they are written with it; those above behind it.
+        #: Written with the next line of the chain, before it.
         self._ahead: list[Json] = []
         self._held = contextlib.ExitStack()
         self._file: LockedFile | None = None
 
     def hold(self) -> None:
-        """Take the lock on a file that is there. Raises BusyError when somebody else writes to it."""
+        """Lock an existing file. Raises BusyError."""
         try:
             self._file = self._held.enter_context(lock(self.path, timeout=_PATIENCE))
         except BusyError as error:
@@ -65,22 +63,22 @@ class Recorder:
             ) from error
 
     def go_on_from(self, tip: str | None, *, last_ms: int = 0, position: Position | None = _FIRST) -> None:
-        """Where the next line hangs; `last_ms`: it is later than this, in milliseconds."""
+        """`last_ms`: the next line is later than this, in milliseconds."""
         self.tip, self.position = tip, position
         self._last_ms = max(self._last_ms, last_ms)
 
     def cut_torn_tail(self) -> None:
-        """Take away a last line that was not written to its end; the file has to be held.
+        """Remove an incomplete last line of the locked file.
 
-        Nobody reads it as it is, and a newline behind it would not do: the newest client reads on from an object that breaks
-        off to the line that ends it, and loses all in between (rule 15).
+        A newline behind it would not do: the newest client reads on to the line that ends the object, and loses all in between
+        (rule 15).
         """
         if self._file is None or not read_ends(self._file.path, 0, 1).torn:
             return
         state = self._file.state()
         data = read_whole(self._file.path)
         whole = data.rfind(b"\n") + 1
-        # A whole object with more behind it is read, up to there.
+        # A whole object with more behind it is read up to there.
         if not begins_with_a_value(data[whole:]):
             self._file.replace(data[:whole], expect=state)
 
@@ -90,11 +88,10 @@ class Recorder:
 
     @property
     def is_begun(self) -> bool:
-        """Whether there is a file."""
         return self._file is not None
 
     def now(self) -> str:
-        """The time of the next line: later than that of the one before, by at least a millisecond."""
+        """Later than the line before by at least a millisecond."""
         self._last_ms = min(max(time.time_ns() // 1_000_000, self._last_ms + 1), _LATEST_MS)
         moment = datetime.fromtimestamp(self._last_ms // 1000, UTC)
         return f"{moment:%Y-%m-%dT%H:%M:%S}.{self._last_ms % 1000:03d}Z"
@@ -104,10 +101,9 @@ class Recorder:
     def prompt(
         self, content: str | list[Json], *, permission_mode: str, snapshot: Json | None = None, uuid: str | None = None
     ) -> str:
-        """A prompt, and the state of the files that it begins with.
+        """A prompt, and the state of the files that it starts with.
 
-        Behind it, though clients mostly write it before: whose a line outside the chain is is told by the chained line before
-        it, which may be another client's.
+        Clients mostly write the state first; but a line outside the chain belongs to the release of the chained line before it.
         """
         self._begin_turn(prompts=1)
         self._last_prompt = plain_text(content)
@@ -127,7 +123,7 @@ class Recorder:
         return self._chain([write.meta_members(self.envelope, content, prompt_id=self.prompt_id)])[0]
 
     def response(self, message: Json, blocks: Sequence[Json], *, request_id: str, requested_model: str) -> list[str]:
-        """A response, one line a block, all in one write: a response is in the file whole or not at all."""
+        """One line a block, all in one write: whole in the file or not at all."""
         return self._chain(
             [
                 write.answer_members(
@@ -138,7 +134,7 @@ class Recorder:
         )
 
     def result(self, block: Json, *, structured: object, source: str, denied_by: str = "", permission: Json | None = None) -> str:
-        """A tool's result; `source` is the line of the call."""
+        """`source` is the line of the call."""
         members = write.result_members(
             self.envelope,
             block,
@@ -173,7 +169,7 @@ class Recorder:
             self._chain([write.turn_duration_members(duration_ms, self._chained)])
 
     def compaction(self, text: str, *, trigger: str, before: int, after: int, took: int) -> str:
-        """The boundary, a new root, and the summary that hangs off it; both in one write (rule 49). The summary's uuid."""
+        """The boundary, a new root, and the summary, in one write (rule 49). Returns the summary's uuid."""
         is_old = self.envelope.is_old
         boundary = write.boundary_members(
             logical_parent=self.tip, trigger=trigger, before=before, after=None if is_old else after, took=took
@@ -186,7 +182,7 @@ class Recorder:
         return self._chain([boundary, summary])[1]
 
     def progress(self, data: Json, *, tool_use_id: str, parent_tool_use_id: str = "") -> None:
-        """A sign of life. 2.0 knows no such lines: they would cut its chain (rule 24)."""
+        """2.0 has no such lines: they would cut its chain (rule 24)."""
         if self.envelope.is_old or self.envelope.agent_id is not None:
             return
         tip = self.tip
@@ -196,7 +192,7 @@ class Recorder:
     # Lines beside the chain
 
     def beside(self, record: Json, *, newer: bool = False) -> None:
-        """A line outside the chain. `newer`: of a kind that 2.0 does not know."""
+        """A line outside the chain. `newer`: of a kind unknown to 2.0."""
         if not (newer and self.envelope.is_old):
             self._append([record])
 
@@ -207,13 +203,12 @@ class Recorder:
     def modes(self, permission_mode: str) -> None:
         """In one write with the next line: no file holds them without a prompt.
 
-        Before it where the session begins; after it in one that is gone on with: these lines name no release, and right behind
-        those of an older one they would pass for its own.
+        Behind it in a resumed session: right behind an older release's lines they would pass for its own.
         """
         session = self.envelope.session_id
         records = [] if self.envelope.is_old else write.modes(permission_mode, session)
         if self.title:
-            # From the start: a session that is killed in its first turn has its name too.
+            # At the start, so that a session killed in its first turn has its name.
             records.append(write.custom_title(self.title, session))
         if self.is_begun:
             self._after_next += records
@@ -226,12 +221,12 @@ class Recorder:
         self.beside(line, newer=True)
 
     def begin_branch(self) -> None:
-        """What is appended from here on is the live branch, whatever a line before says (rule 21). Said with the next line."""
+        """Lines from here on are the live branch (rule 21). Written with the next line."""
         if not self.envelope.is_old:
             self._after_next.append(write.new_end(self.envelope.session_id))
 
     def anchor(self) -> None:
-        """Say the title and the last prompt again, where readers look for them: near the end of the file."""
+        """Repeat title and last prompt near the end of the file, where readers look."""
         session = self.envelope.session_id
         records: list[Json] = []
         if self.title:
@@ -277,7 +272,6 @@ class Recorder:
 
 
 def plain_text(content: str | list[Json]) -> str:
-    """The words of a prompt."""
     if isinstance(content, str):
         return content
     return "\n".join(block["text"] for block in content if block.get("type") == "text")

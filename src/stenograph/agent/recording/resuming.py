@@ -1,11 +1,9 @@
-"""A session on disk -> the conversation that it holds, ready to be gone on with: resume, continue, fork, rewind.
+"""A session on disk -> its conversation: resume, continue, fork, rewind.
 
-In: which session. Out: `OpenedSession`. The messages are those that the newest client would send (`stenograph.messages`), with
-reminders in the role `system` put as the user's words, which every endpoint takes. A session is appended to where it stands; a
-fork is the chain alone, under a new id; a rewind goes on from the line before a prompt, and leaves what came after it in the
-file, but for a line that was never written to its end. What a session lacks to be gone on with (results of calls that were cut
-off, an answer where it ends in words of the user) is written into it first, as the newest client would send it (rules 41, 42):
-whoever reads it later sees what was sent.
+The messages are those of the newest client (`stenograph.messages`), with reminders in the role `system` as the user's words,
+which every endpoint accepts. A rewind appends from the line before a prompt and leaves the rest in the file. What a session
+lacks to be resumed (results of interrupted calls, an answer) is first written into it, as the newest client would send it
+(rules 41, 42).
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ _END_OF_REMINDER = "</system-reminder>"
 
 
 def open_again(options: AgentOptions) -> OpenedSession:
-    """Take up a session. Raises SessionNotFoundError, AmbiguousSessionError, BusyError, UnreadableError, UsageError."""
+    """Raises SessionNotFoundError, AmbiguousSessionError, BusyError, UnreadableError, UsageError."""
     path = resolve(options.resume, [options.home]).path if options.resume else newest_here(options)
     title = options.name or glance(path).custom_title or ""
     with gc_paused():
@@ -73,7 +71,7 @@ def open_again(options: AgentOptions) -> OpenedSession:
             if options.session_id:
                 raise UsageError("--session-id names a new session: to go on in a copy of that name, give --fork-session too")
             _refuse_elsewhere(path, options)
-            # Held before it is read: what another writer adds until then is part of what we go on with.
+            # Locked before reading, so that nothing another writer adds is missed.
             with _held(path, new_envelope(options, path.stem)) as recorder:
                 chosen = choose(path, options)
                 opened = _take_up(recorder, chosen, asked=options.model)
@@ -84,7 +82,6 @@ def open_again(options: AgentOptions) -> OpenedSession:
 
 @contextlib.contextmanager
 def _held(path: Path, envelope: Envelope) -> Iterator[Recorder]:
-    """A recorder that holds the file, and lets go of it where it can't be gone on with."""
     recorder = Recorder(path, envelope)
     recorder.hold()
     try:
@@ -95,29 +92,29 @@ def _held(path: Path, envelope: Envelope) -> Iterator[Recorder]:
 
 
 def take_up(path: Path, envelope: Envelope, *, asked: str) -> OpenedSession:
-    """Go on with a sub-agent's file, with the model `asked` for or its own. Raises UnreadableError, UsageError."""
+    """Resume a sub-agent's file with the model `asked` for or its own. Raises UnreadableError, UsageError."""
     with _held(path, envelope) as recorder:
-        # Its lines are all a sidechain's, which no client resumes as a session: here they are the conversation itself.
+        # Sidechain lines, which no client resumes as a session, are the conversation here.
         own = [msgspec.structs.replace(one, record=_as_main(one.record)) for one in read_all_records(path)]
         return _take_up(recorder, Chosen(graph=build_graph([(path, "", own)])), asked=asked)
 
 
 def newest_here(options: AgentOptions) -> Path:
-    """The session of this folder that changed last; sub-agents' and empty ones are passed over (rule 9)."""
+    """The newest session of this folder, without sub-agents' and empty ones (rule 9)."""
     cwd = str(options.cwd)
     found: list[SessionFile] = []
     for folder in find_project_folders(projects_folder(options.home), cwd):
         found += [file for file in list_project(folder).sessions if file.size and file.named_by_uuid]
     for file in sorted(found, key=lambda file: file.mtime_ns, reverse=True):
         seen = glance(file.path)
-        # Other folders may share the name of this one's: what the lines say counts.
+        # Folders may share a name: what the lines say counts.
         if seen.records and not seen.all_sidechain and seen.cwd in (None, cwd):
             return file.path
     raise SessionNotFoundError(f"there is no session of {cwd} to continue; begin one without --continue")
 
 
 def _refuse_elsewhere(path: Path, options: AgentOptions) -> None:
-    """A session that is named by its path is gone on with wherever it is; by its id only in the folder it belongs to (rule 1)."""
+    """By path a session is resumed anywhere; by id only in its own folder (rule 1)."""
     refuse_open([path])
     if options.go_on or options.resume == str(path) or path == session_path(options, path.stem):
         return
@@ -164,16 +161,15 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession
         conversation=Conversation(messages),
         file_history=file_history_of(path),
         model=model,
-        # What was counted before a compaction says nothing of what is sent now.
+        # Counts before a compaction don't apply any more.
         tokens=_last_tokens([selection.graph.records[node] for node in selection.nodes]),
     )
 
 
 def _keep_notifications(graph: Graph) -> None:
-    """Let what background tasks said be sent as it was: as the user's words.
+    """Send background notifications as the user's words.
 
-    The newest client sends it in a reminder in words of its own, which `stenograph.messages` leaves out, and the words of the
-    task with it: an answer to nothing would stand there.
+    The newest client sends them in its own reminder, which `stenograph.messages` omits: an answer to nothing would remain.
     """
     graph.records = [
         change(record, "origin", REMOVE)
@@ -184,11 +180,11 @@ def _keep_notifications(graph: Graph) -> None:
 
 
 def _complete(recorder: Recorder, records: Sequence[Record], messages: Sequence[Json], end: Sequence[Message]) -> None:
-    """Write what the newest client adds of its own at the end of a conversation."""
+    """Write what the newest client adds at the end of a conversation."""
     answered = {block["tool_use_id"] for record in records for block in _results_of(record)}
     lines = {block.id: record.uuid for record in records if isinstance(record, AssistantRecord) for block in _uses_of(record)}
     for message in messages:
-        # Not only at the end: of the last turn, calls before others that were answered get a result too (rule 42).
+        # Not only at the end: unanswered calls before answered ones of the last turn get a result too (rule 42).
         for block in message["content"]:
             if block.get("type") == "tool_result" and block["tool_use_id"] not in answered:
                 source = lines.get(block["tool_use_id"])
@@ -199,7 +195,7 @@ def _complete(recorder: Recorder, records: Sequence[Record], messages: Sequence[
 
 
 def as_user_words(messages: Sequence[Message]) -> list[Json]:
-    """Messages of which each is the user's or the model's, and that hold nothing that no endpoint takes."""
+    """User and assistant messages only, with nothing that an endpoint refuses."""
     plain: list[Json] = []
     for message in sendable([_as_user(message) for message in messages]):
         role, content = message["role"], message["content"]
@@ -218,7 +214,7 @@ def _as_user(message: Message) -> Json:
 
 
 def without_thinking(messages: Iterable[Json]) -> list[Json]:
-    """Messages that another model takes: it knows nothing of the signatures (rule 32)."""
+    """For another model, which does not know the signatures (rule 32)."""
     kept: list[Json] = []
     for message in messages:
         content = [block for block in message["content"] if block.get("type") not in THINKING]
@@ -237,7 +233,7 @@ def _as_main(record: Record) -> Record:
 
 
 def last_position(chain: Sequence[Record]) -> Position | None:
-    """Where the last turn of a chain stands, as its first line says; None where it does not say it (rule 62)."""
+    """The position of a chain's last turn; None if its first line does not say (rule 62)."""
     for place in range(len(chain) - 1, -1, -1):
         record = chain[place]
         if not isinstance(record, UserRecord):
@@ -245,7 +241,7 @@ def last_position(chain: Sequence[Record]) -> Position | None:
         if said := record.turnPosition:
             prompt, turn = said.get("promptIndex"), said.get("turnIndex")
             return Position(prompt, turn) if isinstance(prompt, int) and isinstance(turn, int) else None
-        # A command has a position only where the model answers it.
+        # A command has a position only if the model answers it.
         understood = input_at(chain, place)
         if understood is not None and understood.kind in _BEGINS_A_TURN:
             return None
@@ -270,7 +266,7 @@ def _last_model(records: Sequence[Record]) -> str:
     for record in reversed(records):
         model = record.message.model if isinstance(record, AssistantRecord) and record.message else None
         if isinstance(model, str) and model != SYNTHETIC:
-            return without_halves(model)  # it is sent
+            return without_halves(model)
     return ""
 
 

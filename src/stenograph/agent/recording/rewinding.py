@@ -1,7 +1,4 @@
-"""Which part of a session is gone on with: all of it, or what stands before a prompt.
-
-In: a session's file, and which prompt to go back to. Out: the lines to go on from. Nothing is written, no file brought back.
-"""
+"""Which part of a session is resumed: all, or what precedes a prompt."""
 
 from __future__ import annotations
 
@@ -20,13 +17,11 @@ from stenograph.turns import Turn
 
 
 class Chosen(Struct, kw_only=True):
-    """What of a session is gone on with."""
-
-    #: The chain and what belongs to it; nothing, where a session is gone back to its very beginning.
+    #: The chain and what belongs to it; empty for a rewind to the start.
     graph: Graph
-    #: The uuid of the prompt before which it is gone back; empty where it is not.
+    #: Of the prompt rewound to.
     prompt: str = ""
-    #: The greatest time of a line in the whole file, in milliseconds; 0: of the graph.
+    #: The latest time in the whole file, in milliseconds; 0: of the graph.
     last_ms: int = 0
 
 
@@ -42,11 +37,11 @@ def choose(path: Path, options: AgentOptions) -> Chosen:
 
 
 def _before_prompt(path: Path, reference: str, *, is_fork: bool) -> Chosen:
-    """The chain up to a prompt. Raises UsageError."""
+    """Raises UsageError."""
     from stenograph.sessions import load_file
 
     graph = build_graph([(path, "", read_all_records(path))])
-    # The session's own lines come first in the graph of its family, in the same order.
+    # The session's own lines come first in its family's graph, in the same order.
     turns = [turn for turn in load_file(path).turns if isinstance(graph.records[turn.node], UserRecord)]
     turn = _named_turn(turns, [str(getattr(graph.records[turn.node], "uuid", "")) for turn in turns], reference)
     node = turn.node
@@ -55,7 +50,7 @@ def _before_prompt(path: Path, reference: str, *, is_fork: bool) -> Chosen:
     if is_fork and leaf < 0:
         raise UsageError("that is the first prompt: a copy would be empty; begin a new session instead")
     if not is_fork and any(isinstance(record, CompactBoundaryRecord) for record in graph.records[node:]):
-        # A long file is read from its last compaction on: what hangs off a line before it would lose its beginning (rule 51).
+        # Long files are read from their last compaction on: a line before it would lose its start (rule 51).
         raise UsageError("that prompt stands before a compaction: go back to it in a copy, with --fork-session")
     nodes = siblings_of(graph, walk_chain(graph, leaf), NEWEST) if leaf >= 0 else []
     located = [graph.nodes[one] for one in sorted(nodes)]
@@ -63,7 +58,7 @@ def _before_prompt(path: Path, reference: str, *, is_fork: bool) -> Chosen:
 
 
 def _named_turn(turns: Sequence[Turn], uuids: Sequence[str], reference: str) -> Turn:
-    """The turn whose prompt is meant: by its number, its place from the end, or how its uuid begins."""
+    """By number, place from the end, or uuid prefix."""
     if reference.removeprefix("-").isdecimal():
         number = int(reference)
         found = [turn for turn in turns if turn.number == number] if number > 0 else turns[number : number + 1 or None]
@@ -84,6 +79,6 @@ def _has_snapshot(path: Path, prompt: str) -> bool:
 
 
 def latest_time(records: Sequence[Record]) -> int:
-    """The greatest time of a line, in milliseconds: old clients take the latest line for the end of the chain (rule 19)."""
+    """In milliseconds: old clients take the latest line for the end of the chain (rule 19)."""
     times = (moment(record.timestamp) for record in records if isinstance(record, ChainedRecord))
     return max((round(time.timestamp() * 1000) for time in times if time is not None), default=0)

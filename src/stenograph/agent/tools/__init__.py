@@ -1,4 +1,4 @@
-"""The tools, each a file with its description beside it."""
+"""The tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def all_tools(options: AgentOptions) -> list[Tool[Any]]:
-    """Every tool, always in the same order: the endpoint's cache begins with them."""
+    """Always in the same order: the endpoint's cache starts with them."""
     from stenograph.agent.tools.agent import AgentTool, TaskTool
     from stenograph.agent.tools.bash import Bash, OldBash
     from stenograph.agent.tools.bash_output import BashOutput

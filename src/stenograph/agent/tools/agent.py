@@ -1,4 +1,4 @@
-"""Agent, once Task: a task for a sub-agent."""
+"""Agent, formerly Task: a task for a sub-agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stenograph.agent.tools.base import Json, SubagentResult, Tool, ToolContext,
 
 _SEARCHES = ("Grep", "Glob")
 _EDITS = ("Edit", "Write")
-#: Members of the structured result that 2.0.76 does not write.
+#: Not in results of 2.0.76.
 _NEWER = frozenset({"agentType", "resolvedModel", "toolStats", "canReadOutputFile"})
 
 
@@ -34,7 +34,7 @@ class AgentTool(Tool[AgentInput]):
     name = "Agent"
     also_called = ("Task",)
     input_type = AgentInput
-    # What its agent may do is asked of each of the agent's own calls.
+    # Each of the agent's own calls is checked.
     is_read_only = True
     runs_in_parallel = True
 
@@ -53,7 +53,7 @@ class AgentTool(Tool[AgentInput]):
             model=given.model,
             agent_id=agent_id,
             tool_use_id=context.tool_use_id,
-            # One in the background outlives the call: what it does is told when it is done. Clients write none either.
+            # It outlives the call; clients write no progress either.
             progress=_in_silence if given.run_in_background else context.progress,
             resume=resumed is not None,
         )
@@ -63,7 +63,7 @@ class AgentTool(Tool[AgentInput]):
 
 
 class TaskTool(AgentTool):
-    """The same under the name, and in the shapes, that 2.0 knows; there an agent goes on by the same tool."""
+    """In the shapes of 2.0, which resumes an agent by the same tool."""
 
     name = "Task"
     also_called = ("Agent",)
@@ -76,7 +76,7 @@ class TaskTool(AgentTool):
 
 
 def _in_silence(data: Json) -> None:
-    """Tell nobody."""
+    pass
 
 
 def _completed(given: AgentInput, result: SubagentResult) -> ToolOutput:
@@ -118,11 +118,11 @@ async def _launched(
         prompt=given.prompt,
     )
     try:
-        # Its prompt is in its file before the session says that there is such an agent: a kill in between would leave none.
+        # The agent's prompt must be in its file before the session names it, even if we are killed in between.
         await asyncio.sleep(0)
     except asyncio.CancelledError:
         if (task := context.background.find(agent_id)) is not None:
-            await task.stop()  # nobody will hear of it
+            await task.stop()
         raise
     words = (
         f"Async agent launched successfully.\nagentId: {agent_id}\n"

@@ -1,7 +1,7 @@
 """Bash: a command in a new shell, to its end or in the background.
 
-The folder stays where a successful command left it, as long as that is inside the project's folders; nothing else of a shell
-stays. What a result says of exit codes, time-outs and folders is what clients say (2.0.76 and 2.1.325, asked).
+Only the working folder survives a successful command, if it is inside the project's folders. Notices are the clients' (2.0.76,
+2.1.325).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from stenograph.agent.tools.spill import LIMIT, spill, without_middle
 
 DEFAULT_TIMEOUT = 120_000
 LONGEST_TIMEOUT = 600_000
-#: Seconds until progress is told, between two tellings, and between two that say the same.
+#: Seconds: before the first progress, between two, between two that are equal.
 _QUIET = 2.0
 _BETWEEN = 1.0
 _UNCHANGED = 5.0
-#: Of the output that progress shows: lines at its end, lines in all, characters in all. (2.1.14, 2.1.45)
+#: Of the output that progress shows: last lines, lines, characters (2.1.14, 2.1.45).
 _SHOWN = (5, 100, 10_000)
 _BRACKET = re.compile(r"(\A|[;&|\n])\s*\[ ")
 _LEADING_BLANK = re.compile(r"\A(?:[^\S\n]*\n)+")
-#: Exit code 1 of these is an answer.
+#: Their exit code 1 is an answer.
 _ANSWERS = {
     "grep": "No matches found",
     "egrep": "No matches found",
@@ -43,7 +43,7 @@ _ANSWERS = {
     "find": "Some directories were inaccessible",
     "test": "Condition is false",
 }
-#: They say nothing when all is well.
+#: Silent on success.
 _SILENT = frozenset({"cd", "mkdir", "rmdir", "touch", "mv", "cp", "rm", "ln", "chmod", "chown", "chgrp", "export", "unset"})
 
 
@@ -57,11 +57,11 @@ class BashInput(ToolInput):
 class Bash(Tool[BashInput]):
     name = "Bash"
     input_type = BashInput
-    #: Long output goes to a file, and results say that nothing was said; 2.0 knows neither.
+    #: Long output goes to a file, and empty output is reported; 2.0 does neither.
     _spills: ClassVar[bool] = True
 
     def is_safe_beside_others(self, given: Json) -> bool:
-        """Commands that only read are; so they are in the client."""
+        """Commands that only read are, as in the client."""
         command = given.get("command")
         return isinstance(command, str) and only_reads(command)
 
@@ -83,7 +83,7 @@ class Bash(Tool[BashInput]):
             raise _failed(143, f"Command timed out after {_duration(timed_out)}", text)
         if shell.is_endless:
             raise _failed(code, f"Command was ended: it wrote more than {ENDLESS // 1024**3} GB", text)
-        # For the reader of commands a bracket may be a pattern; at the beginning of a command it is `test`.
+        # To the reader of commands a bracket may be a pattern; at the start it is `test`.
         parts = split_command(_BRACKET.sub(r"\1test ", given.command))
         meaning = _meaning(parts[-1]) if code == 1 and parts else ""
         if code and not meaning:
@@ -111,7 +111,7 @@ class Bash(Tool[BashInput]):
         if len(text) > LIMIT:
             cut = text.count("\n", LIMIT) + 1
             text = text[:LIMIT]
-            # What 2.0 does; and the way out where the folder can't be written.
+            # As 2.0 does, and the fallback if the folder can't be written.
             shown = f"{text}\n\n... [{cut} lines truncated] ..."
             spilled = spill(data, text, context.spill_folder, context.background.new_id()) if self._spills else None
             if spilled is None:
@@ -135,7 +135,7 @@ class Bash(Tool[BashInput]):
 
 
 class OldBash(Bash):
-    """The same with results in the shapes of 2.0."""
+    """In the shapes of 2.0."""
 
     _spills = False
 
@@ -145,12 +145,12 @@ class OldBash(Bash):
 
 
 async def _run(given: BashInput, context: ToolContext, environment: dict[str, str]) -> tuple[Shell, float, Path | None]:
-    """Run a command to its end: its shell, the seconds after which it was ended (else 0), the folder in which it ended."""
+    """The shell, the seconds after which it was ended (or 0), its last folder."""
     shell = await start_shell(given.command, cwd=context.workspace.cwd, environment=environment, tells_folder=True)
     try:
         return shell, await _to_its_end(shell, given, context), shell.final_folder()
     finally:
-        # Over, unless we were cancelled: then this ends it.
+        # If we were cancelled, this ends it.
         await shell.end()
         if shell.is_held_open:
             context.background.leave_open(shell)
@@ -159,7 +159,7 @@ async def _run(given: BashInput, context: ToolContext, environment: dict[str, st
 
 
 async def _to_its_end(shell: Shell, given: BashInput, context: ToolContext) -> float:
-    """Wait for a command and tell how it goes. Gives the seconds after which it was ended; 0 where it came to its end."""
+    """Returns the seconds after which it was ended; 0 if it ended by itself."""
     limit = min(given.timeout or 0, LONGEST_TIMEOUT) / 1000
     limit = limit if limit > 0 else DEFAULT_TIMEOUT / 1000
     told_at, told_size = -_UNCHANGED, -1
@@ -172,7 +172,7 @@ async def _to_its_end(shell: Shell, given: BashInput, context: ToolContext) -> f
             told_at, told_size = elapsed, shell.output.size
             context.progress(_progress(shell, elapsed, given.timeout))
         until = _QUIET - elapsed if elapsed < _QUIET else _BETWEEN
-        # Not `wait_for`, which would cancel what it waits for.
+        # `wait_for` would cancel it.
         await asyncio.wait([shell.over], timeout=max(min(until, limit - elapsed), 0.01))
     return 0.0
 
@@ -194,7 +194,7 @@ def _progress(shell: Shell, elapsed: float, timeout: int | None) -> Json:
 
 
 def _found_folder(workspace: Workspace) -> str:
-    """Back to the project where the working folder is gone; gives the notice."""
+    """Back to the project if the working folder is gone; returns the notice."""
     if workspace.cwd.is_dir() or not workspace.project.is_dir():
         return ""
     workspace.cwd = workspace.project
@@ -202,11 +202,11 @@ def _found_folder(workspace: Workspace) -> str:
 
 
 def _moved(workspace: Workspace, folder: Path) -> str:
-    """Take up the folder in which a command ended, or go back to the project; gives the notice."""
+    """Follow a command's `cd`, or go back to the project; returns the notice."""
     if folder == Path(os.path.realpath(workspace.cwd)):
         return ""
     for root in (workspace.project, *workspace.additional):
-        # `pwd -P` says where links lead to; inside a root that is one, paths keep its spelling.
+        # `pwd -P` resolves links; a linked root keeps its spelling.
         real = Path(os.path.realpath(root))
         if folder == real or real in folder.parents:
             workspace.cwd = root / folder.relative_to(real)
@@ -220,7 +220,7 @@ def _reset(workspace: Workspace) -> str:
 
 
 def _trimmed(data: bytes) -> str:
-    """Output as clients show it: without blank lines before it and blanks behind it."""
+    """As clients show output."""
     return _LEADING_BLANK.sub("", data.decode("utf-8", "replace")).rstrip()
 
 
@@ -229,7 +229,7 @@ def _failed(code: int, why: str, text: str) -> ToolFailed:
 
 
 def _duration(seconds: float) -> str:
-    """1.5 s are "1s" to the client, 61.5 s are "1m 2s" (2.1.325)."""
+    """1.5 s are "1s" to the client, 61.5 s "1m 2s" (2.1.325)."""
     if seconds < 60:
         return f"{int(seconds)}s"
     whole = int(seconds + 0.5)
@@ -237,7 +237,7 @@ def _duration(seconds: float) -> str:
 
 
 def _meaning(part: Part) -> str:
-    """What exit code 1 of a command says; empty where it is a failure."""
+    """What exit code 1 means; empty for a failure."""
     words = [word for word in part.words if not re.match(r"[A-Za-z_]\w*=", word)]
     return _ANSWERS.get(" ".join(words[:2]), "") or _ANSWERS.get(words[0] if words else "", "")
 

@@ -1,4 +1,4 @@
-"""BashOutput: what a command in the background has written since the last look. It never waits."""
+"""BashOutput: a background command's output since the last look. Never waits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BashOutput(Tool[BashOutputInput]):
             wanted = re.compile(given.filter or "")
         except re.error as error:
             raise failed_use(f"`filter` is no regular expression: {error}") from None
-        # The state first: what is written between the two is shown the next time.
+        # The state first: later output is shown the next time.
         status, code = task.status, task.exit_code
         task.is_told = task.is_told or not task.is_running
         output = task.output()

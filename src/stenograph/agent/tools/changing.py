@@ -1,8 +1,4 @@
-"""What Write and Edit have in common: whether a file may be changed, and the change itself.
-
-In: a path, and what the model has seen. Out: the file as it is now, or its new bytes on disk with the old ones kept in the file
-history. Does not know what the change is. Raises ToolFailed.
-"""
+"""What Write and Edit share: whether a file may be changed, and the change itself. Raises ToolFailed."""
 
 from __future__ import annotations
 
@@ -21,20 +17,18 @@ READ_IN_PART = (
     " it with Edit."
 )
 CHANGED = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it."
-#: What follows the words for a change whose outcome the model knows. (2.1.325)
+#: Behind a change whose outcome the model knows (2.1.325).
 CURRENT = " (file state is current in your context — no need to Read it back)"
-#: Files longer than this are not kept in records, as `originalFile`: null there. (2.1.325)
+#: Longer files are null in records' `originalFile` (2.1.325).
 _LONGEST_ORIGINAL = 10_000
-#: Longer files are not read to be changed.
+#: Longer files are not changed.
 LONGEST = 64 * 1024 * 1024
 
 
 class FileKnowledge(StrEnum):
-    """What the model knows of a file as it is now."""
-
     NOTHING = "nothing"
     PART = "part"
-    OLDER = "older"  # it has seen the file before somebody changed it
+    OLDER = "older"  # seen before somebody changed it
     ALL = "all"
 
 
@@ -42,14 +36,14 @@ def knowledge(path: Path, text: str, context: ToolContext) -> FileKnowledge:
     seen = context.read_state.seen(path)
     if seen is None:
         return FileKnowledge.NOTHING
-    # A file that was only touched has the same text still.
+    # A file that was only touched has the same text.
     if context.read_state.is_stale(path) and (seen.is_partial or seen.text != text):
         return FileKnowledge.OLDER
     return FileKnowledge.PART if seen.is_partial else FileKnowledge.ALL
 
 
 def refuse_link(path: Path) -> None:
-    """A link is not written through: what it leads to may be anywhere, and no rule was asked about that. (2.1.325)"""
+    """A link's target may be anywhere, and no rule was asked about it (2.1.325)."""
     if os.path.islink(path):  # noqa: PTH114 - Path.is_symlink raises without rights
         target = Path(os.path.realpath(path))
         words = f"Refusing to write {path}: it is a symbolic link. Write to the link's target path instead: {target}."
@@ -57,7 +51,7 @@ def refuse_link(path: Path) -> None:
 
 
 def current_bytes(path: Path) -> bytes:
-    """A file as it is. Raises FileNotFoundError where there is none."""
+    """Raises FileNotFoundError."""
     try:
         if path.stat().st_size > LONGEST:
             raise failed_use(f"File is too large to be changed by this tool (more than {LONGEST // 2**20} MB). Use a command.")
@@ -69,7 +63,6 @@ def current_bytes(path: Path) -> bytes:
 
 
 def keep_and_write(path: Path, data: bytes, context: ToolContext) -> None:
-    """Keep the file as it is, then write it."""
     if context.history is not None:
         try:
             context.history.before_change(path)

@@ -1,8 +1,4 @@
-"""Pages of a PDF as a PDF of their own.
-
-In: the bytes of a PDF, and pages as the model names them. Out: bytes. Clients make pictures of pages with a program of poppler;
-endpoints take a PDF as it is, so that nothing has to be drawn here. Raises ToolFailed.
-"""
+"""Pages of a PDF as a PDF. Clients draw pages with poppler; endpoints accept a PDF as it is. Raises ToolFailed."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ _PAGES = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
 
 def page_range(pages: str) -> tuple[int, int]:
-    """The first and the last page that are meant, from 1 on. (words of 2.1.325)"""
+    """First and last page, from 1 (words of 2.1.325)."""
     found = _PAGES.fullmatch(pages)
     first = int(found[1]) if found else 0
     last = int(found[2] or first) if found else 0
@@ -30,8 +26,7 @@ def page_range(pages: str) -> tuple[int, int]:
 
 
 def take_pages(data: bytes, first: int, last: int) -> bytes:
-    """These pages alone."""
-    # Slow to load, and seldom needed.
+    # Slow to load, and rarely needed.
     import io
 
     try:

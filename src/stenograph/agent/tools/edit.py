@@ -17,7 +17,7 @@ _STALE = (
     " (note: the file had been modified on disk since you last read it — the edit applied cleanly, but the file contains other"
     " changes not in your context. Read it before edits that depend on surrounding content.)"
 )
-#: Quotes that models write as straight ones.
+#: Models write them straight.
 _STRAIGHT = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
 
 
@@ -29,7 +29,7 @@ class EditInput(ToolInput):
 
 
 class _Replacement(Struct, frozen=True):
-    #: As it stands in the file.
+    #: As it is in the file.
     old: str
     after: str
 
@@ -86,7 +86,7 @@ def _replacement(given: EditInput, text: str, known: FileKnowledge) -> _Replacem
 
 
 def _as_in_file(old: str, new: str, text: str) -> tuple[str, str]:
-    """The two strings with the newlines and quotes of the file, where only these keep the first from being found."""
+    """The two strings with the file's newlines and quotes, if only these keep the first from being found."""
     if old in text:
         return old, new
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
@@ -98,7 +98,7 @@ def _as_in_file(old: str, new: str, text: str) -> tuple[str, str]:
 
 
 def _curled(new: str, found: str) -> str:
-    """Straight quotes as round ones, where those of the text in the file are. (2.1.325)"""
+    """Straight quotes as round ones, where the file's are (2.1.325)."""
     for straight, opening, closing in (('"', "\u201c", "\u201d"), ("'", "\u2018", "\u2019")):
         if opening not in found and closing not in found:
             continue
@@ -117,7 +117,7 @@ def _change(
     data = before.encode(replacement.after, keep_newlines=True)
     changing.keep_and_write(path, data, context)
     after = decode(data)
-    # What the model did not know of the file before, it does not know now.
+    # What was unknown of the file before still is.
     context.read_state.note(path, after.text, is_partial=known is not FileKnowledge.ALL)
     structured: Json = {
         "filePath": given.file_path,

@@ -1,4 +1,4 @@
-"""Glob: files by their names."""
+"""Glob: files by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stenograph.agent.tools.texts import resolved
 from stenograph.disk import absolute_path
 
 MOST_FILES = 100
-#: Seconds, as the client has it.
+#: Seconds, as in the client.
 TIME_LIMIT = 20.0
 
 
@@ -28,7 +28,7 @@ class GlobInput(ToolInput):
 
 
 class _Found(Struct):
-    #: (time of the last change, path), the oldest first.
+    #: (modification time, path), oldest first.
     files: list[tuple[int, Path]]
     is_complete: bool
 
@@ -46,7 +46,7 @@ class GlobTool(Tool[GlobInput]):
         if given.path:
             _refuse_no_folder(resolved(given.path, self.name, context.workspace), context.workspace)
         folder, pattern = _search(given, context.workspace)
-        # A thread can't be ended from outside: it looks at this between files.
+        # A thread can't be killed: it checks this between files.
         stop = threading.Event()
         try:
             found = await asyncio.to_thread(_find, folder, pattern, context.may_read, began + TIME_LIMIT, stop)
@@ -58,7 +58,7 @@ class GlobTool(Tool[GlobInput]):
 
 
 def _search(given: GlobInput, workspace: Workspace) -> tuple[Path, str]:
-    """The folder to walk, and the pattern below it: folders that a pattern names itself need not be looked for."""
+    """The folder to walk, and the pattern below it."""
     folder = absolute_path(resolved(given.path, "Glob", workspace)) if given.path else workspace.cwd
     fixed, rest = fixed_part(given.pattern)
     if not fixed:
@@ -115,5 +115,5 @@ def _output(found: _Found, workspace: Workspace, duration_ms: int) -> ToolOutput
 
 
 def shown_path(path: Path, workspace: Workspace) -> str:
-    """Relative to the working folder where it is below, as clients show it. (2.1.325)"""
+    """Relative to the working folder if below it (2.1.325)."""
     return str(path.relative_to(workspace.cwd)) if workspace.cwd in path.parents else str(path)

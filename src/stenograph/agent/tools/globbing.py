@@ -1,8 +1,6 @@
-"""Path patterns as git and ripgrep read them, and the files of a folder.
+"""Path patterns as git and ripgrep read them, by pathspec, with ripgrep's `{a,b}`; and the files of a folder.
 
-In: a pattern, a folder. Out: whether a path relative to the folder, written with `/`, matches. The rules are git's, by pathspec:
-`*` and `?` stay inside a name, `**` spans folders, `[a-z]` is a choice, and a pattern without `/` matches names at any depth.
-ripgrep's `{a,b}` is added here. Hidden files count. Links are not followed. Does not know tools or limits.
+Paths are relative and written with `/`. Hidden files count. Links are not followed.
 """
 
 from __future__ import annotations
@@ -14,20 +12,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-#: Says of a path relative to the folder, and whether it is a folder, that it is ignored.
+#: (relative path, is it a folder) -> is it ignored
 IsIgnored: TypeAlias = Callable[[str, bool], bool]
 
 _MAGIC = re.compile(r"[*?\[{\\]")
-#: Patterns that one with braces may stand for; `{a,b}` thirty times would be a billion.
+#: `{a,b}` thirty times would be a billion patterns.
 _MOST_ALTERNATIVES = 1000
 
 
 class GlobError(ValueError):
-    """A pattern that is not valid; the text says why."""
+    """An invalid pattern; the text says why."""
 
 
 class Glob:
-    """Matches paths themselves; `covers` also what is below a path that matches."""
+    """Matches paths themselves; `covers` also what is below a match."""
 
     def __init__(self, pattern: str, *, braces: bool = True, flags: int = 0) -> None:
         """Raises GlobError."""
@@ -48,7 +46,7 @@ def _compile(alternative: str, pattern: str, flags: int) -> re.Pattern[str]:
     from pathspec.patterns.gitignore.base import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-    if alternative.startswith(("!", "#")):  # these mean something in a .gitignore only
+    if alternative.startswith(("!", "#")):  # special in a .gitignore only
         alternative = "\\" + alternative
     try:
         translated, _ = GitIgnoreSpecPattern.pattern_to_regex(alternative)
@@ -60,7 +58,7 @@ def _compile(alternative: str, pattern: str, flags: int) -> re.Pattern[str]:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """The patterns that one with `{a,b}` stands for."""
+    """The patterns that `{a,b}` expands to."""
     waiting, found = [pattern], []
     while waiting:
         text = waiting.pop()
@@ -103,7 +101,7 @@ def _first_braces(text: str, pattern: str) -> tuple[int, list[int], int] | None:
 
 
 def fixed_part(pattern: str) -> tuple[str, str]:
-    """The folders that a pattern begins with, and the rest: `src/x/**/*.py` -> (`src/x`, `**/*.py`)."""
+    """`src/x/**/*.py` -> (`src/x`, `**/*.py`)"""
     parts = pattern.split("/")
     count = next((index for index, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
     count = min(count, len(parts) - 1)
@@ -111,7 +109,7 @@ def fixed_part(pattern: str) -> tuple[str, str]:
 
 
 def walk_files(folder: Path, is_ignored: IsIgnored | None = None) -> Iterator[str]:
-    """Relative paths of the regular files below a folder, in the order of their names. What can't be listed is skipped."""
+    """Relative paths of the regular files below a folder, by name. Unlistable folders are skipped."""
     waiting = _entries(folder, "")
     while waiting:
         relative, entry = waiting.pop()
@@ -129,7 +127,7 @@ def walk_files(folder: Path, is_ignored: IsIgnored | None = None) -> Iterator[st
 
 
 def _entries(folder: Path, below: str) -> list[tuple[str, os.DirEntry[str]]]:
-    """What is in a folder, the last name first."""
+    """Last name first."""
     try:
         with os.scandir(folder / below) as found:
             return [(f"{below}{entry.name}", entry) for entry in sorted(found, key=lambda entry: entry.name, reverse=True)]

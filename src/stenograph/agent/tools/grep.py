@@ -1,4 +1,4 @@
-"""Grep: files by what they hold."""
+"""Grep: files by content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stenograph.agent.tools.spill import LIMIT, spill, without_middle
 from stenograph.agent.tools.texts import resolved
 from stenograph.disk import absolute_path
 
-#: Lines or files where no limit is given. (2.1.325)
+#: Lines or files (2.1.325).
 DEFAULT_LIMIT = 250
 
 
@@ -44,10 +44,8 @@ class GrepInput(ToolInput):
 
 
 class _Window(Struct, frozen=True):
-    """Which part of the results is shown."""
-
     shown: list[str]
-    #: Only where something was left out at the end.
+    #: Only if something was cut off at the end.
     limit: int | None
     offset: int
 
@@ -95,7 +93,6 @@ class GrepTool(Tool[GrepInput]):
 
 
 def _readable(target: Path, context: ToolContext) -> Callable[[Path], bool] | None:
-    """Which files may be shown; None where all may."""
     may_read = context.may_read
     if os.path.realpath(target) != os.sep:
         return may_read
@@ -131,7 +128,7 @@ def _wanted(given: GrepInput, target: Path, workspace: Workspace) -> Search:
 
 
 def _globs(text: str) -> list[str]:
-    """Models write several, with blanks or commas between; commas inside of braces belong to one."""
+    """Models write several, separated by blanks or commas; commas inside braces belong to one."""
     return [glob for word in text.split() for glob in ([word] if "{" in word else re.split(",", word)) if glob]
 
 

@@ -1,8 +1,6 @@
-"""What a search ignores: folders of version control, and what .gitignore names.
+"""What a search ignores: version control, and what .gitignore names.
 
-In: the folder that is searched. Out: whether a path below it is ignored. As ripgrep does it, .gitignore counts inside a
-repository only, those of the folders above included, and the last one that says something decides. Does not read other lists of
-that kind. Patterns are pathspec's.
+As in ripgrep, .gitignore counts inside a repository only, with those of the folders above; the last match decides.
 """
 
 from __future__ import annotations
@@ -14,12 +12,12 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 VERSION_CONTROL = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
-#: A .gitignore is read up to here.
+#: Bytes of a .gitignore.
 _LONGEST = 1024 * 1024
 
 
 class Ignored:
-    """Asked about every path on the way down: what is below a folder that is ignored is never asked about."""
+    """To be asked about every path on the way down: nothing below an ignored folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -61,7 +59,7 @@ def _verdict(spec: GitIgnoreSpec | None, path: str, so_far: bool) -> bool:
 
 
 def _read(folder: Path) -> GitIgnoreSpec | None:
-    """The .gitignore of a folder, without the lines that git can't read either."""
+    """Without the lines that git can't read either."""
     try:
         with (folder / ".gitignore").open("rb") as file:
             text = file.read(_LONGEST).decode("utf-8", "replace")

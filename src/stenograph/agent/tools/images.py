@@ -1,21 +1,18 @@
-"""Pictures as the model takes them: which kind the bytes are, and how large.
-
-In: bytes. Out: the media type and the size in pixels. Pictures are never changed here: endpoints make them smaller themselves.
-"""
+"""Media type and size of images. Never changes them: endpoints shrink them themselves."""
 
 from __future__ import annotations
 
 import struct
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
-#: What the Messages API takes of one picture, in base64.
+#: The API's limit for one image, in base64.
 LONGEST_BASE64 = 5 * 1024 * 1024
-#: Pixels of a side that it takes.
+#: The API's limit, in pixels.
 LONGEST_SIDE = 8000
 
 
 def media_type(data: bytes) -> str | None:
-    """By the first bytes; None for no picture that the API takes."""
+    """By the first bytes; None unless the API accepts it."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -28,7 +25,7 @@ def media_type(data: bytes) -> str | None:
 
 
 def dimensions(data: bytes) -> tuple[int, int] | None:
-    """(width, height); None where the head does not say."""
+    """(width, height)"""
     try:
         match media_type(data):
             case "image/png":
@@ -58,7 +55,7 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
         if marker == 0xFF:  # a filling byte
             at += 1
             continue
-        # A start of frame, of any coding; C4, C8 and CC are tables.
+        # A start of frame; C4, C8 and CC are tables.
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             height, width = struct.unpack_from(">HH", data, at + 5)
             return width, height

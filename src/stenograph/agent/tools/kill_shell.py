@@ -1,4 +1,4 @@
-"""TaskStop, once KillShell and KillBash: ends a command or an agent in the background."""
+"""TaskStop, formerly KillShell and KillBash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TaskStop(Tool[TaskStopInput]):
     also_called = ("KillShell", "KillBash")
     also_spelled = {"shell_id": "task_id"}  # noqa: RUF012
     input_type = TaskStopInput
-    # It ends only what this conversation began: that needs no permission.
+    # It ends only what this conversation started.
     is_read_only = True
 
     async def run(self, given: TaskStopInput, context: ToolContext) -> ToolOutput:
@@ -32,7 +32,7 @@ class TaskStop(Tool[TaskStopInput]):
         return ToolOutput(content=msgspec.json.encode(structured).decode(), structured=structured)
 
     def _not_there(self, task_id: str, task: BackgroundTask | None) -> Exception:
-        # 2.1.325 knows a task no more once it is over; ours says the state where it knows it.
+        # 2.1.325 forgets a finished task; we report its state.
         if task is None:
             return failed_use(f"No task found with ID: {task_id}")
         return failed_use(f"Task {task_id} is not running, so cannot be stopped (status: {task.status})")
@@ -47,7 +47,7 @@ class TaskStop(Tool[TaskStopInput]):
 
 
 class KillShell(TaskStop):
-    """The same under the name, and with the results, that 2.0 knows."""
+    """In the shapes of 2.0."""
 
     name = "KillShell"
     also_called = ("TaskStop", "KillBash")

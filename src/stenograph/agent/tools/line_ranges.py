@@ -1,6 +1,6 @@
-"""Some lines of a file that may be long, without holding the rest of it.
+"""Some lines of a long file, without holding the rest.
 
-In: a path and which lines. Out: their text, and how many lines the file has. Raises OSError, and ToolFailed for what is no file.
+Raises OSError, and ToolFailed for what is not a file.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from msgspec import Struct
 from stenograph.agent.tools.texts import TextFile, decode, opened
 
 _BLOCK = 1024 * 1024
-#: UTF-16 is decoded whole: its newlines can't be found byte by byte.
+#: Bytes. UTF-16 is decoded whole: its newlines can't be found bytewise.
 _LONGEST_WIDE = 64 * 1024 * 1024
 
 
 class LineRange(Struct, frozen=True):
-    #: Its text has no newline at the end.
+    #: Without a newline at the end.
     file: TextFile
-    #: Lines of the whole file; what follows the last newline is one, even if it is empty.
+    #: Of the whole file; what follows the last newline is one, even if empty.
     total: int
-    #: Reading was given up: there is more than was asked for at most.
+    #: Reading was given up.
     is_too_long: bool = False
 
 
 def read_range(path: Path, start: int, count: int | None, *, most: int) -> LineRange:
-    """`count` lines from `start` (1 is the first) on, all where it is None; at most so many bytes."""
+    """`count` lines from `start` (from 1), all if None; limited in bytes."""
     with opened(path) as file:
         head = file.read(2)
         file.seek(0)
@@ -44,7 +44,6 @@ def _wide(file: BinaryIO, start: int, count: int | None) -> LineRange:
 
 
 def _narrow(file: BinaryIO, start: int, end: int | None, most: int) -> LineRange:
-    """Lines from `start` up to `end`, by their bytes."""
     kept = bytearray()
     line = 1  # of the first byte of the block
     while block := file.read(_BLOCK):
@@ -54,6 +53,6 @@ def _narrow(file: BinaryIO, start: int, end: int | None, most: int) -> LineRange
             kept += b"\n".join(pieces[max(start - line, 0) : None if end is None else end - line])
         line += newlines
     found = decode(bytes(kept))
-    if found.text.endswith("\r"):  # its newline was left behind
+    if found.text.endswith("\r"):  # its newline was cut off
         found = TextFile(found.text[:-1], found.encoding, found.has_mark, found.newline, found.trouble)
     return LineRange(found, line, len(kept) > most)

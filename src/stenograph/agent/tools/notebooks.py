@@ -1,8 +1,4 @@
-"""A Jupyter notebook -> its cells, for the model and for the record.
-
-In: the bytes of an `.ipynb`. Out: cells in the shape of `toolUseResult`, and content blocks: texts, with the pictures among the
-outputs. Shapes and words are those of 2.0.76 and 2.1.325. Does not change notebooks. Raises ToolFailed.
-"""
+"""A Jupyter notebook -> cells as in `toolUseResult`, and content blocks (2.0.76, 2.1.325). Raises ToolFailed."""
 
 from __future__ import annotations
 
@@ -72,7 +68,7 @@ def _output(output: Json) -> Json:
 
 
 def _is_picture(text: str) -> bool:
-    """What is none would have the API refuse the whole conversation. 2.1.325 leaves it out too."""
+    """Otherwise the API would refuse the whole conversation. 2.1.325 drops it too."""
     try:
         return media_type(base64.b64decode(text, validate=True)) is not None
     except (binascii.Error, ValueError):
@@ -80,7 +76,7 @@ def _is_picture(text: str) -> bool:
 
 
 def content_blocks(cells: list[Json]) -> list[Json]:
-    """Texts, joined where no picture stands between them."""
+    """Texts, joined unless an image is between them."""
     blocks: list[Json] = []
     for block in _blocks(cells):
         if block["type"] == "text" and blocks and blocks[-1]["type"] == "text":

@@ -1,8 +1,6 @@
-"""A page of the web -> its text. Blocking: it runs in a thread of its own.
+"""A web page -> its text, HTML as Markdown. Blocking: it runs in a thread.
 
-In: an address. Out: a `WebPage`: the answer's status, its size, and its text, HTML as Markdown; or where it would lead to. Raises
-`FetchFailed` in words for the model. Redirects inside a host are followed, others are not: permission was given for the host.
-Knows nothing of tools and models.
+Redirects within a host are followed, others are not: permission was given for the host. Raises `FetchFailed`.
 """
 
 from __future__ import annotations
@@ -20,24 +18,24 @@ from stenograph.errors import ConfigError, NetworkError, NetworkTimeoutError, Un
 from stenograph.net import Address, Connection, ResponseHead, find_proxy, is_loopback, read_url
 
 LONGEST_ADDRESS = 2_000
-#: Bytes of a page; longer ones are refused.
+#: Bytes; longer pages are refused.
 LARGEST = 10 * 1024 * 1024
-#: Seconds for all of it, and for each step of it.
+#: Seconds, for all of it and for each step.
 PATIENCE = 60.0
 _STEP_TIMEOUT = 30.0
 _MOST_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: Characters of HTML that are turned into Markdown: more takes longer than anybody waits.
+#: Characters converted to Markdown: more takes too long.
 _MOST_HTML = 2_000_000
 _TEXTUAL = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|x-yaml|toml|x-ndjson)|\Z", re.IGNORECASE)
 _CHARSET = re.compile(r";\s*charset=[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
 _META_CHARSET = re.compile(r"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
-#: They hold nothing to read.
+#: Nothing to read in them.
 _SILENT = ["script", "style", "noscript", "template", "svg", "iframe"]
 
 
 class FetchFailed(Exception):  # noqa: N818 - a result of a call, not an error of the program
-    """A page could not be had; the words are for the model."""
+    """The words are for the model."""
 
 
 class WebPage(Struct, frozen=True, kw_only=True):
@@ -45,7 +43,7 @@ class WebPage(Struct, frozen=True, kw_only=True):
     #: Bytes of the body.
     size: int = 0
     text: str = ""
-    #: Where it would lead to, outside of the host; empty for all others.
+    #: A redirect to another host.
     redirect: str = ""
 
     @property
@@ -59,7 +57,7 @@ class WebPage(Struct, frozen=True, kw_only=True):
 
 
 def checked_address(url: str) -> str:
-    """The address to fetch: over TLS, loopback excepted. Raises Unfetched."""
+    """The address to fetch: over TLS, except on loopback. Raises FetchFailed."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname or "", parts.port
@@ -67,7 +65,7 @@ def checked_address(url: str) -> str:
         raise FetchFailed("Invalid URL") from None
     if parts.scheme and parts.scheme not in ("http", "https"):
         raise FetchFailed(f"Unsupported protocol {parts.scheme}:")
-    # A quoted host would be unquoted behind the back of whoever was asked about it.
+    # A percent-encoded host would be decoded after the permission check.
     is_plain = re.fullmatch(r"[!-$&-~]*", parts.netloc)
     if not parts.scheme or not host or not is_plain or parts.username is not None or len(url) > LONGEST_ADDRESS:
         raise FetchFailed("Invalid URL")
@@ -87,13 +85,12 @@ class Fetch:
         self._connection: Connection | None = None
 
     def give_up(self) -> None:
-        """Nobody wants it any more: the thread ends soon."""
         self._is_given_up = True
         if self._connection is not None:
             self._connection.hang_up()
 
     def fetch(self) -> WebPage:
-        """Raises Unfetched."""
+        """Raises FetchFailed."""
         url = self._url
         for _ in range(_MOST_REDIRECTS):
             status, target, page = self._get(url)
@@ -106,7 +103,7 @@ class Fetch:
         raise FetchFailed(f"The page redirects more than {_MOST_REDIRECTS} times")
 
     def _get(self, url: str) -> tuple[int, str, WebPage]:
-        """The status, the target of a redirect or nothing, and the page."""
+        """Status, redirect target, page."""
         at = read_url(url)
         if at is None:
             raise FetchFailed("Invalid URL")
@@ -141,7 +138,6 @@ class Fetch:
 
 
 def markdown(html: str) -> str:
-    """HTML as Markdown."""
     # Slow to import, and most conversations fetch nothing.
     import warnings
 
@@ -149,7 +145,7 @@ def markdown(html: str) -> str:
     from bs4.exceptions import ParserRejectedMarkup
     from markdownify import MarkdownConverter
 
-    # Advice for programmers, which would go to the terminal.
+    # Advice for programmers, on the terminal.
     for advice in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
         warnings.simplefilter("ignore", advice)
     try:
@@ -157,7 +153,7 @@ def markdown(html: str) -> str:
         for tag in soup(_SILENT):
             tag.decompose()
         made = MarkdownConverter(heading_style="ATX").convert_soup(soup)
-    except (RecursionError, ParserRejectedMarkup):  # thousands of tags inside each other, or none that can be read
+    except (RecursionError, ParserRejectedMarkup):  # thousands of nested tags, or unreadable ones
         made = re.sub(r"<[^>]*>", " ", html[:_MOST_HTML])
     return re.sub(r"\n{3,}", "\n\n", made).strip()
 
@@ -173,7 +169,7 @@ def _text(head: ResponseHead, data: bytes) -> str:
 
 
 def _decoded(data: bytes, charset: str) -> str:
-    """The server names the charset: it may be none, or one that makes characters which no request can hold."""
+    """The server's charset may not exist, or decode to characters that no request can hold."""
     try:
         text = data.decode(charset, "replace")
     except (LookupError, ValueError):
@@ -182,7 +178,7 @@ def _decoded(data: bytes, charset: str) -> str:
 
 
 def _is_same_place(here: SplitResult, there: SplitResult) -> bool:
-    """Inside a host, with and without `www.`; never from TLS to none, never to another port."""
+    """Within a host, with and without `www.`; never from TLS to plain, never to another port."""
     try:
         ports = here.port, there.port
     except ValueError:
@@ -192,7 +188,7 @@ def _is_same_place(here: SplitResult, there: SplitResult) -> bool:
 
 
 def _quoted(parts: SplitResult) -> SplitResult:
-    """Blanks and letters beyond ASCII as they go over the wire; what is quoted already stays."""
+    """Quote blanks and non-ASCII; what is quoted stays."""
     from urllib.parse import quote
 
     kept = "%!$&'()*+,;=:@/?~-._[]"
@@ -200,7 +196,7 @@ def _quoted(parts: SplitResult) -> SplitResult:
 
 
 def _why(error: NetworkError, address: Address) -> str:
-    """A failure in the words of the client where it has some."""
+    """In the client's words if it has some."""
     match error:
         case UntrustedCertificateError():
             return f"The certificate of {address.host} can't be trusted: {error.reason}"

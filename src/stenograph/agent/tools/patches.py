@@ -1,8 +1,6 @@
-"""Two texts -> `structuredPatch`, the hunks that clients keep of a change.
+"""Two texts -> `structuredPatch`, the hunks that clients record.
 
-In: the text before and after. Out: hunks with three lines around each change, newest shape: {oldStart, oldLines, newStart,
-newLines, lines}. Tabs that lines begin with are two spaces each, and a last line without newline is followed by a line that says
-so, both as in records of 2.1.325. Does not know files.
+Three lines of context; leading tabs are two spaces each; a missing last newline has a line of its own (2.1.325).
 """
 
 from __future__ import annotations
@@ -14,10 +12,10 @@ from stenograph.agent.tools.base import Json
 
 _AROUND = 3
 _NO_NEWLINE = "\\ No newline at end of file"
-#: Pairs of equal lines that are compared at most; a change beyond is one hunk. Comparing takes time by their number.
+#: Pairs of equal lines to compare; beyond, the change is one hunk.
 _MOST_PAIRS = 2_000_000
 
-#: (old from, old to, new from, new to) of lines that differ.
+#: (old from, old to, new from, new to)
 Change: TypeAlias = tuple[int, int, int, int]
 
 
@@ -46,7 +44,7 @@ def _changes(old: list[str], new: list[str]) -> list[Change]:
     counts = Counter(others)
     if sum(counts[line] for line in mine) > _MOST_PAIRS:
         return [(head, head + len(mine), head, head + len(others))]
-    # Not needed before the first change of a file, and slow to load.
+    # Slow to load.
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, mine, others, autojunk=False)
@@ -58,7 +56,7 @@ def _changes(old: list[str], new: list[str]) -> list[Change]:
 
 
 def _grouped(changes: list[Change]) -> list[list[Change]]:
-    """Changes whose surroundings touch belong to one hunk."""
+    """Changes whose contexts touch are one hunk."""
     groups: list[list[Change]] = []
     for change in changes:
         if groups and change[0] - groups[-1][-1][1] <= 2 * _AROUND:

@@ -1,7 +1,6 @@
-"""Files in which the system shows the environment and the memory of processes: the endpoint's keys are in ours.
+"""Linux's `/proc` files that show processes' environment and memory: the endpoint's keys are in ours.
 
-In: a path. Out: whether it is such a file, links followed. Whatever the rules and the mode allow, no tool reads them. Knows
-Linux's `/proc` only; other systems have none.
+No tool reads them, whatever rules and mode allow.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _PROCESS_FILE = re.compile(r"/proc/(?:\d+/(?:task/\d+/)?(?:environ|mem|cmdline|a
 def is_process_file(path: Path) -> bool:
     try:
         real = os.path.realpath(path)
-    except ValueError:  # no name for a file
+    except ValueError:  # not a file name
         return False
     return _PROCESS_FILE.fullmatch(real) is not None
 
@@ -30,7 +29,7 @@ def refuse_process_file(path: Path) -> None:
 
 
 def refuse_process_folder(path: Path) -> None:
-    """For searches: most of what is in there has no end, or is nothing to read. Raises ToolFailed."""
+    """For searches: much in there is endless. Raises ToolFailed."""
     real = os.path.realpath(path)
     if (real == "/proc" or real.startswith("/proc/")) and os.path.isdir(real):  # noqa: PTH112 - Path.is_dir raises without rights
         raise unreadable(path)

@@ -1,4 +1,4 @@
-"""Read: a text file or a range of its lines, a picture, a notebook, a PDF or pages of it."""
+"""Read: a text file or a range of its lines, an image, a notebook, a PDF or pages of it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, Too
 from stenograph.agent.tools.line_ranges import read_range
 from stenograph.agent.tools.texts import TextFile, decode, missing, os_failure, read_bytes, resolved, trouble_note
 
-#: Limits of the client for what it reads at once, and what `allow_large` lifts them to. (2.1.325; the latter is ours)
+#: The client's limits (2.1.325), and ours with `allow_large`.
 MOST_BYTES = 256 * 1024
 MOST_TOKENS = 25_000
 MOST_TOKENS_LARGE = 150_000
-#: A token is about so many characters: enough to keep a file from filling the window.
+#: Enough to keep a file from filling the window.
 _CHARACTERS_A_TOKEN = 4
-#: Files longer than this are read beside the event loop.
+#: Bytes. Longer files are read off the event loop.
 _QUICK = 1024 * 1024
-#: What fits into one request as base64, with room for the rest of it.
+#: Bytes that fit into a request as base64.
 _LONGEST_PDF = 20 * 1024 * 1024
 
 _BINARY = frozenset({
@@ -42,12 +42,10 @@ class ReadInput(ToolInput):
 
 
 class _Part(Struct, frozen=True):
-    """Lines of a file, to be shown."""
-
     file: TextFile
     start: int
     total: int
-    #: The limit of tokens was reached, and nobody had asked for a part.
+    #: Cut at the token limit although no part was asked for.
     is_cut: bool = False
 
     @property
@@ -113,7 +111,7 @@ def _whole(given: ReadInput, path: Path) -> _Part:
 
 
 def _range(given: ReadInput, path: Path) -> _Part:
-    # Numbers that make no sense count as if they were not there, as with the client. (2.1.325)
+    # Nonsensical numbers are ignored, as in 2.1.325.
     start = max(given.offset or 1, 1)
     count = given.limit if given.limit is not None and given.limit > 0 else None
     longest = _most_tokens(given) * _CHARACTERS_A_TOKEN
@@ -179,7 +177,7 @@ def _note(given: ReadInput, path: Path, part: _Part, count: int, context: ToolCo
         return
     seen = context.read_state.seen(path)
     if seen is not None and not seen.is_partial and not context.read_state.is_stale(path):
-        return  # all of it is known already
+        return
     context.read_state.note(path, None, is_partial=True, part=(part.start, given.limit))
 
 
@@ -236,7 +234,7 @@ def _document(given: ReadInput, path: Path, pages: tuple[int, int] | None) -> To
 
 
 def _notebook(given: ReadInput, path: Path, context: ToolContext) -> ToolOutput:
-    # Pictures among the outputs may be long; what is shown of the texts is limited below.
+    # Images among the outputs may be long; the text is limited below.
     data = read_bytes(path, _LONGEST_PDF)
     cells = notebooks.read_cells(data)
     blocks = notebooks.content_blocks(cells)
@@ -252,7 +250,7 @@ def _notebook(given: ReadInput, path: Path, context: ToolContext) -> ToolOutput:
 
 
 def human_size(count: int) -> str:
-    """As clients write it: 671 bytes, 1.7KB, 293KB. (2.1.325)"""
+    """As clients write it: 671 bytes, 1.7KB, 293KB (2.1.325)."""
     if count < 1024:
         return f"{count} bytes"
     size = float(count)

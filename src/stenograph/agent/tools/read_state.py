@@ -1,8 +1,4 @@
-"""What the model has seen of which file, so that it can't overwrite what it has not.
-
-In: reads and writes as they happen. Out: whether a file was read whole, and whether it changed since. Does not read files but
-to ask for their state.
-"""
+"""What the model has seen of which file, so that it can't overwrite what it has not."""
 
 from __future__ import annotations
 
@@ -13,33 +9,30 @@ import msgspec
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A file as it was when the model last saw or wrote it."""
-
     mtime_ns: int
     size: int
-    #: Its text, of a text file; None for images and the like.
+    #: None for images and the like.
     text: str | None
-    #: Only a part of it was shown: that does not count as having read it.
+    #: A part does not count as having read the file.
     is_partial: bool = False
-    #: Which lines, of a part: (offset, limit).
+    #: (offset, limit)
     part: tuple[int, int | None] | None = None
 
 
 class ReadState:
-    """One a conversation; a sub-agent begins with an empty one."""
+    """One a conversation; a sub-agent starts with an empty one."""
 
     def __init__(self) -> None:
         self._seen: dict[Path, Seen] = {}
         self._fresh: list[Path] = []
 
     def note(self, path: Path, text: str | None, *, is_partial: bool = False, part: tuple[int, int | None] | None = None) -> None:
-        """The model has seen this now."""
         status = path.stat()
         self._seen[self._key(path)] = Seen(status.st_mtime_ns, status.st_size, text, is_partial, part)
         self._fresh.append(path)
 
     def take_fresh(self) -> list[Path]:
-        """What was seen since this was last asked."""
+        """What was seen since the last call."""
         fresh, self._fresh = self._fresh, []
         return fresh
 
@@ -47,7 +40,7 @@ class ReadState:
         return self._seen.get(self._key(path))
 
     def is_stale(self, path: Path) -> bool:
-        """Whether a file that was seen has changed since by its time or size. One that is gone has."""
+        """Whether a seen file has changed by time or size, or is gone."""
         seen = self.seen(path)
         if seen is None:
             return False

@@ -1,8 +1,7 @@
-"""What a search found, without the files that may not be read.
+"""Search results without the files that may not be read.
 
-In: the bytes of a search that puts NUL behind names (ripgrep's --null), as they come. Out: the lines that it would have written
-otherwise, but those of files that are left out. What can't be told to belong to a file is left out too: so are names with a
-newline in them. Knows nothing of processes or rules.
+In: output with NUL behind names (ripgrep's --null), as it comes. Out: the lines it would have written otherwise. What can't be
+attributed to a file, like names with a newline, is dropped.
 """
 
 from __future__ import annotations
@@ -12,23 +11,21 @@ from collections.abc import Callable
 
 from stenograph.agent.tools.searching import Search
 
-#: ripgrep writes it behind a file's lines, and puts no NUL behind that name. (13.0.0)
+#: Behind a file's lines ripgrep 13 puts no NUL after that name.
 _REMARK = re.compile(rb": WARNING: stopped searching binary file after match [^\n]*\n")
 _NUMBER = re.compile(rb"(\d+)([:-])")
 
 
 class ReadableResults:
-    """Of one search."""
-
     def __init__(self, wanted: Search, may_show: Callable[[bytes], bool]) -> None:
-        """`may_show` is asked once for each stretch of results of one file, by the name that the search gives it."""
+        """`may_show` is asked once per stretch of results of one file, by the name the search gives it."""
         self._wanted = wanted
         self._may_show = may_show
-        #: What came and is not whole yet.
+        #: Incomplete input.
         self._held = b""
         self._name = b""
         self._is_shown = False
-        #: A separator came, and nothing that is shown since.
+        #: A separator came, and nothing shown since.
         self._is_apart = False
         self._has_shown = False
 
@@ -47,7 +44,7 @@ class ReadableResults:
         return bytes(shown)
 
     def _result(self, at: int, shown: bytearray) -> int | None:
-        """Takes one result; where the next begins, None where this one is not whole."""
+        """Consumes one result; returns where the next begins, None if incomplete."""
         held = self._held
         if self._name and held.startswith(self._name + b": ", at):
             if held.find(b"\n", at) < 0:

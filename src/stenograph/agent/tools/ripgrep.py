@@ -1,7 +1,6 @@
-"""Runs a search as a process: ripgrep where it is installed, else our own.
+"""Runs a search as a process: ripgrep if installed, else our own. Ended when it takes too long or writes too much.
 
-In: a `Search`, the working folder, and which files may be read. Out: lines of output, as far as they came in time. Ends the
-process when it takes too long, writes too much, or is no longer wanted. Raises ToolFailed for what can't be searched for.
+Raises ToolFailed for an invalid search.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from stenograph.agent.tools.shell import command_environment
 if TYPE_CHECKING:
     from stenograph.agent.tools.readable_results import ReadableResults
 
-#: Seconds, as the client has it.
+#: Seconds, as in the client.
 TIME_LIMIT = 20.0
-#: Bytes of output that are looked at.
+#: Bytes.
 MOST_OUTPUT = 4 * 1024 * 1024
 
 
 class Lines(msgspec.Struct, frozen=True):
     lines: list[str]
-    #: It was ended before it was done.
+    #: Ended early.
     is_cut: bool
 
 
@@ -42,7 +41,7 @@ async def run_search(
 ) -> Lines:
     readable: ReadableResults | None = None
     if may_read is not None and os.path.isdir(cwd / wanted.target):  # noqa: PTH112 - Path.is_dir raises without rights
-        from stenograph.agent.tools.readable_results import ReadableResults  # most have no such rules
+        from stenograph.agent.tools.readable_results import ReadableResults  # rarely needed
 
         wanted = msgspec.structs.replace(wanted, marks_names=True)
         readable = ReadableResults(wanted, lambda name: may_read(cwd / os.fsdecode(name)))
@@ -65,7 +64,7 @@ async def run_search(
         words = errors.decode("utf-8", "replace").strip()
         raise ToolFailed(f"Search failed — the pattern, glob, or file type was rejected without searching:\n{words}")
     lines = output.decode("utf-8", "replace").split("\n")
-    last = lines.pop()  # empty, or broken off
+    last = lines.pop()  # empty, or incomplete
     if last and not is_cut:
         lines.append(last)
     return Lines([line.removeprefix("./").removesuffix("\r") for line in lines], is_cut)
@@ -76,7 +75,7 @@ async def _started(wanted: Search, cwd: Path) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             *search_command(wanted),
             cwd=cwd,
-            # Whoever may look at processes would find our keys with this one too.
+            # Without our keys: others can see processes' environments.
             env=command_environment(os.environ, {}),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -90,7 +89,7 @@ async def _started(wanted: Search, cwd: Path) -> asyncio.subprocess.Process:
 
 
 async def _collect(process: asyncio.subprocess.Process, output: bytearray, readable: ReadableResults | None) -> bytes | None:
-    """What came on stderr; None where there was too much to read on."""
+    """stderr; None if the output was too long."""
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.ensure_future(process.stderr.read())
@@ -100,21 +99,21 @@ async def _collect(process: asyncio.subprocess.Process, output: bytearray, reada
             if len(output) + (readable.held if readable else 0) > MOST_OUTPUT:
                 return None
         said = await errors
-        await process.wait()  # its exit code counts
+        await process.wait()
         return said
     finally:
         errors.cancel()
 
 
 def search_command(wanted: Search) -> list[str]:
-    # Loads much that nothing else needs.
+    # Slow to load.
     import shutil
 
     program = shutil.which("rg")
     if program is None:
-        # -P: modules of the project must not stand in for ours.
+        # -P: the project's modules must not replace ours.
         return [sys.executable, "-P", "-m", "stenograph.agent.tools.searching", msgspec.json.encode(wanted).decode()]
-    # Sorted, so that the same search says the same twice.
+    # Sorted, so that a repeated search gives the same.
     command = [program, "--no-config", "--no-messages", "--hidden", "--color=never", "--no-heading", "--sort=path"]
     command += [f"--max-columns={MOST_COLUMNS}"]
     match wanted.mode:

@@ -1,9 +1,6 @@
-"""A search through files, where ripgrep is not installed: a program of its own that writes what ripgrep would.
+"""A search where ripgrep is missing, as a program: a `Search` as JSON in, ripgrep's output format and exit codes out.
 
-In: a `Search` as JSON, the first argument. Out: lines on stdout, in ripgrep's format; exit code 0, 1 where nothing was found, 2
-with a line on stderr for a pattern that can't be. It runs as a process so that a pattern that takes for ever can be ended
-with it.
-Regular expressions are Python's. Does not know tools.
+A process of its own, so that an endless pattern can be killed. Regular expressions are Python's.
 """
 
 from __future__ import annotations
@@ -16,11 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-#: Longer lines are not shown.
 MOST_COLUMNS = 500
 _HEAD = 8192
 _LONGEST_FILE = 64 * 1024 * 1024
-#: ripgrep knows many more.
+#: ripgrep has many more.
 _TYPES = {
     "c": "c h", "cpp": "cpp cc cxx hpp hh hxx h inl", "cs": "cs", "css": "css scss", "go": "go", "html": "htm html ejs",
     "java": "java jsp", "js": "js jsx vue cjs mjs", "json": "json sarif", "kotlin": "kt kts", "lua": "lua",
@@ -32,7 +28,6 @@ _TYPES = {
 
 class Search(msgspec.Struct, kw_only=True, omit_defaults=True):
     pattern: str
-    #: File or folder, relative to the working folder or not.
     target: str
     mode: str
     before: int = 0
@@ -43,16 +38,16 @@ class Search(msgspec.Struct, kw_only=True, omit_defaults=True):
     is_multiline: bool = False
     globs: list[str] = []
     type: str = ""
-    #: NUL behind each name, and alone for a separator; lines with their numbers in any case. For readable_results.
+    #: NUL behind each name, and alone for a separator; always with line numbers. For readable_results.
     marks_names: bool = False
 
 
 class SearchError(ValueError):
-    """A search that can't be; the text says why."""
+    """The text says why."""
 
 
 def search(wanted: Search) -> Iterator[str]:
-    """Lines as ripgrep would write them. Raises SearchError."""
+    """Lines as ripgrep writes them. Raises SearchError."""
     flags = (re.IGNORECASE if wanted.ignores_case else 0) | re.MULTILINE | (re.DOTALL if wanted.is_multiline else 0)
     try:
         regex = re.compile(wanted.pattern, flags)
@@ -170,7 +165,7 @@ def main(argument: str) -> int:
     found = False
     try:
         for line in search(wanted):
-            # Names may hold bytes that are no text.
+            # Names may not be valid text.
             sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape") + end)
             found = True
         sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""SendMessage: more for an agent that is done."""
+"""SendMessage: more for a finished agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SendMessageInput(ToolInput):
 class SendMessage(Tool[SendMessageInput]):
     name = "SendMessage"
     input_type = SendMessageInput
-    # What the agent may do is asked of each of its own calls.
+    # Each of the agent's own calls is checked.
     is_read_only = True
     runs_in_parallel = True
 

@@ -1,10 +1,7 @@
-"""One command in a shell of its own: started, read, ended with everything that it started.
+"""One command in a shell of its own, ended with everything that it started.
 
-In: a command, a folder, an environment. Out: a `Shell`: its output as it comes, its exit code, the folder it ended in. The
-command's process leads a group of its own, so that ending it ends its children too. Output comes through one pipe for both
-streams, read as it comes: a file would be cut off by a command that writes to `/dev/stderr` by name. A child that goes on by
-itself and holds the pipe open keeps nobody waiting: the shell is done when its own process is. Knows nothing of tools, results
-or limits on what a model reads.
+The command leads a process group. Both streams come through one pipe: a file would be truncated by a command that writes to
+`/dev/stderr` by name. A child that holds the pipe open delays nobody: the shell is done when its own process is.
 """
 
 from __future__ import annotations
@@ -21,27 +18,27 @@ from asyncio import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-#: Bytes of output that are kept; what comes behind them is counted only.
+#: Bytes of output kept; more is only counted.
 KEPT = 64 * 1024 * 1024
-#: Bytes of output after which a command is ended: it would go on for ever.
+#: Bytes of output at which a command is killed.
 ENDLESS = 1024 * 1024 * 1024
-#: Seconds between being asked to end and being ended.
+#: Seconds between SIGTERM and SIGKILL.
 GRACE = 0.5
-#: Seconds that children of a command that is over may take to write the rest.
+#: Seconds for children of a finished command to write the rest.
 _LINGER = 0.05
 _CHUNK = 256 * 1024
-#: The lowest number of the descriptor by which a command's shell tells its last folder.
+#: Lowest descriptor by which a shell reports its last folder.
 _FOLDER_DESCRIPTOR = 60
-#: The endpoint's keys are no business of commands.
+#: Commands don't get the endpoint's keys.
 _SECRET = re.compile(r"ANTHROPIC_|CLAUDE_CODE_OAUTH_TOKEN$")
 
 
 class CommandNotStarted(Exception):  # noqa: N818 - a result of a call, not an error of the program
-    """A command could not be started; the text says why in one line."""
+    """The text says why in one line."""
 
 
 class CommandOutput:
-    """What a command has written so far: in memory, or in a file once `to_file` was called."""
+    """Kept in memory, or in a file after `to_file`."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -58,7 +55,7 @@ class CommandOutput:
             self._write(data)
 
     def to_file(self, path: Path) -> None:
-        """From here on the output, with what came before, is in this file. Raises OSError."""
+        """Move the output, past and future, to a file. Raises OSError."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
         self._path = path
@@ -66,16 +63,15 @@ class CommandOutput:
         self._kept.clear()
 
     def read(self) -> bytes:
-        """What is kept of it."""
         if self._path is None:
             return bytes(self._kept)
         try:
             return self._path.read_bytes()
-        except OSError:  # somebody took the file away: what it held is gone
+        except OSError:  # the file was removed
             return b""
 
     def tail(self, size: int) -> bytes:
-        """The end of what is kept in memory."""
+        """Of what is in memory."""
         return bytes(self._kept[-size:])
 
     def count_lines(self) -> int:
@@ -93,17 +89,17 @@ class CommandOutput:
                 written = os.write(self._descriptor, data)
                 self._written += written
                 data = data[written:]
-        except OSError:  # a full disk: the command goes on, and its output is what fitted
+        except OSError:  # a full disk: the command continues
             self.close()
 
 
 class Shell:
-    """A command under way, or over. Made by `start_shell`."""
+    """A command, made by `start_shell`."""
 
     def __init__(self, process: subprocess.Process, pipe: int, folder_pipe: int = -1) -> None:
         self.output = CommandOutput()
         self.began = time.monotonic()
-        #: It wrote so much that it was ended.
+        #: Killed for writing too much.
         self.is_endless = False
         self._process = process
         self._folder_pipe = folder_pipe
@@ -117,29 +113,29 @@ class Shell:
 
     @property
     def exit_code(self) -> int | None:
-        """As shells tell it: 128 and the number of the signal that ended it. None while it runs."""
+        """128 + signal for a killed one. None while it runs."""
         code = self._process.returncode
         return 128 - code if code is not None and code < 0 else code
 
     @property
     def is_held_open(self) -> bool:
-        """Whether the command is over and a child of it may still write."""
+        """The command is over and a child may still write."""
         return self.over.done() and self._pipe >= 0
 
     def final_folder(self) -> Path | None:
-        """The folder in which the command ended; None where it failed, or left its shell before that could be asked."""
+        """None if the command failed or exited before it could be asked."""
         if self._folder_pipe < 0:
             return None
         try:
             told = os.fsdecode(os.read(self._folder_pipe, _CHUNK)).removesuffix("\n")
-        except BlockingIOError:  # nothing was said, and a child of it holds the pipe open
+        except BlockingIOError:  # nothing was written, and a child holds the pipe open
             return None
         finally:
             self._close_folder_pipe()
         return Path(told) if told else None
 
     async def end(self) -> None:
-        """End the command and all of its group: asked first, made after a moment. Its output so far stays."""
+        """SIGTERM, then SIGKILL, to the whole group. Output so far stays."""
         if self.over.done():
             return
         group = self._process.pid
@@ -150,13 +146,13 @@ class Shell:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 0.05)
         finally:
-            # Also when we are cancelled while we wait: nothing of the command stays.
+            # Also if we are cancelled while waiting.
             _signal(group, signal.SIGKILL)
-            # Not awaited itself: whoever cancels us would cancel it too.
+            # Cancelling us must not cancel it.
             await asyncio.wait([self.over])
 
     def close(self) -> None:
-        """Read no more. A child that still writes finds nobody there."""
+        """Stop reading."""
         self._stop_reading()
         self._close_folder_pipe()
         self.output.close()
@@ -168,14 +164,14 @@ class Shell:
 
     async def _wait(self) -> None:
         await self._process.wait()
-        # Nearly always the pipe ends with the process. Where it does not, what was written until now is read.
+        # Rarely a child keeps the pipe open: read what is there.
         self._read()
         if self._pipe >= 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._at_end.wait(), _LINGER)
 
     def _read(self) -> None:
-        # A command that writes without end must not keep everything else from running: a few chunks, then others.
+        # An endless writer must not starve everything else.
         for _ in range(8):
             if self._pipe < 0:
                 return
@@ -202,7 +198,7 @@ class Shell:
 
 
 async def start_shell(command: str, *, cwd: Path, environment: Mapping[str, str], tells_folder: bool = False) -> Shell:
-    """Start a command; one that `tells_folder` says in which folder it ended. Raises NotStarted."""
+    """`tells_folder`: report the last folder. Raises CommandNotStarted."""
     program = _shell_program()
     if program is None:
         raise CommandNotStarted("There is no shell on this system: neither bash nor sh was found")
@@ -211,10 +207,10 @@ async def start_shell(command: str, *, cwd: Path, environment: Mapping[str, str]
     try:
         if tells_folder:
             told, telling = _folder_pipe()
-        # The quoted command is run by `eval`, as a whole: a comment or an open quote at its end can't reach what follows.
+        # With `eval`, a comment or open quote at the end can't reach what follows.
         script = f"eval {_quoted(command)}"
         if tells_folder:
-            # By its path: plain shells know descriptors of one digit only.
+            # By its path: plain shells know one-digit descriptors only.
             script += f'\n__code=$?; [ "$__code" = 0 ] && pwd -P 2>/dev/null >| /dev/fd/{telling}; exit "$__code"'
         starting = asyncio.ensure_future(
             asyncio.create_subprocess_exec(
@@ -242,11 +238,8 @@ async def start_shell(command: str, *, cwd: Path, environment: Mapping[str, str]
 
 
 def _folder_pipe() -> tuple[int, int]:
-    """A pipe whose end for the command has a number that no command uses for itself.
-
-    No file: whatever ends us, nothing stays behind.
-    """
-    import fcntl  # not everywhere; nor are shells
+    """A pipe whose far end has a number that no command uses. Not a file: nothing stays behind."""
+    import fcntl  # POSIX only
 
     reading, writing = os.pipe()
     try:
@@ -266,7 +259,7 @@ def _close(*descriptors: int) -> None:
 
 
 async def _started(starting: asyncio.Future[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
-    """A process, once it runs. Who is cancelled meanwhile leaves none behind: half-started it could not be ended."""
+    """If cancelled meanwhile, leaves no process behind: half-started it could not be ended."""
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
@@ -278,10 +271,10 @@ async def _started(starting: asyncio.Future[asyncio.subprocess.Process]) -> asyn
 
 
 def command_environment(environ: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a command: ours and what was asked for, without the endpoint's keys."""
+    """Ours and the given one, without the endpoint's keys."""
     both = {**environ, **more}
     kept = {name: value for name, value in both.items() if not _SECRET.match(name)}
-    # An editor would wait for ever; the clients set this too (2.0.76, 2.1.325).
+    # An editor would wait forever; clients set this too (2.0.76, 2.1.325).
     return {**kept, "GIT_EDITOR": "true", "AI_AGENT": "stenograph"}
 
 
@@ -289,7 +282,7 @@ def command_environment(environ: Mapping[str, str], more: Mapping[str, str]) -> 
 def _shell_program() -> str | None:
     if os.name != "posix":
         return None
-    import shutil  # with its archive formats it would cost milliseconds at every start
+    import shutil  # its archive formats cost milliseconds
 
     return next((found for name in ("/bin/bash", "bash", "/bin/sh", "sh") if (found := shutil.which(name))), None)
 
@@ -309,7 +302,7 @@ def _why_not(error: OSError | ValueError, cwd: Path) -> str:
 
 
 def _signal(group: int, number: int) -> bool:
-    """Whether there was anybody in the group."""
+    """Whether the group exists."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
@@ -318,19 +311,18 @@ def _signal(group: int, number: int) -> bool:
 
 
 def _lives(group: int) -> bool:
-    """Whether a process of the group runs. One that is dead and has not been fetched by its parent does not count: in a
-    container whose first process fetches nobody it would stay for ever."""
+    """Whether a process of the group runs. Zombies don't count: in a container without an init they stay forever."""
     if not _signal(group, 0):
         return False
     try:
         processes = [entry for entry in os.scandir("/proc") if entry.name.isdecimal()]
-    except OSError:  # no Linux
+    except OSError:  # not Linux
         return True
     for entry in processes:
         try:
             # `pid (name) state parent group …`; the name may hold anything.
             state = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
-        except OSError:  # gone since
+        except OSError:
             continue
         if int(state[2]) == group and state[0] not in (b"Z", b"X"):
             return True

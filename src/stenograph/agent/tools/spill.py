@@ -1,8 +1,4 @@
-"""Output that is too long for the model: whole in a file, its beginning in the result.
-
-In: text, and the folder for long results. Out: what the model reads, in the client's words, and where the rest is. The file
-belongs to the session's family: `<session>/tool-results/`. Knows nothing of where the output comes from.
-"""
+"""Output too long for the model: whole in `<session>/tool-results/`, its beginning in the result, in the client's words."""
 
 from __future__ import annotations
 
@@ -12,9 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-#: Characters of output that go into a result as they are. (2.1.325)
+#: Characters that go into a result as they are (2.1.325).
 LIMIT = 30_000
-#: Characters of a failure's output: half of them from its beginning, half from its end. (2.0.76, 2.1.325)
+#: Characters of a failure's output, half from each end (2.0.76, 2.1.325).
 FAILURE_LIMIT = 10_000
 _PREVIEW = 2_000
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -24,12 +20,12 @@ class Spilled(Struct, frozen=True):
     path: Path
     #: Bytes.
     size: int
-    #: What the model reads in the place of the output.
+    #: For the model.
     stub: str
 
 
 def spill(data: bytes, text: str, folder: Path, name: str) -> Spilled | None:
-    """Put output into a file, and say so; `text` is what the preview is taken from. None where it can't be written."""
+    """`text` is what the preview is taken from. None if it can't be written."""
     path = folder / f"{_safe(name)}.txt"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -42,17 +38,17 @@ def spill(data: bytes, text: str, folder: Path, name: str) -> Spilled | None:
 
 
 def _safe(name: str) -> str:
-    """A name that stays in its folder. Ids of calls come from the endpoint, and may be paths."""
+    """A name that stays in its folder: ids of calls come from the endpoint, and may be paths."""
     if _NAME.fullmatch(name):
         return name
-    from hashlib import sha256  # endpoints keep to ids that are names
+    from hashlib import sha256  # rarely needed
 
     return sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def stub(text: str, path: Path, size: int) -> str:
     preview = text[:_PREVIEW]
-    # Whole lines where that costs less than half of it.
+    # Whole lines, if that costs less than half.
     if (end := preview.rfind("\n")) > _PREVIEW // 2:
         preview = preview[:end]
     return (
@@ -62,7 +58,6 @@ def stub(text: str, path: Path, size: int) -> str:
 
 
 def without_middle(text: str, limit: int = FAILURE_LIMIT) -> str:
-    """The beginning and the end of a text that is longer than the limit."""
     if len(text) <= limit:
         return text
     half = limit // 2

@@ -1,4 +1,4 @@
-"""TaskOutput, once AgentOutputTool: what a command or an agent in the background has written, waiting for its end or not."""
+"""TaskOutput, formerly AgentOutputTool: a background task's output, waiting for its end or not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TaskOutput(Tool[TaskOutputInput]):
             finally:
                 waiting.cancel()
         status = "success" if not task.is_running else "timeout" if given.block else "not_ready"
-        # The model knows now: it is not told again.
+        # No further notification.
         task.is_told = task.is_told or not task.is_running
         output = task.output()
         shown = output.rstrip()

@@ -1,8 +1,4 @@
-"""Text files as tools see them: bytes to text and back, and whole files written at once.
-
-In: bytes, or a path. Out: text with `\\n` for newlines, and what is needed to write it back as it was: encoding, byte-order mark,
-newlines, mode. What can't be written back without loss says so. Does not know what is changed, or why. Raises ToolFailed.
-"""
+"""Text files as tools see them: bytes to text and back in the same encoding, newlines and mode. Raises ToolFailed."""
 
 from __future__ import annotations
 
@@ -20,35 +16,34 @@ from stenograph.agent.tools.base import ToolFailed, Workspace, failed_use
 from stenograph.agent.tools.process_files import refuse_process_file, unreadable
 
 MARK = "\ufeff"
-#: Where NUL bytes make a file binary: as far as the client looks. (2.1.325)
+#: Bytes searched for NUL, as in 2.1.325.
 _HEAD = 8192
 
 _NOT_UTF8 = "is not valid UTF-8: it uses a legacy encoding such as Windows-1252, Shift-JIS or GBK, or it is binary"
 _HAS_NUL = "has NUL bytes in its first 8 KB: binary data, UTF-16/UTF-32 without a byte-order mark, or text with embedded NULs"
 _BIG_ENDIAN = "is UTF-16 big-endian (it starts FE FF), which these tools cannot write"
-#: Words of Node for what Python says otherwise. (2.1.325)
+#: Node's words where Python's differ (2.1.325).
 _WORDS = {errno.EISDIR: "illegal operation on a directory", errno.ENAMETOOLONG: "name too long"}
 
 
 class TextFile(Struct, frozen=True):
-    """A text, and how it stood in its file."""
+    """A text, and how it was stored."""
 
-    #: Without the byte-order mark, lines ended by `\n`.
+    #: Without byte-order mark, lines ended by `\n`.
     text: str
     encoding: str = "utf-8"
-    #: A byte-order mark stood first.
     has_mark: bool = False
     newline: str = "\n"
-    #: Why it can't be written back as it was, to follow "This file"; empty where it can.
+    #: Why it can't be written back as it was, after "This file"; empty if it can.
     trouble: str = ""
 
     @property
     def marked(self) -> str:
-        """The text with its byte-order mark, as clients keep it in records."""
+        """With its byte-order mark, as in clients' records."""
         return MARK + self.text if self.has_mark else self.text
 
     def encode(self, text: str, *, keep_newlines: bool) -> bytes:
-        """Another text in the encoding of this one. `keep_newlines` ends its lines as they are ended here."""
+        """Another text in this one's encoding, and newlines with `keep_newlines`."""
         if keep_newlines and self.newline != "\n":
             text = _lines(text).replace("\n", self.newline)
         try:
@@ -75,7 +70,7 @@ def _decoded(data: bytes, encoding: str, *, has_mark: bool) -> TextFile:
     except UnicodeDecodeError:
         text = data.decode(encoding, "replace")
         trouble = trouble or _NOT_UTF8
-    # The more frequent newline becomes that of the whole file, as with the client. (2.1.325)
+    # The more frequent newline wins for the whole file (2.1.325).
     windows = text.count("\r\n")
     newline = "\r\n" if windows * 2 > text.count("\n") else "\n"
     return TextFile(_lines(text), encoding, has_mark, newline, trouble)
@@ -86,7 +81,7 @@ def _lines(text: str) -> str:
 
 
 def trouble_note(file: TextFile) -> str:
-    """What a reader of a file is told that can't be written back. (2.1.325)"""
+    """For a reader of a file that can't be written back (2.1.325)."""
     shown = " Its undecodable bytes show above as U+FFFD." if file.trouble == _NOT_UTF8 else ""
     return (
         f"\n\n[This file {file.trouble}.{shown} Edit and Write will refuse it: change it with a shell command that keeps its"
@@ -95,7 +90,7 @@ def trouble_note(file: TextFile) -> str:
 
 
 def refusal(file: TextFile) -> str:
-    """What a writer is told of such a file. (2.1.325)"""
+    """For a writer of such a file (2.1.325)."""
     return (
         f"File {file.trouble}. These tools write UTF-8 (or UTF-16LE behind its byte-order mark) and never convert a file's"
         " encoding on their own, so nothing was written. If the file is text, make the change with a shell command that reads"
@@ -105,24 +100,24 @@ def refusal(file: TextFile) -> str:
 
 
 def resolved(name: str, tool: str, workspace: Workspace) -> Path:
-    """The path that the model named. Raises ToolFailed for a name that none can have."""
+    """The path that the model named. Raises ToolFailed."""
     if "\0" in name:
         raise failed_use(f"{tool} file_path cannot contain null bytes (\\0). Remove the null byte and try again.")
     try:
         return workspace.resolve(name)
-    except RuntimeError:  # `~somebody` who is not there
+    except RuntimeError:  # `~somebody` unknown
         raise failed_use(f"There is no such user: {name.partition('/')[0]}") from None
 
 
 def os_failure(error: OSError, verb: str, path: Path) -> ToolFailed:
-    """What the file system said, in the words that clients pass on."""
+    """The system's error in the clients' words."""
     code = error.errno or 0
     words = _WORDS.get(code) or os.strerror(code).lower()
     return ToolFailed(f"{errno.errorcode.get(code, 'EIO')}: {words}, {verb} '{path}'")
 
 
 def missing(path: Path, workspace: Workspace) -> str:
-    """What is said of a file that is not there, with one beside it that may be meant. (2.1.325)"""
+    """With a similar name beside it, if any (2.1.325)."""
     words = f"File does not exist. Note: your current working directory is {workspace.cwd}."
     with contextlib.suppress(OSError):
         alike = sorted(
@@ -135,9 +130,9 @@ def missing(path: Path, workspace: Workspace) -> str:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A regular file, to be read. Raises OSError, and ToolFailed for what is no file."""
+    """A regular file. Raises OSError, ToolFailed."""
     refuse_process_file(path)
-    # A pipe or device must not hold us: opened without waiting, and refused.
+    # A pipe or device must not block us.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         mode = os.fstat(descriptor).st_mode
@@ -152,9 +147,9 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, most: int = -1) -> bytes:
-    """The bytes of a regular file, at most so many. Raises OSError, and ToolFailed for what is no file."""
+    """Of a regular file, limited. Raises OSError, ToolFailed."""
     with opened(path) as file:
         data: bytes | None = file.read(most)
-    if data is None:  # files of the kernel that look like others, and would have us wait
+    if data is None:  # kernel files that would block
         raise unreadable(path)
     return data

@@ -1,4 +1,4 @@
-"""TodoWrite: the model's own list of what is to be done."""
+"""TodoWrite: the model's own task list."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class TodoWriteInput(ToolInput):
 class TodoWrite(Tool[TodoWriteInput]):
     name = "TodoWrite"
     input_type = TodoWriteInput
-    # It changes nothing outside of the conversation.
+    # Nothing outside the conversation changes.
     is_read_only = True
 
     async def run(self, given: TodoWriteInput, context: ToolContext) -> ToolOutput:
         before = list(context.todos)
         after = [msgspec.to_builtins(todo) for todo in given.todos]
-        # Once all is done the next list begins from nothing. (1.0.98 to 2.1.14, in public sessions)
+        # A finished list is replaced by an empty one (1.0.98 to 2.1.14, in public sessions).
         is_done = all(todo["status"] == "completed" for todo in after)
         context.todos[:] = [] if is_done else after
         return ToolOutput(content=_DONE, structured={"oldTodos": before, "newTodos": after})

@@ -1,8 +1,4 @@
-"""The tools of a conversation: what the model is told of them, and which one a call means.
-
-In: the tools, by their own names. Out: definitions for the request, always in the same order and the same bytes; a tool by any of
-its spellings; an input, checked. Does not know what a tool does.
-"""
+"""The tools of a conversation: definitions always in the same bytes, a tool by any of its names, a checked input."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ AnyTool = Tool[Any]
 class Toolbox:
     def __init__(self, tools: Iterable[AnyTool], *, disabled: Iterable[str] = ()) -> None:
         self._tools = list(tools)
-        #: Names of tools that a rule denies as a whole.
+        #: Names that a rule denies as a whole.
         self._disabled = frozenset(disabled)
         self._by_name = {name: tool for tool in self._tools for name in (*tool.also_called, tool.name)}
 
@@ -34,7 +30,7 @@ class Toolbox:
         return [_definition(tool) for tool in self._tools]
 
     def find(self, name: str) -> AnyTool:
-        """Raises ToolFailed for a tool that is not here."""
+        """Raises ToolFailed."""
         tool = self._by_name.get(name)
         if tool is None:
             why = f". {name} is disabled for this session, in subagents as well as here." if name in self._disabled else ""
@@ -42,7 +38,7 @@ class Toolbox:
         return tool
 
     def is_parallel(self, name: str, given: Json) -> bool:
-        """Whether a call is safe beside others; that of no tool is, for it only fails."""
+        """Unknown tools are: they only fail."""
         tool = self._by_name.get(name)
         return tool is None or tool.is_safe_beside_others(given)
 
@@ -57,7 +53,7 @@ class Toolbox:
 
 
 def checked_input(tool: AnyTool, given: Json) -> ToolInput:
-    """The input of a call as the tool wants it. Raises ToolFailed in words that the model can mend it by."""
+    """Raises ToolFailed in words that help the model."""
     spelled = {tool.also_spelled.get(name, name): value for name, value in given.items()}
     try:
         # Models write numbers and booleans as strings now and then.
@@ -75,7 +71,7 @@ def _definition(tool: AnyTool) -> Json:
 
 
 def _inlined(schema: Any, components: Json) -> Any:
-    """A schema without references: not every endpoint follows them."""
+    """Without references: not every endpoint follows them."""
     if isinstance(schema, list):
         return [_inlined(one, components) for one in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""WebFetch: a question about a page of the web, answered by the small model."""
+"""WebFetch: a question about a web page, answered by the small model."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from stenograph.agent.tools.base import Tool, ToolContext, ToolFailed, ToolInput
 from stenograph.agent.tools.page import Fetch, FetchFailed, WebPage, checked_address
 from stenograph.errors import ModelError
 
-#: Seconds that a page is kept.
+#: Seconds.
 KEPT_FOR = 15 * 60.0
-#: Pages that are kept.
 _MOST_PAGES = 16
-#: Characters of a page that the small model reads.
+#: Characters that the small model reads.
 LONGEST = 100_000
 
 _SYSTEM = (
@@ -80,7 +79,7 @@ class WebFetch(Tool[WebFetchInput]):
 
 
 async def _fetched(url: str) -> WebPage:
-    """The page, from a thread that is given up, not waited for, when we are cancelled. Raises Unfetched."""
+    """From a thread that is abandoned when we are cancelled. Raises FetchFailed."""
     fetch = Fetch(url)
     future: Future[WebPage] = Future()
     future.set_running_or_notify_cancel()
@@ -91,7 +90,7 @@ async def _fetched(url: str) -> WebPage:
         except FetchFailed as reason:
             future.set_exception(reason)
         finally:
-            if not future.done():  # whatever happened: somebody waits for it
+            if not future.done():  # somebody waits for it
                 future.set_exception(FetchFailed("The page could not be read"))
 
     threading.Thread(target=work, daemon=True, name="web fetch").start()

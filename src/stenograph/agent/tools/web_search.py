@@ -1,4 +1,4 @@
-"""WebSearch: a search of the web by the endpoint's own search tool, in a request of its own."""
+"""WebSearch: by the endpoint's own search tool, in a request of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Meta, field
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput
 from stenograph.errors import ModelError
 
-#: Searches that the endpoint may make for one call.
+#: Per call.
 _MOST_SEARCHES = 8
 
 
@@ -61,7 +61,7 @@ class WebSearch(Tool[WebSearchInput]):
 
 
 class OldWebSearch(WebSearch):
-    """The same with results in the shapes of 2.0."""
+    """In the shapes of 2.0."""
 
     async def run(self, given: WebSearchInput, context: ToolContext) -> ToolOutput:
         output = await super().run(given, context)
@@ -83,7 +83,7 @@ def _server_tool(given: WebSearchInput) -> Json:
 
 
 def _links(content: Any) -> list[Json]:
-    """Titles and addresses; none where the endpoint tells of an error in their place."""
+    """Titles and addresses; none for an error."""
     if not isinstance(content, list):
         return []
     return [{"title": one.get("title", ""), "url": one.get("url", "")} for one in content if isinstance(one, dict)]

@@ -1,4 +1,4 @@
-"""Write: a whole file, new or in the place of one that was read."""
+"""Write: a whole file, new or replacing one that was read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class WriteTool(Tool[WriteInput]):
         except FileNotFoundError:
             return _create(given, path, context)
         _refuse_unknown(path, before, context)
-        # The newlines are the model's own; only encoding and byte-order mark are the file's. (2.1.325)
+        # The newlines are the model's own; encoding and byte-order mark are the file's (2.1.325).
         data = before.encode(given.content, keep_newlines=False)
         changing.keep_and_write(path, data, context)
         after = decode(data)
@@ -75,7 +75,7 @@ def _create(given: WriteInput, path: Path, context: ToolContext) -> ToolOutput:
 
 
 def _refuse_unknown(path: Path, before: TextFile, context: ToolContext) -> None:
-    """What the model has not seen it must not write over."""
+    """The model must not overwrite what it has not seen."""
     match changing.knowledge(path, before.text, context):
         case FileKnowledge.NOTHING:
             raise failed_use(changing.UNREAD)
@@ -90,7 +90,7 @@ def _refuse_unknown(path: Path, before: TextFile, context: ToolContext) -> None:
 
 
 class OldWrite(WriteTool):
-    """The same with results in the shapes of 2.0."""
+    """In the shapes of 2.0."""
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:
         output = await super().run(given, context)
