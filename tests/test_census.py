@@ -207,7 +207,7 @@ MAY_READ_ENVIRONMENT = {
     "traces/history.py": "keys of receivers are fetched when something is sent",
     "agent/engine/session.py": "models that the client's variables name",
     "agent/engine/calls.py": "whether a traceback is wanted",
-    "agent/recording/forking.py": "where the archive is",
+    "agent/recording/resuming.py": "where the archive is of forks",
     "agent/recording/opening.py": "the project folder that the client's variable names",
     "agent/tools/": "what commands run in",
     "sessions/find.py": "where the public functions look for homes when none are given",

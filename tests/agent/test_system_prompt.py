@@ -10,8 +10,8 @@ import pytest
 
 from stenograph.agent.context.memory import Memory
 from stenograph.agent.context.system_prompt import agent_system_blocks, system_blocks
-from stenograph.agent.engine.agent_types import TYPES
 from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.tools.agent import TYPES
 from stenograph.agent.tools.base import Json, Workspace
 
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from stenograph.errors import ModelError
 from stenograph.model.client import ModelClient
+from stenograph.model.encoding import Request
 from stenograph.model.endpoint import endpoint_from_environment
 from stenograph.model.events import StreamEvent
-from stenograph.model.request import Request
 
 KEY = "sentinel-of-a-key"
 Result = TypeVar("Result")

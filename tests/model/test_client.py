@@ -36,6 +36,7 @@ from stenograph.model import client as client_module
 from stenograph.model import endpoint as endpoint_module
 from stenograph.model import sse
 from stenograph.model.client import ModelClient
+from stenograph.model.encoding import Request
 from stenograph.model.endpoint import endpoint_from_environment
 from stenograph.model.events import (
     BlockStart,
@@ -46,7 +47,6 @@ from stenograph.model.events import (
     StreamEvent,
     TextDelta,
 )
-from stenograph.model.request import Request
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 
 SECRET = "sentinel-of-a-transcript"

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from stenograph.model.encoding import encode_count, encode_request
-from stenograph.model.request import Request
+from stenograph.model.encoding import Request, encode_count, encode_request
 
 Json = dict[str, Any]
 

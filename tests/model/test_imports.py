@@ -11,7 +11,7 @@ PROGRAM = """
 import asyncio, sys
 from stenograph.model.client import ModelClient
 from stenograph.model.endpoint import endpoint_from_environment
-from stenograph.model.request import Request
+from stenograph.model.encoding import Request
 
 async def run():
     client = ModelClient(endpoint_from_environment({"ANTHROPIC_BASE_URL": sys.argv[1], "ANTHROPIC_API_KEY": "k"}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stenograph.model.retry import asked_wait, is_status_temporary, wait_before
+from stenograph.model.failures import asked_wait, is_status_temporary, wait_before
 
 NOW = 1_445_412_480.0  # Wed, 21 Oct 2015 07:28:00 GMT
 

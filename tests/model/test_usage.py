@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stenograph.model.usage import read_usage
+from stenograph.model.assembly import read_usage
 
 #: As 2.1.325 records it.
 WHOLE = {

@@ -8,18 +8,18 @@ from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
     from stenograph.model import events
+    from stenograph.model.assembly import TOKEN_COUNTS
     from stenograph.model.client import ModelClient
+    from stenograph.model.encoding import Request
     from stenograph.model.endpoint import Endpoint, endpoint_from_environment
     from stenograph.model.events import Retrying
-    from stenograph.model.request import Request
-    from stenograph.model.usage import TOKEN_COUNTS
 
 _MODULES = {
     "Endpoint": "endpoint",
     "ModelClient": "client",
-    "Request": "request",
+    "Request": "encoding",
     "Retrying": "events",
-    "TOKEN_COUNTS": "usage",
+    "TOKEN_COUNTS": "assembly",
     "endpoint_from_environment": "endpoint",
     "events": "events",
 }

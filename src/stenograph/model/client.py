@@ -11,13 +11,11 @@ from typing import Any
 
 from stenograph.errors import NetworkError, NetworkTimeoutError, UsageError
 from stenograph.model.assembly import Assembler, MalformedAnswer
-from stenograph.model.encoding import encode_count, encode_request
+from stenograph.model.encoding import Request, encode_count, encode_request
 from stenograph.model.endpoint import Endpoint
 from stenograph.model.events import BlockStop, Json, MessageStop, Retrying, StreamEvent
-from stenograph.model.failures import Failures, NoProgressError
+from stenograph.model.failures import LONGEST_RETRY_AFTER, Failures, NoProgressError, RequestFailure, wait_before
 from stenograph.model.json_text import read_json
-from stenograph.model.request import Request
-from stenograph.model.retry import LONGEST_RETRY_AFTER, RequestFailure, wait_before
 from stenograph.model.sse import EventReader
 from stenograph.model.transport import Dialer, StreamConnection
 from stenograph.net import ResponseHead

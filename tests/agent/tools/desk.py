@@ -10,7 +10,7 @@ from stenograph.agent.engine.background import BackgroundTasks
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.tools.base import Json, SubagentResult, Tool, ToolContext, ToolFailed, ToolOutput, Workspace
-from stenograph.agent.tools.read_state import ReadState
+from stenograph.agent.tools.changing import ReadState
 from stenograph.agent.tools.toolbox import checked_input
 from stenograph.errors import ModelError
 

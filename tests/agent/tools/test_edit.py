@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.agent.tools.desk import Desk
 
 from stenograph.agent.tools.base import Json
+from stenograph.agent.tools.changing import structured_patch
 from stenograph.agent.tools.edit import EditTool
-from stenograph.agent.tools.patches import structured_patch
 from stenograph.agent.tools.read import ReadTool
 from stenograph.agent.tools.write import WriteTool
 

@@ -19,8 +19,7 @@ from stenograph.agent.tools import grep as grep_module
 from stenograph.agent.tools import ripgrep
 from stenograph.agent.tools.base import Json
 from stenograph.agent.tools.grep import GrepTool
-from stenograph.agent.tools.readable_results import ReadableResults
-from stenograph.agent.tools.ripgrep import run_search
+from stenograph.agent.tools.ripgrep import ReadableResults, run_search
 from stenograph.agent.tools.searching import Search, SearchError, search
 
 GREP = GrepTool()

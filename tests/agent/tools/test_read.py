@@ -14,7 +14,7 @@ import pytest
 from tests.agent.tools.desk import Desk
 
 from stenograph.agent.tools.base import Json, ToolFailed
-from stenograph.agent.tools.images import dimensions
+from stenograph.agent.tools.media import dimensions
 from stenograph.agent.tools.read import ReadTool, human_size
 
 READ = ReadTool()
@@ -295,7 +295,7 @@ def test_lines_of_a_file_of_many_blocks(desk: Desk) -> None:
 
 
 def test_every_line_of_a_long_file_can_be_asked_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stenograph.agent.tools.line_ranges._BLOCK", 7)
+    monkeypatch.setattr("stenograph.agent.tools.texts._BLOCK", 7)
     text = "a\n\nbb\nccc\n\n\ndddddddddddd\ne"
     (desk.project / "b.txt").write_text(text)
     lines = text.split("\n")

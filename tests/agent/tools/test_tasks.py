@@ -14,9 +14,7 @@ from tests.agent.tools.desk import Desk
 from stenograph.agent.engine.background import BackgroundTask
 from stenograph.agent.tools.base import Json, SubagentResult, ToolFailed
 from stenograph.agent.tools.bash import Bash, OldBash
-from stenograph.agent.tools.bash_output import BashOutput
-from stenograph.agent.tools.kill_shell import KillShell, TaskStop
-from stenograph.agent.tools.task_output import TaskOutput
+from stenograph.agent.tools.tasks import BashOutput, KillShell, TaskOutput, TaskStop
 from stenograph.agent.tools.toolbox import Toolbox, checked_input
 
 Scene = Callable[[Desk], Awaitable[None]]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from stenograph.agent.context.git import branch_of
 from stenograph.agent.context.memory import Memory, MemoryKind
-from stenograph.agent.engine.agent_types import AgentType
 from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.tools.agent import AgentType
 from stenograph.agent.tools.base import Json, Workspace
 
 _WHOSE = {

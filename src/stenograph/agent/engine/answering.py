@@ -1,12 +1,17 @@
-"""The stream of one response -> an `Answer` that grows with it, and events for faces."""
+"""The stream of one response -> an `Answer` that grows with it, and events for faces; and questions beside the conversation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct, field
 
+from stenograph.agent.context.models import called_name
 from stenograph.agent.engine import events
+from stenograph.agent.engine.conversation import text_block
 from stenograph.agent.engine.events import Event
-from stenograph.model import TOKEN_COUNTS
+from stenograph.agent.engine.shared import Shared
+from stenograph.model import TOKEN_COUNTS, Request
 from stenograph.model import events as stream
 from stenograph.records import Json
 
@@ -83,3 +88,20 @@ def told_of(event: stream.StreamEvent, agent_id: str | None) -> Event | None:
 def all_tokens(usage: Json) -> int:
     """At least what the next request holds: all input, and the answer."""
     return sum(value for name in TOKEN_COUNTS if isinstance(value := usage.get(name), int))
+
+
+_MAX_TOKENS = 8192
+
+
+async def ask_aside(shared: Shared, model: str, prompt: str, *, system: str = "", tools: Sequence[Json] = ()) -> list[Json]:
+    """Raises ModelError."""
+    request = Request(
+        model=called_name(model),
+        max_tokens=_MAX_TOKENS,
+        system=[text_block(system)] if system else [],
+        tools=list(tools),
+        messages=[{"role": "user", "content": [text_block(prompt)]}],
+    )
+    blocks, end = await shared.client.complete(request)
+    shared.tally.add(request.model, end.usage)
+    return blocks

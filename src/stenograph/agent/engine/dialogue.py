@@ -16,21 +16,18 @@ from msgspec import Struct, field
 from stenograph.agent.context.git import branch_of
 from stenograph.agent.context.models import DEFAULT_MAX_TOKENS, betas_of, called_name
 from stenograph.agent.engine import events
-from stenograph.agent.engine.answering import Answer, all_tokens, told_of
-from stenograph.agent.engine.asides import ask_aside
-from stenograph.agent.engine.calls import Call, CallResult, run_call, stopped
+from stenograph.agent.engine.answering import Answer, all_tokens, ask_aside, told_of
+from stenograph.agent.engine.calls import Call, CallResult, changed_lines, pull_request_of, run_call, stopped
 from stenograph.agent.engine.compaction import CompactionRefused, ask_for_summary, is_too_long, limit_of, summary_text
 from stenograph.agent.engine.conversation import Conversation, blocks_of, text_block
 from stenograph.agent.engine.events import Outcome
-from stenograph.agent.engine.results import changed_lines, pull_request_of
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
-from stenograph.agent.recording.names import fresh_agent_id
-from stenograph.agent.recording.places import spill_folder
+from stenograph.agent.recording.places import fresh_agent_id, spill_folder
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.tools.base import RunAgent, ToolContext, Workspace
-from stenograph.agent.tools.read_state import ReadState
+from stenograph.agent.tools.changing import ReadState
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import ModelError
 from stenograph.model import Request
@@ -417,10 +414,8 @@ class Dialogue:
 
     def _interrupt(self, turn: TurnInProgress) -> None:
         """Keep what is finished, answer every call, leave a conversation that can be resumed."""
-        from stenograph.records import (
-            INTERRUPTED_TOOL_USE,
-            INTERRUPTED_TURN,
-        )  # all record types come with it: too slow for the first request
+        # All record types come with it: too slow for the first request.
+        from stenograph.records import INTERRUPTED_TOOL_USE, INTERRUPTED_TURN
 
         if turn.waiting or turn.results:
             for call in turn.waiting:

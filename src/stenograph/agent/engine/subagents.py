@@ -15,7 +15,6 @@ from pathlib import Path
 import msgspec
 
 from stenograph.agent.context.system_prompt import agent_system_blocks
-from stenograph.agent.engine.agent_types import READING_TOOLS, TYPES, AgentType
 from stenograph.agent.engine.conversation import Conversation, blocks_of
 from stenograph.agent.engine.dialogue import Dialogue
 from stenograph.agent.engine.events import Outcome
@@ -25,6 +24,7 @@ from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.opening import OpenedSession
 from stenograph.agent.recording.places import agent_path, readable_folders
 from stenograph.agent.recording.recorder import Recorder
+from stenograph.agent.tools.agent import READING_TOOLS, TYPES, AgentType
 from stenograph.agent.tools.base import SubagentResult, ToolFailed, Workspace
 from stenograph.disk import make_folder, replace_file
 from stenograph.errors import DiskError, StenographError

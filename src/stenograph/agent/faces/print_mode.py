@@ -11,8 +11,7 @@ import msgspec
 
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
-from stenograph.agent.faces.stream_json import Json, StreamMessages
-from stenograph.agent.faces.turn_words import TurnWords
+from stenograph.agent.faces.stream_json import Json, StreamMessages, TurnWords
 
 DONE = 0
 #: The last turn failed, or reached a limit.
@@ -37,8 +36,7 @@ async def run_print(
 ) -> int:
     """Write a session's output; returns the exit code, which the last turn decides.
 
-    `verbose` makes the one JSON value a list of all messages. `notes` gets warnings with text and JSON. Raises OSError if `output`
-    can't be written.
+    `verbose` makes the one JSON value a list of all messages. `notes` gets warnings with text and JSON. Raises OSError.
     """
     last: events.TurnEnd | None = None
     told: list[Json] = []

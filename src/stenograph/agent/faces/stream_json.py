@@ -13,7 +13,6 @@ from uuid import uuid4
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.bill import Bill, sum_usages
-from stenograph.agent.faces.turn_words import TurnWords
 from stenograph.records import SYNTHETIC
 
 Json: TypeAlias = dict[str, Any]
@@ -313,7 +312,7 @@ class StreamMessages:
 def _agents(tools: list[str]) -> list[str]:
     if "Agent" not in tools:
         return []
-    from stenograph.agent.engine.agent_types import TYPES
+    from stenograph.agent.tools.agent import TYPES
 
     return list(TYPES)
 
@@ -321,3 +320,35 @@ def _agents(tools: list[str]) -> list[str]:
 def _now() -> str:
     now = time.time()
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
+
+
+_WORDS = {
+    Outcome.OUT_OF_TOKENS: "API Error: the answer was cut off at the limit of its output tokens",
+    Outcome.OUT_OF_WINDOW: "API Error: the conversation does not fit the model's window any more",
+    Outcome.REFUSED: "API Error: the model declined to answer",
+}
+
+
+class TurnWords:
+    def __init__(self) -> None:
+        #: The outcome of `/compact` in the current turn.
+        self.compaction: events.CompactionEnd | events.CompactionFailed | None = None
+
+    def take(self, event: Event) -> None:
+        """Takes every event, before `of` is called for it."""
+        if event.agent_id is not None:
+            return
+        match event:
+            case events.TurnBegin():
+                self.compaction = None
+            case events.CompactionEnd(trigger="manual") | events.CompactionFailed(trigger="manual"):
+                self.compaction = event
+
+    def of(self, end: events.TurnEnd) -> str:
+        if isinstance(self.compaction, events.CompactionEnd):
+            return f"Compacted: {self.compaction.tokens_before:,} -> {self.compaction.tokens_after:,} tokens"
+        if self.compaction is not None:
+            return self.compaction.reason
+        if end.outcome is Outcome.FAILED:
+            return f"API Error: {end.error}"
+        return end.text if end.outcome is Outcome.DONE else end.text or _WORDS.get(end.outcome, "")

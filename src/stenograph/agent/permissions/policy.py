@@ -59,7 +59,7 @@ class Permissions:
     """Of one conversation; a sub-agent has its own working folder."""
 
     def __init__(self, options: AgentOptions, workspace: Workspace, readable: Sequence[Path] = ()) -> None:
-        """`readable`: folders outside the project that may be read, like that of long outputs. Raises UsageError for an invalid rule."""
+        """`readable`: folders outside the project that may be read. Raises UsageError for an invalid rule."""
         self._mode = options.permission_mode
         self._workspace = workspace
         self._readable = tuple(readable)

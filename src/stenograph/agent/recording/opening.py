@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from stenograph.agent.context.git import branch_of
 from stenograph.agent.engine.conversation import Conversation
 from stenograph.agent.engine.options import AgentOptions
-from stenograph.agent.recording.names import fresh_slug
+from stenograph.agent.recording.places import fresh_slug
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.disk import chosen_project_folder, project_folder_name, projects_folder
 from stenograph.errors import UsageError

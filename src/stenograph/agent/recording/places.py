@@ -1,7 +1,8 @@
-"""Where a session's things are."""
+"""Where a session's things are, and names for new ones."""
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 from stenograph.agent.engine.options import Compat
@@ -25,3 +26,18 @@ def readable_folders(session: Path) -> list[Path]:
 
 def agent_path(session: Path, agent_id: str, compat: Compat) -> Path:
     return (session.parent if compat is Compat.OLD else agents_folder(session)) / agent_file_name(agent_id)
+
+
+_ADJECTIVES = "amber brisk calm clever dapper eager fluffy gentle hidden jolly keen lively mellow nimble quiet rapid silver witty"
+_MORE_ADJECTIVES = "crafting dancing drifting gliding humming juggling mapping painting roaming sailing singing weaving"
+_SURNAMES = "babbage curie dijkstra erdos euler franklin gauss hopper knuth lamport liskov lovelace noether shannon turing"
+
+
+def fresh_slug() -> str:
+    """Adjective, adjective, surname (seed 003, 12.1)."""
+    return "-".join(secrets.choice(words.split()) for words in (_ADJECTIVES, _MORE_ADJECTIVES, _SURNAMES))
+
+
+def fresh_agent_id(compat: Compat) -> str:
+    """Seven hex digits in 2.0, `a` and sixteen later."""
+    return secrets.token_hex(4)[:7] if compat is Compat.OLD else f"a{secrets.token_hex(8)}"

@@ -9,8 +9,10 @@ lacks to be resumed (results of interrupted calls, an answer) is first written i
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from uuid import uuid4
 
 import msgspec
 
@@ -18,11 +20,10 @@ from stenograph.agent.context.models import called_name
 from stenograph.agent.engine.conversation import Conversation
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.engine.sendable import sendable
-from stenograph.agent.recording.forking import fork
-from stenograph.agent.recording.opening import OpenedSession, new_envelope, session_path
+from stenograph.agent.recording.opening import OpenedSession, new_envelope, refuse_used, session_path
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.recording.rewinding import Chosen, choose, latest_time
-from stenograph.archive import refuse_open
+from stenograph.archive import Archive, default_archive_folder, refuse_open
 from stenograph.disk import find_project_folders, projects_folder
 from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, list_project
@@ -51,6 +52,7 @@ from stenograph.records import (
 )
 from stenograph.releases import NEWEST
 from stenograph.sessions import glance, resolve
+from stenograph.surgery import apply_clone, plan_clone
 
 _BEGINS_A_TURN = HUMAN | {InputKind.NOTIFICATION, InputKind.COMPACTION_SUMMARY}
 _REMINDER = "<system-reminder>"
@@ -276,3 +278,16 @@ def _last_tokens(records: Sequence[Record]) -> int:
             usage = record.message.usage
             return sum(value for name in TOKEN_COUNTS if isinstance(value := getattr(usage, name, None), int))
     return 0
+
+
+def fork(path: Path, graph: Graph, options: AgentOptions) -> Path:
+    session_id = options.session_id or str(uuid4())
+    target = session_path(options, session_id)
+    refuse_used(target, session_id)
+    leaf = choose_leaf(graph, NEWEST)
+    record = graph.records[leaf] if leaf >= 0 else None
+    if not isinstance(record, ChainedRecord) or not record.uuid:
+        raise UsageError(f"{path} holds no conversation that can be forked; `steno check {path}` says what is wrong")
+    plan = plan_clone(path, at=record.uuid, to_project=target.parent, new_id=session_id, as_fork=True)
+    apply_clone(plan, Archive(default_archive_folder(os.environ)))
+    return target

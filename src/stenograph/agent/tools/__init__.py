@@ -14,14 +14,11 @@ def all_tools(options: AgentOptions) -> list[Tool[Any]]:
     """Always in the same order: the endpoint's cache starts with them."""
     from stenograph.agent.tools.agent import AgentTool, TaskTool
     from stenograph.agent.tools.bash import Bash, OldBash
-    from stenograph.agent.tools.bash_output import BashOutput
     from stenograph.agent.tools.edit import EditTool
     from stenograph.agent.tools.glob import GlobTool
     from stenograph.agent.tools.grep import GrepTool
-    from stenograph.agent.tools.kill_shell import KillShell, TaskStop
     from stenograph.agent.tools.read import ReadTool
-    from stenograph.agent.tools.send_message import SendMessage
-    from stenograph.agent.tools.task_output import TaskOutput
+    from stenograph.agent.tools.tasks import BashOutput, KillShell, SendMessage, TaskOutput, TaskStop
     from stenograph.agent.tools.todo_write import TodoWrite
     from stenograph.agent.tools.web_fetch import WebFetch
     from stenograph.agent.tools.web_search import OldWebSearch, WebSearch

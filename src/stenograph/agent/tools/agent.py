@@ -1,4 +1,4 @@
-"""Agent, formerly Task: a task for a sub-agent."""
+"""Agent, formerly Task: a task for a sub-agent, and the kinds of sub-agents."""
 
 from __future__ import annotations
 
@@ -7,10 +7,31 @@ from collections.abc import Coroutine
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
-from stenograph.agent.engine.agent_types import DEFAULT_TYPE, TYPES
 from stenograph.agent.tools.base import Json, SubagentResult, Tool, ToolContext, ToolInput, ToolOutput
+
+READING_TOOLS = ("Read", "Glob", "Grep", "WebFetch", "WebSearch", "TodoWrite", "TaskOutput", "BashOutput")
+
+
+class AgentType(Struct, frozen=True):
+    name: str
+    #: For the model that may start it.
+    description: str
+    #: Only `READING_TOOLS`; others have all of their parents' tools.
+    reads_only: bool = False
+
+
+DEFAULT_TYPE = "general-purpose"
+TYPES = {
+    one.name: one
+    for one in (
+        AgentType(DEFAULT_TYPE, "any task of several steps; has all tools"),
+        AgentType("Explore", "finding things out; reads and searches, changes nothing", reads_only=True),
+        AgentType("Plan", "working out how to do something; reads and searches, changes nothing", reads_only=True),
+    )
+}
+
 
 _SEARCHES = ("Grep", "Glob")
 _EDITS = ("Edit", "Write")

@@ -6,6 +6,7 @@ files and timeouts are results. Only cancellation may escape otherwise.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
@@ -15,7 +16,7 @@ import msgspec
 if TYPE_CHECKING:
     from stenograph.agent.engine.background import BackgroundTasks
     from stenograph.agent.recording.file_history import FileHistory
-    from stenograph.agent.tools.read_state import ReadState
+    from stenograph.agent.tools.changing import ReadState
 
 Json: TypeAlias = dict[str, Any]
 
@@ -127,6 +128,14 @@ class ToolContext(msgspec.Struct, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict)
 
 
+@functools.cache
+def _descriptions() -> dict[str, str]:
+    """By tool. importlib.resources would load tempfile and shutil."""
+    text = Path(__file__).with_name("descriptions.md").read_text(encoding="utf-8")
+    sections = (section.partition("\n") for section in text.removeprefix("# ").split("\n# "))
+    return {name: body.strip() for name, _, body in sections}
+
+
 class Tool(Generic[In]):
     name: ClassVar[str]
     #: Names in other releases.
@@ -141,9 +150,8 @@ class Tool(Generic[In]):
 
     @classmethod
     def description(cls) -> str:
-        # importlib.resources would load tempfile and shutil.
-        name = f"{cls.__module__.rpartition('.')[2]}.md"
-        return Path(__file__).with_name(name).read_text(encoding="utf-8").strip()
+        texts = _descriptions()
+        return next(texts[name] for name in (cls.name, *cls.also_called) if name in texts)
 
     def is_safe_beside_others(self, given: Json) -> bool:  # noqa: ARG002 - for those whose input decides
         """`given` is unchecked."""

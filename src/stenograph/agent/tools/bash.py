@@ -139,10 +139,6 @@ class OldBash(Bash):
 
     _spills = False
 
-    @classmethod
-    def description(cls) -> str:
-        return Bash.description()
-
 
 async def _run(given: BashInput, context: ToolContext, environment: dict[str, str]) -> tuple[Shell, float, Path | None]:
     """The shell, the seconds after which it was ended (or 0), its last folder."""

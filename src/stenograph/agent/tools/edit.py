@@ -9,8 +9,7 @@ from msgspec import Meta, Struct
 
 from stenograph.agent.tools import changing
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolInput, ToolOutput, Workspace, failed_use
-from stenograph.agent.tools.changing import FileKnowledge
-from stenograph.agent.tools.patches import structured_patch
+from stenograph.agent.tools.changing import FileKnowledge, structured_patch
 from stenograph.agent.tools.texts import TextFile, decode, missing, refusal, resolved
 
 _STALE = (

@@ -1,4 +1,4 @@
-"""Path patterns as git and ripgrep read them, by pathspec, with ripgrep's `{a,b}`; and the files of a folder.
+"""Path patterns as git and ripgrep read them, by pathspec; the files of a folder, and which of them a search ignores.
 
 Paths are relative and written with `/`. Hidden files count. Links are not followed.
 """
@@ -10,7 +10,11 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
 
 #: (relative path, is it a folder) -> is it ignored
 IsIgnored: TypeAlias = Callable[[str, bool], bool]
@@ -133,3 +137,69 @@ def _entries(folder: Path, below: str) -> list[tuple[str, os.DirEntry[str]]]:
             return [(f"{below}{entry.name}", entry) for entry in sorted(found, key=lambda entry: entry.name, reverse=True)]
     except OSError:
         return []
+
+
+VERSION_CONTROL = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
+#: Bytes of a .gitignore.
+_LONGEST = 1024 * 1024
+
+
+class Ignored:
+    """To be asked about every path on the way down: nothing below an ignored folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._below: dict[str, GitIgnoreSpec | None] = {}
+        self._above: list[tuple[str, GitIgnoreSpec | None]] = []
+        self._counts = False
+        for parent in (folder, *folder.parents):
+            if parent != folder:
+                self._above.insert(0, (folder.relative_to(parent).as_posix(), _read(parent)))
+            if (parent / ".git").exists():
+                self._counts = True
+                break
+
+    def __call__(self, relative: str, is_folder: bool) -> bool:
+        name = relative.rpartition("/")[2]
+        if name in VERSION_CONTROL and is_folder:
+            return True
+        if not self._counts:
+            return False
+        path = f"{relative}/" if is_folder else relative
+        is_ignored = False
+        for below, spec in self._above:
+            is_ignored = _verdict(spec, f"{below}/{path}", is_ignored)
+        parts = relative.split("/")
+        for depth in range(len(parts)):
+            below = "/".join(parts[:depth])
+            is_ignored = _verdict(self._of(below), path[len(below) + bool(below) :], is_ignored)
+        return is_ignored
+
+    def _of(self, below: str) -> GitIgnoreSpec | None:
+        if below not in self._below:
+            self._below[below] = _read(self._folder / below)
+        return self._below[below]
+
+
+def _verdict(spec: GitIgnoreSpec | None, path: str, so_far: bool) -> bool:
+    include = None if spec is None else spec.check_file(path).include
+    return so_far if include is None else include
+
+
+def _read(folder: Path) -> GitIgnoreSpec | None:
+    """Without the lines that git can't read either."""
+    try:
+        with (folder / ".gitignore").open("rb") as file:
+            text = file.read(_LONGEST).decode("utf-8", "replace")
+    except OSError:
+        return None
+    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    patterns = []
+    for line in text.splitlines():
+        try:
+            patterns.append(GitIgnoreSpecPattern(line))
+        except (ValueError, re.error):
+            continue
+    return GitIgnoreSpec(patterns)

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from stenograph.agent.permissions.sensitive_files import is_process_file, refuse_process_file, refuse_process_folder
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
-from stenograph.agent.tools.process_files import is_process_file, refuse_process_file, refuse_process_folder
 from stenograph.agent.tools.ripgrep import Lines, run_search
 from stenograph.agent.tools.searching import Search
 from stenograph.agent.tools.spill import LIMIT, spill, without_middle

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from stenograph.agent.tools.base import Json, ToolFailed
-from stenograph.agent.tools.images import media_type
+from stenograph.agent.tools.media import media_type
 
 
 def read_cells(data: bytes) -> list[Json]:

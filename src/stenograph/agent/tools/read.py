@@ -9,10 +9,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from stenograph.agent.tools import documents, images, notebooks
+from stenograph.agent.tools import media, notebooks
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace, failed_use
-from stenograph.agent.tools.line_ranges import read_range
-from stenograph.agent.tools.texts import TextFile, decode, missing, os_failure, read_bytes, resolved, trouble_note
+from stenograph.agent.tools.texts import TextFile, decode, missing, os_failure, read_bytes, read_range, resolved, trouble_note
 
 #: The client's limits (2.1.325), and ours with `allow_large`.
 MOST_BYTES = 256 * 1024
@@ -69,10 +68,10 @@ class ReadTool(Tool[ReadInput]):
                 f"This tool cannot read binary files. The file appears to be a binary {suffix} file. Use a skill for this file"
                 " type if one is available, or a shell command or script that can read the format."
             )
-        pages = documents.page_range(given.pages) if given.pages and suffix == ".pdf" else None
+        pages = media.page_range(given.pages) if given.pages and suffix == ".pdf" else None
         try:
             size = path.stat().st_size
-            if suffix in images.SUFFIXES:
+            if suffix in media.SUFFIXES:
                 return _image(path, context)
             if suffix == ".pdf":
                 return await asyncio.to_thread(_document, given, path, pages)
@@ -182,10 +181,10 @@ def _note(given: ReadInput, path: Path, part: _Part, count: int, context: ToolCo
 
 
 def _image(path: Path, context: ToolContext) -> ToolOutput:
-    data = read_bytes(path, images.LONGEST_BASE64)
+    data = read_bytes(path, media.LONGEST_BASE64)
     if not data:
         raise ToolFailed(f"Image file is empty: {path}")
-    kind = images.media_type(data)
+    kind = media.media_type(data)
     if kind is None:
         raise ToolFailed(
             "File has an image extension but its content is not a valid PNG/JPEG/GIF/WebP. Detected: unrecognized bytes (hex:"
@@ -193,11 +192,11 @@ def _image(path: Path, context: ToolContext) -> ToolOutput:
             f' `file "{path}"` to confirm, or read it as text with Bash (e.g. `head -c 500`).'
         )
     text = base64.b64encode(data).decode()
-    size = images.dimensions(data)
-    if len(text) > images.LONGEST_BASE64 or (size and max(size) > images.LONGEST_SIDE):
+    size = media.dimensions(data)
+    if len(text) > media.LONGEST_BASE64 or (size and max(size) > media.LONGEST_SIDE):
         pixels = f", {size[0]}x{size[1]} pixels" if size else ""
         raise ToolFailed(
-            f"Image is too large to be sent ({human_size(path.stat().st_size)}{pixels}): at most 3.7MB and {images.LONGEST_SIDE}"
+            f"Image is too large to be sent ({human_size(path.stat().st_size)}{pixels}): at most 3.7MB and {media.LONGEST_SIDE}"
             " pixels a side. Make a smaller copy with a command, and read that."
         )
     file: Json = {"base64": text, "type": kind, "originalSize": len(data)}
@@ -218,7 +217,7 @@ def _document(given: ReadInput, path: Path, pages: tuple[int, int] | None) -> To
     words = f"PDF file read: {given.file_path} ({human_size(len(data))})"
     sent = data
     if pages:
-        sent = documents.take_pages(data, *pages)
+        sent = media.take_pages(data, *pages)
         words += f", pages {given.pages}"
     if len(sent) > _LONGEST_PDF:
         raise ToolFailed(

@@ -38,7 +38,7 @@ class Search(msgspec.Struct, kw_only=True, omit_defaults=True):
     is_multiline: bool = False
     globs: list[str] = []
     type: str = ""
-    #: NUL behind each name, and alone for a separator; always with line numbers. For readable_results.
+    #: NUL behind each name, and alone for a separator; always with line numbers. For ripgrep.ReadableResults.
     marks_names: bool = False
 
 
@@ -65,8 +65,7 @@ def search(wanted: Search) -> Iterator[str]:
 
 
 def _names(target: Path, matches_name: Callable[[str], bool]) -> Iterator[str]:
-    from stenograph.agent.tools.globbing import walk_files
-    from stenograph.agent.tools.ignoring import Ignored
+    from stenograph.agent.tools.globbing import Ignored, walk_files
 
     if target.is_file():
         yield str(target)

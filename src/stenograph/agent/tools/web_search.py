@@ -68,10 +68,6 @@ class OldWebSearch(WebSearch):
         del output.structured["searchCount"]
         return output
 
-    @classmethod
-    def description(cls) -> str:
-        return WebSearch.description()
-
 
 def _server_tool(given: WebSearchInput) -> Json:
     tool: Json = {"type": "web_search_20250305", "name": "web_search", "max_uses": _MOST_SEARCHES}

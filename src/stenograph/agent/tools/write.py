@@ -10,8 +10,7 @@ from msgspec import Meta
 
 from stenograph.agent.tools import changing
 from stenograph.agent.tools.base import Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace, failed_use
-from stenograph.agent.tools.changing import FileKnowledge
-from stenograph.agent.tools.patches import structured_patch
+from stenograph.agent.tools.changing import FileKnowledge, structured_patch
 from stenograph.agent.tools.texts import TextFile, decode, refusal, resolved
 
 
@@ -96,7 +95,3 @@ class OldWrite(WriteTool):
         output = await super().run(given, context)
         output.structured.pop("userModified", None)
         return output
-
-    @classmethod
-    def description(cls) -> str:
-        return WriteTool.description()
