@@ -20,11 +20,12 @@ from typing import Any
 
 import click
 from api_page import api_page
+from json_page import json_page
 
 from stenograph.cli._group import COMMANDS, steno
 from stenograph.drift import load_registry
 from stenograph.drift.schema import markdown
-from stenograph.views import schema as page_schema
+from stenograph.views import documents, json_schema
 from stenograph.views.pages.page import Document
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -154,16 +155,16 @@ def schema_page() -> str:
 
 def document_schema(document: type[Document]) -> str:
     """The JSON Schema of one document."""
-    return json.dumps(page_schema.json_schema(document), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(json_schema(document), indent=2, ensure_ascii=False) + "\n"
 
 
 PAGES: dict[str, Callable[[], str]] = {
     "api.md": api_page,
     "commands.md": commands_page,
     "data-flow.md": data_flow_page,
-    "json.md": page_schema.markdown,
+    "json.md": json_page,
     "schema.md": schema_page,
-    **{f"schemas/{name}.json": partial(document_schema, page) for name, page in page_schema.documents().items()},
+    **{f"schemas/{name}.json": partial(document_schema, page) for name, page in documents().items()},
 }
 
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from stenograph.errors import StenographError
     from stenograph.records import decode, encode, read_records
     from stenograph.sessions import Listing, SessionInfo, list_sessions, resolve
-    from stenograph.sessions.load import load, stream
-    from stenograph.sessions.messages import load_messages
+    from stenograph.sessions.load import load, load_messages, stream
     from stenograph.turns import AgentRun, ApiCall, Session, ToolCall, Turn
 
 _MODULES = {
@@ -36,7 +35,7 @@ _MODULES = {
     "encode": "stenograph.records",
     "list_sessions": "stenograph.sessions",
     "load": "stenograph.sessions.load",
-    "load_messages": "stenograph.sessions.messages",
+    "load_messages": "stenograph.sessions.load",
     "read_records": "stenograph.records",
     "resolve": "stenograph.sessions",
     "stream": "stenograph.sessions.load",

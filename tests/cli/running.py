@@ -19,7 +19,7 @@ from stenograph.cli._group import COMMANDS
 for place, _ in COMMANDS.values():
     importlib.import_module(place.partition(":")[0])
 import stenograph.check, stenograph.drift, stenograph.sessions
-import stenograph.cli._progress, stenograph.cli.overview, stenograph.views.terminal.overview
+import stenograph.cli._output, stenograph.cli.ls, stenograph.views.terminal.sessions
 stenograph.drift.load_registry()
 if os.geteuid() == 0:
     os.setgroups([])

@@ -221,8 +221,8 @@ def test_lists_reveal_when_asked_to(path: Path, arguments: list[str]) -> None:
 def test_shell_completion_shows_no_secret(path: Path) -> None:
     import click
 
+    from stenograph.cli._arguments import SessionReference
     from stenograph.cli._group import steno
-    from stenograph.cli._session import SessionReference
 
     with steno.make_context("steno", ["--home", str(path.parent.parent.parent), "ls"]) as ctx:
         (item, *_) = SessionReference().shell_complete(ctx, click.Argument(["session"]), session_id(1)[:4])

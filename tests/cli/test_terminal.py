@@ -14,7 +14,7 @@ import pytest
 from tests.cli.running import SOURCE, run, run_in_terminal
 from tests.homes import LONG_AGO, session_id, turns, user, write_session
 
-from stenograph.cli import _progress
+from stenograph.cli import _output
 from stenograph.testing.lines import text
 from stenograph.views.text import width
 
@@ -108,12 +108,12 @@ def test_who_waits_for_a_lock_is_told_so(home: Path) -> None:
 
 
 def test_nobody_is_told_in_a_pipe_or_of_a_short_wait(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(_progress, "PATIENCE", 0.01)
-    with _progress.waiting("it"):
+    monkeypatch.setattr(_output, "PATIENCE", 0.01)
+    with _output.waiting("it"):
         time.sleep(0.1)
-    monkeypatch.setattr(_progress, "_is_watched", lambda: True)
-    monkeypatch.setattr(_progress, "PATIENCE", 5)
-    with _progress.waiting("it"):
+    monkeypatch.setattr(_output, "_is_watched", lambda: True)
+    monkeypatch.setattr(_output, "PATIENCE", 5)
+    with _output.waiting("it"):
         pass
     assert capfd.readouterr().err == ""
 
@@ -137,7 +137,7 @@ def test_a_progress_bar_is_drawn_and_taken_away_again(home: Path, command: tuple
     """Without patience every run draws one. What it leaves behind is the same as without."""
     hasty = home / "hasty"
     hasty.mkdir()
-    (hasty / "sitecustomize.py").write_text("import stenograph.cli._progress as _progress\n_progress.PATIENCE = 0\n")
+    (hasty / "sitecustomize.py").write_text("import stenograph.cli._output\nstenograph.cli._output.PATIENCE = 0\n")
     arguments = [str(home) if word == "HOME" else word for word in command]
     shown = run_in_terminal(*arguments, "--home", home, environment={"PYTHONPATH": f"{hasty}{os.pathsep}{SOURCE}"})
     bar, erased, rest = shown.partition("\r\x1b[K")

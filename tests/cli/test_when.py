@@ -10,7 +10,7 @@ from tests.cli.running import assert_one_clear_line, run
 from tests.homes import session_id, write_session
 from tests.surgery.conversations import linked, turn
 
-from stenograph.cli._when import age_before, date_of, moment_of
+from stenograph.cli._arguments import age_before, date_of, moment_of
 from stenograph.errors import UsageError
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ from stenograph.turns import NO_BRANCH, Session
 from stenograph.views import RenderOptions, mask_page
 from stenograph.views.pages.session import session_pieces
 from stenograph.views.pages.updates import UpdateReader
-from stenograph.views.terminal import session as terminal_session
+from stenograph.views.terminal import transcript as terminal
 from stenograph.views.terminal.updates import UpdateRenderer
 
 
@@ -18,7 +18,7 @@ def render_session(session: Session, options: RenderOptions, *, mask: Mask = as_
     """The lines of the current branch."""
     branch = next((each for each in session.branches if each.is_current), NO_BRANCH)
     pieces = session_pieces(session, branch, agents=options.agents, full=options.full)
-    return terminal_session.render_session((mask_page(piece, mask) for piece in pieces), options.masking(mask))
+    return terminal.render_session((mask_page(piece, mask) for piece in pieces), options.masking(mask))
 
 
 def live_lines(session: Session, options: RenderOptions, *, mask: Mask = as_is) -> list[str]:

@@ -27,8 +27,8 @@ COMMANDS = {
     "check": ("stenograph.cli.check:check", "Check files for drift, damage and what clients would lose of them."),
     "schema": ("stenograph.cli.schema:schema", "Show what releases write, as recorded from them."),
     "clone": ("stenograph.cli.clone:clone", "Copy a session, whole or up to a message, as a new one."),
-    "rename": ("stenograph.cli.rename:rename", "Give a session a title."),
-    "tag": ("stenograph.cli.tag:tag", "Give a session a tag, or take it away."),
+    "rename": ("stenograph.cli.labels:rename", "Give a session a title."),
+    "tag": ("stenograph.cli.labels:tag", "Give a session a tag, or take it away."),
     "edit": (
         "stenograph.cli.edit:edit",
         "Take turns, tool calls, results, images or thinking out of a session, or condense it.",
@@ -102,7 +102,7 @@ def steno(ctx: click.Context, reveal: bool, as_json: bool) -> None:
       steno --demo ls
     """
     if ctx.invoked_subcommand is None:
-        from stenograph.cli.overview import overview
+        from stenograph.cli.ls import overview
 
         overview(ctx, state_options(ctx), reveal=reveal, as_json=as_json)
     elif as_json or reveal:

@@ -1,9 +1,12 @@
-"""From a page to stdout: options that commands share, how lines are wanted here, and one way to print a page."""
+"""From a page to stdout: shared options, the pager, progress on stderr, and one way to print a page."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -50,7 +53,6 @@ def hooks_option(command: F) -> F:
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal that shows stdout; None where it is no terminal."""
     if not sys.stdout.isatty():
         return None
     import shutil
@@ -59,7 +61,6 @@ def terminal_width() -> int | None:
 
 
 def render_options(ctx: click.Context, columns: int | None = None, **wishes: Any) -> RenderOptions:
-    """Color, width and Markdown as this output can show them."""
     from functools import partial
 
     from stenograph.cli._settings import again
@@ -81,7 +82,6 @@ def make_mask(reveal: bool) -> tuple[Mask, Masker | None]:
 
 
 def tell_masked(masker: Masker | None) -> None:
-    """On stderr, how many different secrets were masked."""
     from stenograph.views import count_of
 
     if masker is not None and masker.different:
@@ -96,12 +96,9 @@ def echo_page(
     as_json: bool,
     pager: bool = False,
 ) -> None:
-    """A page as JSON, or as the lines that a renderer makes of it."""
     if as_json:
         echo_json(page)
     else:
-        from stenograph.cli._pager import echo_lines
-
         echo_lines(render(page, options), pager=pager)
 
 
@@ -141,3 +138,124 @@ def echo_unreadable(findings: Iterable[FindingPage]) -> None:
     for finding in findings:
         if finding.code.startswith("unreadable"):
             click.echo(f"steno: {plain(finding.detail)}", err=True)
+
+
+def echo_lines(lines: Iterable[str], *, pager: bool = True) -> None:
+    command = _pager() if pager and sys.stdout.isatty() else None
+    if command is None:
+        for line in lines:
+            click.echo(line, color=True)  # colour was decided when the line was made
+        return
+    import shutil
+
+    height = shutil.get_terminal_size().lines - 1
+    waiting: list[str] = []
+    source = iter(lines)
+    for line in source:
+        waiting.append(line)
+        if len(waiting) > height:
+            break
+    else:
+        for line in waiting:
+            click.echo(line, color=True)
+        return
+    _page(command, waiting, source)
+
+
+def _pager() -> list[str] | None:
+    """The user's pager, else less; None where there is none, or the user wants none."""
+    import shlex
+    import shutil
+
+    chosen = os.environ.get("PAGER")
+    if chosen is not None and chosen.strip() in ("", "cat"):
+        return None
+    try:
+        command = shlex.split(chosen) if chosen else ["less"]
+    except ValueError:
+        return None
+    return command if shutil.which(command[0]) else None
+
+
+def _page(command: list[str], first: list[str], rest: Iterable[str]) -> None:
+    import signal
+    import subprocess
+
+    # As git does: less shows colours, and leaves the text on the screen; who has set LESS knows better.
+    environment = {**os.environ, "LESS": os.environ.get("LESS", "RX"), "LV": os.environ.get("LV", "-c")}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+    assert process.stdin is not None
+    # Ctrl-C is the pager's: it ends a search or a following there, not us.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        try:
+            for lines in (first, rest):
+                for line in lines:
+                    process.stdin.write(f"{line}\n".encode(errors="backslashreplace"))
+                    process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the reader has read enough
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+PATIENCE = 1.0
+_REDRAW = 0.1
+_COLUMNS = 30
+
+
+@contextlib.contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A function to call with the work done and the work there is, or None where nobody would see it."""
+    if not _is_watched() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    started = time.monotonic()
+    drawn = 0.0
+
+    def show(done: int, total: int) -> None:
+        nonlocal drawn
+        now = time.monotonic()
+        if now - started < PATIENCE or now - drawn < _REDRAW:
+            return
+        drawn = now
+        share = min(1.0, done / total) if total else 1.0
+        filled = int(share * _COLUMNS)
+        sys.stderr.write(f"\r{label} [{'#' * filled}{'-' * (_COLUMNS - filled)}] {share:4.0%}")
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        if drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def waiting(for_what: str) -> Iterator[None]:
+    """Says `waiting for ...` once, where what is done inside takes longer than a second."""
+    if not _is_watched():
+        yield
+        return
+    import threading
+
+    def say() -> None:
+        sys.stderr.write(f"waiting for {for_what}\n")
+        sys.stderr.flush()
+
+    timer = threading.Timer(PATIENCE, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _is_watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()

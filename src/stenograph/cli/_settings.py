@@ -155,7 +155,6 @@ def is_file(path: Path) -> bool:
 
 
 def named_config(ctx: click.Context) -> Path | None:
-    """The config file that was named on the command line."""
     named: Path | None = ctx.meta.get(_KEY, {}).get("config")
     return named
 
@@ -174,7 +173,6 @@ def again(ctx: click.Context, *words: str) -> str:
 
 
 def is_demo(settings: Settings, path: Path | None = None) -> bool:
-    """Whether the demo was asked for, or a file of it."""
     from stenograph.demo import demo_home
 
     return settings.demo or (path is not None and demo_home(os.environ).resolve() in path.resolve().parents)

@@ -165,7 +165,6 @@ def _refuse_without_extra() -> None:
 
 
 def _output_format(given: dict[str, Any]) -> OutputFormat:
-    """Which format is meant. Raises UsageError for what does not go together, as the client does."""
     if not given["is_print"]:
         raise UsageError("`steno agent` works in print mode so far: add -p")
     chosen = given["output_format"] or ("json" if given["as_json"] else "text")

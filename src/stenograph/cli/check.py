@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from stenograph.cli import FAILED, FINDINGS
+from stenograph.cli._arguments import SessionReference
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._session import SessionReference
 from stenograph.cli._settings import again, is_folder, shared_options, state_options
 from stenograph.errors import UsageError
 
@@ -53,8 +53,8 @@ def check(
     from stenograph.check import baseline_of, read_baseline, without
     from stenograph.check import check as check_files
     from stenograph.check import write_baseline as write
-    from stenograph.cli._progress import progress
-    from stenograph.cli._when import moment_of
+    from stenograph.cli._arguments import moment_of
+    from stenograph.cli._output import progress
     from stenograph.views import check_page, plain, render_check
 
     accepted = read_baseline(baseline) if baseline else None
@@ -78,7 +78,6 @@ def check(
 
 
 def _places(paths: tuple[str, ...], homes: list[Path]) -> list[Path]:
-    """The files and folders that are meant: those given, else the homes. Raises UsageError where there is none."""
     from stenograph.cli.inventory import place_of
 
     places = [place_of(path, homes) for path in paths] or [home for home in homes if is_folder(home)]

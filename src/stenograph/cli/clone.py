@@ -7,9 +7,8 @@ from functools import partial
 
 import click
 
-from stenograph.cli._hints import HintingCommand
+from stenograph.cli._arguments import HintingCommand, session_argument
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._session import session_argument
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
 _HINTS = {"--apply": "a clone is written at once; --dry-run only says what would be"}
@@ -46,7 +45,7 @@ def clone(
       steno clone 3f2a --turn 4 --title "Another way"
     """
     from stenograph.archive import Archive, default_archive_folder
-    from stenograph.cli._progress import waiting
+    from stenograph.cli._output import waiting
     from stenograph.disk import projects_folder
     from stenograph.errors import UsageError
     from stenograph.sessions import resolve

@@ -34,7 +34,6 @@ def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
 
 
 def completion_script(shell: str) -> str:
-    """The script by which `shell`, one of `SHELLS`, asks `steno` for completions."""
     from click.shell_completion import get_completion_class
 
     from stenograph.cli import COMPLETE_VARIABLE

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._arguments import SessionReference, choose_branch
 from stenograph.cli._output import echo_page, json_option, make_mask, pager_option, render_options, reveal_option, width_option
-from stenograph.cli._session import SessionReference, choose_branch
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import SessionNotFoundError, UsageError
 

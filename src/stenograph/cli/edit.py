@@ -13,9 +13,8 @@ import click
 import msgspec
 
 from stenograph.cli import FAILED
-from stenograph.cli._hints import HintingCommand
+from stenograph.cli._arguments import HintingCommand, session_argument
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option, tell_masked
-from stenograph.cli._session import session_argument
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
 
@@ -137,7 +136,7 @@ def edit(
 
 
 def _which(options: dict[str, Any], now: datetime) -> Selector:
-    from stenograph.cli._when import age_before, date_of
+    from stenograph.cli._arguments import age_before, date_of
     from stenograph.records import to_client_time
     from stenograph.surgery import Selector
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from stenograph.cli import FAILED
+from stenograph.cli._arguments import SessionReference
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._session import SessionReference
 from stenograph.cli._settings import shared_options, state_options
 
 
@@ -31,7 +31,7 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
       steno inventory ~/.claude/projects --json
     """
     from stenograph.analysis import take_inventory
-    from stenograph.cli._progress import progress
+    from stenograph.cli._output import progress
     from stenograph.views import inventory_page, plain, render_inventory
 
     settings = state_options(ctx)

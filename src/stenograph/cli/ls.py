@@ -1,4 +1,4 @@
-"""`steno ls`: the library's `list_sessions` as a table."""
+"""`steno ls`, and `steno` without a command."""
 
 from __future__ import annotations
 
@@ -48,8 +48,7 @@ def ls(ctx: click.Context, everything: bool, project: str | None, limit: int | N
     Example:
       steno ls --project . --limit 5
     """
-    from stenograph.cli._output import echo_page, echo_unreadable, render_options
-    from stenograph.cli._progress import progress
+    from stenograph.cli._output import echo_page, echo_unreadable, progress, render_options
     from stenograph.sessions import list_sessions
     from stenograph.views import left_out_lines, mask_page, plain, render_sessions, sessions_page
 
@@ -130,3 +129,22 @@ def working_folder(project: str) -> str:
         return os.path.abspath(project)  # noqa: PTH100 - text in, text out, links kept
     except OSError as error:
         raise UsageError("the working folder is gone; give the whole path") from error
+
+
+def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: bool) -> None:
+    from functools import partial
+
+    from stenograph.cli._output import echo_page, echo_unreadable, make_mask, progress, render_options
+    from stenograph.sessions import list_sessions
+    from stenograph.views import mask_page, overview_page, render_overview
+
+    with progress("reading") as report:
+        listing = list_sessions(settings.homes, everything=True, active_seconds=settings.config.active_seconds, progress=report)
+    page = mask_page(overview_page(listing, settings.homes), make_mask(reveal)[0])
+    if not page.sessions and settings.explicit:
+        from stenograph.cli.ls import no_sessions
+
+        raise no_sessions(settings, page.findings)
+    echo_page(page, partial(render_overview, demo=settings.demo), render_options(ctx), as_json=as_json)
+    if not as_json or not page.sessions:
+        echo_unreadable(page.findings)

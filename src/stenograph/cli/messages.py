@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from stenograph.cli._hints import HintingCommand
+from stenograph.cli._arguments import HintingCommand, session_argument
 from stenograph.cli._output import echo_long_json, echo_page, json_option, make_mask, render_options, reveal_option
-from stenograph.cli._session import session_argument
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
 from stenograph.releases import NEWEST, rules_note
@@ -33,7 +32,7 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
     Example:
       steno messages last --as-of 2.0.76 --lost
     """
-    from stenograph.cli._pager import echo_lines
+    from stenograph.cli._output import echo_lines
     from stenograph.graph import build_graph
     from stenograph.messages import explain, lost, read_for_resume, resume_messages
     from stenograph.records import gc_paused, read_all_records

@@ -6,8 +6,8 @@ import os
 
 import click
 
+from stenograph.cli._arguments import session_argument
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._session import session_argument
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
 

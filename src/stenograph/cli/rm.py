@@ -7,9 +7,8 @@ from functools import partial
 
 import click
 
-from stenograph.cli._hints import HintingCommand
+from stenograph.cli._arguments import HintingCommand, session_argument
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._session import session_argument
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
 _HINTS = {"--dry-run": "without --apply nothing is changed"}

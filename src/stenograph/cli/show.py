@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from stenograph.cli._arguments import choose_branch, parse_turns, session_argument
 from stenograph.cli._output import (
     echo_json,
     echo_page,
@@ -16,7 +17,6 @@ from stenograph.cli._output import (
     tell_masked,
     width_option,
 )
-from stenograph.cli._session import choose_branch, parse_turns, session_argument
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
 
@@ -64,7 +64,7 @@ def show(
     Example:
       steno show last --turn 2-3 --thinking
     """
-    from stenograph.cli._pager import echo_lines
+    from stenograph.cli._output import echo_lines
     from stenograph.sessions import glance, load, resolve, title
     from stenograph.views import mask_page, render_session, render_steps, session_page, session_pieces, steps_page
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from stenograph.cli._arguments import SessionReference
 from stenograph.cli._output import json_option, make_mask, render_options, reveal_option, width_option
-from stenograph.cli._session import SessionReference
 from stenograph.cli._settings import shared_options, state_options
 
 _SECONDS = 0.2

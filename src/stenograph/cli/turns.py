@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from stenograph.cli._arguments import choose_branch, session_argument
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option
-from stenograph.cli._session import choose_branch, session_argument
 from stenograph.cli._settings import shared_options, state_options
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._hints import HintingCommand
+from stenograph.cli._arguments import HintingCommand, SessionReference
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._session import SessionReference
 from stenograph.cli._settings import GivenPath, again, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 from stenograph.config import ACTIVE_SECONDS
 from stenograph.inputs import Status
-from stenograph.sessions.as_unreadable import as_unreadable
 from stenograph.sessions.find import (
     HIDDEN,
     Listing,
@@ -21,39 +20,37 @@ from stenograph.sessions.find import (
     find_sessions,
     list_sessions,
 )
-from stenograph.sessions.gather import gather
-from stenograph.sessions.glance import Glance, glance
+from stenograph.sessions.glance import Glance, as_unreadable, glance
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.load import load
-from stenograph.sessions.resolve import resolve, session_at, titles_of
+from stenograph.sessions.resolve import gather, resolve, session_at, titles_of
 from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import title
 
 if TYPE_CHECKING:
-    from stenograph.sessions.as_unreadable import unreadable
     from stenograph.sessions.find import newest_first
     from stenograph.sessions.follow import Follower, Update
-    from stenograph.sessions.gather import size_of
+    from stenograph.sessions.glance import unreadable
     from stenograph.sessions.labels import title_line
     from stenograph.sessions.load import load_file
-    from stenograph.sessions.resolve import LAST, SHORTEST_PREFIX
+    from stenograph.sessions.resolve import LAST, SHORTEST_PREFIX, size_of
     from stenograph.sessions.resuming import ResumePlan, command_line, plan_resume
     from stenograph.sessions.status import is_being_written
 
 _MODULES = {
-    "Follower": "follow",
     "LAST": "resolve",
-    "ResumePlan": "resuming",
     "SHORTEST_PREFIX": "resolve",
+    "Follower": "follow",
+    "ResumePlan": "resuming",
     "Update": "follow",
     "command_line": "resuming",
     "is_being_written": "status",
     "load_file": "load",
     "newest_first": "find",
     "plan_resume": "resuming",
-    "size_of": "gather",
+    "size_of": "resolve",
     "title_line": "labels",
-    "unreadable": "as_unreadable",
+    "unreadable": "glance",
 }
 
 __all__ = [

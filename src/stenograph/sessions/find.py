@@ -1,8 +1,4 @@
-"""The sessions of one or more homes, newest first, with what a list says of each.
-
-In: homes. Out: SessionInfo values, how many were hidden and why, findings for what can't be read. A sub-agent's file is never
-a session. What is hidden by default is in `HIDDEN`, with the reason.
-"""
+"""The sessions of one or more homes, newest first, with what a list says of each. A subagent's file is never a session."""
 
 from __future__ import annotations
 
@@ -20,8 +16,7 @@ from stenograph.errors import DiskError, UsageError
 from stenograph.family import ProjectListing, SessionFile, list_project, list_projects
 from stenograph.inputs import Status
 from stenograph.records import moment
-from stenograph.sessions.as_unreadable import as_unreadable, unreadable
-from stenograph.sessions.glance import STEPS_WANTED, Glance, glance
+from stenograph.sessions.glance import STEPS_WANTED, Glance, as_unreadable, glance, unreadable
 from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import title
 
@@ -254,7 +249,6 @@ def _described(file: SessionFile, seen: Glance, now: float, active_seconds: floa
 
 
 def _why_hidden(seen: Glance, file: SessionFile, state: Status) -> str | None:
-    """A key of `HIDDEN`, or None. First what is no session to clients either, then the other rules in their order."""
     if not seen.size:
         return "empty"
     if not file.named_by_uuid:
@@ -294,7 +288,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def moment_of(nanoseconds: int) -> datetime:
-    """The time of a change as a date; the first or last there is where a file system holds one beyond them."""
     try:
         return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
     except (ValueError, OverflowError, OSError):

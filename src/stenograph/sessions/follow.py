@@ -1,10 +1,9 @@
-"""A live session, followed: what is new in its file and its sub-agents' files since the last look.
+"""A live session, followed: what is new in its file and its subagents' files since the last look.
 
-In: a session's file. Out: updates, in order. Every look reads only what was added: each file has a cursor behind the last
-whole line. Half a line is left for the next look; a file that was cut or rewritten is read again from its start, and what was
-told already is not told twice; when `/clear` opens another file in the project folder, that one is followed from there on.
-Nothing in the new file says which session was cleared: where the old one goes on being talked in, it was another client's, and
-the old one is followed again.
+Every look reads only what was added: each file has a cursor behind its last whole line. A file that was cut or rewritten is read
+again from its start, without repeating records that were reported. When `/clear` opens another file in the project folder, that
+one is followed. Nothing in the new file says which session was cleared: if the old one continues, it was another client's
+`/clear`, and the old one is followed again.
 """
 
 from __future__ import annotations
@@ -65,8 +64,6 @@ class _Cursor(Struct):
 
 
 class _Left(Struct):
-    """A session that was left for the one after `/clear`, and what it said since."""
-
     cursor: _Cursor
     agents: dict[Path, _Cursor]
     #: When the other one began.
@@ -75,14 +72,11 @@ class _Left(Struct):
 
 
 class _Seen:
-    """The uuids that came last; older ones are forgotten."""
-
     def __init__(self, most: int = _SEEN) -> None:
         self._most = most
         self._uuids: dict[str, None] = {}
 
     def add(self, uuid: str) -> bool:
-        """Whether it is new."""
         is_new = self._uuids.pop(uuid, self) is self
         self._uuids[uuid] = None
         if len(self._uuids) > self._most:
@@ -154,7 +148,6 @@ class Follower:
         return updates
 
     def _return(self) -> list[Update]:
-        """Back to the session that was left, where it goes on."""
         left = self._left
         if left is None:
             return []
@@ -178,7 +171,6 @@ class Follower:
         self._folder_times.clear()
 
     def _note(self, record: Record) -> None:
-        """When somebody last said something in the session."""
         if isinstance(record, UserRecord | AssistantRecord) and not record.isSidechain and (at := moment(record.timestamp)):
             self._last_said = at if self._last_said is None else max(at, self._last_said)
 
@@ -262,7 +254,6 @@ class Follower:
         return owner == self.path.stem  # no whole line yet: the next look will tell
 
     def _successor(self) -> Path | None:
-        """A file that came since and begins with `/clear`."""
         for path in list(self._new_files):
             verdict = _begins_with_clear(path)
             if verdict is not None:
@@ -281,7 +272,6 @@ def _folder_time(folder: Path) -> int | None:
 
 
 def _began(path: Path) -> datetime | None:
-    """The first time in a file."""
     try:
         for located in read_records(path):
             record = located.record
@@ -293,7 +283,6 @@ def _began(path: Path) -> datetime | None:
 
 
 def _goes_on(record: Record | None, since: datetime | None) -> bool:
-    """Whether somebody says something there after a moment."""
     if not isinstance(record, UserRecord | AssistantRecord) or record.isSidechain:
         return False
     at = moment(record.timestamp)
@@ -311,7 +300,6 @@ def _skip_to_end(cursor: _Cursor) -> None:
 
 
 def _still_there(cursor: _Cursor) -> bool:
-    """Whether the bytes before the cursor are those that were read."""
     try:
         # Should a pipe have come in its place meanwhile, opening it does not wait, and seeking fails.
         with open(os.open(cursor.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:  # noqa: PTH123

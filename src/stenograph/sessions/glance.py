@@ -1,18 +1,15 @@
 """One session file -> what a list says about it, from the lines at its two ends.
 
-In: the path of a session file. Out: a `Glance`. Lines are decoded by `records` like everywhere else; those between the head and
-the tail are not read. What that can miss: a title, tag or summary that stands in the middle only (clients write titles again
-near the end, so this is rare), the exact number of steps beyond ten, and the uuids by which a summary names its session.
-`glance(path, whole=True)` reads every line and misses nothing.
+Lines between the head and the tail are not read. What that can miss: a title, tag or summary that is only in the middle (clients
+write titles again near the end), and the uuids by which a summary names its session. `glance(path, whole=True)` misses nothing.
 
-The head is read until ten steps and a first prompt are found; a prompt is no longer looked for beyond 1 MiB. The tail is
-64 KiB, as the public SDK's, more where that holds no line of the conversation. Files up to 96 KiB are read whole. However
-long the file and its lines are, a quick look reads at most some 30 MiB and 40,000 lines; what it then has not seen is only
-missing, and `steps_exact` is false.
+The head is read until ten steps and a first prompt are found, the prompt within 1 MiB. The tail is 64 KiB, as the public SDK's,
+more where that holds no line of the conversation. A quick look reads at most some 30 MiB and 40,000 lines of a file.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Ends, Line, read_ends, read_lines
+from stenograph.disk import Ends, Finding, Line, read_ends, read_lines
+from stenograph.errors import DiskError, StenographError, UnreadableError
 from stenograph.family import LINES_SUFFIX
 from stenograph.inputs import FirstPrompt, InputKind, Status, input_at, is_warm_up
 from stenograph.records import (
@@ -41,7 +39,27 @@ from stenograph.records import (
     UserRecord,
     decode,
 )
-from stenograph.sessions.as_unreadable import as_unreadable
+
+# What hostile text makes of numbers, dates, depths and sizes; errors in the program itself, such as AttributeError, stay what
+# they are. UnicodeError is a ValueError.
+_FAILURES = (StenographError, ValueError, TypeError, OverflowError, RecursionError, MemoryError)
+
+
+@contextlib.contextmanager
+def as_unreadable(path: Path) -> Iterator[None]:
+    """Raises UnreadableError where what is done inside fails because of the file at `path`."""
+    try:
+        yield
+    except DiskError:
+        raise
+    except _FAILURES as error:
+        raise UnreadableError(f"{path} can't be understood ({type(error).__name__})", path=path) from None
+
+
+def unreadable(error: DiskError) -> Finding:
+    """The finding for a file or folder that a list has to go without."""
+    return Finding("unreadable", error.path, detail=str(error))
+
 
 HEAD = 1 << 15
 TAIL = 1 << 16
@@ -176,8 +194,6 @@ def _length(lines: list[bytes]) -> int:
 
 
 class _Sight:
-    """Takes lines in file order and keeps what a Glance says."""
-
     def __init__(self) -> None:
         self.release: str | None = None
         self.cwd: str | None = None

@@ -1,8 +1,6 @@
-"""Give a session a title or a tag, as the public SDK's `rename_session` and `tag_session` do: by one line at its end.
+"""Give a session a title or a tag by one line at its end, as the public SDK's `rename_session` and `tag_session` do.
 
-In: the path of a session file and the label. Out: the line appended: the one that claude-agent-sdk 0.2.182 appends, byte for
-byte, and our mark behind its members. Nothing is rewritten: the last such line counts, so a second one takes the first back. A
-file whose last line somebody is just writing is refused: our line would come in between.
+The line is the one that claude-agent-sdk 0.2.182 appends, byte for byte, followed by our mark. The last such line counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A session as the user names it -> the whole of it, or its turns one by one.
-
-In: a reference or a path. Out: a `Session` over the whole family, or (`stream`) turns as they end, for files larger than memory.
-"""
+"""A session as the user names it -> the whole of it, its turns one by one, or the messages a client would send on resume."""
 
 from __future__ import annotations
 
@@ -14,8 +11,10 @@ from stenograph.disk import Finding
 from stenograph.errors import DiskError
 from stenograph.family import AgentFile, is_session_id, read_family, read_metas
 from stenograph.graph import Graph, build_graph
+from stenograph.messages import Resume, read_for_resume, resume_messages
 from stenograph.records import ChainedRecord, Located, gc_paused, read_all_records
-from stenograph.sessions.glance import glance
+from stenograph.releases import NEWEST, release_numbers
+from stenograph.sessions.glance import as_unreadable, glance
 from stenograph.sessions.resolve import LAST, resolve
 from stenograph.sessions.status import is_live
 from stenograph.sessions.titles import title
@@ -76,3 +75,15 @@ def _agent_records(agent: AgentFile, unread: list[Finding]) -> list[Located]:
     except DiskError as error:
         unread.append(Finding("unreadable-agent", agent.path, detail=str(error)))
         return []
+
+
+def load_messages(reference: str | Path = LAST, release: str = NEWEST, homes: Sequence[Path] | None = None) -> Resume:
+    """What a client of that release would send when it resumes the session that a reference names.
+
+    A reference is an id, a unique prefix, a title, a path, or `last`. Raises SessionNotFoundError, AmbiguousSessionError,
+    UnreadableError.
+    """
+    path = reference if isinstance(reference, Path) else resolve(reference, homes).path
+    release_numbers(release)  # what is none is told before anything is read
+    with as_unreadable(path), gc_paused():
+        return resume_messages(read_for_resume(path, release), release)

@@ -19,12 +19,11 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from stenograph.disk import Finding
+from stenograph.disk import Finding, projects_folder
 from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError
-from stenograph.family import LINES_SUFFIX, SessionFile, is_session_id
-from stenograph.sessions.as_unreadable import unreadable
+from stenograph.family import LINES_SUFFIX, SessionFile, is_agent_file, is_session_id, read_family
 from stenograph.sessions.find import as_homes, each_once, find_sessions, moment_of
-from stenograph.sessions.glance import Glance, glance
+from stenograph.sessions.glance import Glance, glance, unreadable
 from stenograph.sessions.titles import title
 
 LAST = "last"
@@ -174,3 +173,57 @@ def _why_not(reference: str, files: list[SessionFile]) -> str:
     starts = {file.session_id[:length]: file.session_id for file in files if file.named_by_uuid}
     near = difflib.get_close_matches(reference.casefold(), starts, n=3, cutoff=0.7)
     return f" (near: {', '.join(starts[start][:_NAMED_BY] for start in near)})" if near else ""
+
+
+#: What a workflow writes about its agents, beside their files (2.1.325): no transcript.
+_JOURNAL = "journal.jsonl"
+
+
+def gather(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
+    """The files, each once whatever links lead to it, as it was named first. Raises SessionNotFoundError where there is none."""
+    files: dict[str | tuple[int, int], Path] = {}
+    failures: list[Finding] = []
+
+    def add(file: Path) -> None:
+        files.setdefault(_identity(file), file)
+
+    for path in paths:
+        if os.path.isdir(path):  # noqa: PTH112 - never raises
+            has_projects = os.path.isdir(path / "projects")  # noqa: PTH112
+            below = sorted(_below(projects_folder(path) if has_projects else path, failures))
+            if not below and not failures:
+                raise SessionNotFoundError(f"no session files in {path}", reference=str(path))
+            for file in below:
+                add(file)
+        elif os.path.lexists(path):
+            add(path)
+            if not is_agent_file(path):
+                for agent in read_family(path).agents:
+                    add(agent.path)
+        else:
+            raise SessionNotFoundError(f"there is no file {path}", reference=str(path))
+    return list(files.values()), failures
+
+
+def _below(folder: Path, failures: list[Finding]) -> Iterable[Path]:
+    def failed(error: OSError) -> None:
+        where = Path(error.filename or folder)
+        failures.append(Finding("unreadable", where, detail=f"{where} can't be read: {error.strerror}"))
+
+    for parent, _, names in os.walk(folder, onerror=failed):
+        yield from (Path(parent) / name for name in names if name.endswith(LINES_SUFFIX) and name != _JOURNAL)
+
+
+def _identity(path: Path) -> str | tuple[int, int]:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return str(path)  # a failure, where it is counted
+    return found.st_dev, found.st_ino
+
+
+def size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

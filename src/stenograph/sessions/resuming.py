@@ -1,8 +1,7 @@
-"""How a client is made to go on with a session: the command, the folder, the environment.
+"""How a client resumes a session: the command, the directory, the environment. Starts and writes nothing.
 
-In: a session's file. Out: a plan; nothing is started and nothing written here. A client finds a session by its id only in the
-project folder of the working folder that it is started in (rule 1), so the right folder is one that the session's lines name
-and whose encoded name is that of the file's folder. Anything else is resumed by its path (rule 8).
+A client finds a session by its id only in the project folder of the directory that it is started in (rule 1), so the right one is
+a directory that the session's lines name and that encodes to the file's folder. Anything else is resumed by its path (rule 8).
 """
 
 from __future__ import annotations
@@ -64,7 +63,6 @@ def command_line(plan: ResumePlan, quote: Callable[[str], str] = shlex.quote) ->
 
 
 def _working_folders(path: Path) -> dict[str, None]:
-    """The working folders that the session's lines name, the newest last."""
     found: dict[str, None] = {}
     for line in read_lines(path):
         if not may_name_cwd(line.data):
@@ -82,7 +80,6 @@ def _is_whole(cwd: str) -> bool:
 
 
 def _leads_to(cwd: str, folder: str, environ: Mapping[str, str]) -> bool:
-    """Whether some release keeps the sessions of a working folder in this project folder."""
     return chosen_project_folder(environ) == folder or folder in project_folder_names(cwd)
 
 

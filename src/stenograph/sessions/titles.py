@@ -1,7 +1,4 @@
-"""The title of a session, as the picker of a given release shows it (rule 11 of the resume contract).
-
-In: a Glance. Out: one line, or None where the session says nothing to call it by.
-"""
+"""The title of a session, as the picker of a given release shows it (rule 11 of the resume contract)."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.views.encode import encode_long, encode_page, page_text
     from stenograph.views.masking import mask_page
+    from stenograph.views.pages.changing import clone_page, removal_page, rename_page, tag_page
     from stenograph.views.pages.check import check_page
-    from stenograph.views.pages.clone import clone_page
     from stenograph.views.pages.comparison import comparison_page
-    from stenograph.views.pages.completion import CompletionPage
     from stenograph.views.pages.doctor import (
+        CompletionPage,
         DoctorPage,
         Installation,
         ProblemPage,
@@ -31,40 +31,36 @@ if TYPE_CHECKING:
     from stenograph.views.pages.edit import edit_page
     from stenograph.views.pages.files import files_page
     from stenograph.views.pages.inventory import inventory_page
-    from stenograph.views.pages.labels import rename_page, tag_page
-    from stenograph.views.pages.messages import explained_page, lost_page, message_pages, messages_page
-    from stenograph.views.pages.overview import overview_page
+    from stenograph.views.pages.messages import explained_page, lost_page, message_pages, messages_page, resume_page
     from stenograph.views.pages.page import Document, FindingPage
     from stenograph.views.pages.record_schema import release_schema_page, schema_diff_page, schema_page
-    from stenograph.views.pages.removal import removal_page
-    from stenograph.views.pages.resume import resume_page
     from stenograph.views.pages.session import session_page, session_pieces
-    from stenograph.views.pages.sessions import SessionsPage, session_row, sessions_page
-    from stenograph.views.pages.steps import steps_page
-    from stenograph.views.pages.trace import settings_change_page, trace_page
-    from stenograph.views.pages.trace_history import backfill_page, trace_status_page, trace_test_page
+    from stenograph.views.pages.sessions import SessionsPage, overview_page, session_row, sessions_page
+    from stenograph.views.pages.trace import backfill_page, settings_change_page, trace_page, trace_status_page, trace_test_page
     from stenograph.views.pages.turn_parts import turn_pages
-    from stenograph.views.pages.turns import turns_page
+    from stenograph.views.pages.turns import steps_page, turns_page
     from stenograph.views.pages.undo import edits_page, originals_page, undo_page
     from stenograph.views.pages.updates import UpdateReader
     from stenograph.views.schema import documents, json_schema
+    from stenograph.views.terminal.changing import (
+        render_clone,
+        render_edits,
+        render_originals,
+        render_removal,
+        render_rename,
+        render_tag,
+        render_undo,
+    )
     from stenograph.views.terminal.check import render_check
-    from stenograph.views.terminal.clone import render_clone
     from stenograph.views.terminal.comparison import render_comparison, render_unified
     from stenograph.views.terminal.doctor import render_doctor
     from stenograph.views.terminal.edit import render_edit
     from stenograph.views.terminal.files import render_files
     from stenograph.views.terminal.inventory import render_inventory
-    from stenograph.views.terminal.labels import render_rename, render_tag
-    from stenograph.views.terminal.messages import render_explained, render_lost, render_messages
+    from stenograph.views.terminal.messages import render_explained, render_lost, render_messages, render_resume
     from stenograph.views.terminal.options import RenderOptions
-    from stenograph.views.terminal.overview import render_overview
     from stenograph.views.terminal.record_schema import render_release_schema, render_schema, render_schema_diff
-    from stenograph.views.terminal.removal import render_removal
-    from stenograph.views.terminal.resume import render_resume
-    from stenograph.views.terminal.session import render_session
-    from stenograph.views.terminal.sessions import is_shown_as, left_out_lines, render_sessions
-    from stenograph.views.terminal.steps import render_steps
+    from stenograph.views.terminal.sessions import is_shown_as, left_out_lines, render_overview, render_sessions
     from stenograph.views.terminal.trace import (
         render_backfill,
         render_settings_change,
@@ -73,13 +69,13 @@ if TYPE_CHECKING:
         render_trace_status,
         render_trace_test,
     )
-    from stenograph.views.terminal.turns import render_turns
-    from stenograph.views.terminal.undo import render_edits, render_originals, render_undo
+    from stenograph.views.terminal.transcript import render_session
+    from stenograph.views.terminal.turns import render_steps, render_turns
     from stenograph.views.terminal.updates import UpdateRenderer
     from stenograph.views.text import count_of, plain, quoted, short_path
 
 _MODULES = {
-    "CompletionPage": "pages.completion",
+    "CompletionPage": "pages.doctor",
     "DoctorPage": "pages.doctor",
     "Document": "pages.page",
     "FindingPage": "pages.page",
@@ -91,9 +87,9 @@ _MODULES = {
     "TracingPage": "pages.doctor",
     "UpdateReader": "pages.updates",
     "UpdateRenderer": "terminal.updates",
-    "backfill_page": "pages.trace_history",
+    "backfill_page": "pages.trace",
     "check_page": "pages.check",
-    "clone_page": "pages.clone",
+    "clone_page": "pages.changing",
     "comparison_page": "pages.comparison",
     "count_of": "text",
     "doctor_page": "pages.doctor",
@@ -113,47 +109,47 @@ _MODULES = {
     "message_pages": "pages.messages",
     "messages_page": "pages.messages",
     "originals_page": "pages.undo",
-    "overview_page": "pages.overview",
+    "overview_page": "pages.sessions",
     "page_text": "encode",
     "plain": "text",
     "problem": "pages.doctor",
     "quoted": "text",
     "release_schema_page": "pages.record_schema",
-    "removal_page": "pages.removal",
-    "rename_page": "pages.labels",
+    "removal_page": "pages.changing",
+    "rename_page": "pages.changing",
     "render_backfill": "terminal.trace",
     "render_check": "terminal.check",
-    "render_clone": "terminal.clone",
+    "render_clone": "terminal.changing",
     "render_comparison": "terminal.comparison",
     "render_doctor": "terminal.doctor",
     "render_edit": "terminal.edit",
-    "render_edits": "terminal.undo",
+    "render_edits": "terminal.changing",
     "render_explained": "terminal.messages",
     "render_files": "terminal.files",
     "render_inventory": "terminal.inventory",
     "render_lost": "terminal.messages",
     "render_messages": "terminal.messages",
-    "render_originals": "terminal.undo",
-    "render_overview": "terminal.overview",
+    "render_originals": "terminal.changing",
+    "render_overview": "terminal.sessions",
     "render_release_schema": "terminal.record_schema",
-    "render_removal": "terminal.removal",
-    "render_rename": "terminal.labels",
-    "render_resume": "terminal.resume",
+    "render_removal": "terminal.changing",
+    "render_rename": "terminal.changing",
+    "render_resume": "terminal.messages",
     "render_schema": "terminal.record_schema",
     "render_schema_diff": "terminal.record_schema",
-    "render_session": "terminal.session",
+    "render_session": "terminal.transcript",
     "render_sessions": "terminal.sessions",
     "render_settings_change": "terminal.trace",
     "render_settings_diff": "terminal.trace",
-    "render_steps": "terminal.steps",
-    "render_tag": "terminal.labels",
+    "render_steps": "terminal.turns",
+    "render_tag": "terminal.changing",
     "render_trace": "terminal.trace",
     "render_trace_status": "terminal.trace",
     "render_trace_test": "terminal.trace",
     "render_turns": "terminal.turns",
-    "render_undo": "terminal.undo",
+    "render_undo": "terminal.changing",
     "render_unified": "terminal.comparison",
-    "resume_page": "pages.resume",
+    "resume_page": "pages.messages",
     "schema_diff_page": "pages.record_schema",
     "schema_page": "pages.record_schema",
     "session_page": "pages.session",
@@ -162,11 +158,11 @@ _MODULES = {
     "sessions_page": "pages.sessions",
     "settings_change_page": "pages.trace",
     "short_path": "text",
-    "steps_page": "pages.steps",
-    "tag_page": "pages.labels",
+    "steps_page": "pages.turns",
+    "tag_page": "pages.changing",
     "trace_page": "pages.trace",
-    "trace_status_page": "pages.trace_history",
-    "trace_test_page": "pages.trace_history",
+    "trace_status_page": "pages.trace",
+    "trace_test_page": "pages.trace",
     "turn_pages": "pages.turn_parts",
     "turns_page": "pages.turns",
     "undo_page": "pages.undo",

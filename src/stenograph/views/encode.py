@@ -71,7 +71,6 @@ def page_text(value: Any, *, indent: int | None = None, encoding: str = "utf-8")
 
 
 def to_plain(value: Any) -> Any:
-    """A page as dicts, lists and texts."""
     if isinstance(value, Struct):
         tag = value.__struct_config__.tag
         plain = {value.__struct_config__.tag_field: tag} if tag else {}

@@ -1,7 +1,4 @@
-"""Pages without secrets: every text of a page is masked once, when the page is made and before anything of it is cut.
-
-In: a page, or a part of one, and a function that masks texts. Out: the same with masked texts. Knows no key formats.
-"""
+"""Pages without secrets: every text of a page is masked once, when the page is made and before anything of it is cut."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Text from a transcript made fit for a terminal: harmless characters, columns, wrapping, cutting.
-
-In: any string. Out: text that can't move a cursor, change a colour, reorder or hide what stands after it.
-"""
+"""Text from a transcript made fit for a terminal: it can't move a cursor, change a color, reorder or hide what follows it."""
 
 from __future__ import annotations
 
@@ -40,18 +37,15 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, spaces between words single."""
     return " ".join(harmless(text).split())
 
 
 def is_harmless(character: str) -> bool:
-    """Whether a character can be written to a terminal as it is."""
     # A zero-width joiner holds emoji together; every other invisible character could reorder or hide what follows.
     return character.isprintable() or character == "\u200d"
 
 
 def escaped(character: str) -> str:
-    """A character that can not, made visible."""
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
@@ -70,7 +64,6 @@ def width(text: str) -> int:
 
 
 def _fits(text: str, columns: int) -> int:
-    """How many characters of the text fit into so many columns."""
     if text.isascii():
         return columns
     used = 0
@@ -109,7 +102,6 @@ def wrap(line: str, columns: int | None) -> list[str]:
 
 
 def amount(text: str) -> str:
-    """How much text it is: `312 B`, `1.2 kB`."""
     return size(len(text.encode("utf-8", "surrogatepass")))
 
 
@@ -187,7 +179,6 @@ def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) ->
 
 
 def column_width(cells: Iterable[str]) -> int:
-    """How wide a table makes a column with these cells."""
     return min(_WIDEST_COLUMN, max(map(width, cells), default=0))
 
 

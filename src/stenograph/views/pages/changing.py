@@ -1,4 +1,4 @@
-"""What pages of commands that change files share: files with sizes, numbers before and after, and commands to paste."""
+"""Clones, removals, titles and tags: what is written, whether it was, and the way back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from stenograph.views.pages.page import Page
+from stenograph.archive import Entry, LabelChange, Removal
+from stenograph.family import SessionFile
+from stenograph.sessions import title
+from stenograph.surgery import ClonePlan
+from stenograph.views.pages.page import Document, Page
 
 #: Words of a command -> the line that a user can paste: this program, with the homes and config file of this run.
 CommandLine: TypeAlias = Callable[..., str]
@@ -28,3 +32,184 @@ class BeforeAfterPage(Page, frozen=True):
 
 def file_sizes(sizes: Mapping[Path, int]) -> tuple[FileSizePage, ...]:
     return tuple(FileSizePage(str(path), size) for path, size in sizes.items())
+
+
+class ClonedFilePage(Page, frozen=True):
+    """A file of the clone."""
+
+    kind: str
+    """`session`, `agent`, `meta`, `tool-result`, `file-history` or `other`."""
+    path: str
+    size: int
+
+
+class ClonePage(Document, frozen=True, tag="clone/1"):
+    """A clone of a session."""
+
+    id: str
+    """Of the new session."""
+    path: str
+    source: str
+    """The path of the original."""
+    ends_with: str | None
+    """The uuid of the message it ends with, as the original has it; null for all of it."""
+    title: str | None
+    files: tuple[ClonedFilePage, ...]
+    size: int
+    ids: int
+    """How many different ids were renewed."""
+    left_out: dict[str, int]
+    """What the clone does not have of the original, and how many of it."""
+    notes: tuple[str, ...]
+    applied: bool
+    entry: int | None
+    """Its number in the journal; null where nothing was written."""
+    refusal: str | None
+    """Why it can't be written; null where it can, or was."""
+    resume: str
+    """The command that resumes it."""
+    undo: str | None
+    """The command that removes it again."""
+
+
+def clone_page(
+    plan: ClonePlan, entry: Entry | None, again: CommandLine, *, in_a_home: bool, refusal: str | None = None
+) -> ClonePage:
+    """`in_a_home`: the clone is found by its id."""
+    return ClonePage(
+        id=plan.new_id,
+        path=str(plan.path),
+        source=str(plan.source),
+        ends_with=plan.at,
+        title=plan.title,
+        files=tuple(ClonedFilePage(file.what, str(file.target), file.size) for file in plan.files),
+        size=plan.size,
+        ids=plan.ids,
+        left_out=plan.left_out,
+        notes=plan.notes,
+        applied=entry is not None,
+        entry=entry.number if entry else None,
+        refusal=None if entry else refusal,
+        resume=again("resume", plan.new_id if in_a_home else str(plan.path)),
+        undo=again("undo", "--entry", str(entry.number)) if entry else None,
+    )
+
+
+class RemovalPage(Document, frozen=True, tag="rm/1"):
+    """The removal of a session to the archive."""
+
+    id: str
+    path: str
+    files: tuple[FileSizePage, ...]
+    """The session's own file first."""
+    size: int
+    archive: str
+    """The directory that keeps the originals."""
+    applied: bool
+    entry: int | None
+    """Its number in the journal; null where nothing was removed."""
+    in_use: bool
+    """Somebody is at work on the session, so it would be refused now."""
+    refusal: str | None
+    """Why it would be refused now; null where it would not, or was done."""
+    apply: str | None
+    """The command that does it; null where it was done or would be refused."""
+    undo: str | None
+    """The command that brings the session back."""
+
+
+def removal_page(
+    plan: Removal, path: Path, archive: Path, again: CommandLine, *, entry: Entry | None, busy: str | None, refusal: str | None
+) -> RemovalPage:
+    """`busy`: why the session is in use; `refusal`: why it may not be removed at all."""
+    refusal = None if entry else refusal or busy
+    return RemovalPage(
+        id=plan.session_id,
+        path=str(path),
+        files=file_sizes(plan.files),
+        size=plan.size,
+        archive=str(archive),
+        applied=entry is not None,
+        entry=entry.number if entry else None,
+        in_use=busy is not None,
+        refusal=refusal,
+        apply=None if entry or refusal else again("rm", str(path), "--apply"),
+        undo=again("undo", "--entry", str(entry.number)) if entry else None,
+    )
+
+
+class LostUndoPage(Page, frozen=True):
+    """An edit that could be undone until the label was written behind it."""
+
+    entry: int
+    made_session: bool
+    """The edit made the session, so there are no originals."""
+    instead: str
+    """The command that removes the session, or writes the originals elsewhere."""
+
+
+class RenamePage(Document, frozen=True, tag="rename/1"):
+    """A session's new title."""
+
+    id: str
+    path: str
+    title: str
+    before: str | None
+    """The title it was given before; null where it had none of its own."""
+    shown_before: str | None
+    """What it was listed as where it had no title of its own."""
+    undo: str | None
+    """The command that gives the title before back; null where there was none."""
+    lost_undo: LostUndoPage | None
+
+
+class TagPage(Document, frozen=True, tag="tag/1"):
+    """A session's new tag."""
+
+    id: str
+    path: str
+    tag: str | None
+    """Null: it has none now."""
+    before: str | None
+    undo: str | None
+    """The command that brings the tag before back; null where nothing was written."""
+    lost_undo: LostUndoPage | None
+
+
+def rename_page(file: SessionFile, change: LabelChange, again: CommandLine) -> RenamePage:
+    before = change.before
+    return RenamePage(
+        id=file.session_id,
+        path=str(file.path),
+        title=change.after or "",
+        before=before,
+        shown_before=title(change.seen) or None if before is None else None,
+        undo=None if before is None else again("rename", file.session_id, *_as_argument(before)),
+        lost_undo=_lost_undo(file, change, again),
+    )
+
+
+def tag_page(file: SessionFile, change: LabelChange, again: CommandLine) -> TagPage:
+    before = change.before
+    words = ["--clear"] if before is None else _as_argument(before)
+    return TagPage(
+        id=file.session_id,
+        path=str(file.path),
+        tag=change.after,
+        before=before,
+        undo=None if before is None and change.after is None else again("tag", file.session_id, *words),
+        lost_undo=_lost_undo(file, change, again),
+    )
+
+
+def _as_argument(text: str) -> list[str]:
+    return ["--", text] if text.startswith("-") else [text]
+
+
+def _lost_undo(file: SessionFile, change: LabelChange, again: CommandLine) -> LostUndoPage | None:
+    last = change.outdated
+    if last is None:
+        return None
+    made_session = all(each.before is None for each in last.files)
+    words = ("rm", file.session_id) if made_session else ("undo", "--entry", str(last.number), "--to", "DIR")
+    return LostUndoPage(last.number, made_session, again(*words))

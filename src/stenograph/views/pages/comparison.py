@@ -39,7 +39,6 @@ class ComparisonPage(Document, frozen=True, tag="comparison/1"):
 
 
 def comparison_page(found: Comparison, first: tuple[Session, int], second: tuple[Session, int]) -> ComparisonPage:
-    """The page of a comparison of two sessions, each with the number of its branch."""
     return ComparisonPage(
         shared=found.shared,
         parting=found.parting,

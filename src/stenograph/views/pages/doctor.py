@@ -1,7 +1,4 @@
-"""What is installed, where things are, what is wrong and how to fix it.
-
-Runs no client and writes nothing.
-"""
+"""What is installed, where things are, what is wrong and how to fix it; and the completion script of a shell."""
 
 from __future__ import annotations
 
@@ -162,3 +159,11 @@ def _problem(finding: Finding) -> ProblemPage:
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
+
+
+class CompletionPage(Document, frozen=True, tag="completion/1"):
+    """`steno completion`: the script for a shell."""
+
+    shell: str
+    """`bash`, `zsh` or `fish`."""
+    script: str

@@ -77,7 +77,6 @@ def session_page(
     agents: bool = True,
     full: bool = False,
 ) -> SessionPage:
-    """The whole page of a branch; arguments as of `session_pieces`."""
     heading, *pieces = session_pieces(session, branch, wanted=wanted, title=title, agents=agents, full=full)
     assert isinstance(heading, SessionHeading)
     return SessionPage(
@@ -127,7 +126,6 @@ def session_heading(session: Session, branch: Branch, *, title: str | None = Non
 
 
 def branch_pages(session: Session, shown: Branch) -> tuple[BranchPage, ...]:
-    """Every branch, and the last turn that it shares with the one that is shown."""
     own = {turn.node for turn in shown.turns}
     return tuple(
         BranchPage(

@@ -1,18 +1,34 @@
-"""How traces are set up, and a change of the client's settings that installs or removes the hooks."""
+"""How traces are set up, what was sent to each destination, and changes of the client's settings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import asdict
 
 from stenograph.archive import Entry
 from stenograph.client_settings import SettingsChange
-from stenograph.config import Content, TraceConfig
+from stenograph.config import Content, Destination, TraceConfig
 from stenograph.redact import Masker
+from stenograph.traces import (
+    Backfill,
+    BackfillReport,
+    Candidate,
+    Probe,
+    ReadFailure,
+    TraceState,
+    bytes_behind,
+    find_sessions,
+    followed_sessions,
+    is_behind,
+    is_held,
+    notes_on,
+    waiting_events,
+)
 from stenograph.views.pages.changing import CommandLine
-from stenograph.views.pages.page import Document, Page
+from stenograph.views.pages.page import Document, FindingPage, Page
 
 
 class DestinationPage(Page, frozen=True):
@@ -88,7 +104,7 @@ def trace_page(
         is_off=config.is_off,
         installed=tuple(map(str, installed)),
         destinations=tuple(DestinationPage(each.name, each.kind.value, each.endpoint) for each in config.destinations),
-        settings=None if config.is_off else _settings(config),
+        settings=None if config.is_off else _trace_settings(config),
         problem="everything is off: STENO_TRACE_OFF is set" if config.is_off else None if config.destinations else missing,
         notes=tuple(notes),
     )
@@ -111,7 +127,7 @@ def settings_change_page(
     )
 
 
-def _settings(config: TraceConfig) -> TraceSettingsPage:
+def _trace_settings(config: TraceConfig) -> TraceSettingsPage:
     content, usual = asdict(config.content), asdict(Content())
     return TraceSettingsPage(
         project=config.project,
@@ -123,3 +139,182 @@ def _settings(config: TraceConfig) -> TraceSettingsPage:
         content=content,
         changed_content=tuple(name for name, length in content.items() if length != usual[name]),
     )
+
+
+class BehindPage(Page, frozen=True):
+    """What a destination has not acknowledged of the sessions that it is to have."""
+
+    sessions: int
+    size: int
+
+
+class DestinationStatusPage(Page, frozen=True):
+    """What a destination has, what it lacks, and what failed."""
+
+    name: str
+    kind: str
+    endpoint: str
+    turns: int
+    spans: int
+    posts: int
+    """Requests that it accepted."""
+    refused: int
+    """Spans that it refused for good."""
+    last_success: datetime | None
+    last_failure: datetime | None
+    last_error: str | None
+    """Null: nothing failed since the last success."""
+    retry_at: datetime | None
+    due: int
+    """Sessions that a hook reported and that are to be sent."""
+    behind: BehindPage
+    failures: tuple[FindingPage, ...]
+    """Files that could not be read."""
+    notes: tuple[str, ...]
+
+
+class TraceStatusPage(Document, frozen=True, tag="trace-status/1"):
+    """`steno trace status`: what was sent, what is behind, and what failed last."""
+
+    worker: str
+    """`running` or `none`."""
+    events_waiting: int
+    """Events of hooks that no worker has seen yet."""
+    damaged: tuple[str, ...]
+    """Files of our state that were damaged and replaced."""
+    destinations: tuple[DestinationStatusPage, ...]
+
+
+class BackfillRow(Page, frozen=True):
+    """What was sent to a destination."""
+
+    name: str
+    sessions: int
+    """Of which a turn was sent; of a dry run, those that would be looked at."""
+    turns: int
+    spans: int
+    copies: int
+    """Turns that it has already: a fork's or a clone's copies."""
+    refused: int
+    """Spans that it refused for good."""
+    size: int
+    """Bytes of sessions that were read; of a dry run, of those that would be looked at."""
+    failures: tuple[FindingPage, ...]
+    """Files that could not be read."""
+    error: str | None
+    """What kept the rest from being sent."""
+
+
+class BackfillPage(Document, frozen=True, tag="trace-backfill/1"):
+    """`steno trace backfill` and `sweep`: what was sent to each destination."""
+
+    dry_run: bool
+    destinations: tuple[BackfillRow, ...]
+    candidates: int
+    """Sessions that were selected, whether destinations have them or not."""
+    size: int
+    """Of the sessions that were selected."""
+
+
+class ProbePage(Page, frozen=True):
+    """Whether a destination accepted a span."""
+
+    name: str
+    endpoint: str
+    accepted: bool
+    duration_ms: int
+    error: str | None
+    notes: tuple[str, ...]
+
+
+class TraceTestPage(Document, frozen=True, tag="trace-test/1"):
+    """`steno trace test`: whether each destination accepted a span."""
+
+    destinations: tuple[ProbePage, ...]
+
+
+def trace_status_page(config: TraceConfig, folder: Path, homes: Iterable[Path], *, elsewhere: bool) -> TraceStatusPage:
+    """`elsewhere`: also sessions outside these homes that were sent in part. Raises UnwritableError."""
+    sessions = find_sessions(homes)
+    with TraceState(folder) as state:
+        rows = tuple(_status(each, sessions, state, elsewhere=elsewhere) for each in config.destinations)
+        damaged = tuple(map(str, state.damaged()))
+    return TraceStatusPage("running" if is_held(folder) else "none", len(waiting_events(folder)), damaged, rows)
+
+
+def backfill_page(done: Backfill) -> BackfillPage:
+    rows = tuple(_row(name, report) for name, report in done.reports.items())
+    return BackfillPage(done.is_dry, rows, done.candidates, done.size)
+
+
+def trace_test_page(probes: Sequence[Probe]) -> TraceTestPage:
+    return TraceTestPage(
+        tuple(
+            ProbePage(
+                name=probe.destination.name,
+                endpoint=probe.destination.endpoint,
+                accepted=probe.error is None,
+                duration_ms=probe.duration_ms,
+                error=probe.error,
+                notes=tuple(notes_on(probe.destination)),
+            )
+            for probe in probes
+        )
+    )
+
+
+def _row(name: str, report: BackfillReport) -> BackfillRow:
+    sent = report.sent
+    return BackfillRow(
+        name=name,
+        sessions=report.sessions,
+        turns=sent.turns,
+        spans=sent.spans,
+        copies=sent.copies,
+        refused=sent.refused,
+        size=sent.read,
+        failures=_failures(report.failures),
+        error=report.error,
+    )
+
+
+def _status(destination: Destination, sessions: list[Candidate], state: TraceState, *, elsewhere: bool) -> DestinationStatusPage:
+    name, health = destination.name, state.health(destination.name)
+    followed = followed_sessions(sessions, name, state, elsewhere=elsewhere)
+    behind = [bytes_behind(one, state.cursor(name, one.path)) for one in followed if is_behind(one, name, state)]
+    return DestinationStatusPage(
+        name=name,
+        kind=destination.kind.value,
+        endpoint=destination.endpoint,
+        turns=health.turns,
+        spans=health.spans,
+        posts=health.posts,
+        refused=health.refused,
+        last_success=_moment(health.last_success),
+        last_failure=_moment(health.last_failure),
+        last_error=health.last_error or None,
+        retry_at=_moment(health.retry_at),
+        due=len(state.due(name)),
+        behind=BehindPage(len(behind), sum(behind)),
+        failures=_failures(failure for failure in state.unread(name) if not _is_gone(failure.path)),
+        notes=tuple(notes_on(destination)),
+    )
+
+
+def _failures(failures: Iterable[ReadFailure]) -> tuple[FindingPage, ...]:
+    return tuple(FindingPage("unreadable", str(failure.path), None, failure.reason) for failure in failures)
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if seconds else None
+
+
+def _is_gone(path: Path) -> bool:
+    """A file that was deleted is not reported any more; one in a folder that can't be read is not gone."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,8 +1,4 @@
-"""Turns -> pages.
-
-In: a session's turns. Out: page values, made when asked for, one turn at a time. Everything stands where it happened: by its line
-in the file, sub-agents inside the tool calls that started them. Secrets are left for `mask_page`.
-"""
+"""Turns -> pages, one turn at a time, each thing where it happened. Secrets are left for `mask_page`."""
 
 from __future__ import annotations
 
@@ -62,13 +58,11 @@ def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: in
 
 
 def turn_pages(turns: Iterable[Turn]) -> list[TurnPage]:
-    """Some turns, with a subagent told in the first of them that has it."""
     seen: set[str] = set()
     return [turn_page(turn, seen=seen) for turn in turns]
 
 
 def aside_parts(session: Session) -> tuple[NotePart, ...]:
-    """What belongs to no turn, as notes."""
     inside = {node for turn in session.all_turns for node in turn.nodes}
     outside = [node for node in range(session.graph.files[0].last) if node not in inside] if session.graph.files else []
     placed = [*_notes(session.context, session.events), *_local_outputs(session.context, outside)]
@@ -156,13 +150,11 @@ def compaction_note(compaction: Compaction) -> NotePart:
 
 
 def notification_summary(text: str) -> str:
-    """What a background task reported, in its own words where it has some."""
     _, tag, rest = text.partition("<summary>")
     return rest.partition("</summary>")[0].strip() if tag else ""
 
 
 def notification_note(text: str) -> NotePart:
-    """What a background task reported: its own summary where it has one."""
     summary = notification_summary(text)
     return NotePart("notification", f"a background task reported{': ' + summary if summary else ''}", text)
 
@@ -180,8 +172,6 @@ _LINES = {
 
 
 def _notes(context: Context, events: tuple[Event, ...]) -> Iterator[tuple[int, NotePart]]:
-    """Events as lines; the same one many times in a row is one line."""
-
     def what_happened(event: Event) -> tuple[str, str, str]:
         if event.kind == "hook":
             record = context.graph.records[event.node]
@@ -219,7 +209,6 @@ def hook_fate(record: Record) -> str:
 
 
 def _local_outputs(context: Context, nodes: Iterable[int]) -> Iterator[tuple[int, NotePart]]:
-    """What commands printed that no model ran."""
     for node in nodes:
         understood = context.inputs.get(node)
         record = context.graph.records[node]
@@ -249,7 +238,6 @@ def event_line(kind: str, what: str) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """A local command's output without what the client put around it."""
     for tag in ("local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr"):
         text = text.replace(f"<{tag}>", "").replace(f"</{tag}>", "")
     return text.strip()

@@ -1,8 +1,4 @@
-"""A live session, event by event: each record when it comes, whole and as it reads.
-
-In: what a `Follower` reports. Out: one page for each. Knows no graph: a tool's result is shown with the use that has its id,
-wherever that stood.
-"""
+"""A live session, event by event: what a `Follower` reports -> one page each. A result is shown with the use that has its id."""
 
 from __future__ import annotations
 

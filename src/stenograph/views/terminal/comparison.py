@@ -70,7 +70,6 @@ def _cell(turn: TurnDetail | None) -> list[str]:
 def render_unified(
     page: ComparisonPage, options: RenderOptions, *, first: Sequence[TurnPage], second: Sequence[TurnPage]
 ) -> Iterator[str]:
-    """What differs, as one patch of the turns as they read."""
     simple = RenderOptions(width=options.width, agents=True, thinking=True)
 
     def lines(turns: Sequence[TurnPage]) -> list[str]:

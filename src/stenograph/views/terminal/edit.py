@@ -67,7 +67,6 @@ def _remarks(page: EditPage) -> Iterator[str]:
 
 
 def _preview(preview: PreviewPage, options: RenderOptions) -> Iterator[str]:
-    """What goes and what comes, piece by piece."""
     columns = options.width or _PROMPT_COLUMNS
     for compressed, heading in ((False, "turns that are dropped"), (True, "turns that the digest stands for")):
         rows = [[f"  {turn.turn}", one_line(turn.prompt)] for turn in preview.turns if turn.compressed is compressed]

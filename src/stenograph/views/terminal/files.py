@@ -9,13 +9,12 @@ from stenograph.views.pages.files import FilePage, FilesPage
 from stenograph.views.terminal.options import BOLD, YELLOW, RenderOptions
 from stenograph.views.terminal.transcript import render_patch
 from stenograph.views.text import column_width, cut, cut_start, plain, short_path, table
-from stenograph.views.tools.facts import path_from
+from stenograph.views.tools import path_from
 
 _LEAST_PATH_COLUMNS = 16
 
 
 def render_files(page: FilesPage, options: RenderOptions, *, with_diff: bool = False) -> Iterator[str]:
-    """With `with_diff` each file's difference below the table."""
     rows = []
     doubtful: dict[str, list[str]] = {}
     for file in page.files:

@@ -69,7 +69,6 @@ def _releases(rows: list[_Named], options: RenderOptions) -> Iterator[str]:
 
 
 def _few(rows: list[_Named], columns: int | None) -> list[_Named]:
-    """All rows, or in a terminal the first ones, and the totals."""
     if columns is None:
         return rows
     return [row for row in rows if not row.is_total][:_MOST_ROWS] + [row for row in rows if row.is_total]
@@ -125,7 +124,6 @@ def _table(rows: list[list[str]], columns: int | None) -> Iterator[str]:
 
 
 def _findings(page: InventoryPage, options: RenderOptions) -> Iterator[str]:
-    """How many of each code, and where the first is."""
     numbers: dict[str, int] = {}
     first: dict[str, str] = {}
     for file in (*page.sessions, *page.agents):

@@ -1,7 +1,7 @@
 """Markdown for a terminal, by rich, which is imported only here.
 
-In: Markdown as a model wrote it. Out: lines of the wanted width. Entities (`&#x202e;`) are decoded by the Markdown parser,
-after the text was made harmless, so every piece is made harmless again on its way out; links are shown, never made clickable.
+Entities (`&#x202e;`) are decoded by the parser after the text was made harmless, so every piece is made harmless again on its way
+out; links are shown, never clickable.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a release would send, as lines."""
+"""What a release would send, and how a session is resumed -> lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stenograph.views.pages.messages import ExplainedPage, LostPage, MessagePage, MessagesPage, SaidPage
+from stenograph.views.pages.messages import ExplainedPage, LostPage, MessagePage, MessagesPage, ResumePage, SaidPage
 from stenograph.views.terminal.options import RenderOptions
 from stenograph.views.text import cut, one_line, plain, table
 
@@ -14,7 +14,6 @@ _WORDS = 2000
 
 
 def render_messages(page: MessagesPage, messages: Iterable[MessagePage]) -> Iterator[str]:
-    """The lines of messages that are made one by one."""
     if page.refused:
         yield f"{page.release} would not resume this session (rule {page.refused})"
         return
@@ -44,10 +43,14 @@ def render_explained(page: ExplainedPage, options: RenderOptions) -> Iterator[st
 
 
 def render_lost(page: LostPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
-    rows = [["", "messages", "tool calls", "thinking"], _counted("said", page.said)]
-    rows += [_counted(loss.rule, loss.lost) for loss in page.losses]
-    yield from table([*rows, _counted("lost", page.lost)], frozenset({1, 2, 3}))
+    rows = [["", "messages", "tool calls", "thinking"], _count_row("said", page.said)]
+    rows += [_count_row(loss.rule, loss.lost) for loss in page.losses]
+    yield from table([*rows, _count_row("lost", page.lost)], frozenset({1, 2, 3}))
 
 
-def _counted(name: str, said: SaidPage) -> list[str]:
+def _count_row(name: str, said: SaidPage) -> list[str]:
     return [name, str(said.messages), str(said.tool_calls), str(said.thinking)]
+
+
+def render_resume(page: ResumePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    yield page.shell

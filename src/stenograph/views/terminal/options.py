@@ -15,7 +15,6 @@ BOLD, DIM, ITALIC, RED, GREEN, YELLOW, BLUE, CYAN = 1, 2, 3, 31, 32, 33, 34, 36
 
 
 def command_line(*words: str) -> str:
-    """A command of ours as a user would type it."""
     return shlex.join(["steno", *words])
 
 

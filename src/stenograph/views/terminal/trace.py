@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from stenograph.views.pages.trace import SettingsChangePage, TracePage, TraceSettingsPage
-from stenograph.views.pages.trace_history import BackfillPage, BackfillRow, DestinationStatusPage, TraceStatusPage, TraceTestPage
+from stenograph.views.pages.trace import (
+    BackfillPage,
+    BackfillRow,
+    DestinationStatusPage,
+    SettingsChangePage,
+    TracePage,
+    TraceSettingsPage,
+    TraceStatusPage,
+    TraceTestPage,
+)
 from stenograph.views.terminal.options import BOLD, CYAN, GREEN, RED, RenderOptions
 from stenograph.views.text import count_of, plain, short_path, size
 
@@ -35,13 +43,11 @@ def _settings(settings: TraceSettingsPage) -> str:
 
 
 def render_settings_diff(page: SettingsChangePage, options: RenderOptions) -> Iterator[str]:
-    """What is to be changed, before somebody is asked."""
     for line in map(_plain_line, page.diff):
         yield options.paint(line, *([_COLORS[line[0]]] if line[:1] in _COLORS else []))
 
 
 def render_settings_change(page: SettingsChangePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
-    """What was changed, or that there was nothing to change."""
     where = short_path(page.path)
     yield f"Done: {_DONE[page.action]} {where}" if page.applied else f"Nothing to do: {_NOTHING[page.action]} in {where}"
     if page.undo:

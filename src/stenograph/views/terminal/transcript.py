@@ -1,13 +1,13 @@
-"""Pages -> text for a terminal, or plain text where there is none.
+"""A session's pages -> lines, made one by one, so that a pager can show the first while the rest is made.
 
-In: pages and how they are wanted. Out: lines, one after another, so that a pager can show the first ones while the rest is made.
-Nothing from a transcript reaches a line without `harmless`; colour is put on last.
+Nothing from a transcript reaches a line without `harmless`; color is put on last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from stenograph.views.pages.session import BranchPage, Piece, SessionHeading
 from stenograph.views.pages.transcript import (
     AgentPart,
     Body,
@@ -36,7 +36,6 @@ _BOXES = {"completed": "[x]", "in_progress": "[>]"}
 
 
 def render_turn(page: TurnPage, options: RenderOptions) -> Iterator[str]:
-    """One turn: its heading and its parts."""
     yield from ("", _heading(page, options), "")
     yield from render_parts(page.parts, options)
 
@@ -149,7 +148,6 @@ def _tool(part: ToolPart, options: RenderOptions) -> Iterator[str]:
 
 
 def render_bodies(bodies: Iterable[Body], options: RenderOptions) -> Iterator[str]:
-    """What came out of a tool, indented."""
     for body in bodies:
         yield from (f"  {line}" if line else "" for line in _body(body, options.narrower(2)))
 
@@ -172,7 +170,6 @@ def _body(body: Body, options: RenderOptions) -> Iterator[str]:
 
 
 def _some_lines(text: str, options: RenderOptions, codes: tuple[int, ...]) -> Iterator[str]:
-    """An output's beginning and end, and how much was left out between."""
     lines = _lines(text)
     longest = None if options.full else min(options.width or _LONGEST_LINE, _LONGEST_LINE)
     if options.full or len(lines) <= options.head + options.tail + 1:
@@ -185,7 +182,6 @@ def _some_lines(text: str, options: RenderOptions, codes: tuple[int, ...]) -> It
 
 
 def render_patch(lines: Sequence[str], options: RenderOptions) -> Iterator[str]:
-    """The lines of a patch in its colours."""
     shown = lines if options.full or len(lines) <= options.patch + 1 else lines[: options.patch]
     longest = None if options.full else min(options.width or _LONGEST_LINE, _LONGEST_LINE)
     for line in shown:
@@ -196,7 +192,6 @@ def render_patch(lines: Sequence[str], options: RenderOptions) -> Iterator[str]:
 
 
 def render_agent(part: AgentPart, options: RenderOptions) -> Iterator[str]:
-    """A sub-agent's work, indented."""
     inside = options.narrower(4)
     kind = one_line(part.agent_type) or "sub-agent"
     yield options.paint(f"  ┌ {kind} {one_line(part.agent_id)}{', in the background' if part.background else ''}", DIM)
@@ -213,3 +208,53 @@ def render_agent(part: AgentPart, options: RenderOptions) -> Iterator[str]:
 
 def _lines(text: str) -> list[str]:
     return [line.rstrip() for line in harmless(text).strip("\n").split("\n")]
+
+
+def render_session(pieces: Iterable[Piece], options: RenderOptions) -> Iterator[str]:
+    parting: dict[int, list[BranchPage]] = {}
+    for piece in pieces:
+        if isinstance(piece, SessionHeading):
+            for other in piece.branches:
+                if other.number != piece.branch:
+                    parting.setdefault(other.shared, []).append(other)
+            yield from _session_heading(piece, options)
+            if piece.notes:
+                yield ""
+                yield from render_parts(piece.notes, options)
+            if piece.whole:
+                yield from _branch_lines(parting.get(0, ()), options)
+        elif isinstance(piece, TurnPage):
+            yield from render_turn(piece, options)
+            if lines := list(_branch_lines(parting.get(piece.number, ()), options)):
+                yield from ("", *lines)
+        else:
+            yield from ("", options.paint("· a sub-agent that no tool call here started", DIM))
+            yield from render_agent(piece, options)
+
+
+def _session_heading(page: SessionHeading, options: RenderOptions) -> Iterator[str]:
+    title = one_line(page.title or "") or page.id
+    yield options.paint(cut(title, options.width), BOLD)
+    facts = [page.id if page.title else "", page.project, page.release]
+    yield options.paint(cut(" · ".join(one_line(fact) for fact in facts if fact), options.width), DIM)
+    branches = len(page.branches)
+    tokens = f"{thousands(page.tokens.sent)} tokens in, {thousands(page.tokens.output)} out"
+    tokens += " on all branches" if branches > 1 else ""
+    counts = [
+        local_time(page.started) if page.started else "",
+        count_of(page.turns, "turn"),
+        count_of(page.agents, "sub-agent") if page.agents else "",
+        tokens if page.tokens.sent or page.tokens.output else "",
+        f"branch {page.branch} of {branches}" if branches > 1 else "",
+    ]
+    yield options.paint(cut(" · ".join(count for count in counts if count), options.width), DIM)
+    for other in page.continues:
+        yield options.paint(f"goes on from session {one_line(other)}", DIM)
+
+
+def _branch_lines(branches: Iterable[BranchPage], options: RenderOptions) -> Iterator[str]:
+    for other in branches:
+        rest = other.turns - other.shared
+        where = f"after turn {other.shared}" if other.shared else "before the first turn"
+        more = f", {count_of(rest, 'turn')} of its own (--branch {other.number})" if rest else ", and ends there"
+        yield options.paint(f"branch {other.number} parts {where}{more}", YELLOW)

@@ -1,4 +1,4 @@
-"""Turns as a table, a line each; in a narrow terminal without what is least needed."""
+"""Turns and steps, a line each; in a narrow terminal without what is least needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stenograph.inputs import InputKind
 from stenograph.views.pages.turn_parts import notification_summary
-from stenograph.views.pages.turns import TurnDetail, TurnsPage
+from stenograph.views.pages.turns import StepsPage, TurnDetail, TurnsPage
 from stenograph.views.terminal.options import BOLD, RenderOptions
 from stenograph.views.text import column_width, cut, duration, local_time, one_line, table, thousands
 
@@ -58,5 +58,11 @@ def _row(turn: TurnDetail) -> list[str]:
 
 
 def _asked(turn: TurnDetail) -> str:
-    """What opened the turn: a person's words, or a background task's summary."""
     return (turn.kind == InputKind.NOTIFICATION.value and notification_summary(turn.prompt)) or turn.prompt
+
+
+def render_steps(page: StepsPage, options: RenderOptions) -> Iterator[str]:
+    for number, step in enumerate(page.steps, 1):
+        tools = ", ".join(tool.name for tool in step.tool_calls)
+        words = [f"{number:>5}", f"{step.type:<17}", one_line(f"[{tools}]") if tools else "", one_line(step.summary)]
+        yield cut("  ".join(word for word in words if word), options.width)

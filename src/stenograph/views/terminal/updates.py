@@ -38,7 +38,6 @@ class UpdateRenderer:
             yield self.notice((f"sub-agent {page.agent_id}: " if page.agent_id else "") + _NOTICES[page.event])
 
     def notice(self, text: str) -> str:
-        """A line of our own."""
         return self._options.paint(cut(f"── {one_line(text)} ──", self._options.width), DIM)
 
     def _record(self, page: UpdatePage) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`steno tag`: the library's `tag`."""
+"""`steno rename` and `steno tag`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,40 @@ from functools import partial
 
 import click
 
+from stenograph.cli._arguments import session_argument
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._session import session_argument
 from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
+
+
+@click.command(short_help="Give a session a title.")
+@session_argument
+@click.argument("title")
+@json_option
+@shared_options
+@click.pass_context
+def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
+    """Give a session a title.
+
+    Appends one line to the session's file, as the public SDK does; clients' pickers show it before any other title. Nothing
+    is rewritten: renaming again, also back, appends another line. Refused while somebody is writing the file's last line.
+
+    \b
+    Example:
+      steno rename last "Parser rewrite"
+    """
+    from stenograph.archive import rename_session
+    from stenograph.cli._output import waiting
+    from stenograph.sessions import resolve
+    from stenograph.views import rename_page, render_rename, short_path
+
+    settings = state_options(ctx)
+    refuse_demo(settings)
+    file = resolve(session, settings.homes)
+    refuse_demo(settings, file.path)
+    with waiting(short_path(str(file.path))):
+        change = rename_session(file, title, os.environ, active_seconds=settings.config.active_seconds)
+    echo_page(rename_page(file, change, partial(again, ctx)), render_rename, render_options(ctx), as_json=as_json)
 
 
 @click.command(short_help="Give a session a tag, or take it away.")
@@ -32,7 +62,7 @@ def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json:
       steno tag last --clear
     """
     from stenograph.archive import tag_session
-    from stenograph.cli._progress import waiting
+    from stenograph.cli._output import waiting
     from stenograph.sessions import resolve
     from stenograph.views import render_tag, short_path, tag_page
 

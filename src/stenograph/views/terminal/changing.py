@@ -1,16 +1,78 @@
-"""Edits -> lines."""
+"""Clones, removals, titles, tags and edits that were done -> lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stenograph.views.pages.changing import ClonePage, LostUndoPage, RemovalPage, RenamePage, TagPage
 from stenograph.views.pages.undo import EditsPage, EntryPage, OriginalsPage, RecoveryPage, UndoPage
 from stenograph.views.terminal.options import DIM, RenderOptions
 from stenograph.views.terminal.sessions import short_id
 from stenograph.views.text import count_of, local_time, plain, short_path, size, table, width, wrap
 
-_HEADER = ("edit", "time", "session", "state", "size", "files", "what")
-_RIGHT = frozenset({0})
+
+def render_clone(page: ClonePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    amount = f"{count_of(len(page.files), 'file')}, {size(page.size)}, {count_of(page.ids, 'id')} renewed"
+    if page.applied:
+        yield f"{page.id}: {amount}"
+        yield short_path(page.path)
+    else:
+        yield from (f"{size(file.size):>8}  {file.kind:<12}  {short_path(file.path)}" for file in page.files)
+        yield f"Would be written: {amount}"
+    yield from (f"Left out: {what} ({count:,})" for what, count in page.left_out.items())
+    yield from (f"Note: {plain(note)}" for note in page.notes)
+    if page.applied:
+        yield f"To go on with it: {page.resume}"
+        yield f"To undo: {page.undo}"
+    elif page.refusal:
+        yield f"Nothing was written: {page.refusal}"
+
+
+def render_removal(page: RemovalPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    amount = f"{count_of(len(page.files), 'file')}, {size(page.size)}"
+    if page.applied:
+        yield f"{page.id} was removed: {amount}, kept in {short_path(page.archive)}"
+        yield f"To undo: {page.undo}"
+        return
+    yield from (f"{size(file.size):>8}  {short_path(file.path)}" for file in page.files)
+    yield f"{page.id} would be removed: {amount}, to be kept in {short_path(page.archive)}"
+    if page.refusal is None:
+        yield f"To do it: {page.apply}"
+    elif page.in_use:
+        yield f"Nothing was changed, and --apply would be refused now: {plain(page.refusal)}"
+    else:
+        yield f"Nothing was changed: {page.refusal}"
+
+
+def render_rename(page: RenamePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    yield f"{page.id} is now called {plain(page.title)}"
+    if page.undo is None:
+        yield "It had no title of its own" + (f"; it was shown as: {plain(page.shown_before)}" if page.shown_before else "")
+    else:
+        yield f"To undo: {page.undo}"
+    yield from _lost_undo(page.lost_undo)
+
+
+def render_tag(page: TagPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    if page.undo is None:
+        yield f"{page.id} had no tag; nothing was written"
+        return
+    yield f"{page.id} is now tagged {plain(page.tag)}" if page.tag else f"{page.id} has no tag now"
+    yield f"To undo: {page.undo}"
+    yield from _lost_undo(page.lost_undo)
+
+
+def _lost_undo(lost: LostUndoPage | None) -> Iterator[str]:
+    if lost is None:
+        return
+    if lost.made_session:
+        yield f"Edit {lost.entry}, which made it, can't be undone any more; to remove it: {lost.instead}"
+    else:
+        yield f"Edit {lost.entry} of it can't be undone in place any more; its originals: {lost.instead}"
+
+
+_ENTRY_HEADER = ("edit", "time", "session", "state", "size", "files", "what")
+_ENTRY_RIGHT = frozenset({0})
 #: For what was done; with fewer it gets lines of its own.
 _SUMMARY_COLUMNS = 24
 
@@ -30,30 +92,30 @@ def render_originals(page: OriginalsPage, options: RenderOptions) -> Iterator[st
 def render_edits(page: EditsPage, options: RenderOptions) -> list[str]:
     """One edit a line, in a terminal under a header. Where that is too narrow, the count of files is left out, then what was done
     gets lines of its own, and then the size goes there too."""
-    rows = [_row(entry) for entry in page.entries]
+    rows = [_entry_row(entry) for entry in page.entries]
     columns = options.width
     if columns is None or not rows:
-        return table(rows, right=_RIGHT)
-    rows = [list(_HEADER), *rows]
+        return table(rows, right=_ENTRY_RIGHT)
+    rows = [list(_ENTRY_HEADER), *rows]
     wanted = min(_SUMMARY_COLUMNS, max(width(row[-1]) for row in rows))
     for kept in (rows, [[*row[:-2], row[-1]] for row in rows]):
         # A mark in the place of the last column keeps the one before it padded.
-        starts = [line[:-1] for line in table([[*row[:-1], "|"] for row in kept], right=_RIGHT)]
+        starts = [line[:-1] for line in table([[*row[:-1], "|"] for row in kept], right=_ENTRY_RIGHT)]
         if columns - width(starts[0]) >= wanted:
             lines = [_hanging(start, row[-1], columns) for start, row in zip(starts, rows, strict=True)]
             break
     else:
-        indent = " " * (width(_HEADER[0]) + 2)
+        indent = " " * (width(_ENTRY_HEADER[0]) + 2)
         below = [row[-1] for row in rows]
         if max(width(start.rstrip()) for start in starts) > columns:  # the size, which must not be broken, goes below too
-            starts = [line[:-1] for line in table([[*row[:4], "|"] for row in rows], right=_RIGHT)]
+            starts = [line[:-1] for line in table([[*row[:4], "|"] for row in rows], right=_ENTRY_RIGHT)]
             below = [f"{row[4]}  {row[-1]}" for row in rows]
         lines = [_hanging("", start.rstrip(), columns, indent) for start in starts]
         lines = [[*line, *_hanging(indent, text, columns)] for line, text in zip(lines, below, strict=True)]
     return [*(options.paint(line, DIM) for line in lines[0]), *(line for each in lines[1:] for line in each)]
 
 
-def _row(entry: EntryPage) -> list[str]:
+def _entry_row(entry: EntryPage) -> list[str]:
     return [
         str(entry.entry),
         local_time(entry.time),

@@ -1,9 +1,12 @@
-"""The argument SESSION: its shell completion, and which turns of it are meant."""
+"""What users type: sessions, turns, dates and ages, and options that a command does not have."""
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +19,34 @@ from stenograph.views import plain
 
 if TYPE_CHECKING:
     from stenograph.turns import Branch, Session, Turn
+
+_TURNS = re.compile(r"[\d,-]+")
+
+
+class HintingCommand(click.Command):
+    """A command with words about options that it is likely to be given but has not: `hints` is option -> what to do."""
+
+    def __init__(self, *arguments: Any, hints: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.hints = hints
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in self.hints:
+                raise
+            raise click.UsageError(f"No such option {error.option_name!r}; {self.hints[error.option_name]}", ctx) from None
+        except click.UsageError as error:
+            # A value behind a flag is taken for another SESSION.
+            behind = {flag: value for flag, value in itertools.pairwise(given) if _TURNS.fullmatch(value)}
+            if type(error) is not click.UsageError or "--drop-turns" not in behind:
+                raise
+            raise click.UsageError(
+                f"--drop-turns takes no value; give --drop-turns --turns {behind['--drop-turns']}", ctx
+            ) from None
+
 
 _OFFERED = 50
 _HELP_COLUMNS = 60
@@ -107,3 +138,47 @@ def parse_turns(text: str | None) -> Callable[[Turn], bool]:
     if high is not None and high < low:
         raise UsageError(f"--turn {text} is backwards: a range goes from the lower number to the higher, like {high}-{low}")
     return lambda turn: low <= turn.number and (high is None or turn.number <= high)
+
+
+_AGE = re.compile(r"(\d{1,6})([hdw])")
+_HOURS = {"h": 1, "d": 24, "w": 168}
+_AN_AGE = "an age in hours, days or weeks (36h, 7d, 2w)"
+_A_DATE = "a date (2026-01-31 or 2026-01-31T12:00)"
+
+
+def date_of(text: str) -> float:
+    try:
+        return _date(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is no date; give {_A_DATE}") from None
+
+
+def age_before(text: str, now: datetime) -> float:
+    if found := _AGE.fullmatch(text):
+        return _ago(found, now)
+    raise UsageError(f"{text!r} is no age; give {_AN_AGE}")
+
+
+def moment_of(text: str, now: datetime) -> float:
+    if found := _AGE.fullmatch(text):
+        return _ago(found, now)
+    try:
+        return _date(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is neither {_A_DATE} nor {_AN_AGE}") from None
+
+
+def _date(text: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text).timestamp()
+        datetime.fromtimestamp(moment, UTC)  # the first and the last day there is, in another zone
+    except (OverflowError, OSError) as error:
+        raise ValueError(text) from error
+    return moment
+
+
+def _ago(age: re.Match[str], now: datetime) -> float:
+    try:
+        return (now - timedelta(hours=int(age[1]) * _HOURS[age[2]])).timestamp()
+    except OverflowError:
+        raise UsageError(f"{age[0]!r} is longer ago than there are dates; give {_AN_AGE}") from None
