@@ -97,7 +97,7 @@ scripted API for tests, `demo` has the bundled sessions, and `lab/`, which is no
 3. Run `make record RELEASES=X`. It plays the scenarios of `lab/observatory` with release X and rebuilds the registry that
    `steno check` uses. If no scenario makes the client write the line, add one.
 
-Cloning needs no code: it renews ids by value (`surgery/ids.py`).
+Cloning needs no code: it renews every UUID that is a member's value (`surgery/ids.py`).
 
 ### A command
 

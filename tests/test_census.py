@@ -320,7 +320,7 @@ MAY_SPELL = {
 #: Modules that may look for members in the bytes of a line, with the reason.
 MAY_PEEK = {
     "records/": "the format",
-    "surgery/ids.py": "finds every id of a family wherever it stands, at the speed of a byte search",
+    "surgery/ids.py": "finds every id of a family, in damaged lines too, at the speed of a byte search",
 }
 #: Members that a line of the format has beside its type.
 _MEMBERS_OF_LINES = {

@@ -14,7 +14,6 @@ from tests.corpora import CORPUS, FIXTURES, ROOT, without_agents
 from stenograph.surgery.clone import ClonePlan, read_clone
 
 UUID = re.compile(rb"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-SIGNED_THINKING = re.compile(rb'"thinking": ?"(?:[^"\\]|\\.)*", ?"signature": ?"[^"]')
 NIL = b"00000000-0000-0000-0000-000000000000"
 
 #: Members by which clients name what is theirs, wherever in a line they were seen to stand.
@@ -57,13 +56,39 @@ def originals_of(plan: ClonePlan) -> dict[Path, bytes]:
 
 
 def put_back(plan: ClonePlan, data: bytes) -> bytes:
-    """The bytes of a clone with the old ids in the place of the new ones."""
+    """The bytes of a clone with the old ids instead of the new ones, and the old project in paths to the session's folder."""
+    data = paths_put_back(plan, data)
     old = {new: old for old, new in plan.renewal.new.items()}
     data = UUID.sub(lambda found: old.get(found[0], found[0]), data)
     for new, before in old.items():
         if not UUID.fullmatch(new):
             data = data.replace(new, before)
     return data
+
+
+def paths_put_back(plan: ClonePlan, data: bytes) -> bytes:
+    new, old = (f"{project}/{name}/".encode() for project, name in _places(plan))
+    return data.replace(new, old)
+
+
+def _places(plan: ClonePlan) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (plan.path.parent.name, plan.new_id), (plan.source.parent.name, plan.session_id)
+
+
+#: Members of a line that hold what was said, read or answered, or name another family.
+SAID = ("message", "toolUseResult", "content", "rendered", "result", "shape", "forkedFrom", "lastPrompt")
+#: These hold both.
+MIXED = ("attachment", "data")
+
+
+def said(data: bytes) -> list[dict[str, Any]]:
+    return [{name: record[name] for name in SAID if name in record} for record in records_of(data)]
+
+
+def beside_what_was_said(data: bytes) -> bytes:
+    """The lines without what was said; a summary may name a line of another session."""
+    kept = [{name: value for name, value in record.items() if name not in (*SAID, *MIXED)} for record in records_of(data)]
+    return json.dumps([record for record in kept if record.get("type") != "summary"]).encode()
 
 
 def own_ids(files: Iterable[bytes]) -> set[bytes]:
@@ -108,8 +133,7 @@ def records_of(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def remaining(ids: set[bytes], data: bytes) -> set[bytes]:
-    """Those of some ids that occur in some bytes, by themselves; signed thinking left aside."""
-    data = SIGNED_THINKING.sub(b"", data)
+    """Those of some ids that occur in some bytes, by themselves."""
     uuids = set(UUID.findall(data))
     words = {
         one

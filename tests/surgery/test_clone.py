@@ -14,19 +14,23 @@ from tests.messages.golden import RELEASES, our_messages
 from tests.surgery.cloning import (
     UUID,
     api_ids,
+    beside_what_was_said,
     contents_of,
     end_of_turn,
     originals_of,
     own_ids,
+    paths_put_back,
     public,
     put_back,
     recorded,
     records_of,
     remaining,
+    said,
 )
 from tests.surgery.conversations import called, linked, turn
 
 from stenograph import __version__
+from stenograph.analysis.compare import compare
 from stenograph.archive import Archive
 from stenograph.errors import BusyError, UnwritableError, UsageError
 from stenograph.family import find_family
@@ -41,18 +45,19 @@ INTERACTIVE = FIXTURES / "recorded" / "2.1.325" / "interactive" / "-home-user-pr
 
 
 @pytest.mark.parametrize("path", [*recorded(), *public()])
-def test_no_old_id_is_left_and_nothing_else_is_new(path: Path, tmp_path: Path) -> None:
+def test_no_member_of_a_line_has_an_old_id_and_nothing_else_is_new(path: Path, tmp_path: Path) -> None:
     plan = plan_clone(path, to_project=tmp_path / "projects" / "p", new_id=NEW_ID)
     before, after = originals_of(plan), contents_of(plan)
-    ids = own_ids(data for target, data in before.items() if target.suffix == ".jsonl")
-    agents = {
-        file.source.name.removeprefix("agent-").removesuffix(".jsonl").encode() for file in plan.files if file.what == "agent"
-    }
     # Ids of a form that no client makes may be any word: they are renewed where they make up a value (see test_ids).
-    ids = {one for one in {*ids, *agents, path.stem.encode()} if UUID.fullmatch(one) or one in agents}
+    ids = {one for one in own_ids(data for target, data in before.items() if target.suffix == ".jsonl") if UUID.fullmatch(one)}
+    loose = [file for file in plan.files if file.what == "agent" and file.target.parent == plan.path.parent]
+    beside = {file.source.stem.removeprefix("agent-").encode() for file in loose}
     for target, data in after.items():
-        assert not remaining(ids, data), target
-        assert not remaining(ids, str(target.relative_to(tmp_path)).encode()), target
+        if target.suffix == ".jsonl":
+            assert not remaining(ids | beside, beside_what_was_said(data)), target
+        assert not remaining(ids | beside, str(target.relative_to(tmp_path)).encode()), target
+        if not beside:
+            assert said(paths_put_back(plan, data)) == said(before[target])[: len(said(data))], target
     assert api_ids(after.values()) == api_ids(before.values())
     for target, data in after.items():
         whole = before[target] if target.suffix != ".jsonl" or before[target].endswith(b"\n") else _whole_lines(before[target])
@@ -117,7 +122,7 @@ def test_the_whole_family_is_written_in_the_same_layout(tmp_path: Path) -> None:
     assert [agent.layout.value for agent in family.agents] == ["nested", "nested"]
     assert all(agent.meta for agent in family.agents)
     assert [spilled.name for spilled in family.tool_results] == ["b43u7qv4e.txt"]
-    assert family.tool_results[0].read_text() == f"output of {NEW_ID}"
+    assert family.tool_results[0].read_text() == f"output of {FAMILY}", "what was said"
     assert family.others[0].read_text() == '{"customTitle":"Another way"}'
     assert family.file_history is not None
     backup = family.file_history / "0123456789abcdef@v1"
@@ -293,12 +298,27 @@ def test_the_original_is_not_touched(tmp_path: Path) -> None:
     assert {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in before} == before
 
 
-def test_workflow_folders_get_new_names_too(tmp_path: Path) -> None:
+def test_agents_and_workflows_in_the_sessions_own_folder_keep_their_names(tmp_path: Path) -> None:
     path = ROOT / "recordings" / "2.1.325" / "modes" / "9b2fbf62-d89a-4930-a3da-5bfad7c05237.jsonl"
     plan = plan_clone(path, to_project=tmp_path)
-    text = b"".join([*contents_of(plan).values(), *(str(file.target).encode() for file in plan.files)])
-    assert b"wf_a01ea55b-d6c" not in text
-    assert any("workflows" in file.target.parts and file.target.name == "journal.jsonl" for file in plan.files)
+    inside = [file for file in plan.files if file.what in ("agent", "meta", "other")]
+    assert any("wf_a01ea55b-d6c" in file.target.parts for file in inside)
+    assert [file.target.relative_to(plan.path.with_suffix("")) for file in inside] == [
+        file.source.relative_to(path.with_suffix("")) for file in inside
+    ]
+
+
+def test_what_was_said_stays_but_paths_lead_to_the_clones_own_files(tmp_path: Path) -> None:
+    """The scratchpad is the original's, as the commands that wrote to it; spilled results were copied."""
+    spilled = f"saved to: /home/user/.claude/projects/p/{FAMILY}/tool-results/b43u7qv4e.txt"
+    scratch = f"ls /tmp/claude-1000/p/{FAMILY}/scratchpad; steno show {FAMILY}"
+    lines = linked(*turn("One", called("Bash", {"command": scratch}, f"{spilled} {FAMILY}", identity="toolu_1")))
+    path = write_session(tmp_path / "home", FAMILY, [{**each, "sessionId": FAMILY} for each in lines], project="p")
+    plan = plan_clone(path, to_project=path.parent.with_name("q"), new_id=NEW_ID)
+    clone = contents_of(plan)[plan.path].decode()
+    assert scratch in clone
+    assert f"saved to: /home/user/.claude/projects/q/{NEW_ID}/tool-results/b43u7qv4e.txt {FAMILY}" in clone
+    assert {record["sessionId"] for record in records_of(clone.encode())} == {NEW_ID}
 
 
 def test_a_folder_without_the_right_to_write_is_refused_and_nothing_is_left(
@@ -458,3 +478,24 @@ def test_a_clone_of_a_file_that_is_not_named_by_a_uuid_leaves_the_folder_beside_
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "main.py").write_text("print()")
     assert [file.source for file in plan_clone(path).files] == [path]
+
+
+# Beside its original
+
+
+@pytest.mark.parametrize("path", recorded(pytest.mark.full))
+def test_a_session_and_its_clone_do_not_differ(path: Path, tmp_path: Path) -> None:
+    plan = plan_clone(path, to_project=tmp_path / "projects" / "q", new_id=NEW_ID)
+    for target, data in contents_of(plan).items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    original = load_file(path)
+    found = compare(original, load_file(plan.path))
+    assert (found.shared, found.parting) == (len(original.turns), "same")
+
+
+def test_the_diff_of_a_clone_that_went_on_shows_only_that(tmp_path: Path) -> None:
+    path = _family(tmp_path)
+    entry = apply_clone(plan_clone(path, at=2), Archive(tmp_path / "archive"))
+    told = json.loads(run("diff", FAMILY, entry.session_id, "--home", tmp_path, "--json").stdout)
+    assert told["shared"] == 2

@@ -28,7 +28,6 @@ def renewal_of(*lines: bytes, agents: tuple[str, ...] = (), session: str = SESSI
     own = OwnIds(session)
     for one in lines:
         own.read(one)
-    own.settle()
     for agent in agents:
         own.add_agent(agent)
     return IdRenewal(own, NEW, taken=taken)
@@ -51,12 +50,19 @@ def renewal_of(*lines: bytes, agents: tuple[str, ...] = (), session: str = SESSI
     ],
     ids=["record", "parent", "prompt", "snapshot", "request", "queue", "list", "unknown", "progress", "spaces", "torn"],
 )
-def test_an_id_that_a_line_makes_is_renewed_wherever_it_stands(made_by: bytes) -> None:
+def test_an_id_that_a_line_makes_is_renewed_where_it_is_one_and_not_where_it_is_talked_about(made_by: bytes) -> None:
     renewal = renewal_of(made_by)
-    said = line(type="user", message={"content": f"see /x/{ONE}/y and {ONE}."}, toolUseResult={"stdout": ONE})
-    assert ONE.encode() not in renewal.renew(made_by) + renewal.renew(said)
-    assert ONE not in renewal.name(f"{ONE}.txt")
-    assert len(renewal.renew(said)) == len(said)
+    assert ONE.encode() not in renewal.renew(made_by)
+    assert renewal.name(ONE) != ONE
+    named = line(type="last-prompt", leafUuid=ONE, lastPrompt=ONE)
+    assert json.loads(renewal.renew(named)) == {"type": "last-prompt", "leafUuid": renewal.name(ONE), "lastPrompt": ONE}
+    said = line(
+        type="user",
+        message={"content": [{"type": "tool_use", "input": {"uuid": ONE, "command": f"see /x/{ONE}/y and {ONE}."}}]},
+        toolUseResult={"stdout": ONE, "uuid": ONE},
+        content=f'{{"uuid":"{ONE}"}}',
+    )
+    assert renewal.renew(said) == said
 
 
 @pytest.mark.parametrize(
@@ -137,14 +143,6 @@ def test_agents_are_found_however_many_there_are(count: int, length: int) -> Non
     assert renewal.renew(others) == others
 
 
-def test_the_beginning_of_a_parents_id_is_no_id() -> None:
-    # The first line of a block is looked at in another way.
-    whole, longer = (b'{"type":"user"}\n{"parentUuid":"%b"}\n' % value.encode() for value in (ONE, f"{ONE}-x"))
-    said = line(type="user", message={"content": f"see {ONE}"})
-    assert renewal_of(whole).renew(said) != said
-    assert renewal_of(longer).renew(said) == said
-
-
 def test_an_agent_of_digits_alone_does_not_change_a_number() -> None:
     # 12585951 is an agent of a recorded session of 2.0.42.
     renewal = renewal_of(agents=("12585951",))
@@ -154,11 +152,6 @@ def test_an_agent_of_digits_alone_does_not_change_a_number() -> None:
     assert b"agent-12585951" not in changed
     assert b'"tokens":12585951,' in changed
     assert b"of 12585951 bytes" in changed
-
-
-def test_an_agent_is_known_from_a_result_where_its_file_is_missing() -> None:
-    one = line(type="user", toolUseResult={"agentId": AGENT}, message={"content": f"agentId: {AGENT}"})
-    assert AGENT.encode() not in renewal_of(one).renew(one)
 
 
 def test_a_new_agent_never_gets_a_name_that_is_taken() -> None:
@@ -175,14 +168,30 @@ def test_an_agent_for_which_no_id_is_free_is_refused(monkeypatch: pytest.MonkeyP
 
 def test_signed_thinking_keeps_its_words_and_unsigned_does_not() -> None:
     """The API refuses thinking that is not what its signature vouches for."""
-    thought = {"type": "thinking", "thinking": f'In "{SESSION}" …', "signature": "c2ln"}
-    signed = line(type="assistant", uuid=ONE, sessionId=SESSION, message={"content": [thought]})
-    renewal = renewal_of(signed)
+    thought = {"type": "thinking", "thinking": f"Resume {AGENT} …", "signature": "c2ln"}
+    signed = line(type="assistant", uuid=ONE, agentId=AGENT, message={"content": [thought]})
+    renewal = renewal_of(signed, agents=(AGENT,))
     changed = json.loads(renewal.renew(signed))
     assert changed["message"]["content"] == [thought]
-    assert changed["sessionId"] == NEW
+    assert changed["agentId"] == renewal.name(AGENT)
     unsigned = line(type="assistant", uuid=ONE, message={"content": [{**thought, "signature": ""}]})
-    assert SESSION.encode() not in renewal.renew(unsigned)
+    assert AGENT.encode() not in renewal.renew(unsigned)
+
+
+@pytest.mark.parametrize("separator", ["/", "\\"])
+def test_a_path_to_the_sessions_own_folder_leads_to_the_clones(separator: str) -> None:
+    own = OwnIds(SESSION)
+    renewal = IdRenewal(own, NEW, projects=("-home-user-p", "-home-user-q"))
+    old, new = (
+        separator.join(("home", project, session, "tool-results", "b1.txt"))
+        for project, session in (("-home-user-p", SESSION), ("-home-user-q", NEW))
+    )
+    one = line(type="user", message={"content": old})
+    assert json.loads(renewal.renew(one))["message"]["content"] == new
+    assert renewal.renew_text(old.encode()) == new.encode()
+    for other in ("scratchpad", "tool-results-of-mine", "tasks"):
+        talked = old.replace("tool-results", other).encode()
+        assert renewal.renew_text(talked) == talked
 
 
 def test_ids_of_no_clients_form_are_renewed_where_an_id_stands_and_nowhere_else() -> None:
@@ -207,7 +216,7 @@ _VALUE = st.recursive(
 @given(message=_VALUE, result=_VALUE)
 def test_a_renewed_line_is_the_old_one_but_for_ids(message: object, result: object) -> None:
     one = line(type="user", uuid=ONE, parentUuid=TWO, sessionId=SESSION, agentId=AGENT, message=message, toolUseResult=result)
-    renewal = renewal_of(one)
+    renewal = renewal_of(one, agents=(AGENT,))
     changed = renewal.renew(one)
     assert len(changed) == len(one)
     for old in (ONE, TWO, SESSION, AGENT):

@@ -1,16 +1,18 @@
 """Two sessions, or two branches of one: where they part, and what differs from there on.
 
-Turns are the same when they say and do the same: a fork gives copies new uuids, a resumed turn keeps its own.
+Turns are the same when they say and do the same: a fork gives copies new uuids, a resumed turn keeps its own, and a clone names its
+own directory and sub-agents where the original names its.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from stenograph.analysis.changes import changed_files
-from stenograph.redact import as_is, mask_json
+from stenograph.redact import Mask, as_is, mask_json
 from stenograph.turns import ApiCall, Session, Turn
 
 
@@ -38,9 +40,10 @@ def compare(
     """Compare two sessions by their current branches, or by the given turns."""
     one = tuple(first.turns if first_turns is None else first_turns)
     other = tuple(second.turns if second_turns is None else second_turns)
+    rename = _renames(second, first)
     shared = 0
     for left, right in zip(one, other, strict=False):
-        if not same(left, right):
+        if not same(left, right, rename):
             break
         shared += 1
     rest, other_rest = one[shared:], other[shared:]
@@ -54,20 +57,43 @@ def compare(
     )
 
 
-def same(one: Turn, other: Turn) -> bool:
-    """Whether two turns say and do the same."""
+def same(one: Turn, other: Turn, rename: Mask = as_is) -> bool:
+    """Whether two turns say and do the same; `rename` gives the other's words as the first would say them."""
     if one is other:
         return True
-    if one.prompt != other.prompt or one.kind is not other.kind or len(one.calls) != len(other.calls):
+    if one.prompt != rename(other.prompt) or one.kind is not other.kind or len(one.calls) != len(other.calls):
         return False
     return all(
-        left.text == right.text and _done(left) == _done(right) for left, right in zip(one.calls, other.calls, strict=True)
+        left.text == rename(right.text) and _done(left, as_is) == _done(right, rename)
+        for left, right in zip(one.calls, other.calls, strict=True)
     )
 
 
-def _done(call: ApiCall) -> list[tuple[str, object, str]]:
+def _done(call: ApiCall, rename: Mask) -> list[tuple[str, object, str]]:
     # A copy that is not too deep to be compared.
-    return [(tool.name, mask_json(tool.input, as_is), tool.result) for tool in call.tool_calls]
+    return [(tool.name, mask_json(tool.input, rename), rename(tool.result)) for tool in call.tool_calls]
+
+
+def _renames(session: Session, original: Session) -> Mask:
+    """What a clone renews in content, put back: the way to the session's directory, and its sub-agents."""
+    theirs = {run.tool_use_id: run.agent_id for run in original.agents if run.tool_use_id}
+    names = {
+        _directory(session): _directory(original),
+        **{run.agent_id: theirs[run.tool_use_id] for run in session.agents if run.tool_use_id in theirs},
+    }
+    changed = {new: old for new, old in names.items() if new and new != old}
+    if not changed:
+        return as_is
+    pattern = re.compile("|".join(map(re.escape, sorted(changed, key=len, reverse=True))))
+
+    def rename(text: str, _name: str = "", /) -> str:
+        return pattern.sub(lambda found: changed[found[0]], text)
+
+    return rename
+
+
+def _directory(session: Session) -> str:
+    return f"{session.path.parent.name}/{session.id}" if session.path else session.id
 
 
 def _parting(rest: tuple[Turn, ...], other: tuple[Turn, ...]) -> str:

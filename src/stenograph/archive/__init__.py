@@ -1,4 +1,4 @@
-"""Originals kept, a journal of edits, edits done as a whole or not at all, undo and restore."""
+"""Originals kept, a journal of edits, edits done entirely or not at all, undo and restore."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The archive: originals kept, edits journalled, done as a whole, and taken back.
+"""The archive: originals kept, edits journaled, done entirely or not at all, and undone byte for byte.
 
-In: a folder of our own, and edits. Out: files changed as a whole or not at all, entries, and the originals again, byte for byte.
-The folder is made at the first write, for its owner alone. One process at a time edits; what a process before it was stopped in
-is settled first. Does not know what an edit means: `surgery` says which files become what.
+One process at a time edits; what a process before it was stopped in is settled first.
 
     <folder>/journal.jsonl   one entry for each edit, and the steps it went through
     <folder>/objects/        originals, compressed, each once
@@ -45,10 +43,7 @@ _OTHERS = "`steno undo --list` lists the others"
 
 
 def default_archive_folder(environ: Mapping[str, str]) -> Path:
-    """`$XDG_DATA_HOME/stenograph/archive`, else below `%LOCALAPPDATA%` on Windows and `~/.local/share` elsewhere.
-
-    Raises UsageError where there is no user's folder.
-    """
+    """`$XDG_DATA_HOME/stenograph/archive`, or the system's default for it. Raises UsageError where there is no user's folder."""
     folder = data_folder(environ)
     if folder is None:
         raise UsageError("there is no user's folder to keep originals in: set HOME or XDG_DATA_HOME")
@@ -62,8 +57,6 @@ class Archive:
         self._journal = folder / "journal.jsonl"
         self._clock = clock
         self._timeout = timeout
-
-    # What is in it
 
     def entries(self, session_id: str | None = None) -> list[Entry]:
         """All edits, or those of a session, oldest first. Raises UnreadableError."""
@@ -84,11 +77,11 @@ class Archive:
         return self._read().findings
 
     def original(self, sha256: str) -> bytes:
-        """The bytes of an original. Raises UnreadableError."""
+        """Raises UnreadableError."""
         return b"".join(self._store.stream(sha256))
 
     def why_busy(self, path: Path, *, active_seconds: float = ACTIVE_SECONDS) -> BusyError | None:
-        """Why an edit of a session's or agent's file would be refused at this moment: somebody is at work on it."""
+        """Why an edit of a file would be refused now; None where it would not."""
         path = resolved_file(path)
         if looks_live(path, now=self._clock(), active_seconds=active_seconds):
             made_by_us = self._read().made_by_us(path)
@@ -100,12 +93,10 @@ class Archive:
             return error
         return None
 
-    # Edits
-
     def keep(
         self, files: Mapping[Path, bytes | None] | Sequence[Path], *, session_id: str, command: Any = None, reason: str = ""
     ) -> Entry:
-        """Keep originals and change nothing: of files, or bytes that the caller has (None: there is no such file).
+        """Keep originals of files, or bytes that the caller has (None: no such file), and change nothing.
 
         Raises BusyError where a file changes meanwhile, DiskError.
         """
@@ -128,10 +119,10 @@ class Archive:
         undoes: int | None = None,
         active_seconds: float = ACTIVE_SECONDS,
     ) -> Iterator[Change]:
-        """`with archive.transaction(...) as change:` what is asked of the change inside is done as a whole at the end.
+        """What is asked of the change inside the `with` block is done as a whole at its end.
 
-        An exception inside, or at the end, leaves every file as it was. Holds the archive's lock: plan before. Raises DiskError,
-        BusyError where a file is in use or was changed, UsageError.
+        An exception leaves every file as it was. Holds the archive's lock: plan before. Raises DiskError, UsageError, and
+        BusyError where a file is in use or was changed.
         """
         with self._writing() as (journal, ledger, recovered):
             head = EditHead(ledger.next_number, self._clock(), session_id, command, reason, undoes)
@@ -149,21 +140,21 @@ class Archive:
             return []
         ledger = self._read()
         if not ledger.leavings and all(entry.state is not State.BEGUN for entry in ledger.entries.values()):
-            return []  # nothing to do, so nothing is locked nor written
+            return []
         with self._writing() as (_, _, recovered):
             return recovered
 
     def undo(self, number: int, *, active_seconds: float = ACTIVE_SECONDS) -> Entry:
-        """Take an edit back: its files get the bytes that they had, those it made go, those it deleted return.
+        """Undo an edit: its files get the bytes that they had, those it made go, those it deleted return.
 
-        Returns an entry of its own, which can be undone too; the edit's where nothing of it was left to take back. Raises
-        BusyError where a file was changed since, DiskError, UsageError.
+        Returns a new entry, which can be undone too; the edit's own where nothing was left to undo. Raises BusyError where a
+        file was changed since, DiskError, UsageError.
         """
         entry = self.entry(number)
         command = {"command": "undo", "entry": number}
         with self.transaction(entry.session_id, command=command, undoes=number, active_seconds=active_seconds) as change:
             _refuse_undone(_entry_in(change.ledger, number))
-            # All are looked at before the first is copied.
+            # All before the first is copied.
             states = [_unchanged(file, entry, change.ledger) for file in entry.files]
             for folder in entry.folders_removed:
                 change.make_folder(folder)
@@ -178,10 +169,7 @@ class Archive:
         return change.entry or entry
 
     def restore(self, number: int, to: Path) -> list[Path]:
-        """Write the originals of an entry into another folder, as they stood to each other; none may be there already.
-
-        Raises UsageError, DiskError.
-        """
+        """Write the originals of an entry below another folder, where none may exist yet. Raises UsageError, DiskError."""
         kept = [file for file in self.entry(number).files if file.before is not None]
         if not kept:
             raise UsageError(f"edit {number} has no originals: it only made new files")
@@ -203,7 +191,7 @@ class Archive:
         return places
 
     def remove(self, path: Path, *, reason: str = "", active_seconds: float = ACTIVE_SECONDS) -> Entry:
-        """Remove the session of a file with all its family; an undo brings it back. Raises as `transaction` does."""
+        """Remove a session with all its family; an undo brings it back. Raises as `transaction` does."""
         plan = plan_removal(path)
         command = {"command": "rm"}
         with self.transaction(plan.session_id, command=command, reason=reason, active_seconds=active_seconds) as change:
@@ -220,7 +208,6 @@ class Archive:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[tuple[OpenJournal, Ledger, list[Recovery]]]:
-        """The journal under its lock, with everything before it settled."""
         make_folder(self.folder)
         with open_journal(self._journal, timeout=self._timeout) as journal:
             ledger = journal.read()
@@ -284,11 +271,11 @@ def _refuse_undone(entry: Entry) -> None:
 
 
 def _unchanged(file: JournaledFile, entry: Entry, ledger: Ledger) -> FileState | None:
-    """The state of a file that is still as an edit left it; None: it is not there, as it should be. Raises BusyError."""
+    """The state of a file that is still as an edit left it; None: it is missing, as it should be. Raises BusyError."""
     state = state_of(file.path) if os.path.lexists(file.path) else None
     if holds(file.path, state, file.after, file.after_size):
         return state
-    # Never an undo: what it took back is as if it had not been, so whoever changed the file was somebody else.
+    # Never an undo: then someone else changed the file.
     later = [
         other.number
         for other in ledger.entries.values()

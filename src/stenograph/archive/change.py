@@ -1,9 +1,7 @@
 """One edit of several files: prepared beside them, then done as a whole.
 
-In: the new bytes of files, and files to delete, one call each. Out: an entry, with every original in the store. Until all is
-prepared no file is touched: a full disk, a folder without the right to write and a running session are found out before. Then
-the journal says `begun`, and each file gets its new bytes at once, in the order of the calls. What fails midway is taken back.
-Does not know what the bytes mean; `Archive.transaction` makes one.
+Until all is prepared no file is touched, so a full disk, missing rights and a running session are noticed first. Then the journal
+says `begun`, and each file gets its new bytes at once, in the order of the calls. What fails midway is rolled back.
 """
 
 from __future__ import annotations
@@ -60,14 +58,12 @@ class EditHead(msgspec.Struct, frozen=True):
 
 class _Prepared(msgspec.Struct, frozen=True):
     change: JournaledFile
-    #: None: there was no file.
     state: FileState | None
-    #: None: the file is to be deleted.
     staged: StagedFile | None
 
 
 class Change:
-    """An edit in the making. `entry` is there once it is done; it stays None where nothing would have changed."""
+    """An edit in the making. `entry` is set once it is done; None where nothing would have changed."""
 
     def __init__(
         self,
@@ -79,9 +75,7 @@ class Change:
         active_seconds: float,
     ) -> None:
         self.entry: Entry | None = None
-        #: Edits that were stopped midway and have been settled before this one.
         self.recovered = recovered
-        #: The journal as it is now.
         self.ledger = ledger
         self._head = head
         self._journal = journal
@@ -100,7 +94,7 @@ class Change:
         expect: FileState | None = None,
         modified_ns: int | None = None,
     ) -> None:
-        """Give a file new bytes; where there is none it is made, with its folders. Bytes that it has already change nothing.
+        """Give a file new bytes; a new one is made, with its folders. Bytes that it has already change nothing.
 
         `expect` is the state in which it was read. Raises BusyError where it is in another or in use, DiskError, UsageError.
         """
@@ -126,7 +120,7 @@ class Change:
         self._prepared[path] = _Prepared(change, state, staged)
 
     def delete(self, path: Path, *, expect: FileState | None = None) -> None:
-        """Delete a file, which has to be there. Raises as `write` does."""
+        """Delete a file, which must exist. Raises as `write` does."""
         if path.is_symlink():
             raise UsageError(f"{path} is a link, which is not deleted here; delete it by hand")
         path = self._own(path)
@@ -142,17 +136,17 @@ class Change:
         )
 
     def make_folder(self, folder: Path) -> None:
-        """Make a folder, also one that stays empty. Raises UnwritableError."""
+        """Make a folder, even one that stays empty. Raises UnwritableError."""
         folder = absolute_path(folder)
         self._leave([], missing_folders(folder))
         make_folder(folder)
 
     def remove_folder(self, folder: Path) -> None:
-        """Remove a folder after all else, if nothing is left in it then."""
+        """Remove a folder at the very end, if it is empty then."""
         self._folders_removed.append(absolute_path(folder))
 
     def commit(self) -> None:
-        """Do it. Raises DiskError; then nothing was changed, or what was has been taken back."""
+        """Raises DiskError; then nothing was changed, or everything was rolled back."""
         prepared = list(self._prepared.values())
         if not (prepared or self._folders_removed or self._leavings.folders):
             self.give_up()
@@ -184,16 +178,16 @@ class Change:
                     delete_file(file.change.path, expect=file.state, unfinished=file.change.unfinished)
             remove_folders(self._folders_removed)
         except BaseException:
-            with contextlib.suppress(DiskError):  # the next to open the archive tries again
+            with contextlib.suppress(DiskError):  # retried when the archive is next opened
                 self._journal.note(settle(entry, self._store, self._journal), entry.number)
             raise
-        # All files are new, which is what counts: without the note the next to open the archive finds that out.
+        # All files are new: without the note, recovery notices that.
         with contextlib.suppress(DiskError):
             self._journal.note(State.DONE, entry.number)
         self.entry = msgspec.structs.replace(entry, state=State.DONE)
 
     def give_up(self) -> None:
-        """Take away what was prepared. Never raises a DiskError: what can't be taken away now is when the archive is opened."""
+        """Remove what was prepared. Never raises a DiskError: what is left is removed when the archive is next opened."""
         if self._begun or not (self._leavings.unfinished or self._leavings.folders):
             return
         with contextlib.suppress(DiskError):
@@ -201,7 +195,6 @@ class Change:
             self._journal.note(State.ROLLED_BACK, self._head.number)
 
     def _own(self, path: Path) -> Path:
-        """The file itself, by its whole path; once in an edit."""
         path = resolved_file(path)
         if path in self._prepared:
             raise UsageError(f"{path} is changed twice in one edit")
@@ -212,7 +205,6 @@ class Change:
         return path
 
     def _keep(self, path: Path, expect: FileState | None) -> tuple[FileState | None, str | None]:
-        """Keep the original; its state and its sha256."""
         if not os.path.lexists(path):
             if expect is not None:
                 raise _changed(path)
@@ -229,7 +221,6 @@ class Change:
         return state, sha256
 
     def _leave(self, unfinished: list[Path], folders: list[Path]) -> None:
-        """Say what is about to be made, so that it can be taken away again."""
         self._journal.note(State.STAGING, self._head.number, unfinished=tuple(unfinished), folders=tuple(folders))
         self._leavings.unfinished += unfinished
         self._leavings.folders += folders
@@ -245,7 +236,6 @@ def _changed(path: Path) -> BusyError:
 
 
 def _place_of(paths: Iterable[Path]) -> tuple[Path | None, Path | None]:
-    """The home and the project folder that the session's files stand in."""
     for path in paths:
         if path.suffix == LINES_SUFFIX:
             for folder in path.parents:

@@ -1,8 +1,4 @@
-"""The edits of a session or of some homes, and taking the last of them back.
-
-In: an archive, and whose edits are meant. Out: entries of its journal, and what an undo did. A session may be gone: its edits are
-found by its id.
-"""
+"""The edits of a session or of some homes, and undoing the last of them. A session may be gone: its edits are found by its id."""
 
 from __future__ import annotations
 
@@ -56,7 +52,7 @@ def find_edits(archive: Archive, session: str | None, homes: Sequence[Path], *, 
 def undo_edit(
     archive: Archive, edits: Sequence[Entry], number: int | None = None, *, active_seconds: float = ACTIVE_SECONDS
 ) -> Undone | None:
-    """Undo one of the edits, the last that can be by default; None where there is none.
+    """Undo one of the edits, by default the last that can be; None where there is none.
 
     Edits that were stopped midway are settled first; then only an edit given by its number is undone. Raises as `Archive.undo`.
     """

@@ -1,14 +1,12 @@
-"""The journal of edits: what was done to which files, and what they were before; JSON lines that are only ever added to.
+"""The journal of edits: JSON lines that are only ever added to.
 
-In: entries and the steps that they went through. Out: the entries again, each with the state that its last step left it in,
-and what a process that was killed left behind. A line that can't be read is a finding: a torn last one was never answered for,
-so whatever it announced did not happen. Does not know how files are changed.
+A line that can't be read is a finding: a torn last one was never acknowledged, so what it announced did not happen.
 
     staging      files are about to be written beside their places
     begun        the entry as a whole; from here on its files change
     done         they are all new
-    rolled back  they are all old again; or never changed
-    left         somebody changed them in between, so they were left as they are
+    rolled back  they are all old again, or never changed
+    left         they were changed in between by someone else, so they were left alone
     kept         originals were kept, nothing was changed
 """
 
@@ -41,38 +39,36 @@ _ENDS = frozenset({State.DONE, State.ROLLED_BACK, State.LEFT, State.KEPT})
 
 
 class JournaledFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One file of an entry. None in the place of a sha256: there was, or is, no file."""
+    """One file of an entry. A sha256 of None: there was, or is, no file."""
 
     path: Path
     before: str | None
     after: str | None
     before_size: int = 0
     after_size: int = 0
-    #: When it was last changed before the edit, in nanoseconds since 1970; an undo gives it this time back.
+    #: Nanoseconds since 1970, before the edit; an undo restores it.
     modified_ns: int | None = None
-    #: What it was called beside its place, before it was put there or before it was deleted.
+    #: Its name beside its place, before it was put there or deleted.
     unfinished: Path | None = None
 
 
 @redacted_repr
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One edit. Its repr says nothing: a command may quote a transcript."""
+    """One edit. Its repr is empty: a command may quote a transcript."""
 
     number: int
     time: datetime
     session_id: str
-    #: The edit as data: any JSON value.
     command: Any = None
     reason: str = ""
     files: tuple[JournaledFile, ...] = ()
-    #: None: the files stand in no home's project folder.
+    #: None: outside of any home's project folder.
     home: Path | None = None
     project: Path | None = None
     folders_made: tuple[Path, ...] = ()
     folders_removed: tuple[Path, ...] = ()
-    #: The number of the entry that this one takes back.
     undoes: int | None = None
-    #: Not written in the entry but found from what follows it.
+    #: Not written, but derived from later lines.
     state: State = State.BEGUN
     undone_by: int | None = None
 
@@ -88,24 +84,21 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Leftovers(msgspec.Struct):
-    """What a process that was killed may have left on the way."""
+    """What a killed process may have left behind."""
 
     unfinished: list[Path] = []
     folders: list[Path] = []
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    """The journal as it was read."""
-
-    #: By number, oldest first.
     entries: dict[int, Entry]
-    #: By the number of an entry that came to no end.
+    #: Of entries without an end.
     leavings: dict[int, Leftovers]
     findings: list[Finding]
     next_number: int
 
     def made_by_us(self, path: Path) -> str | None:
-        """The sha256 that the last edit or undo that was done left a file with; None where it left none, or there was none."""
+        """The sha256 that the last completed edit or undo left a file with; None where there is none."""
         for entry in reversed(self.entries.values()):
             if entry.state is State.DONE:
                 for change in entry.files:
@@ -123,14 +116,14 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class OpenJournal:
-    """The journal under its lock: nobody else can begin an edit."""
+    """The journal under its lock."""
 
     def __init__(self, locked: LockedFile) -> None:
         self._locked = locked
 
     def note(self, step: State, number: int, **members: Any) -> None:
-        """Add a line. Waits for the disk but for `staging`, which only tells what to tidy up. Raises UnwritableError."""
-        # Not msgspec, which refuses names that are no UTF-8.
+        """Add a line. Waits for the disk except for `staging`, which only says what to tidy up. Raises UnwritableError."""
+        # msgspec refuses names that are not UTF-8.
         values = msgspec.to_builtins(_Line(step, number, **members), enc_hook=_text_of_path)
         self._locked.append_lines([json.dumps(values).encode()], sync=step is not State.STAGING)
 
@@ -152,7 +145,7 @@ def open_journal(path: Path, *, timeout: float) -> Iterator[OpenJournal]:
 
 
 def read_journal(path: Path) -> Ledger:
-    """Everything in a journal; nothing where there is none. Raises UnreadableError."""
+    """Raises UnreadableError."""
     entries: dict[int, Entry] = {}
     leavings: dict[int, Leftovers] = {}
     findings: list[Finding] = []
@@ -180,7 +173,7 @@ def read_journal(path: Path) -> Ledger:
 
 
 def _mark_undone(entries: dict[int, Entry], number: int) -> None:
-    """An undo takes back an entry; where that was an undo itself, what it had taken back is in force again, and so on."""
+    """An undo of an undo puts the first edit in force again, and so on."""
     entry = entries.get(number)
     if entry is None or entry.state is not State.DONE:
         return

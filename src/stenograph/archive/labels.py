@@ -1,7 +1,4 @@
-"""A session's title or tag, changed as `sessions` does, with what it was before and which edit can no longer be undone.
-
-In: a session's file and the label. Out: what changed. An unreadable archive does not stop a label.
-"""
+"""A session's title or tag, changed as `sessions` does, with what it was before and which edit can no longer be undone."""
 
 from __future__ import annotations
 
@@ -20,19 +17,17 @@ from stenograph.sessions import ACTIVE_SECONDS, Glance, glance, rename, tag
 
 
 class LabelChange(Struct, frozen=True):
-    #: None: it had none.
     before: str | None
     after: str | None
-    #: The session before the change.
     seen: Glance
-    #: The edit that could be undone until now; None where there is none.
+    #: The edit that could be undone until now.
     outdated: Entry | None
 
 
 def rename_session(
     file: SessionFile, title: str, environ: Mapping[str, str], *, active_seconds: float = ACTIVE_SECONDS
 ) -> LabelChange:
-    """Give a session a title. Raises as `sessions.rename`."""
+    """Raises as `sessions.rename`."""
     seen = glance(file.path, whole=True)
     size = file.path.stat().st_size
     rename(file.path, title, active_seconds=active_seconds)
@@ -42,7 +37,7 @@ def rename_session(
 def tag_session(
     file: SessionFile, label: str | None, environ: Mapping[str, str], *, active_seconds: float = ACTIVE_SECONDS
 ) -> LabelChange:
-    """Give a session a tag, or with None take it away; nothing is written where it has none. Raises as `sessions.tag`."""
+    """Set a tag, or remove it with None; nothing is written where there is none. Raises as `sessions.tag`."""
     seen = glance(file.path, whole=True)
     if label is None and seen.tag is None:
         return LabelChange(None, None, seen, None)
@@ -54,7 +49,7 @@ def tag_session(
 def _outdated(file: SessionFile, size_before: int, environ: Mapping[str, str]) -> Entry | None:
     """The last edit of a session, where a file that grew since `size_before` keeps it from being undone."""
     last = None
-    with contextlib.suppress(StenographError):  # the label is written: no archive is no failure of that
+    with contextlib.suppress(StenographError):  # the label is written either way
         last = Archive(default_archive_folder(environ)).last_edit(file.session_id)
     own = Path(os.path.realpath(file.path))
     change = next((each for each in last.files if Path(os.path.realpath(each.path)) == own), None) if last else None

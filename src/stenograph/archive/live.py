@@ -1,8 +1,7 @@
-"""Whether somebody is at work on a file that is about to be changed.
+"""Whether a file that is about to be changed is in use.
 
-In: paths. Out: nothing, or a BusyError that says what to do. Two signs: a process has the file open for writing (known on Linux
-only), or its end looks unfinished and it changed a moment ago. A client that waits for a prompt shows neither: that the file
-changes under our hands is then found out by its state.
+Two signs: a process has the file open for writing (known on Linux only), or its end looks unfinished and it changed a moment ago.
+A client that waits for a prompt shows neither: then the file's state shows that it changed.
 """
 
 from __future__ import annotations
@@ -18,12 +17,11 @@ from stenograph.sessions import files_being_written, glance, status
 
 
 def looks_live(path: Path, *, now: float, active_seconds: float) -> bool:
-    """Whether a session's or agent's file looks as if its client had not finished."""
     if path.suffix != LINES_SUFFIX:
         return False
     try:
         return status(glance(path), now=now, active_seconds=active_seconds) is Status.RUNNING
-    except DiskError:  # nothing in it can be understood: the clock alone
+    except DiskError:  # unreadable: only the clock is left
         try:
             return now - path.stat().st_mtime < active_seconds
         except OSError:

@@ -1,9 +1,8 @@
 """An edit that was stopped midway -> all of its files old, or all of them new.
 
-In: an entry that was begun and not ended, the store, the open journal, the files as they are now. Out: the state that they were
-brought to, which the caller notes; here only what is about to lie about is noted. Old is preferred, because nobody was told that
-the edit had succeeded; new where all are new already, or where a client went on with a new file meanwhile. What somebody changed
-otherwise is never touched: then the entry is left, with its originals in the store. May be stopped itself, and done again.
+Old is preferred, because the edit was never reported as done; new where all are new already, or where a client continued a new
+file meanwhile. Files that were changed otherwise are never touched: the entry is then left, with its originals in the store. May
+itself be stopped, and run again.
 """
 
 from __future__ import annotations
@@ -33,14 +32,11 @@ from stenograph.errors import DiskError
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """A file as it is now, beside what it was and what it should become."""
-
     change: JournaledFile
-    #: None: there is none.
     state: FileState | None
     is_old: bool
     is_new: bool
-    #: The old or new bytes, with others behind them: a client went on.
+    #: A client appended to the old or new bytes.
     old_grown: bool
     new_grown: bool
     can_become_new: bool
@@ -59,10 +55,7 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 def settle(entry: Entry, store: Store, journal: OpenJournal, leavings: Leftovers | None = None) -> State:
-    """Bring the files of an entry to one side; `leavings` are what the journal knows to lie about.
-
-    Raises DiskError where that can't be done now; then it can be done later.
-    """
+    """Bring the files of an entry to one side. Raises DiskError where that is impossible now; it can be retried."""
     seen = [_look(change) for change in entry.files]
     if all(file.has_new for file in seen):
         outcome = State.DONE
@@ -88,7 +81,7 @@ def settle(entry: Entry, store: Store, journal: OpenJournal, leavings: Leftovers
 
 
 def tidy(leavings: Leftovers) -> None:
-    """Take away unfinished files, and folders that were made for them and hold nothing. Raises DiskError."""
+    """Remove unfinished files, and folders that were made for them and are empty. Raises DiskError."""
     for unfinished in leavings.unfinished:
         discard(unfinished)
     remove_folders(leavings.folders)
@@ -139,7 +132,7 @@ def _make_old(file: _Seen, number: int, store: Store, journal: OpenJournal) -> N
             delete_file(change.path, expect=file.state, unfinished=change.unfinished)
         return
     make_folder(change.path.parent)
-    # Never the entry's own unfinished name: that may still hold the new bytes, which are wanted until all is settled.
+    # Not the entry's own unfinished name: that may still hold the new bytes, needed until all is settled.
     unfinished = unfinished_beside(change.path)
     journal.note(State.STAGING, number, unfinished=(unfinished,))
     staged = stage_file(change.path, store.stream(change.before), unfinished=unfinished, modified_ns=change.modified_ns)

@@ -1,7 +1,6 @@
-"""A session -> all the files and folders that go when it is removed.
+"""A session -> all files and folders that go when it is removed: the family, with its file history.
 
-In: the session's file. Out: a plan; nothing is changed here. That is the family, with what is in its folder of file history. What
-clients keep elsewhere by session, such as lists of tasks, stays.
+What clients keep elsewhere by session, such as lists of tasks, stays.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from stenograph.disk import absolute_path, state_of
 from stenograph.errors import UnreadableError
 from stenograph.family import list_contents, read_family
 
-# These are read and removed like any other; the rest of what a family's findings tell could not be kept.
+# Every other finding is about something that could not be kept.
 _HARMLESS = frozenset({"name-not-utf8"})
 
 
@@ -30,7 +29,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 
 def plan_removal(path: Path) -> Removal:
-    """What goes when the session of a file is removed. Raises UnreadableError where a part of it could not be kept."""
+    """Raises UnreadableError where part of it could not be kept."""
     path = absolute_path(path)
     family = read_family(path)
     contents = [list_contents(root) for root in (family.folder, family.file_history) if root is not None]

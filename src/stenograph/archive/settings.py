@@ -1,7 +1,6 @@
-"""Changes of a client's settings, made through the archive: the original is kept and `steno undo` brings it back.
+"""Changes of a client's settings, made through the archive, so that `steno undo` reverts them.
 
-In: a `SettingsChange`. Out: an entry of the journal. A file that an installer's hooks are taken out of again becomes what it was
-before, byte for byte, where nobody changed it in between. Does not know what hooks do: that is the installer's.
+Uninstalling hooks restores the original file byte for byte where nothing else changed it in between.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from stenograph.archive.journal import Entry, JournaledFile
 from stenograph.client_settings import IsOurs, SettingsChange, hooks_in, parse_settings
 from stenograph.errors import BusyError, UnreadableError
 
-#: What the journal has in the place of a session's id.
+#: In the journal instead of a session's id.
 _JOURNAL_NAME = "settings"
 
 
@@ -44,9 +43,9 @@ def make_change(change: SettingsChange, archive: Archive) -> Entry | None:
 
 
 def as_before(change: SettingsChange, archive: Archive, is_ours: IsOurs, install: dict[str, str]) -> SettingsChange:
-    """The removal of an installer's hooks, turned into the very file from before, where nobody changed it since.
+    """The removal of an installer's hooks, turned into the very file from before, where nothing else changed it.
 
-    `install` is what the journal has for its installs.
+    `install` is the journal's command for its installs.
     """
     if change.is_empty or change.before is None or change.after is None:
         return change
@@ -60,7 +59,7 @@ def as_before(change: SettingsChange, archive: Archive, is_ours: IsOurs, install
 
 
 def _installs(path: Path, archive: Archive, install: dict[str, str]) -> list[JournaledFile]:
-    """Our installs into a file since we last took them out, the newest first; others may have changed it in between."""
+    """Our installs into a file since we last removed them, the newest first."""
     target = Path(os.path.realpath(path))
     found: list[JournaledFile] = []
     for entry in reversed(archive.entries()):
@@ -74,7 +73,7 @@ def _installs(path: Path, archive: Archive, install: dict[str, str]) -> list[Jou
 
 
 def _folders_that_go(path: Path, archive: Archive, commands: tuple[dict[str, str], ...]) -> tuple[Path, ...]:
-    """The folders around a file that an install made, of this file or of one beside it, and that hold nothing else."""
+    """The folders that an install made around a file, or around one beside it, and that hold nothing else."""
     made: set[Path] = set()
     for entry in archive.entries():
         if entry.is_standing and entry.command in commands:
@@ -94,9 +93,9 @@ def _holds_only(folder: Path, name: str) -> bool:
 
 
 def _original(installs: list[JournaledFile], before: bytes, archive: Archive, is_ours: IsOurs) -> bytes | None:
-    """What a file was before our installs, where it is still as they left it; None where it is not, or was none.
+    """The file before our installs, where it is still as they left it; None otherwise.
 
-    Where it was changed between two installs, what was before the second mostly holds the hooks of the first: None as well.
+    Where it was changed between two installs, the state before the second mostly holds the hooks of the first: None too.
     """
     now: str | None = hashlib.sha256(before).hexdigest()
     first: str | None = None

@@ -1,8 +1,6 @@
-"""Originals, whole and compressed, each under the sha256 of its bytes: the same bytes are kept once.
+"""Originals, compressed, each under the sha256 of its bytes: the same bytes are kept once.
 
-In: files and bytes. Out: a name, and later the bytes again, checked against it. An object is on the disk in full before it has
-its name, so one that is there is whole. Plain gzip, so that they can be read without this program. Does not know whose bytes
-they are nor what was done to them: that is the journal's.
+An object is on the disk in full before it has its name. Plain gzip, so that they can be read without this program.
 
     <archive>/objects/<first two digits>/<the other 62>.gz
 """
@@ -38,7 +36,7 @@ class Store:
         return self.path_of(sha256).is_file()
 
     def keep_file(self, path: Path, sha256: str) -> None:
-        """Keep a file whose digest is known. Raises BusyError where it is another by now, UnreadableError, UnwritableError."""
+        """Keep a file whose digest is known. Raises BusyError where it has changed, UnreadableError, UnwritableError."""
         if not self.has(sha256):
             self._write(read_blocks(path), sha256, path)
 
@@ -50,7 +48,7 @@ class Store:
         return sha256
 
     def stream(self, sha256: str) -> Iterator[bytes]:
-        """The bytes of an original, a block at a time. Raises UnreadableError, at the end too: use nothing before that."""
+        """The bytes of an original, block by block. Raises UnreadableError, at the end too: use nothing before that."""
         path = self.path_of(sha256)
         unpacking, digest = zlib.decompressobj(_GZIP), hashlib.sha256()
         try:
@@ -69,13 +67,12 @@ class Store:
             raise _damaged(path)
 
     def clean(self) -> None:
-        """Take away what writers that were killed left; nobody may be writing."""
+        """Remove what killed writers left; nobody may be writing."""
         with contextlib.suppress(OSError, UnwritableError):  # what stays does no harm
             for left in self.folder.glob(f"{_UNFINISHED}*"):
                 remove_file(left)
 
     def _write(self, blocks: Iterable[bytes], sha256: str, source: Path) -> None:
-        """Write an object, and name it if the bytes are what they should be. Raises BusyError where they are not."""
         place = self.path_of(sha256)
         make_folder(place.parent)
         unfinished = self.folder / f"{_UNFINISHED}{os.urandom(8).hex()}"

@@ -1,19 +1,13 @@
-"""Bytes and paths: homes, project folders, lines with offsets, and the one writer.
-
-In: paths and bytes. Out: paths, lines and findings. Knows nothing of what a line holds.
-"""
+"""Bytes and paths: homes, project folders, lines with offsets, and the one writer. Does not know what a line holds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from stenograph._exports import lazy_exports
-from stenograph.disk.findings import Finding
-from stenograph.disk.homes import default_homes, projects_folder, resolve_homes
-from stenograph.disk.lines import Ends, Line, read_blocks, read_ends, read_lines, read_whole
+from stenograph.disk.findings import Finding, redacted_repr
+from stenograph.disk.homes import absolute_path, default_homes, distinct_homes, projects_folder, resolve_homes, resolved_file
+from stenograph.disk.lines import Ends, Line, read_blocks, read_ends, read_lines, read_slice, read_whole
 from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name, project_folder_names
-from stenograph.disk.redacted_repr import redacted_repr
 from stenograph.disk.writer import (
+    UNFINISHED,
     FileState,
     LockedFile,
     StagedFile,
@@ -36,20 +30,6 @@ from stenograph.disk.writer import (
     write_atomically,
     write_user_file,
 )
-
-if TYPE_CHECKING:
-    from stenograph.disk.homes import distinct_homes
-    from stenograph.disk.lines import read_slice
-    from stenograph.disk.places import absolute_path, resolved_file
-    from stenograph.disk.writer import UNFINISHED
-
-_MODULES = {
-    "UNFINISHED": "writer",
-    "distinct_homes": "homes",
-    "resolved_file": "places",
-    "read_slice": "lines",
-    "absolute_path": "places",
-}
 
 __all__ = [
     "UNFINISHED",
@@ -94,5 +74,3 @@ __all__ = [
     "write_atomically",
     "write_user_file",
 ]
-
-__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -1,7 +1,4 @@
-"""Where clients keep their things: the config folders ("homes") and the `projects` folder in each.
-
-In: the environment, and homes named by a user. Out: paths, which need not exist. Reads nothing but whether a folder is there.
-"""
+"""Where clients keep their things: the config folders ("homes") and the `projects` folder in each. Paths need not exist."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from pathlib import Path
 def default_homes(environ: Mapping[str, str]) -> list[Path]:
     """`$CLAUDE_CONFIG_DIR`, else those of `~/.claude` and `~/.config/claude` that exist, else `~/.claude`.
 
-    The variable may hold several folders with commas between, as ccusage reads it. Clients take it as one folder and
-    normalise it to NFC; so a folder that exists under the whole value wins over its parts.
+    The variable may list several folders with commas, as ccusage reads it. Clients take it as one folder, normalized to NFC, so a
+    folder that exists under the whole value wins.
     """
     if chosen := unicodedata.normalize("NFC", environ.get("CLAUDE_CONFIG_DIR", "")).strip():
         if Path(chosen).is_dir():
@@ -28,7 +25,7 @@ def default_homes(environ: Mapping[str, str]) -> list[Path]:
 
 
 def resolve_homes(explicit: Sequence[Path], environ: Mapping[str, str]) -> list[Path]:
-    """The homes a user named, each once, or the default ones where none was named."""
+    """The homes a user named, each once, or the default ones."""
     return distinct_homes(explicit) or default_homes(environ)
 
 
@@ -39,7 +36,7 @@ def projects_folder(home: Path) -> Path:
 
 
 def distinct_homes(homes: Iterable[Path]) -> list[Path]:
-    """The homes, each once, as it was named first: a link to one, or its `projects` folder, is the same home."""
+    """The homes, each once, as first named: a link to one, or its `projects` folder, is the same home."""
     found: dict[str, Path] = {}
     for home in homes:
         found.setdefault(os.path.realpath(projects_folder(home)), home)
@@ -50,3 +47,13 @@ def _user_folder(environ: Mapping[str, str]) -> Path:
     # As the clients' runtime does: HOME everywhere but on Windows.
     named = environ.get("USERPROFILE" if os.name == "nt" else "HOME")
     return Path(named) if named else Path.home()
+
+
+def absolute_path(path: Path | str) -> Path:
+    """From the root, without `..`. Links stay: they are part of the name."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
+
+
+def resolved_file(path: Path) -> Path:
+    """The file that is meant: links are written through."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else absolute_path(path)

@@ -1,8 +1,8 @@
-r"""Lines of a session file with their places, and quick looks at a file's two ends.
+r"""Lines of a session file with their offsets, and quick reads of a file's two ends.
 
-In: a path. Out: lines split on b"\n" only (clients write U+2028 and lone carriage returns inside lines), such that every byte
-of the file is in some line or is the newline after it. Memory stays bounded by a block and the longest line. Does not know
-what a line holds: BOMs, NULs, blank and broken lines come out as they are.
+Lines are split on b"\
+" only (clients write U+2028 and lone carriage returns inside lines). Every byte of the file is in some line
+or is the newline after it. Memory is bounded by a block and the longest line.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk.redacted_repr import redacted_repr
+from stenograph.disk.findings import redacted_repr
 from stenograph.errors import UnreadableError
 
 BLOCK_SIZE = 1 << 20
 
-# O_NONBLOCK: a named pipe in the place of a file must be refused, not waited for. It means nothing to regular files.
+# O_NONBLOCK: a named pipe must be refused, not waited for.
 _READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )  # fmt: skip
@@ -29,13 +29,10 @@ _READ_FLAGS = (
 
 @redacted_repr
 class Line(msgspec.Struct, frozen=True, gc=False):
-    #: Counted from 1.
     number: int
-    #: Where it begins in the file.
     offset: int
-    #: Without the newline.
     data: bytes
-    #: False only for the last: no newline follows it, so its writer may be at work still.
+    #: False for a last line without a newline: its writer may still be at work.
     ended: bool = True
 
 
@@ -46,19 +43,17 @@ class Ends(msgspec.Struct, frozen=True, gc=False):
     size: int
     mtime_ns: int
     head: list[bytes]
-    #: The last line is here even when no newline follows it (see `torn`).
+    #: Includes a torn last line.
     tail: list[bytes]
     #: `head` and `tail` are one list, of all lines.
     whole: bool
-    #: No newline at the end.
     torn: bool
 
 
 def read_lines(path: Path, start: int = 0, stop: int | None = None, *, block_size: int = BLOCK_SIZE) -> Iterator[Line]:
     """The lines from byte `start`, which should begin a line and is number 1, up to byte `stop` or the end.
 
-    Reads no further than the size at the start: a file that grows meanwhile, as live sessions do, ends where it ended then,
-    and one that shrinks ends early. Raises UnreadableError.
+    Reads no further than the size at the start: a live file ends where it ended then. Raises UnreadableError.
     """
     try:
         descriptor, status = _open_regular(path)
@@ -70,7 +65,7 @@ def read_lines(path: Path, start: int = 0, stop: int | None = None, *, block_siz
 
 
 def read_whole(path: Path) -> bytes:
-    """All bytes of a file, up to its size at the start, in one piece of memory. Raises UnreadableError."""
+    """All bytes of a file, up to its size at the start. Raises UnreadableError."""
     try:
         descriptor, status = _open_regular(path)
         with io.FileIO(descriptor, "rb") as file:
@@ -107,10 +102,7 @@ def read_blocks(path: Path, *, stop: int | None = None, block_size: int = BLOCK_
 
 
 def read_ends(path: Path, head: int, tail: int) -> Ends:
-    """The whole lines within the first `head` and the last `tail` bytes; all lines where these meet.
-
-    One opening, and one or two reads. Raises UnreadableError.
-    """
+    """The whole lines within the first `head` and the last `tail` bytes; all lines where these meet. Raises UnreadableError."""
     try:
         descriptor, status = _open_regular(path)
         try:
@@ -119,7 +111,7 @@ def read_ends(path: Path, head: int, tail: int) -> Ends:
                 first = last = os.read(descriptor, size)
             else:
                 first = os.read(descriptor, head)
-                # One byte more, so that the piece before the first newline is never a whole line, even an empty one.
+                # One byte more, so that the piece before the first newline is never a whole line.
                 os.lseek(descriptor, size - tail - 1, os.SEEK_SET)
                 last = os.read(descriptor, tail + 1)
         finally:
@@ -174,7 +166,6 @@ def _split(file: io.FileIO, offset: int, end: int, block_size: int) -> Iterator[
 
 
 def _find_newline(file: io.FileIO, position: int, end: int, block_size: int) -> int:
-    """Where the next newline stands, or -1; keeps nothing of what it passes."""
     file.seek(position)
     while position < end:
         block = file.read(min(block_size, end - position))
@@ -187,12 +178,12 @@ def _find_newline(file: io.FileIO, position: int, end: int, block_size: int) -> 
 
 
 def _read_long_line(file: io.FileIO, number: int, offset: int, stop: int, *, ended: bool) -> Line:
-    """A line whose end is known, in one allocation: joining blocks, or io's readline, would need its size twice."""
+    """In one allocation: joining blocks, or io's readline, would need the line's size twice."""
     file.seek(offset)
     data = file.read(stop - offset)
     while len(data) < stop - offset and (more := file.read(stop - offset - len(data))):
         data += more  # one read gives at most 2 GiB
-    # A file rewritten since the newline was looked for: what is read now counts.
+    # The file may have been rewritten since.
     data, newline, _ = data.partition(b"\n") if b"\n" in data else (data, b"", b"")
     return Line(number, offset, data, ended=bool(newline) or (ended and len(data) == stop - offset))
 

@@ -1,8 +1,6 @@
 """The folder under `projects` where a client keeps the sessions of a working folder.
 
-In: a working folder as a string (as os.getcwd() gives it, or as a record's `cwd` says it, Windows paths too) and a release.
-Out: a folder name, or the folders that exist. A name is one-way (`a.b`, `a_b` and `a-b` share one folder): nothing here turns
-one back into a path, and whether a folder's sessions really ran in that working folder is for their records to say.
+A name is one-way (`a.b`, `a_b` and `a-b` share one folder): only the records say where a session ran.
 """
 
 from __future__ import annotations
@@ -20,30 +18,28 @@ _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _CHOSEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-# A release of each way to spell a folder, the newest first.
+# A release for each spelling, the newest first.
 _SPELLINGS = stages("composes_folder_names", "cuts_folder_names")
 
 
 def project_folder_name(cwd: str, release: str = NEWEST) -> str:
     """The name of the project folder that `release` uses for sessions in `cwd` (rules 2 to 4 of the resume contract).
 
-    Says what the release would spell, also where the file system can't hold it: releases that do not cut make no folder
-    for a name over 255 bytes.
+    Also where the file system can't hold it: releases that do not cut make no folder for a name over 255 bytes.
     """
     composed, cut = value_of("composes_folder_names", release), value_of("cuts_folder_names", release)
     return _spell(cwd, composed=composed, cut=cut)
 
 
 def project_folder_names(cwd: str) -> dict[str, None]:
-    """The names that some release uses for `cwd`, the newest spelling first."""
+    """The names that any release uses for `cwd`, the newest spelling first."""
     return dict.fromkeys(project_folder_name(cwd, release) for release in _SPELLINGS)
 
 
 def find_project_folders(projects: Path, cwd: str) -> list[Path]:
-    """The folders in `projects` that some release uses for `cwd` and that exist, the newest spelling first.
+    """The existing folders in `projects` that any release uses for `cwd`, the newest spelling first.
 
-    A long name is also found by its first 200 units alone, because a client built otherwise may hash otherwise; such a
-    folder, like any other, may hold sessions of another working folder.
+    A long name is also found by its first 200 units, because another build of a client may hash differently.
     """
     names = project_folder_names(cwd)
     prefixes = tuple({f"{name[:_LONGEST]}-" for name in names if len(name) > _LONGEST})
@@ -59,10 +55,7 @@ def find_project_folders(projects: Path, cwd: str) -> list[Path]:
 
 
 def chosen_project_folder(environ: Mapping[str, str]) -> str | None:
-    """The folder name that `$CLAUDE_CODE_PROJECT_DIR_NAME` gives to every working folder, where a client would heed it.
-
-    Clients from 2.1.234 on heed it, only together with `$CLAUDE_CONFIG_DIR`.
-    """
+    """The folder name that `$CLAUDE_CODE_PROJECT_DIR_NAME` gives to every working folder, only with `$CLAUDE_CONFIG_DIR` set."""
     name = environ.get("CLAUDE_CODE_PROJECT_DIR_NAME", "")
     return name if environ.get("CLAUDE_CONFIG_DIR") and _CHOSEN_NAME.fullmatch(name) else None
 
@@ -82,7 +75,7 @@ def _spell(cwd: str, *, composed: bool, cut: bool) -> str:
 
 
 def _hash(units: memoryview[int]) -> str:
-    """The path's 32-bit hash, 31 times the last plus the next unit as in Java, its absolute value in base 36 (rule 3)."""
+    """A 32-bit hash as in Java, its absolute value in base 36 (rule 3)."""
     value = 0
     for unit in units:
         value = (value * 31 + unit) & 0xFFFFFFFF

@@ -1,11 +1,7 @@
 """The one writer: whole files replaced or deleted at once, lines of sessions appended whole under a lock.
 
-In: a path and bytes. Out: the file, or the file as it was and an error. A replaced file is never something
-between, also after a crash; an appended line may be cut off by one, which readers take for a torn tail. The lock keeps out other
-users of this module only: clients take none, which is why `expect` exists. A link is written through to the file it points
-to, and never deleted. Does not know what the bytes mean, nor which files belong together: `stage_file` writes one in full
-beside its place so that a caller can put several there when all are ready. Sessions are replaced by `replace_file`; for files
-that no client appends to there is `write_atomically`, and `write_user_file` for those of a project, which stay what they are.
+A replaced file is never half old and half new, also after a crash; an appended line may be torn by one. The lock keeps out other
+users of this module only: clients take none, which is why `expect` exists. Links are written through, and never deleted.
 """
 
 from __future__ import annotations
@@ -25,22 +21,20 @@ import msgspec
 from stenograph.errors import BusyError, UnreadableError, UnwritableError, UsageError
 
 LOCK_TIMEOUT = 5.0
-#: How unfinished files are named; one that stays was left by a process that was killed.
+#: Prefix of unfinished files; one that stays was left by a killed process.
 UNFINISHED = ".steno-"
-#: Sessions hold whatever was said and read; clients keep them from other users too.
+#: As clients keep sessions from other users.
 PRIVATE = 0o600
 
-# What the mask of the process leaves of it.
 _ANY_NEW_FILE = 0o666
 
-#: So are the folders made for them.
 PRIVATE_FOLDER = 0o700
 
 _OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-# Read and write: the last byte has to be looked at before anything is appended.
+# Read and write: the last byte is checked before anything is appended.
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _OPEN_FLAGS
 _CREATE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS
-# Enough to lock what is to be deleted: that needs no right to write to it.
+# Deleting needs no right to write to the file.
 _LOOK_FLAGS = os.O_RDONLY | _OPEN_FLAGS
 
 
@@ -70,7 +64,7 @@ def state_of(path: Path) -> FileState:
 
 
 class LockedFile:
-    """A file under our lock; what `lock` gives. Its methods are those of the module, without locking again."""
+    """A file under our lock; its methods are those of the module, without locking again."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
@@ -80,7 +74,6 @@ class LockedFile:
         return _state(os.fstat(self._descriptor))
 
     def append_lines(self, lines: Sequence[bytes], *, sync: bool = False) -> int:
-        """See the function `append_lines`. `sync` waits for the disk."""
         data = _join(lines)
         try:
             status = os.fstat(self._descriptor)
@@ -88,7 +81,7 @@ class LockedFile:
             if not data:
                 return size
             if not status.st_nlink:
-                # Written to, it would be gone with the last who has it open, and nobody would know.
+                # What is written to an unlinked file is lost silently.
                 raise UnwritableError(f"{self.path} was removed while it was written to", path=self.path)
             mend = b"\n" if size and _last_byte(self._descriptor) != b"\n" else b""
             _append_or_undo(self._descriptor, size, mend + data)
@@ -99,18 +92,18 @@ class LockedFile:
         return size + len(mend)
 
     def replace(self, data: bytes | Iterable[bytes], *, expect: FileState | None = None) -> FileState:
-        """See the function `replace_file`. The lock moves on to the new file."""
+        """The lock moves on to the new file."""
         now = os.fstat(self._descriptor)
         _check_unchanged(self.path, expect, now)
         with _written_beside(self.path, data, owner=now) as fresh:
-            if expect is not None:  # again, and as late as can be: preparing the bytes may have taken long
+            if expect is not None:  # again: preparing the bytes may have taken long
                 _check_unchanged(self.path, expect, os.stat(self.path))  # noqa: PTH116
             self._give_way_to(fresh)
         self._take_over(fresh, now.st_size)
         return self.state()
 
     def put_in_place(self, staged: StagedFile, *, expect: FileState) -> None:
-        """See the function `put_in_place`. The lock moves on to the new file."""
+        """The lock moves on to the new file."""
         now = os.fstat(self._descriptor)
         _check_unchanged(self.path, expect, now)
         try:
@@ -127,7 +120,7 @@ class LockedFile:
         self._take_over(fresh, now.st_size)
 
     def _give_way_to(self, fresh: _Fresh) -> None:
-        if sys.platform == "win32":  # there an open file can't be replaced
+        if sys.platform == "win32":  # which can't replace an open file
             self._close()
         fresh.move_to(self.path)
 
@@ -144,7 +137,7 @@ class LockedFile:
 
 
 def _carry_over(old: int, size: int, new: int) -> None:
-    """Append to the new file what a client, which takes no lock, appended to the old one while it was being replaced."""
+    """What a client, which takes no lock, appended to the old file while it was being replaced."""
     grown = os.fstat(old).st_size - size
     if grown <= 0:
         return
@@ -154,7 +147,7 @@ def _carry_over(old: int, size: int, new: int) -> None:
 
 @contextlib.contextmanager
 def lock(path: Path, *, timeout: float = LOCK_TIMEOUT, create: bool = False) -> Iterator[LockedFile]:
-    """Hold the file against every other user of this module; `create` makes it, with its folder, where it is not there.
+    """Hold the file against every other user of this module; `create` makes it, with its folder.
 
     Raises BusyError after `timeout` seconds, UnwritableError.
     """
@@ -172,9 +165,8 @@ def lock(path: Path, *, timeout: float = LOCK_TIMEOUT, create: bool = False) -> 
 def append_lines(path: Path, lines: Sequence[bytes], *, create: bool = False, timeout: float = LOCK_TIMEOUT) -> int:
     """Append whole lines, given without their newlines; returns the offset of the first.
 
-    A missing final newline is mended first, or the two lines would become one (rule 16). All bytes go out in one write where
-    the system takes them so; when it fails midway the file is cut back to what it was. `create` makes the file, which then
-    must not exist. Does not wait for the disk. Raises BusyError, UnwritableError, UsageError.
+    A missing final newline is added first, or two lines would become one (rule 16). A write that fails midway is cut off again.
+    `create` makes the file, which must not exist. Does not wait for the disk. Raises BusyError, UnwritableError, UsageError.
     """
     if create:
         return _create(_target(path), _join(lines))
@@ -185,10 +177,9 @@ def append_lines(path: Path, lines: Sequence[bytes], *, create: bool = False, ti
 def replace_file(
     path: Path, data: bytes | Iterable[bytes], *, expect: FileState | None = None, timeout: float = LOCK_TIMEOUT
 ) -> FileState:
-    """Put a whole new file in the place of `path`, which need not exist; returns its state.
+    """Replace the whole of `path`, which need not exist; returns its new state.
 
-    Readers see the old bytes or the new ones, also after a crash. With `expect`, refuses when the file is no longer in that
-    state: BusyError. Raises UnwritableError too. Nothing is left behind by a failure.
+    With `expect`, refuses when the file is no longer in that state: BusyError. Raises UnwritableError too.
     """
     target = _target(path)
     if not os.path.lexists(target):
@@ -207,20 +198,19 @@ def replace_file(
 def write_atomically(
     path: Path, data: bytes | Iterable[bytes], *, mode: int | None = None, sync: bool = True, unfinished: Path | None = None
 ) -> None:
-    """Write a whole file of our own at once, without a lock: readers see the old bytes or the new ones.
+    """Write a whole file of our own at once, without a lock.
 
-    `mode`: its permissions; else it keeps those it has, and a new one gets what any new file does. Without `sync` a crash of the
-    machine may leave it empty. An exception that `data` raises leaves everything as it was. Raises UnwritableError.
+    `mode`: its permissions; otherwise it keeps those it has. Without `sync` a crash of the machine may leave it empty. Raises
+    UnwritableError.
     """
     target = _target(path)
     _write_whole(target, data, owner=_owner_of(target), mode=mode, sync=sync, unfinished=unfinished)
 
 
 def write_user_file(path: Path, data: bytes) -> None:
-    """Write a file of a user's project at once; folders above it are made. Does not wait for the disk.
+    """Write a file of a user's project at once, with the folders above it. Does not wait for the disk.
 
-    In place, where a new file would part hard links or change the owner, or the folder takes none. Raises UnwritableError, whose
-    cause is the OSError.
+    In place where a new file would break hard links or change the owner. Raises UnwritableError, whose cause is the OSError.
     """
     target = _target(path)
     try:
@@ -230,7 +220,7 @@ def write_user_file(path: Path, data: bytes) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             _write_whole(target, data, owner=None, sync=False)
             return None
-        # To replace a file takes rights on its folder only: its own have to be asked for.
+        # Replacing a file needs rights on its folder only, so check the file's own.
         if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if not stat.S_ISREG(before.st_mode):
@@ -240,7 +230,7 @@ def write_user_file(path: Path, data: bytes) -> None:
             try:
                 return _write_whole(target, data, owner=before, sync=False)
             except UnwritableError as error:
-                if not isinstance(error.__cause__, PermissionError):  # which means that the folder takes no new file
+                if not isinstance(error.__cause__, PermissionError):  # the folder takes no new file
                     raise
         target.write_bytes(data)
     except OSError as error:
@@ -281,16 +271,13 @@ def remove_file(path: Path) -> None:
 
 
 def unfinished_beside(path: Path) -> Path:
-    """A name that nobody has, for a file that is not yet, or no longer, in its place."""
-    # Hidden, and not called *.jsonl: clients must not take it for a session.
+    """A free name for a file that is not yet, or no longer, in its place."""
+    # Hidden and not *.jsonl, so that clients do not take it for a session.
     return path.with_name(f"{UNFINISHED}{os.urandom(8).hex()}.tmp")
 
 
 def stage_file(path: Path, data: bytes | Iterable[bytes], *, unfinished: Path, modified_ns: int | None = None) -> StagedFile:
-    """Write a whole file beside its place, under the name `unfinished`; the folder has to be there.
-
-    `modified_ns` becomes its time of change. Nothing is left behind by a failure. Raises UnwritableError.
-    """
+    """Write a whole file beside its place, under the name `unfinished`; the folder must exist. Raises UnwritableError."""
     digest, size = hashlib.sha256(), 0
 
     def counted() -> Iterator[bytes]:
@@ -326,9 +313,9 @@ def put_in_place(staged: StagedFile, *, expect: FileState | None, timeout: float
 
 
 def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None, timeout: float = LOCK_TIMEOUT) -> None:
-    """Delete a file that is still in the state `expect`; a client that appends to it while this happens keeps it.
+    """Delete a file that is still in the state `expect`; a client that appends to it meanwhile keeps it.
 
-    Under the name `unfinished` it lies for a moment, also after a crash in that moment. Raises BusyError, UnwritableError.
+    For a moment, or after a crash, it is called `unfinished`. Raises BusyError, UnwritableError.
     """
     if path.is_symlink():
         raise UnwritableError(f"{path} is a link, which is not deleted here; delete it by hand", path=path)
@@ -337,12 +324,12 @@ def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None
         descriptor = _open_locked(path, timeout, _LOOK_FLAGS)
         try:
             _check_unchanged(path, expect, os.fstat(descriptor))
-            if sys.platform == "win32":  # there an open file can't be moved
+            if sys.platform == "win32":  # which can't move an open file
                 os.close(descriptor)
                 descriptor = -1
             os.replace(path, aside)  # noqa: PTH105
             try:
-                # Under its new name no client finds it any more; this is what one wrote just before.
+                # No client finds it under its new name; one may have written just before.
                 _check_unchanged(path, expect, os.stat(aside))  # noqa: PTH116
             except BusyError:
                 os.replace(aside, path)  # noqa: PTH105
@@ -357,19 +344,19 @@ def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None
 
 
 def discard(unfinished: Path) -> None:
-    """Delete what was written beside its place and never put there. Raises UsageError for anything else, UnwritableError."""
+    """Delete what was staged and never put in place. Raises UsageError for anything else, UnwritableError."""
     if not unfinished.name.startswith(UNFINISHED):
         raise UsageError(f"{unfinished} is no unfinished file")
     try:
         unfinished.unlink(missing_ok=True)
     except NotADirectoryError:
-        return  # as missing as can be
+        return
     except OSError as error:
         raise _unwritable(unfinished, error) from error
 
 
 def missing_folders(folder: Path) -> list[Path]:
-    """The folders that `make_folder` would have to make, the uppermost first."""
+    """The folders that `make_folder` would make, the uppermost first."""
     missing: list[Path] = []
     while not os.path.lexists(folder):
         missing.insert(0, folder)
@@ -391,7 +378,7 @@ def make_folder(folder: Path) -> None:
 
 
 def remove_empty_folder(folder: Path) -> bool:
-    """Remove a folder with nothing in it; False where it stays, for whatever reason."""
+    """Remove an empty folder; False where it stays, for whatever reason."""
     try:
         folder.rmdir()
     except OSError:
@@ -401,7 +388,7 @@ def remove_empty_folder(folder: Path) -> bool:
 
 
 def _owner_of(path: Path) -> os.stat_result | None:
-    """Whose a file is to be: whose it was, and what root makes anew belongs to the owner of the folder."""
+    """Whose a new file is: the old one's owner; what root makes anew belongs to the owner of the folder."""
     if sys.platform == "win32":
         return None
     with contextlib.suppress(OSError):
@@ -413,7 +400,6 @@ def _owner_of(path: Path) -> os.stat_result | None:
 
 
 def _target(path: Path) -> Path:
-    """The file itself, where `path` is a link to it."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
@@ -423,7 +409,7 @@ def _open_locked(path: Path, timeout: float, flags: int = _APPEND_FLAGS) -> int:
         descriptor = _open_regular(path, flags)
         try:
             _lock_until(descriptor, path, deadline)
-            # Somebody may have replaced the file while we waited: then the lock is on a file that is no longer there.
+            # It may have been replaced while we waited: then the lock is on the old file.
             if _is_still(path, descriptor):
                 return descriptor
         except BaseException:
@@ -477,7 +463,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))  # noqa: PTH116
     except OSError:
-        return False  # the next attempt to open it tells why
+        return False  # opening it again says why
 
 
 def _join(lines: Sequence[bytes]) -> bytes:
@@ -497,7 +483,7 @@ def _append_or_undo(descriptor: int, size: int, data: bytes) -> None:
         while written < len(data):
             written += os.write(descriptor, memoryview(data)[written:])
     except BaseException:
-        # Only our own bytes: a client, which takes no lock, may have appended after them.
+        # Only our own bytes: a client may have appended after them.
         if written and os.fstat(descriptor).st_size == size + written:
             os.ftruncate(descriptor, size)
         raise
@@ -522,14 +508,12 @@ def _create(path: Path, data: bytes) -> int:
 
 
 class _Fresh:
-    """A file written in full, locked, and not yet in its place."""
-
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self.descriptor = descriptor
 
     def move_to(self, path: Path, *, sync: bool = True) -> None:
-        if sys.platform == "win32":  # there an open file can't be moved
+        if sys.platform == "win32":  # which can't move an open file
             os.close(self.descriptor)
             self.descriptor = -1
             os.replace(self.path, path)  # noqa: PTH105
@@ -550,7 +534,6 @@ def _written_beside(
     mode: int = PRIVATE,
     sync: bool = True,
 ) -> Iterator[_Fresh]:
-    """The data in a new file in the folder of `path`, on the disk and locked; gone again when anything fails."""
     unfinished = unfinished or unfinished_beside(path)
     try:
         fresh = _Fresh(unfinished, os.open(unfinished, _CREATE_FLAGS | os.O_APPEND, mode))
@@ -575,10 +558,7 @@ def _written_beside(
 
 
 def _keep_owner(descriptor: int, path: Path, owner: os.stat_result | None) -> None:
-    """A file rewritten by root stays its user's own; where that can't be done the user would lose it, so it is refused.
-
-    Who may read it does not change either.
-    """
+    """A file rewritten by root stays its user's, with its mode; where that fails the user would lose it, so it is refused."""
     if sys.platform == "win32" or owner is None:
         return
     if stat.S_ISREG(owner.st_mode):
@@ -590,19 +570,18 @@ def _keep_owner(descriptor: int, path: Path, owner: os.stat_result | None) -> No
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
     except OSError as error:
         if now.st_uid == owner.st_uid:
-            return  # only the group differs, and it is no group of ours
+            return  # only the group differs
         raise UnwritableError(f"{path} belongs to another user; run as that user", path=path) from error
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it, however little the system takes at once."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new names in a folder last. The files are in place already, so a file system that can't do this is no failure."""
+    """Make new names in a folder last. The files are in place already, so a file system that can't is not a failure."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         try:

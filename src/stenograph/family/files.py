@@ -1,10 +1,7 @@
-"""What stands in a project folder: sessions, and for one session its family of files.
+"""What is in a project folder: sessions, and for one session its family of files. Opens no file.
 
-In: a project folder, or a session in one. Out: paths with their sizes and times, and findings for what is odd. A folder is
-scanned once, and a session's own folder only when its family is asked for. Opens no file.
-
-A family is never more than clients are known to write: only a session that is named by a UUID has folders, and a link to a
-folder is a finding, not the family's. Whoever removes or copies a family relies on that.
+A family is never more than clients are known to write: only a session named by a UUID has folders, and a link to a folder is a
+finding, not the family's. Whoever removes or copies a family relies on that.
 """
 
 from __future__ import annotations
@@ -31,12 +28,11 @@ from stenograph.family.places import (
     is_session_id,
 )
 
-#: Findings that hide a file which may be there.
 _HIDING = frozenset({"unreadable-folder", "unreadable-file", "broken-link"})
 
 
 class AgentLayout(enum.Enum):
-    """Where an agent's file stands."""
+    """Where an agent's file is."""
 
     BESIDE = "beside"
     NESTED = "nested"
@@ -48,7 +44,6 @@ class AgentFile(msgspec.Struct, frozen=True):
     path: Path
     agent_id: str
     layout: AgentLayout
-    #: `agent-<id>.meta.json`, where there is one.
     meta: Path | None = None
 
 
@@ -57,7 +52,7 @@ class SessionFile(msgspec.Struct, frozen=True):
     path: Path
     size: int
     mtime_ns: int
-    #: False: clients neither list nor resume it by id, though it may be named by its path.
+    #: False: clients do not list it, nor resume it by id.
     named_by_uuid: bool
 
 
@@ -65,11 +60,10 @@ class ProjectListing(msgspec.Struct, frozen=True):
     """One project folder, as one scan saw it."""
 
     folder: Path
-    #: In no particular order.
     sessions: list[SessionFile]
-    #: Agents in the layouts that do not say whose they are.
+    #: Agents whose place does not say whose they are.
     loose_agents: list[AgentFile]
-    #: Folders named as a session: with `sessions`, all that may be a family.
+    #: Names of session folders; some have no session file.
     session_folders: list[str]
     findings: list[Finding]
 
@@ -80,7 +74,6 @@ class Family(msgspec.Struct, frozen=True):
     session_id: str
     #: None: only the session's folder is left.
     path: Path | None
-    #: `<project>/<session>/`, where there is one.
     folder: Path | None
     agents: tuple[AgentFile, ...] = ()
     tool_results: tuple[Path, ...] = ()
@@ -145,7 +138,7 @@ def list_project(folder: Path) -> ProjectListing:
 
 
 def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentFile] = ()) -> Family:
-    """The family of one session; `loose_agents` are those of a ProjectListing that the caller found to be this session's.
+    """The family of one session; `loose_agents` are those of a ProjectListing that are this session's.
 
     Never raises: what can't be read is a finding, and a session of which nothing is left has neither path nor folder.
     """
@@ -178,7 +171,7 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
 
 
 def list_contents(folder: Path) -> FolderContents:
-    """All files and folders below a folder. With a stack of its own: folders may be nested to any depth. Never raises."""
+    """All files and folders below a folder, to any depth. Never raises."""
     contents = FolderContents([], [], [])
     waiting = [folder]
     while waiting:
@@ -204,7 +197,6 @@ def list_contents(folder: Path) -> FolderContents:
 
 
 def _agents(files: Iterable[Path], layout: AgentLayout) -> list[AgentFile]:
-    """The agents among some files, each with its meta file; other files are left out."""
     files = list(files)
     metas = {path.with_name(path.name[: -len(META_SUFFIX)]): path for path in files if path.name.endswith(META_SUFFIX)}
     return [
@@ -265,14 +257,13 @@ def _is_folder(entry: os.DirEntry[str], findings: list[Finding]) -> bool:
 def _is_own_folder(entry: os.DirEntry[str], findings: list[Finding]) -> bool:
     if not _is_folder(entry, findings):
         return False
-    if entry.is_symlink():  # known from the scan: no look of its own
+    if entry.is_symlink():
         findings.append(_linked(Path(entry.path)))
         return False
     return True
 
 
 def _is_linkless_folder(path: Path, findings: list[Finding]) -> bool:
-    """Whether it is a folder itself; a link to one is a finding."""
     if not os.path.isdir(path):  # noqa: PTH112 - never raises, whatever the name
         return False
     if os.path.islink(path):  # noqa: PTH114 - the same
@@ -286,7 +277,7 @@ def _linked(path: Path) -> Finding:
 
 
 def _is_text(name: str) -> bool:
-    """False where the system's bytes were no UTF-8: os.fsdecode then leaves lone surrogates."""
+    """False where the system's bytes were not UTF-8: os.fsdecode then leaves lone surrogates."""
     return not any("\udc80" <= character <= "\udcff" for character in name)
 
 

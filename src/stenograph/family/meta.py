@@ -1,8 +1,4 @@
-"""`agent-<id>.meta.json`: what a client says of an agent beside its lines, from 2.1 on.
-
-In: the agents of a family. Out: a value for each that has such a file, and findings for those that can't be read. Members that
-nothing here needs (`finished`, `requestShape`, …) are left in the file.
-"""
+"""`agent-<id>.meta.json`: what a client notes about an agent beside its lines, from 2.1 on."""
 
 from __future__ import annotations
 
@@ -18,18 +14,17 @@ from stenograph.records import parse_or_unset
 
 
 class AgentMeta(msgspec.Struct, frozen=True):
-    """Empty texts where the file does not say, or says it with something that is not a string."""
+    """Empty where the file does not say, or says something that is not a string."""
 
     agent_type: str = ""
     description: str = ""
-    #: The tool call that started it.
     tool_use_id: str = ""
     #: The agent whose tool call that was; empty: the session's own.
     parent_agent_id: str = ""
 
 
 def read_metas(agents: Iterable[AgentFile]) -> tuple[dict[str, AgentMeta], list[Finding]]:
-    """What is said of those agents that have a meta file, by agent id; nothing is known of one whose file is damaged."""
+    """The metadata of those agents that have a meta file, by agent id; empty for a damaged one."""
     metas: dict[str, AgentMeta] = {}
     findings: list[Finding] = []
     for agent in agents:

@@ -1,7 +1,7 @@
-"""Whose agent is it? The one rule, for agents whose place does not say.
+"""Whose agent is it, where its place does not say?
 
-Up to 2.0.x agents are beside the sessions, and other tools keep them in a `subagents` folder of the project: then the first line
-of the conversation says which session it belongs to. Later lines may name a session that continued the agent.
+Up to 2.0.x agents are beside the sessions, and other tools keep them in a `subagents` folder of the project: the first line of
+the conversation names its session. Later lines may name a session that continued the agent.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ from stenograph.records import ChainedRecord, read_records
 
 
 def read_family(session: Path, listing: ProjectListing | None = None) -> Family:
-    """A session's file and all files that belong to it; `listing` is that of its project, where the caller has one.
-
-    Never raises: what can't be read is a finding.
-    """
+    """A session's file and all files that belong to it; `listing` is that of its project. Never raises."""
     findings: list[Finding] = []
     if listing is None:
         try:
@@ -33,7 +30,7 @@ def read_family(session: Path, listing: ProjectListing | None = None) -> Family:
 
 
 def named_owner(agent: Path) -> str | None:
-    """The session that an agent's lines name; None while no whole line does, or it can't be read. Reads no further than that."""
+    """The session that an agent's first line names; None while no whole line does, or it can't be read."""
     try:
         for located in read_records(agent):
             record = located.record
@@ -45,7 +42,7 @@ def named_owner(agent: Path) -> str | None:
 
 
 def owner_of(agent: Path) -> tuple[Path, str | None]:
-    """The project folder and the session that an agent's file belongs to: as its place says, else as its lines do."""
+    """The project folder and the session of an agent's file: as its place says, otherwise as its lines do."""
     for folder in agent.parents:
         if folder.name == AGENTS_FOLDER:
             above = folder.parent

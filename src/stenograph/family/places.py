@@ -15,7 +15,6 @@ import re
 from pathlib import Path
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-#: How the files of sessions and of their agents end: they hold JSON, line by line.
 LINES_SUFFIX = ".jsonl"
 META_SUFFIX = ".meta.json"
 AGENT_PREFIX = "agent-"
@@ -30,12 +29,10 @@ def is_session_id(text: str) -> bool:
 
 
 def is_agent_file(path: Path) -> bool:
-    """Whether a file holds an agent's lines, by its name."""
     return path.name.startswith(AGENT_PREFIX) and path.name.endswith(LINES_SUFFIX)
 
 
 def session_name(path: Path) -> str:
-    """The session that a file is, by its name."""
     return path.name.removesuffix(LINES_SUFFIX)
 
 

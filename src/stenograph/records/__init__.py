@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import UNSET
 
-from stenograph._exports import lazy_exports
-from stenograph.records.attachments import Attachment, AttachmentRecord, UnknownAttachment
+from stenograph.records import peek, write
+from stenograph.records.attachments import (
+    Attachment,
+    AttachmentRecord,
+    FileAttachment,
+    QueuedCommandAttachment,
+    UnknownAttachment,
+)
 from stenograph.records.blocks import (
+    IMAGES,
+    THINKING,
     Block,
     Content,
     DocumentBlock,
@@ -23,15 +29,43 @@ from stenograph.records.blocks import (
     UnknownBlock,
     text_of,
 )
-from stenograph.records.conversation import AssistantRecord, FlatAssistantRecord, FlatUserRecord, UserRecord, message_id_of
+from stenograph.records.conversation import (
+    AssistantRecord,
+    FlatAssistantRecord,
+    FlatUserRecord,
+    UserRecord,
+    message_id_of,
+    plain_message,
+)
 from stenograph.records.envelope import ChainedRecord, DamagedRecord, Record, SessionRecord, UnknownRecord
+from stenograph.records.json_text import begins_with_a_value, parse, parse_or_unset, to_text, without_halves
 from stenograph.records.line import TYPES, change, decode, encode
+from stenograph.records.markers import (
+    CAVEATS,
+    INTERRUPTED,
+    INTERRUPTED_TOOL_USE,
+    INTERRUPTED_TURN,
+    NOTIFICATION,
+    OWN_FIELD,
+    SYNTHETIC,
+    WARM_UP,
+    ZERO_UUID,
+)
 from stenograph.records.messages import AssistantMessage, RecordMessage, Usage
-from stenograph.records.outline import outline
-from stenograph.records.progress import Progress, ProgressRecord, UnknownProgress
-from stenograph.records.read import Located, find_invalid_text, read_all_records, read_records
-from stenograph.records.shape import Shape, rebuild
+from stenograph.records.peek import (
+    compactions_backwards,
+    file_history_of,
+    is_aborted,
+    may_be_agent_progress,
+    may_name_cwd,
+    may_use_the_web,
+    outline,
+)
+from stenograph.records.progress import AgentProgress, Progress, ProgressRecord, UnknownProgress
+from stenograph.records.read import Located, find_invalid_text, gc_paused, locate, read_all_records, read_records
+from stenograph.records.shape import Opt, Shape, once, rebuild
 from stenograph.records.sidecars import (
+    REQUEST_LOGS,
     AgentNameRecord,
     AiTitleRecord,
     ApiRequestBlobRecord,
@@ -41,6 +75,7 @@ from stenograph.records.sidecars import (
     BridgeSessionRecord,
     CostStateRecord,
     CustomTitleRecord,
+    FileBackup,
     FileHistoryDeltaRecord,
     FileHistorySnapshotRecord,
     ForkContextRefRecord,
@@ -66,113 +101,26 @@ from stenograph.records.system import (
     SystemRecord,
     TurnDurationRecord,
 )
-from stenograph.records.tool_results import ToolResult, UnknownResult
-
-if TYPE_CHECKING:
-    from stenograph.records import peek, write
-    from stenograph.records.attachments import FileAttachment, QueuedCommandAttachment
-    from stenograph.records.blocks import IMAGES, THINKING
-    from stenograph.records.conversation import plain_message
-    from stenograph.records.garbage import gc_paused
-    from stenograph.records.json_text import begins_with_a_value, parse, parse_or_unset, to_text, without_halves
-    from stenograph.records.markers import (
-        CAVEATS,
-        INTERRUPTED,
-        INTERRUPTED_TOOL_USE,
-        INTERRUPTED_TURN,
-        NOTIFICATION,
-        OWN_FIELD,
-        SYNTHETIC,
-        WARM_UP,
-        ZERO_UUID,
-    )
-    from stenograph.records.peek import (
-        compactions_backwards,
-        file_history_of,
-        is_aborted,
-        may_be_agent_progress,
-        may_name_cwd,
-        may_use_the_web,
-    )
-    from stenograph.records.progress import AgentProgress
-    from stenograph.records.read import locate
-    from stenograph.records.shape import Opt, once
-    from stenograph.records.sidecars import REQUEST_LOGS, FileBackup
-    from stenograph.records.times import moment, to_client_time
-    from stenograph.records.tool_results import (
-        AgentResult,
-        AskUserQuestionResult,
-        BashOutputResult,
-        BashResult,
-        EditResult,
-        GlobResult,
-        GrepResult,
-        Hunk,
-        MultiEditResult,
-        ReadResult,
-        TeammateResult,
-        WebFetchResult,
-        WebSearchResult,
-        WriteResult,
-    )
-    from stenograph.records.write import Envelope, Json, Position, file_history_snapshot
-
-_MODULES = {
-    "AgentProgress": "progress",
-    "AgentResult": "tool_results",
-    "AskUserQuestionResult": "tool_results",
-    "BashOutputResult": "tool_results",
-    "BashResult": "tool_results",
-    "CAVEATS": "markers",
-    "EditResult": "tool_results",
-    "Envelope": "write",
-    "FileAttachment": "attachments",
-    "FileBackup": "sidecars",
-    "GlobResult": "tool_results",
-    "GrepResult": "tool_results",
-    "Hunk": "tool_results",
-    "IMAGES": "blocks",
-    "INTERRUPTED": "markers",
-    "INTERRUPTED_TOOL_USE": "markers",
-    "INTERRUPTED_TURN": "markers",
-    "Json": "write",
-    "MultiEditResult": "tool_results",
-    "NOTIFICATION": "markers",
-    "OWN_FIELD": "markers",
-    "Opt": "shape",
-    "Position": "write",
-    "QueuedCommandAttachment": "attachments",
-    "REQUEST_LOGS": "sidecars",
-    "ReadResult": "tool_results",
-    "SYNTHETIC": "markers",
-    "THINKING": "blocks",
-    "TeammateResult": "tool_results",
-    "WARM_UP": "markers",
-    "WebFetchResult": "tool_results",
-    "WebSearchResult": "tool_results",
-    "WriteResult": "tool_results",
-    "ZERO_UUID": "markers",
-    "begins_with_a_value": "json_text",
-    "compactions_backwards": "peek",
-    "file_history_of": "peek",
-    "file_history_snapshot": "write",
-    "is_aborted": "peek",
-    "locate": "read",
-    "may_be_agent_progress": "peek",
-    "may_name_cwd": "peek",
-    "may_use_the_web": "peek",
-    "moment": "times",
-    "gc_paused": "garbage",
-    "once": "shape",
-    "parse": "json_text",
-    "parse_or_unset": "json_text",
-    "peek": "peek",
-    "plain_message": "conversation",
-    "to_client_time": "times",
-    "to_text": "json_text",
-    "without_halves": "json_text",
-    "write": "write",
-}
+from stenograph.records.times import moment, to_client_time
+from stenograph.records.tool_results import (
+    AgentResult,
+    AskUserQuestionResult,
+    BashOutputResult,
+    BashResult,
+    EditResult,
+    GlobResult,
+    GrepResult,
+    Hunk,
+    MultiEditResult,
+    ReadResult,
+    TeammateResult,
+    ToolResult,
+    UnknownResult,
+    WebFetchResult,
+    WebSearchResult,
+    WriteResult,
+)
+from stenograph.records.write import Envelope, Json, Position, file_history_snapshot
 
 __all__ = [
     "CAVEATS",
@@ -308,5 +256,3 @@ __all__ = [
     "without_halves",
     "write",
 ]
-
-__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

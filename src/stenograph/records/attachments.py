@@ -1,4 +1,4 @@
-"""Attachment records: what the client put beside a prompt (files, reminders, hook output), one shape a type.
+"""Attachment records: what the client put beside a prompt (files, reminders, hook output), one shape per type.
 
 Newer releases store the text that was sent in `rendered`; the others only what it was made of.
 """

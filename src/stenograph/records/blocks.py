@@ -11,7 +11,6 @@ from stenograph.records.json_text import REFUSALS, parse, parse_or_unset
 from stenograph.records.readers import TaggedReader, array_of
 from stenograph.records.shape import Json, Later, Opt, Parts, Shape, ShapeReader, later, once, read_later
 
-#: Types of blocks that hold thinking, and that hold what is seen and not read.
 THINKING = frozenset({"thinking", "redacted_thinking"})
 IMAGES = frozenset({"image", "document"})
 
@@ -78,7 +77,6 @@ class Source(Shape):
 
     type: Opt[str] = UNSET
     media_type: Opt[str] = UNSET
-    # Base64.
     data: Opt[str] = UNSET
     url: Opt[str] = UNSET
 
@@ -103,7 +101,7 @@ class ToolReferenceBlock(Block, tag_field="type", tag="tool_reference"):
     tool_name: Opt[str] = UNSET
 
 
-# What a message or a tool result says: a string, or blocks in order (a non-object among them stays plain JSON).
+# A string, or blocks in order (a non-object among them stays plain JSON).
 Content: TypeAlias = str | tuple[Block | Json, ...]
 
 read_block: TaggedReader[Block] = TaggedReader(

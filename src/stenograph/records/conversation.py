@@ -25,9 +25,9 @@ class UserRecord(ChainedRecord, tag_field="type", tag="user"):
     # Flat lines of other tools hold the content here, without a message.
     flat_content_raw: Later = later("content")
     toolUseResult_raw: Later = later("toolUseResult")
-    # The assistant line that holds the tool use (from 2.1.1 on); with parallel calls not the line before.
+    # The assistant line with the tool use (from 2.1.1 on); with parallel calls not the parent.
     sourceToolAssistantUUID: Opt[str] = UNSET
-    # The tool use that made the client put this text in (a skill's body).
+    # The tool use that made the client insert this text (a skill's body).
     sourceToolUseID: Opt[str] = UNSET
     promptId: Opt[str] = UNSET
     # `typed`, `queued`, `system`, `sdk`, …

@@ -38,9 +38,8 @@ class ChainedRecord(SessionRecord):
     """A record with a place in the tree: its own uuid and its parent's."""
 
     uuid: Opt[str] = UNSET
-    # Null at a root. Absent is another thing: a line of another tool, or a damaged one.
+    # Null at a root. Absent: a line of another tool, or a damaged one.
     parentUuid: Opt[str] = UNSET
-    # True for the lines of a sub-agent.
     isSidechain: Opt[bool] = UNSET
     # ISO 8601, UTC. Not in order: the file's order is the order.
     timestamp: Opt[str] = UNSET
@@ -55,7 +54,7 @@ class ChainedRecord(SessionRecord):
     # Not sessionId: the ancestor's id after a resume or a fork (from 2.1.199 on).
     session_id: Opt[str] = UNSET
     teamName: Opt[str] = UNSET
-    # Put in by the client, not typed by a person.
+    # Inserted by the client.
     isMeta: Opt[bool] = UNSET
 
 

@@ -1,8 +1,7 @@
 """JSON text in and out, as tolerant as the clients' own reader.
 
-In: the bytes of one JSON value. Out: plain Python values, and back. msgspec does the work; what it refuses and a client
-accepts (invalid UTF-8, lone surrogate escapes, numbers beyond a double, a byte-order mark) goes the slow way through the
-standard library. Nothing here knows what a record is.
+msgspec does the work; what it refuses and a client accepts (invalid UTF-8, lone surrogate escapes, numbers beyond a double, a
+byte-order mark) goes the slow way through the standard library.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # What the two decoders raise on bytes they can't read. RecursionError: nesting deeper than the interpreter allows.
 REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-#: The value of a text that is JSON as the standard has it; raises one of REFUSALS for all else.
+#: Strict JSON only; raises one of REFUSALS otherwise.
 parse_strictly = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -40,7 +39,7 @@ def parse_or_unset(text: bytes | memoryview | msgspec.Raw) -> Any:
 
 
 def _parse_slowly(text: bytes) -> Any:
-    # Rule 13: invalid UTF-8 becomes U+FFFD, a byte-order mark is passed over.
+    # Rule 13: invalid UTF-8 becomes U+FFFD, a byte-order mark is skipped.
     return _SLOW.decode(text.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace"))
 
 
@@ -49,7 +48,7 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _parse_int(digits: str) -> int | float:
-    # Python refuses to read more digits than this; to JavaScript such a number is a double like any other, so infinity.
+    # Python refuses more digits; to JavaScript such a number is a double, so infinity.
     return int(digits) if len(digits) < 4000 else float(digits)
 
 
@@ -57,7 +56,6 @@ _SLOW = json.JSONDecoder(parse_constant=_refuse, parse_int=_parse_int)
 
 
 def begins_with_a_value(text: bytes) -> bool:
-    """Whether a whole JSON value stands at the beginning, whatever follows it."""
     try:
         _SLOW.raw_decode(text.decode("utf-8", "replace").lstrip(" \t\r\n"))
     except (ValueError, RecursionError):
@@ -69,7 +67,7 @@ def to_text(value: Any) -> bytes:
     """A value as the clients write it: no spaces, UTF-8 unescaped, a lone surrogate as its escape.
 
     Infinity, which is how a number beyond a double reads, is written as such a number again. Raises ValueError for NaN and
-    TypeError for what is no JSON.
+    TypeError for what is not JSON.
     """
     if _is_plain(value):
         try:
@@ -106,7 +104,7 @@ def _write_odd_numbers(value: Any) -> str:
 
 
 def without_halves(text: str) -> str:
-    """Text that can be encoded: each half of a surrogate pair without its other half is U+FFFD."""
+    """Text that can be encoded: half a surrogate pair becomes U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,6 @@
 """One line <-> one record, without loss.
 
-In: the bytes of a line. Out: a typed record that keeps them; an unknown kind is an `UnknownRecord`, a line without a JSON object
-a `DamagedRecord`. `encode` gives the same bytes back. Knows nothing of files or of other lines.
+An unknown kind is an `UnknownRecord`, a line without a JSON object a `DamagedRecord`. `encode` gives the same bytes back.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from stenograph.records.splice import Path, splice
 from stenograph.records.system import SUBTYPES, SystemRecord
 
 _KINDS: tuple[type[Record], ...] = (UserRecord, AssistantRecord, SystemRecord, AttachmentRecord, ProgressRecord, *SIDECARS)
-# By the `type` member of the line.
 TYPES: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in _KINDS}
 
 _decode_typed = msgspec.json.Decoder(reduce(or_, TYPES.values())).decode
@@ -38,10 +36,7 @@ _read_unknown = ShapeReader(UnknownRecord)
 
 
 def decode(line: bytes | memoryview, *, strict: bool = False) -> Record:
-    """The record that a line holds.
-
-    Any bytes give a record. With `strict`, a line without a JSON object and a kind that is not described raise instead.
-    """
+    """The record that a line holds: any bytes give one. With `strict`, a line without a JSON object and an unknown kind raise."""
     try:
         record = _decode_typed(line)
     except REFUSALS:
@@ -56,12 +51,11 @@ def decode(line: bytes | memoryview, *, strict: bool = False) -> Record:
 
 
 def encode(record: Record) -> bytes:
-    """The bytes of the line, those it was decoded from if it was."""
     return json_of(record)
 
 
 def change(record: Record, path: str | Path, value: Any) -> Record:
-    """The record with one member set, added or, with `REMOVE`, taken out; every other byte of its line stays.
+    """The record with one member set, added or, with `REMOVE`, removed; every other byte of its line stays.
 
     A path is a name, or names and indexes from the outside in: `("message", "content", 0, "text")`.
     """
@@ -75,7 +69,6 @@ def change(record: Record, path: str | Path, value: Any) -> Record:
 
 
 def _decode_odd(line: bytes) -> Record:
-    """A line that is not, member by member, as described: flat, of an unknown kind, with odd types, or damaged."""
     text = line.removeprefix(BYTE_ORDER_MARK)
     try:
         members = parse(text)
@@ -95,7 +88,6 @@ def _reader_for(members: dict[str, Any]) -> ShapeReader[Any]:
     if isinstance(kind, str):
         return _READERS.get(kind, _read_unknown)
     if kind is None:
-        # Without a type, the message's role tells.
         message = members.get("message")
         role = message.get("role") if isinstance(message, dict) else members.get("role")
         return _FLAT_READERS.get(_text(role), _read_unknown)

@@ -73,7 +73,7 @@ class AssistantMessage(RecordMessage):
     type: Opt[str] = UNSET
     # `<synthetic>` when the client made the message up itself.
     model: Opt[str] = UNSET
-    # Null on all lines in some releases, on all but the last in others: never a sign of the end.
+    # Null on all lines in some releases: never a sign of the end.
     stop_reason: Opt[str] = UNSET
     stop_sequence: Opt[str] = UNSET
     stop_details: Json = UNSET

@@ -1,7 +1,6 @@
-"""Named partial reads: what a line says of itself without being decoded, for readers of files of any size.
+"""Named partial reads: what a line says of itself without being decoded, for files of any size.
 
-In: bytes of lines, or records. Out: what was asked for, read as tolerantly as a client reads it. A look for bytes is a hint that
-saves decoding; where one is the answer, it says so.
+Reads as tolerantly as a client does. A look for bytes is only a hint that saves decoding, unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ import msgspec
 
 from stenograph.disk import read_lines, read_whole
 from stenograph.records.envelope import Record
-from stenograph.records.json_text import REFUSALS, parse_or_unset, parse_strictly
+from stenograph.records.json_text import REFUSALS, parse_or_unset, parse_strictly, to_text
+from stenograph.records.line import decode
 from stenograph.records.shape import mentions
 
 _FILE_HISTORY = b'"file-history-'
@@ -29,11 +29,8 @@ _read_name = msgspec.json.Decoder(_Named).decode
 _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-# One line
-
-
 def members(line: bytes) -> tuple[object, bool]:
-    """The value of a line, and whether it is JSON as the standard has it; UNSET for what clients can't read either."""
+    """The value of a line, and whether it is strict JSON; UNSET for what clients can't read either."""
     try:
         return parse_strictly(line), True
     except REFUSALS:
@@ -41,7 +38,7 @@ def members(line: bytes) -> tuple[object, bool]:
 
 
 def is_object(line: bytes) -> bool:
-    """Whether a line is a whole JSON object as the standard has it."""
+    """Whether a line is a whole JSON object, strictly."""
     try:
         _read_object(line)
     except REFUSALS:
@@ -50,33 +47,24 @@ def is_object(line: bytes) -> bool:
 
 
 def may_name_cwd(line: bytes | memoryview) -> bool:
-    """Whether a line may name a working directory."""
     return b'"cwd"' in bytes(line)
 
 
-# One record
-
-
 def may_be_agent_progress(record: Record) -> bool:
-    """Whether a progress record may be a sub-agent's."""
     return mentions(record, b'"agent_progress"')
 
 
 def may_use_the_web(record: Record) -> bool:
-    """Whether an answer may call a tool that searches or fetches, or hold its name."""
     return mentions(record, b'"Web')
 
 
 def is_aborted(record: Record) -> bool:
-    """Whether an answer was broken off in the middle of its stream."""
+    """Whether an answer was cut off in the middle of its stream."""
     return mentions(record, b"isAbortedMidStream") and record.extra.get("isAbortedMidStream") is True
 
 
-# A whole file
-
-
 def file_history_of(path: Path) -> list[dict[str, Any]]:
-    """The members of the lines about the history of files, in their order; all others are passed over as bytes."""
+    """The members of the lines about the history of files, in order; no other line is decoded."""
     data = read_whole(path)
     found: list[dict[str, Any]] = []
     place = data.find(_FILE_HISTORY)
@@ -98,7 +86,7 @@ def compactions_backwards(data: bytes, end: int) -> Iterator[tuple[int, int]]:
 
 
 def session_named(path: Path, size: int) -> str | None:
-    """The session that the last line of a file names which names one; as far as `size` bytes."""
+    """The session that the last line to name one names, within `size` bytes."""
     found = None
     for line in read_lines(path, stop=size):
         if b'"sessionId"' in line.data:
@@ -113,3 +101,30 @@ def session_named(path: Path, size: int) -> str | None:
 def _line_around(data: bytes, place: int) -> tuple[int, int]:
     stop = data.find(b"\n", place)
     return data.rfind(b"\n", 0, place) + 1, stop if stop >= 0 else len(data)
+
+
+#: What the graph and the choice of a leaf look at.
+_PLACING = (
+    *("type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "isSidechain", "timestamp"),
+    *("sessionId", "leafUuid", "explicit"),
+)
+
+
+def outline(members: dict[str, Any]) -> Record:
+    kept = {name: members[name] for name in _PLACING if name in members}
+    message = members.get("message")
+    if isinstance(message, dict):
+        content = message.get("content")
+        blocks = (
+            [_block_outline(block) for block in content]
+            if isinstance(content, list)
+            else ""
+            if isinstance(content, str)
+            else None
+        )
+        kept["message"] = {**({"id": message["id"]} if "id" in message else {}), "content": blocks}
+    return decode(to_text(kept))
+
+
+def _block_outline(block: Any) -> Any:
+    return {name: block[name] for name in ("type", "id", "tool_use_id") if name in block} if isinstance(block, dict) else {}

@@ -1,4 +1,4 @@
-"""Progress records: signs of life of a running tool, hook or sub-agent, one shape a type. 2.1.11 to 2.1.81 wrote them."""
+"""Progress records: signs of life of a running tool, hook or sub-agent, one shape per type. 2.1.11 to 2.1.81 wrote them."""
 
 from __future__ import annotations
 

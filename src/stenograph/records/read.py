@@ -1,11 +1,10 @@
-"""A session file -> its records in order, each with its place; what is wrong with a line beside it as a finding.
-
-Every byte of the file belongs to a record (a damaged line is a `DamagedRecord`) or to a line end. Streams: one line at a time.
-"""
+"""A session file -> its records in order, each with its place; what is wrong with a line beside it as a finding."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -17,10 +16,7 @@ from stenograph.records.line import decode, encode
 
 @redacted_repr
 class Located(msgspec.Struct, frozen=True, gc=False):
-    """A record and where it stands."""
-
     record: Record
-    # From 1.
     number: int
     # Of the line's first byte; `length` without the line end.
     offset: int
@@ -29,19 +25,18 @@ class Located(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_records(path: Path, start: int = 0, stop: int | None = None) -> Iterator[Located]:
-    """The records of a session file, in the file's order, damaged lines included.
+    """The records of a session file, in its order, damaged lines included.
 
-    `start` and `stop` are byte offsets of line starts; lines are then numbered from 1 at `start`. Raises UnreadableError.
+    `start` and `stop` are byte offsets of line starts; lines are numbered from 1 at `start`. Raises UnreadableError.
     """
     for line in read_lines(path, start, stop):
         yield locate(path, line.data, line.number, line.offset, line.ended)
 
 
 def read_all_records(path: Path, begin: Callable[[bytes], int] | None = None) -> Iterator[Located]:
-    """The same for a file that is kept in memory as a whole: quicker, but one record kept keeps all of them.
+    """The same for a file kept in memory as a whole: quicker, but one record kept keeps all of them.
 
-    Records are made from views of one copy of the file. `begin` looks at that copy and says where the first line to be read
-    begins; lines keep their numbers. Raises UnreadableError.
+    `begin` looks at the bytes and says where the first line to be read begins; lines keep their numbers. Raises UnreadableError.
     """
     memory = read_whole(path)
     view = memoryview(memory)
@@ -68,15 +63,11 @@ def _what_is_odd(record: Record, ended: bool) -> str:
         return "missing-final-newline"
     if record.reason == "blank":
         return "blank-line"
-    # What a writer has not finished yet; anywhere else it never will be.
     return f"damaged-line-{record.reason}" if ended else "torn-tail"
 
 
 def find_invalid_text(path: Path, located: Iterable[Located]) -> Iterator[Finding]:
-    """Lines whose bytes are not UTF-8, which clients read with replacement characters (rule 13).
-
-    A look of its own, because it has to go over every byte again.
-    """
+    """Lines whose bytes are not UTF-8, which clients read with replacement characters (rule 13)."""
     for each in located:
         line = encode(each.record)
         if not line.isascii():
@@ -84,3 +75,19 @@ def find_invalid_text(path: Path, located: Iterable[Located]) -> Iterator[Findin
                 line.decode()
             except UnicodeDecodeError:
                 yield Finding("invalid-utf8", path, each.number, each.offset, each.length)
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Hundreds of thousands of values are made and all kept: looking for garbage among them costs a quarter more."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            if not gc.get_freeze_count():
+                # Makes them old, so that the next young collection does not go through all of them.
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()

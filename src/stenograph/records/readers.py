@@ -1,7 +1,4 @@
-"""Readers for what is not one fixed shape: a choice by tag, and arrays.
-
-In: the bytes of a JSON value. Out: the shape its tag names, a fallback shape for a tag nobody described, or a tuple of such.
-"""
+"""Readers for what is not one fixed shape: a choice by tag, and arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ _items_of = msgspec.json.Decoder(list[Raw]).decode
 
 
 class TaggedReader(Generic[S]):
-    """Bytes of a JSON object -> the shape that its tag member names."""
+    """Bytes of a JSON object -> the shape that its tag names, or the fallback shape."""
 
     def __init__(self, *shapes: type[S], otherwise: type[S]) -> None:
         self._shapes = shapes
@@ -54,7 +51,7 @@ class TaggedReader(Generic[S]):
 
 
 def items_of(text: Raw) -> list[Raw] | UnsetType:
-    """The items of a JSON array, undecoded; UNSET when it is no array."""
+    """The items of a JSON array, undecoded; UNSET when it is not an array."""
     try:
         return _items_of(text)
     except REFUSALS:

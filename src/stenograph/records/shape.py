@@ -1,9 +1,7 @@
 """`Shape`, the base of everything that is typed: described fields as attributes, all the rest in `extra`.
 
-In: the bytes of one JSON object. Out: a frozen value that keeps those bytes. A field that is absent is `UNSET`, which is
-false; a field whose value has another type than described is `UNSET` too and stands in `extra`, so nothing is ever lost and
-nothing is ever guessed. Large parts (`message`, `toolUseResult`, blocks) are decoded when first asked for: a shape keeps them
-as `<name>_raw` and offers `<name>`.
+A value keeps its bytes. An absent field is `UNSET`, which is false; a field of another type than described is `UNSET` too and is
+in `extra`. Large parts (`message`, `toolUseResult`, blocks) are decoded when first asked for: `<name>_raw` holds them undecoded.
 """
 
 from __future__ import annotations
@@ -24,19 +22,17 @@ S = TypeVar("S", bound="Shape")
 
 # A described field: its value, null, or not there.
 Opt: TypeAlias = T | UnsetType | None
-# A part that is decoded only when asked for. Raw keeps a view of the line, not a copy.
+# Decoded only when asked for. Raw keeps a view of the line, not a copy.
 Later: TypeAlias = Raw | UnsetType
-# The same for content: a string at once, or items that are decoded when asked for. Saves a pass over every message.
+# The same for content: saves a pass over every message.
 Parts: TypeAlias = str | list[Raw] | UnsetType | None
-# JSON without a description: what it holds varies or is nobody's contract.
 Json: TypeAlias = Any
 
 keep = msgspec.structs.force_setattr
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
-# Frozen, with a __dict__ for what is decoded later. Handed over in a mapping, because a type checker that sees `frozen` wants it
-# repeated on each of the 150 subclasses, which inherit it.
+# In a mapping, because a type checker that sees `frozen` wants it repeated on each of the 150 subclasses.
 _OPTIONS: dict[str, Any] = {"frozen": True, "dict": True}
 
 
@@ -62,12 +58,12 @@ class once(Generic[Owner, T]):  # noqa: N801 - used like property
 class Shape(msgspec.Struct, **_OPTIONS):
     """A JSON object of a known shape."""
 
-    # The object's own bytes; None when the value was built by hand. The leading space keeps it apart from every real key.
+    # None when the value was built by hand. The leading space keeps the name apart from every real key.
     _source: Any = field(default=None, name=" source")
 
     @property
     def extra(self) -> dict[str, Json]:
-        """Every member that is not described, or not of the described type, by its own name."""
+        """Every member that is not described, or not of the described type."""
         found: dict[str, Json] | None = self.__dict__.get("extra")
         if found is None:
             found = self.__dict__["extra"] = self._undescribed()
@@ -91,7 +87,7 @@ class Shape(msgspec.Struct, **_OPTIONS):
 
 @cache
 def attributes_of(shape: type[Shape]) -> dict[str, str]:
-    """Where each described member is found: its name in the file -> the attribute that holds it decoded."""
+    """A member's name in the file -> the attribute that holds it decoded."""
     return {f.encode_name: f.name.removesuffix("_raw") for f in msgspec.structs.fields(shape) if f.name != "_source"}
 
 
@@ -115,11 +111,11 @@ class ShapeReader(Generic[S]):
 
     @cached_property
     def _decode(self) -> Callable[[bytes | memoryview | Raw], S]:
-        # Built on first use: 150 of them at import would cost more than most commands need in all.
+        # Built on first use: 150 at import would cost more than most commands need.
         return msgspec.json.Decoder(self.shape).decode
 
     def __call__(self, text: bytes | memoryview | Raw) -> S | UnsetType:
-        """The shape, or UNSET when the text is no JSON object at all."""
+        """UNSET when the text is not a JSON object at all."""
         try:
             found = self._decode(text)
         except REFUSALS:
@@ -128,7 +124,7 @@ class ShapeReader(Generic[S]):
         return found
 
     def salvage(self, text: bytes | memoryview | Raw) -> S | UnsetType:
-        """The same, one field at a time: those that don't fit are left to `extra`."""
+        """One field at a time: those that don't fit are left to `extra`."""
         members = parse_or_unset(text)
         if not isinstance(members, dict):
             return UNSET
@@ -153,16 +149,16 @@ class ShapeReader(Generic[S]):
 
 
 def read_later(raw: Later, reader: Callable[[Raw], T | UnsetType]) -> Opt[T]:
-    """A part decoded now; UNSET when it is absent or not of the shape described."""
+    """UNSET when it is absent or not of the shape described."""
     if raw is UNSET:
         return UNSET
     found = reader(raw)
-    # Null is looked for last, because hardly any part is.
+    # Null is checked last: hardly any part is.
     return None if found is UNSET and bytes(raw) == b"null" else found
 
 
 def rebuild(value: Any) -> Json:
-    """Plain JSON from the typed fields and `extra` alone; the kept bytes are not looked at."""
+    """Plain JSON from the typed fields and `extra` alone, not from the kept bytes."""
     if isinstance(value, Shape):
         built: dict[str, Json] = {}
         config = type(value).__struct_config__

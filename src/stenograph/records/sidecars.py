@@ -157,7 +157,6 @@ class CostStateRecord(SessionRecord, tag_field="type", tag="cost-state"):
     startTime: Opt[int | float] = UNSET
     totalLinesAdded: Opt[int] = UNSET
     totalLinesRemoved: Opt[int] = UNSET
-    # By model.
     modelUsage: Opt[dict[str, Json]] = UNSET
     hasUnknownModelCost: Opt[bool] = UNSET
 

@@ -1,7 +1,6 @@
 """Change one member of a JSON text and leave every other byte as it is.
 
-In: the bytes of a JSON object, a path of names and indexes, and a new value. Out: new bytes. Works on the text itself, so that
-spacing, key order, escapes and even invalid UTF-8 elsewhere survive. Where a name occurs twice, the last one is meant, as JSON
+Spacing, key order, escapes and even invalid UTF-8 elsewhere survive. Where a name occurs twice, the last one is meant, as JSON
 readers do.
 """
 
@@ -22,10 +21,9 @@ class _Remove:
         return "REMOVE"
 
 
-# As a new value: take the member out.
 REMOVE: Final = _Remove()
 
-# Possessive: a string that has ended is not looked into again, and nothing is remembered for each of its escapes.
+# Possessive: no backtracking into strings.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
 _SPACE = re.compile(rb"[ \t\r\n]*")
@@ -34,8 +32,6 @@ _OPENING = b"[{"
 
 
 class _Member:
-    """One member of an object, or one item of an array, by its place in the text."""
-
     __slots__ = ("end", "name", "start", "value")
 
     def __init__(self, name: str | int, start: int, value: int, end: int) -> None:
@@ -46,7 +42,7 @@ class _Member:
 
 
 def splice(text: bytes, path: Path, value: Any) -> bytes:
-    """The text with the value at the path replaced, added (to an object that lacks it) or, with REMOVE, taken out."""
+    """The text with the value at the path replaced, added or, with REMOVE, removed."""
     if not path:
         raise FieldError("a path needs at least one name")
     at = _skip_space(text, len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0)
@@ -62,7 +58,7 @@ def _splice_here(text: bytes, at: int, path: Path, value: Any) -> bytes:
     name = path[-1]
     member = _find(text, at, name)
     if isinstance(value, _Remove):
-        while member is not None:  # every one of that name: or the last but one would come to light
+        while member is not None:  # every one, or an earlier one of that name would show
             text = _without(text, member)
             member = _find(text, at, name) if isinstance(name, str) else None
         return text
@@ -80,7 +76,6 @@ def _without(text: bytes, member: _Member) -> bytes:
     after = _skip_space(text, member.end)
     if text[after : after + 1] == b",":
         return text[: member.start] + text[_skip_space(text, after + 1) :]
-    # The last member: the comma before it goes too.
     return text[: member.start].rstrip(b" \t\r\n").removesuffix(b",") + text[member.end :]
 
 
@@ -100,7 +95,7 @@ def _last_end(text: bytes, at: int) -> int | None:
 
 
 def _members(text: bytes, at: int) -> Iterator[_Member]:
-    """The members of the object, or the items of the array, that begins at `at`; nothing for a plain value."""
+    """Of the object or the array that begins at `at`; nothing for a plain value."""
     opening = text[at : at + 1]
     if opening not in (b"{", b"["):
         return

@@ -1,4 +1,4 @@
-"""System records: what the client notes about itself, one shape a subtype."""
+"""System records: what the client notes about itself, one shape per subtype."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ _read_messages = ShapeReader(PreservedMessages)
 _read_compact_metadata = ShapeReader(CompactMetadata)
 _read_microcompact_metadata = ShapeReader(MicrocompactMetadata)
 
-# By subtype. Whatever is not here stays a plain SystemRecord with its members in `extra`.
+# Any other subtype stays a plain SystemRecord.
 SUBTYPES: dict[str, type[SystemRecord]] = {
     "api_error": ApiErrorRecord,
     "away_summary": AwaySummaryRecord,

@@ -1,7 +1,7 @@
 """Structured tool results: the `toolUseResult` of a user record, which is for the screen and never sent to the API.
 
-A string is an error (or an old tool's text), an array is content blocks of an MCP tool, an object is one of the shapes below.
-The record doesn't name its tool, so a shape is recognised by members that only it has.
+A string is an error (or an old tool's text), an array is content blocks of an MCP tool, an object is one of the shapes below,
+recognized by members that only it has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stenograph.records.shape import Json, Later, Opt, Shape, ShapeReader, later
 class ToolResult(Shape):
     """A structured result. One of a shape not described here is an `UnknownResult`."""
 
-    # Members that tell this shape from all others that stand after it in `_SHAPES`.
+    # Members that tell this shape from those after it in `_SHAPES`.
     known_by: ClassVar[frozenset[str]] = frozenset()
 
 
@@ -419,7 +419,7 @@ class MessageResult(ToolResult):
     message: Opt[str] = UNSET
 
 
-# In this order: a shape whose telling members are part of another's stands after it.
+# A shape whose telling members are part of another's comes after it.
 _SHAPES: tuple[type[ToolResult], ...] = (
     BashResult,
     ReadResult,

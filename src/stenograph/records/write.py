@@ -1,7 +1,6 @@
-"""Constructors of every line that Stenograph writes, in the form of the release that is written.
+"""Constructors of every line that Stenograph writes, in the form of the release that is written: 2.0's or the newest.
 
-In: what a kind of record holds of its own. Out: one dict per line, its members in the client's order. Two forms are known: that
-of the newest release, and that of 2.0. Each line carries `OWN_FIELD`, our mark. Knows no file, no clock and no chain.
+Each is a dict with its members in the client's order, and carries `OWN_FIELD`, our mark.
 """
 
 from __future__ import annotations
@@ -19,12 +18,10 @@ from stenograph.version import __version__
 
 Json: TypeAlias = dict[str, Any]
 
-#: Characters of a prompt in a `last-prompt` line; clients cut there too.
+#: Characters; clients cut there too.
 LONGEST_LAST_PROMPT = 200
 
-#: What the lines of one stretch of a conversation have in common.
 _SHARED = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
-#: Members of a line that name another.
 _LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
 _MARK = {OWN_FIELD: __version__}
 
@@ -34,9 +31,9 @@ _encoder = msgspec.json.Encoder()
 class Position(Struct, frozen=True):
     """Where a turn stands on its chain, counted from 1 (rule 62)."""
 
-    #: Turns that a person began, this one included.
+    #: Turns that a person began.
     prompt: int = 0
-    #: All turns, also those that a background task began.
+    #: All turns, also those begun by background tasks.
     turn: int = 0
 
     def members(self) -> Json:
@@ -50,11 +47,9 @@ class Envelope(Struct, kw_only=True):
     cwd: str
     git_branch: str
     slug: str
-    #: The release whose form is written.
     version: str = NEWEST
     #: Of a sub-agent; None in the main conversation.
     agent_id: str | None = None
-    #: The kind of the sub-agent.
     agent_type: str = ""
 
     @property
@@ -62,7 +57,6 @@ class Envelope(Struct, kw_only=True):
         return release_numbers(self.version) < (2, 1)
 
     def around(self, members: Json, *, uuid: str, parent: str | None, timestamp: str) -> Json:
-        """A line of the chain: its parent, its own members, and whose it is."""
         shared: Json = {"userType": "external"}
         if not self.is_old:
             shared["entrypoint"] = "cli"
@@ -113,17 +107,13 @@ def shared_with(record: object, *, without: Sequence[str] = ()) -> Json:
 def encode_line(line: Json) -> bytes:
     """The bytes of a line that we made.
 
-    Half a surrogate pair, which names of files and words of a resumed session may hold, becomes U+FFFD, but not in a link: the
-    line that it names would not be found.
+    Half a surrogate pair becomes U+FFFD, but not in a link: the line it names would not be found.
     """
     try:
         return _encoder.encode(line)
     except UnicodeEncodeError:
         links = {name: line[name] for name in _LINKS if name in line}
         return to_text({**encodable(line), **links})
-
-
-# Members of the chain's lines
 
 
 def user_members(content: str | list[Json], *, prompt_id: str = "") -> Json:
@@ -168,7 +158,7 @@ def notification_members(
 
 
 def meta_members(envelope: Envelope, content: str | list[Json], *, prompt_id: str) -> Json:
-    """Words that the client adds and the model reads; every release sends them (rule 35)."""
+    """Words that the client adds and the model reads (rule 35)."""
     return {**user_members(content, prompt_id="" if envelope.is_old else prompt_id), "isMeta": True}
 
 
@@ -201,7 +191,7 @@ def result_members(
 
 
 def answer_members(envelope: Envelope, message: Json, block: Json, *, index: int, request_id: str, requested_model: str) -> Json:
-    """One block of a response; the message around it is whole but for its content."""
+    """One block of a response; the message around it is whole except for its content."""
     members: Json = {"message": {**message, "content": [block]}}
     if envelope.is_old:
         return {**members, "requestId": request_id, "type": "assistant"} if request_id else {**members, "type": "assistant"}
@@ -265,7 +255,7 @@ def api_error_members(
 
 
 def turn_duration_members(duration_ms: int, message_count: int) -> Json:
-    # The screen of 2.0.76 dies of a system line without content; no client of this release writes one with it.
+    # The screen of 2.0.76 crashes on a system line without content.
     return {
         "type": "system",
         "subtype": "turn_duration",
@@ -308,7 +298,7 @@ def summary_members(text: str, *, prompt_id: str = "", position: Position | None
 
 
 def progress_members(data: Json, *, tool_use_id: str, parent_tool_use_id: str) -> Json:
-    """A sign of life. Its line hangs in the chain, and nothing ever hangs off it."""
+    """A sign of life: nothing ever hangs off its line."""
     return {"type": "progress", "data": data, "toolUseID": tool_use_id, "parentToolUseID": parent_tool_use_id}
 
 
@@ -322,9 +312,6 @@ def agent_progress(line: Json, content: list[Json], *, prompt: str, agent_id: st
         **({"requestId": line["requestId"]} if "requestId" in line else {}),
     }
     return {"message": message, "type": "agent_progress", "prompt": prompt, "agentId": agent_id}
-
-
-# Lines outside the chain
 
 
 def custom_title(title: str, session_id: str) -> Json:
@@ -342,7 +329,7 @@ def last_prompt(text: str, leaf: str, session_id: str) -> Json:
 
 
 def new_end(session_id: str, leaf: str = ZERO_UUID) -> Json:
-    """Where clients continue from, whatever a line before says (rule 21); without a leaf, from the last line of the file."""
+    """Where clients continue from, whatever an earlier line says (rule 21); by default the last line of the file."""
     return {"type": "last-prompt", "leafUuid": leaf, "explicit": True, "sessionId": session_id, **_MARK}
 
 
@@ -378,9 +365,6 @@ def file_history_snapshot(message_id: str, snapshot: Json, *, is_update: bool) -
         "isSnapshotUpdate": is_update,
         **_MARK,
     }
-
-
-# Files beside a session
 
 
 def agent_meta(*, agent_type: str, description: str, tool_use_id: str, parent_agent_id: str | None, depth: int) -> bytes:

@@ -25,12 +25,11 @@ from stenograph.surgery.preview import Preview, preview
 
 if TYPE_CHECKING:
     from stenograph.surgery.clone import ClonePlan, apply_clone, plan_clone
-    from stenograph.surgery.losses import LossChange
-    from stenograph.surgery.verify import ReleaseOutcome, of_newest
+    from stenograph.surgery.verify import LossChange, ReleaseOutcome, of_newest
 
 _MODULES = {
     "ClonePlan": "clone",
-    "LossChange": "losses",
+    "LossChange": "verify",
     "ReleaseOutcome": "verify",
     "apply_clone": "clone",
     "of_newest": "verify",

@@ -1,4 +1,4 @@
-"""A plan -> the file, through the archive: the original is kept, and an undo brings it back byte for byte."""
+"""A plan -> the file, through the archive: the original is kept, and an undo restores it byte for byte."""
 
 from __future__ import annotations
 
@@ -30,16 +30,12 @@ def apply(plan: Plan, archive: Archive, *, active_seconds: float = ACTIVE_SECOND
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """What became of a plan."""
-
-    #: None: nothing was written.
     entry: Entry | None
-    #: Why the session can't be edited now: somebody is at work on it.
     busy: BusyError | None = None
 
 
 def attempt(plan: Plan, archive: Archive, *, is_applied: bool, active_seconds: float = ACTIVE_SECONDS) -> Attempt:
-    """Carry a plan out, or only see whether it could be. A plan with problems is left alone. Raises UnwritableError."""
+    """Carry a plan out, or only see whether it could be. A plan with problems is not applied. Raises UnwritableError."""
     if not is_applied:
         return Attempt(None, archive.why_busy(plan.path, active_seconds=active_seconds))
     try:

@@ -1,4 +1,4 @@
-"""Edits -> changes of a working file. One function an edit; each says in numbers what it did."""
+"""Edits -> changes of a working file. One function per edit; each returns what it did, in numbers."""
 
 from __future__ import annotations
 
@@ -50,13 +50,11 @@ from stenograph.turns import runs_below
 Counts = Counter[str]
 
 IMAGE_REMOVED = "[image removed]"
-#: What a client notes for itself.
 _BOOKKEEPING = (ProgressRecord, *REQUEST_LOGS, AtisLatchRecord)
-#: What `cut_text` says.
 _CUT = re.compile(r"\n\[… [\d,]+ characters cut …\]\n")
-#: Notes of which only the last counts.
+#: Only the last of these counts.
 _REPEATED = frozenset({"ai-title", "last-prompt", "mode", "permission-mode", "tools-used"})
-#: Parts of structured results that a client's screen needs whole.
+#: A client's screen needs these parts of structured results whole.
 _WHOLE = frozenset({"structuredPatch", "oldString", "newString", "edits", "gitDiff"})
 
 
@@ -140,7 +138,7 @@ def strip_thinking(working: WorkingFile, edit: StripThinking) -> Counts:
 
 
 def drop_branches(working: WorkingFile, edit: DropBranches) -> Counts:  # noqa: ARG001 - as all edits are called
-    """All that was said or answered and is no part of the conversation that goes on; what hangs off that goes with it."""
+    """Everything said or answered outside the current conversation, with what hangs off it."""
     dead: set[int] = set()
     for node in range(working.last):
         record = working.graph.records[node]
@@ -187,7 +185,6 @@ def make_portable(working: WorkingFile, edit: MakePortable) -> Counts:  # noqa: 
     return Counter(lines=changed) if changed else Counter()
 
 
-#: Edit -> the function that does it.
 DO: dict[type, Callable[[WorkingFile, Any], Counts]] = {
     DropTurns: drop_turns,
     DropToolCalls: drop_tool_calls,
@@ -207,7 +204,6 @@ def do(working: WorkingFile, edit: AnyEdit) -> Counts:
 
 
 def _contents(working: WorkingFile, which: Selector) -> Iterator[tuple[int, list[Block]]]:
-    """The lines of the conversation that a selection means and that hold blocks, with these."""
     for node in sorted(nodes_of(working.session, which)):
         blocks = working.blocks(node)
         if node in working.living and node not in working.gone and blocks is not None:
@@ -215,7 +211,6 @@ def _contents(working: WorkingFile, which: Selector) -> Iterator[tuple[int, list
 
 
 def _drop_what_is_about(working: WorkingFile, ids: set[str]) -> None:
-    """Attachments and signs of progress that name a call that is gone."""
     for node in range(working.last):
         record = working.graph.records[node]
         if isinstance(record, ProgressRecord) and (record.toolUseID in ids or record.parentToolUseID in ids):
@@ -227,7 +222,7 @@ def _drop_what_is_about(working: WorkingFile, ids: set[str]) -> None:
 
 
 def _drop_thinking_alone(working: WorkingFile, nodes: set[int]) -> None:
-    """A response of which nothing but thinking is left goes as a whole: the API takes no such answer."""
+    """A response of which only thinking is left goes as a whole: the API refuses such a message."""
     touched = {message_id_of(working.graph.records[node]) for node in nodes} - {""}
     by_id: dict[str, list[int]] = {}
     for node in sorted({*working.chain, *working.sent}):  # a call beside the chain keeps the thinking before it (rule 30)
@@ -239,7 +234,7 @@ def _drop_thinking_alone(working: WorkingFile, nodes: set[int]) -> None:
 
 
 def _remove_last_prompts(working: WorkingFile) -> None:
-    """Lines that name the prompt of a turn that left as the last one: 2.1.325 calls the session by it (rule 11)."""
+    """Lines that name the prompt of a dropped turn as the last one: 2.1.325 calls the session by it (rule 11)."""
     records = working.graph.records
     named = [node for node in range(working.last) if isinstance(record := records[node], LastPromptRecord) and record.lastPrompt]
     staying = max((node for node in named if node not in working.gone), default=NOWHERE)
@@ -258,7 +253,6 @@ def _structured(record: Record) -> Any:
 
 
 def _truncated(value: Any, limit: int) -> tuple[Any, int]:
-    """The value with every long string cut, and how many characters that saved."""
     if isinstance(value, str):
         short = cut_text(value, limit)
         return short, len(value) - len(short)
@@ -272,9 +266,9 @@ def _truncated(value: Any, limit: int) -> tuple[Any, int]:
 
 
 def cut_text(text: str, limit: int) -> str:
-    """Head and tail of a long text, two thirds and one, with how much is missing between; a text cut once is not cut again.
+    """Head and tail of a long text, two thirds and one, with how much is missing between; never cut twice.
 
-    What is longer than the limit by less than twice that note is left as it is, unless the limit is smaller than the note.
+    A text longer than the limit by less than twice that note is left as it is, unless the limit is smaller than the note.
     """
     note = f"\n[… {max(0, len(text) - limit):,} characters cut …]\n"
     if len(text) <= limit + len(note) * (2 if limit >= len(note) else 1):

@@ -1,4 +1,4 @@
-"""A selection -> the turns, tool calls and sub-agents of a session that it means, on the branch that a client resumes."""
+"""A selection -> the turns, tool calls and sub-agents that it means, on the branch that a client resumes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from stenograph.turns import AgentRun, Session, ToolCall, Turn
 
 
 def turns_of(session: Session, which: Selector) -> list[Turn]:
-    """The turns that a selection means, in order.
-
-    Raises UsageError for a time that is none, and for turns, tools and agents that are not there.
-    """
+    """The selected turns, in order. Raises UsageError for an invalid time, and for missing turns, tools and agents."""
     turns = list(session.turns)
     _refuse_missing_turns(turns, which)
     _refuse_missing_tools(turns, which)
@@ -62,7 +59,7 @@ def _refuse_missing_agents(session: Session, which: Selector) -> None:
 
 
 def tool_calls_of(session: Session, which: Selector) -> Iterator[ToolCall]:
-    """The tool calls that a selection means, in order; of several that share an id each."""
+    """The selected tool calls, in order; of several that share an id each."""
     for turn in turns_of(session, which):
         for call in turn.tool_calls:
             if which.tools and call.name not in which.tools:
@@ -77,8 +74,9 @@ def tool_calls_of(session: Session, which: Selector) -> Iterator[ToolCall]:
 
 
 def agent_runs_of(session: Session, which: Selector) -> list[AgentRun]:
-    """The sub-agents that the chosen tool calls started. Where nothing but agents is chosen, or nothing at all, those too that
-    other agents started or that no call is known of."""
+    """The sub-agents that the selected tool calls started. Where nothing but agents is selected, or nothing at all, also those
+    that other agents started or that no call is known of.
+    """
     if which == Selector(agents=which.agents):
         turns_of(session, which)  # raises for an agent that is not there
         return [run for run in session.agents if not which.agents or _is_one_of(run, which.agents)]
@@ -94,12 +92,12 @@ def _is_named(run: AgentRun, name: str) -> bool:
 
 
 def nodes_of(session: Session, which: Selector) -> set[int]:
-    """The nodes of the turns that a selection means, in the session's own file."""
+    """The nodes of the selected turns, in the session's own file."""
     return {node for turn in turns_of(session, which) for node in turn.nodes if node < session.graph.files[0].last}
 
 
 def nodes_with_aside(session: Session, turns: Collection[Turn]) -> set[int]:
-    """The nodes of turns, with what an edit before this one set aside in them."""
+    """The nodes of turns, with what an earlier edit detached in them."""
     openings = {turn.node for turn in turns}
     aside = [turn for turn in session.all_turns if turn.parted_from in openings]
     return {node for turn in (*turns, *aside) for node in turn.nodes}

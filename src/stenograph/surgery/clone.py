@@ -1,19 +1,16 @@
 """A session once more, as a new family with ids of its own: a plan that can be printed, then files.
 
-In: a session's file, and where to cut it. Out: the same lines under other ids, with sub-agents in the layout they have, spilled
-results, file history and titles. The original is only read, so it may be in use: whole lines up to its size at the start are
-taken. Lines keep their bytes but for ids. Where a clone came from is said in the archive's journal and not in the client's
-records. Files are written through the archive, all of them or none, the session's own last: no client meets half a family.
+The original is only read, so it may be in use: whole lines up to its size at the start are copied, with nothing but ids changed.
+Files are written through the archive, all of them or none, the session's own last: no client meets half a family. Where a clone
+came from is in the archive's journal and not in the client's records.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import uuid
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -40,7 +37,7 @@ from stenograph.records import peek, write
 from stenograph.releases import PROVED
 from stenograph.sessions import is_being_written, load_file, title_line
 from stenograph.surgery.cut import Cut, cut, find_place
-from stenograph.surgery.ids import IdRenewal, OwnIds, is_workflow
+from stenograph.surgery.ids import IdRenewal, OwnIds
 from stenograph.surgery.verify import name_own
 
 _CUSTOM_TITLE = "custom-title.json"
@@ -50,16 +47,18 @@ _HARMLESS = frozenset({"linked-file", "name-not-utf8"})
 
 #: A file, where to stop reading it, and the numbers of the lines that are meant; None for all.
 _Lines = tuple[Path, int | None, frozenset[int] | None]
+#: Where agents need names of their own: others' are beside them.
+_SHARED_LAYOUTS = (AgentLayout.BESIDE, AgentLayout.PROJECT)
+_WORKFLOW = re.compile(r"wf_[0-9a-f]{8}-[0-9a-f]{3}")
+_BLOCK = 1 << 20
 
 
 class ClonedFile(Struct, frozen=True):
-    """A file of the family, and where its copy goes."""
-
     #: `session`, `agent`, `meta`, `tool-result`, `file-history` or `other`.
     what: str
     source: Path
     target: Path
-    #: Bytes taken of the source; the copy has as many where the old ids have the clients' form.
+    #: Bytes taken of the source.
     size: int
 
 
@@ -69,25 +68,21 @@ class ClonePlan(Struct, frozen=True):
     new_id: str
     #: Of the new session.
     path: Path
-    #: The session's own is the last.
+    #: The session's own last.
     files: tuple[ClonedFile, ...]
-    #: How many different ids what is cloned has, all of which are renewed.
+    #: How many different ids are renewed.
     ids: int
     #: The uuid of the message it ends with, as the original has it; None for all of it.
     at: str | None
     title: str | None
-    #: What is left out, and how many of it.
+    #: What -> how many.
     left_out: dict[str, int]
-    #: What a person should know.
     notes: tuple[str, ...]
-    #: What the plan was made from.
     state: FileState
     renewal: IdRenewal
-    #: Of the session's file, the lines to be kept; None for all.
+    #: Numbers of the session's lines that are kept; None for all.
     lines: frozenset[int] | None
     added: tuple[bytes, ...]
-    #: Where UUIDs end in each block of the whole file: found while planning, and not to be looked for again.
-    places: list[array[int]]
 
     @property
     def size(self) -> int:
@@ -95,11 +90,8 @@ class ClonePlan(Struct, frozen=True):
 
 
 class _Part(Struct, frozen=True):
-    """A file of the family beside the session's own."""
-
     what: str
     path: Path
-    #: Whose file, or whose meta file, it is.
     agent: AgentFile | None = None
 
 
@@ -115,9 +107,9 @@ def plan_clone(
 ) -> ClonePlan:
     """What a clone of a session would be.
 
-    `at` cuts it behind a message (its uuid, or the beginning of that) or a turn (its number, on `branch` or the current one);
-    `branch` alone takes that branch to its end. `as_fork`: as clients fork, only the session gets a new id, so
-    that nobody counts an answer twice (rule 52); its whole file history is kept. Raises UsageError, UnreadableError.
+    `at` cuts it behind a message (its uuid, or a prefix) or a turn (its number, on `branch` or the current one); `branch` alone
+    takes that branch to its end. `as_fork`: as clients fork, only the session gets a new id, so that nobody counts an answer
+    twice (rule 52), and its whole file history is kept. Raises UsageError, UnreadableError.
     """
     source = absolute_path(session.path if isinstance(session, SessionFile) else session)
     project = source.parent if to_project is None else absolute_path(to_project)
@@ -129,7 +121,7 @@ def plan_clone(
     family = read_family(source)
     parts = list(_parts(family))
     # Of the whole family, also where it is cut: what stays may name what does not.
-    own, unfinished, places = _gather(source, state.size, parts)
+    own, unfinished = _gather(source, state.size, parts)
     place, left_out = None, dict[str, int]()
     if at is not None or branch is not None:
         loaded = load_file(source)
@@ -139,12 +131,13 @@ def plan_clone(
     elif unfinished:
         left_out["last lines that were never finished"] = unfinished
     taken = [agent.agent_id for agent in list_project(project).loose_agents] if project.is_dir() else []
-    renewal = IdRenewal(OwnIds(own.session_id) if as_fork else own, new_id, taken=taken)
+    projects = (source.parent.name, project.name)
+    renewal = IdRenewal(OwnIds(own.session_id) if as_fork else own, new_id, taken=taken, projects=projects)
     path = project / (new_id + LINES_SUFFIX)
     files = [ClonedFile(part.what, part.path, _target(part, family, path, renewal), state_of(part.path).size) for part in parts]
     if as_fork:  # loose agents keep their names, so those of the same project stay the original's
         files = [file for file in files if not os.path.lexists(file.target)]
-    size = state.size if place is None else sum(map(len, _blocks(source, state.size, place.lines)))
+    size = state.size if place is None else sum(len(line) + 1 for line in _lines(source, state.size, place.lines))
     return ClonePlan(
         source=source,
         session_id=own.session_id,
@@ -160,7 +153,6 @@ def plan_clone(
         renewal=renewal,
         lines=place.lines if place else None,
         added=tuple(_added(new_id, title, place, renewal)),
-        places=places,
     )
 
 
@@ -184,18 +176,19 @@ def apply_clone(plan: ClonePlan, archive: Archive) -> Entry:
 def read_clone(plan: ClonePlan, file: ClonedFile) -> Iterator[bytes]:
     """The bytes of one file of a clone, in parts."""
     if file.what == "file-history":
-        # Files of the user's, as a rewind puts them back: whatever stands in them is no id of ours.
+        # The user's files, as a rewind puts them back.
         yield from read_blocks(file.source)
     elif file.what == "other" and file.source.name == _CUSTOM_TITLE and plan.title is not None:
         yield write.custom_title_file(plan.title.strip())
-    elif file.what == "session":
-        blocks = _blocks(file.source, plan.state.size, plan.lines)
-        yield from map(plan.renewal.renew, blocks, plan.places if plan.lines is None else itertools.repeat(None))
-        yield b"".join(line + b"\n" for line in plan.added)
+    elif file.what == "tool-result":
+        yield plan.renewal.renew_text(read_whole(file.source))
     elif file.source.suffix == LINES_SUFFIX:
-        yield from map(plan.renewal.renew, _blocks(file.source, file.size))
+        is_session = file.what == "session"
+        lines = _lines(file.source, plan.state.size if is_session else file.size, plan.lines if is_session else None)
+        yield from _joined(map(plan.renewal.renew, lines))
+        yield b"".join(line + b"\n" for line in (plan.added if is_session else ()))
     else:
-        yield from _renewed(file.source, plan.renewal)
+        yield plan.renewal.renew(read_whole(file.source))
 
 
 def _refuse_bad_target(project: Path, new_id: str) -> None:
@@ -217,37 +210,26 @@ def _parts(family: Family) -> Iterator[_Part]:
         yield from (_Part("file-history", path) for path in list_contents(family.file_history).files)
 
 
-def _gather(
-    source: Path, size: int, parts: Sequence[_Part], lines: frozenset[int] | None = None
-) -> tuple[OwnIds, int, list[array[int]]]:
-    """The ids of a family, of the session's own file only those in `lines`; how many last lines are unfinished, and where UUIDs
-    end in each block of the session's own file."""
+def _gather(source: Path, size: int, parts: Sequence[_Part], lines: frozenset[int] | None = None) -> tuple[OwnIds, int]:
+    """The ids of a family, of the session's own file only those in `lines`; and how many last lines are unfinished."""
     own = OwnIds(source.stem if is_session_id(source.stem) else peek.session_named(source, size) or source.stem)
     unfinished: list[bytes] = []
-    places: list[array[int]] = []
-    files: list[tuple[Path, int | None]] = [(source, size)]
-    files += [(part.path, None) for part in parts if part.path.suffix == LINES_SUFFIX and part.what in ("agent", "other")]
-    for path, stop in files:
-        own.begin_file()
-        for block in _blocks(path, stop, lines if path is source else None, unfinished=unfinished):
-            ends = own.read(block)
-            if path is source:
-                places.append(ends)
+    for line in _lines(source, size, lines, unfinished=unfinished):
+        own.read(line)
     for part in parts:
-        if part.agent is not None:
-            own.add_agent(part.agent.agent_id)
-            if part.agent.layout is AgentLayout.WORKFLOW:
-                own.add_workflow(part.path.parent.name)
-        if part.what == "meta":
+        if part.path.suffix == LINES_SUFFIX and part.what in ("agent", "other"):
+            for line in _lines(part.path, unfinished=unfinished):
+                own.read(line)
+        elif part.what == "meta":
             own.read(read_whole(part.path))
-    own.settle()
-    return own, len(unfinished), places
+        if part.agent is not None and part.agent.layout in _SHARED_LAYOUTS:
+            own.add_agent(part.agent.agent_id)
+    return own, len(unfinished)
 
 
 def _belonging(
     parts: list[_Part], place: Cut, source: Path, size: int, left_out: dict[str, int], *, all_file_history: bool
 ) -> list[_Part]:
-    """What belongs to the kept lines: sub-agents by who started them, other files by who mentions them."""
     agents = [part for part in parts if part.agent is not None and part.agent.agent_id in place.agents]
     others = {part: _tokens(part.path) for part in parts if part.agent is None}
     kept_lines: list[_Lines] = [(source, size, place.lines), *((part.path, None, None) for part in agents)]
@@ -267,9 +249,8 @@ def _belonging(
 
 
 def _tokens(path: Path) -> set[bytes]:
-    """What lines call a file: its name, of a spilled result without its ending, and the workflow's whose folder it is in."""
     names = {path.name if "@" in path.name else path.stem}
-    if is_workflow(path.parent.name):
+    if _WORKFLOW.fullmatch(path.parent.name):
         names = {path.parent.name}
     return {os.fsencode(name) for name in names}
 
@@ -287,7 +268,6 @@ def _mentioned(tokens: set[bytes], files: Sequence[_Lines]) -> set[bytes]:
 
 
 def _target(part: _Part, family: Family, path: Path, renewal: IdRenewal) -> Path:
-    """Where the copy of a file goes: the same place in the new family."""
     project, folder = path.parent, path.with_suffix("")
     if family.file_history is not None and part.what == "file-history":
         return history_folder(project.parent.parent, folder.name) / part.path.relative_to(family.file_history)
@@ -295,11 +275,10 @@ def _target(part: _Part, family: Family, path: Path, renewal: IdRenewal) -> Path
         base, inside = folder, part.path.relative_to(family.folder)
     else:
         base, inside = project, part.path.relative_to(family.path.parent if family.path else part.path.parent)
-    name = renewal.name(inside.name)
-    if part.agent is not None:
-        name = agent_file_name(renewal.name(part.agent.agent_id))
-        name = name if part.what == "agent" else meta_path(Path(name)).name
-    return base.joinpath(*map(renewal.name, inside.parent.parts), name)
+    if part.agent is None:
+        return base / inside
+    name = agent_file_name(renewal.name(part.agent.agent_id))
+    return base / inside.parent / (name if part.what == "agent" else meta_path(Path(name)).name)
 
 
 def _notes(source: Path, state: FileState, family: Family, place: Cut | None) -> Iterator[str]:
@@ -315,35 +294,33 @@ def _notes(source: Path, state: FileState, family: Family, place: Cut | None) ->
 
 
 def _added(new_id: str, title: str | None, place: Cut | None, renewal: IdRenewal) -> Iterator[bytes]:
-    """Lines that the original does not have, as clients write them."""
     if place is not None and place.needs_last_prompt:
-        leaf = renewal.name(place.uuid)
-        yield write.encode_line(write.new_end(new_id, leaf))
+        yield write.encode_line(write.new_end(new_id, renewal.name(place.uuid)))
     if title is not None:
         yield title_line(title, new_id)
 
 
-def _blocks(
-    path: Path, stop: int | None, lines: frozenset[int] | None = None, *, unfinished: list[bytes] | None = None
+def _lines(
+    path: Path, stop: int | None = None, numbers: frozenset[int] | None = None, *, unfinished: list[bytes] | None = None
 ) -> Iterator[bytes]:
-    """A file in parts of whole lines, or of some of them; the end of the last one goes to `unfinished` where it is no object."""
-    last = b""
-    for block in read_blocks(path, stop=stop) if lines is None else _some_lines(path, stop, lines):
-        end = block.rfind(b"\n") + 1
-        if end:
-            yield last + block[:end]
-        last = block[end:] if end else last + block
-    if last and peek.is_object(last):
-        yield last + b"\n"
-    elif last and unfinished is not None:
-        unfinished.append(last)
+    """The whole lines of a file, or some of them; a last one that is not a JSON object goes to `unfinished`."""
+    for line in read_lines(path, stop=stop):
+        if numbers is not None and line.number not in numbers:
+            continue
+        if line.ended or peek.is_object(line.data):
+            yield line.data
+        elif unfinished is not None:
+            unfinished.append(line.data)
 
 
-def _some_lines(path: Path, stop: int | None, lines: frozenset[int]) -> Iterator[bytes]:
-    return (line.data + (b"\n" if line.ended else b"") for line in read_lines(path, stop=stop) if line.number in lines)
-
-
-def _renewed(path: Path, renewal: IdRenewal) -> Iterator[bytes]:
-    """A file that has no lines of its own kind: it keeps its end as it is."""
-    for line in read_lines(path):
-        yield renewal.renew(line.data) + (b"\n" if line.ended else b"")
+def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines in blocks: a write for each of them would cost more than renewing it."""
+    waiting: list[bytes] = []
+    size = 0
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
+        if size > _BLOCK:
+            yield b"\n".join([*waiting, b""])
+            waiting, size = [], 0
+    yield b"\n".join([*waiting, b""]) if waiting else b""

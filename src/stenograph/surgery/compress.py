@@ -1,6 +1,6 @@
 """Older turns -> a boundary and a summary, as clients write them when they compact a conversation (rules 48 to 50).
 
-The lines of the turns stay in the file, before the boundary, where no client sends them from.
+The lines of the turns stay in the file, before the boundary; no client sends them from there.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from stenograph.turns import Tokens, Turn
 
 
 def compress(working: WorkingFile, edit: Compress) -> Counter[str]:
-    """Condense the oldest turns. Raises UsageError where the selection is not the beginning of the conversation, or all of it.
+    """Raises UsageError where the selection is not the beginning of the conversation, or all of it.
 
-    What an edit before this one took out of the conversation is not in the digest.
+    What an earlier edit dropped is not in the digest.
     """
     staying = [turn for turn in working.session.turns if turn.node not in working.gone]
     turns = [turn for turn in turns_of(working.session, edit.which) if turn.node not in working.gone]
@@ -37,7 +37,7 @@ def compress(working: WorkingFile, edit: Compress) -> Counter[str]:
     text = digest(
         working.session,
         _as_edited(working, turns),
-        # A summary stays when the turn in which it came is dropped: it stands for what was said before.
+        # A summary survives its turn: it stands for what was said before.
         [each.summary for turn in working.session.turns if turn.node < first_kept for each in turn.compactions],
         keep_tool_calls=edit.keep_tool_calls,
     )
@@ -46,7 +46,6 @@ def compress(working: WorkingFile, edit: Compress) -> Counter[str]:
 
 
 def _as_edited(working: WorkingFile, turns: list[Turn]) -> list[Turn]:
-    """Turns without the lines, and without the tool uses of other lines, that left them."""
     context = working.session.context
     changed = working.changed_nodes() & context.uses_at.keys()
     if not (changed or working.gone):

@@ -1,9 +1,8 @@
-"""A session cut at one of its messages: which of its lines and sub-agents belong to what was said up to there.
+"""A session cut at one of its messages: which of its lines and sub-agents belong to the conversation up to there.
 
-In: a loaded session and a place in it. Out: the lines of its own file and the agents that stay, and what is left out, in numbers.
 Kept is what a client copies when it forks there (rule 52: the chain), and what belongs to it: older history behind a compaction,
-other answers of the same response with their results (rule 30), what compactions preserved (rule 50), snapshots, inline
-sidechains, and the session's titles. Changes no line and writes nothing.
+other lines of the same response with their results (rule 30), what compactions preserved (rule 50), snapshots, inline
+sidechains, and the session's titles.
 """
 
 from __future__ import annotations
@@ -41,33 +40,28 @@ from stenograph.sessions import SHORTEST_PREFIX
 from stenograph.surgery.verify import count_own
 from stenograph.turns import AgentRun, Branch, Session
 
-#: About the session as a whole: they come along wherever they stand.
+#: About the session as a whole: kept wherever they are.
 _TITLES = (CustomTitleRecord, AiTitleRecord, AgentNameRecord, TagRecord)
 _FILE_HISTORY = (FileHistorySnapshotRecord, FileHistoryDeltaRecord)
 
 
 class Cut(Struct, frozen=True):
-    #: The message that it ends with.
     leaf: int
     uuid: str
     #: Of the session's own file, counted from 1.
     lines: frozenset[int]
     agents: frozenset[str]
-    #: What for -> how many lines.
     left_out: dict[str, int]
-    #: A client that heeds it needs to be told where to go on from: nothing else says so.
+    #: Nothing else says where newer clients have to continue.
     needs_last_prompt: bool
-    #: Clients that would go on from elsewhere, by release.
+    #: Releases that would continue elsewhere.
     strays: tuple[str, ...]
-    #: Of the others those that would put messages of their own behind it: release -> how many.
+    #: Release -> how many messages of its own it would append.
     adding: dict[str, int]
 
 
 def find_place(session: Session, at: str | int | None, branch: int | None) -> int:
-    """The node of the message that a session is cut at: a uuid or its beginning, a turn's number, or the end of a branch.
-
-    Raises UsageError.
-    """
+    """The node to cut at: a uuid or its beginning, a turn's number, or the end of a branch. Raises UsageError."""
     way = _branch(session, branch)
     if isinstance(at, str):
         return _by_uuid(session, at)
@@ -83,9 +77,9 @@ def find_place(session: Session, at: str | int | None, branch: int | None) -> in
 
 
 def cut(session: Session, leaf: int, releases: tuple[str, ...], *, all_file_history: bool = False) -> Cut:
-    """What stays of a session that ends with `leaf`; `releases` are asked whether they go on from there.
+    """What stays of a session that ends with `leaf`; `releases` are asked whether they continue from there.
 
-    `all_file_history`: keep snapshots of all messages, also of those that are left out.
+    `all_file_history`: also keep snapshots of messages that are left out.
     """
     graph = session.graph
     main = range(graph.files[0].first, graph.files[0].last)
@@ -176,14 +170,13 @@ def _end_of(session: Session, way: Branch, place: int) -> int:
 
 
 def _is_own(graph: Graph, node: int) -> bool:
-    """Whether a node is of the session's own conversation."""
     record = graph.records[node]
     own = graph.files[0]
     return own.first <= node < own.last and isinstance(record, ChainedRecord) and not record.isSidechain
 
 
 def _conversation(graph: Graph, leaf: int) -> set[int]:
-    """The chain to a message with all that was said beside it, of lines that stand before the message."""
+    """The chain to a message with everything said beside it, of lines before the message."""
     kept: set[int] = set()
     waiting = [leaf]
     while waiting:
@@ -208,7 +201,7 @@ def _conversation(graph: Graph, leaf: int) -> set[int]:
 
 
 def _belongs(record: Record) -> bool:
-    """Whether a line belongs to what it hangs off: a tool's result, or a note; a prompt or an answer would be another branch."""
+    """A tool's result or a note belongs to what it hangs off; a prompt or an answer would be another branch."""
     if isinstance(record, UserRecord):
         return isinstance(record.content, tuple) and any(isinstance(block, ToolResultBlock) for block in record.content)
     return not isinstance(record, AssistantRecord)
@@ -223,7 +216,6 @@ def _preserved(record: CompactBoundaryRecord) -> list[str]:
 
 
 def _runs_started_in(session: Session, kept: set[int]) -> list[AgentRun]:
-    """The sub-agents that kept tool uses started, and those that these started."""
     started: list[AgentRun] = []
     uses = {use for node in kept for use in _uses(session.graph.records[node])}
     waiting = list(session.agents)
@@ -257,7 +249,7 @@ def _logs_of(graph: Graph, kept: set[int]) -> set[object]:
 
 
 def _why_not(graph: Graph, record: Record, node: int, leaf: int, uuids: set[str], logged: set[object]) -> str:
-    """Why a line that is not of the kept conversation is left out; empty when it stays."""
+    """Why a line outside the kept conversation is left out; empty when it stays."""
     if isinstance(record, ChainedRecord):
         return "lines after the end, on another branch, or of a sub-agent that is left out"
     if isinstance(record, _TITLES):
@@ -280,7 +272,6 @@ def _why_not(graph: Graph, record: Record, node: int, leaf: int, uuids: set[str]
 
 
 def _adding(graph: Graph, nodes: list[int], uuid: object, releases: tuple[str, ...]) -> dict[str, int]:
-    """The releases that take a file of these lines, which ends with the message of that uuid, for unanswered (rule 41)."""
     new = _only(graph, nodes)
     going_on = (release for release in releases if _goes_on_from(graph, nodes, release) == uuid)
     return {release: count for release in going_on if (count := count_own(resume_messages(new, release)))}
@@ -292,7 +283,6 @@ def _only(graph: Graph, nodes: list[int]) -> Graph:
 
 
 def _goes_on_from(graph: Graph, nodes: list[int], release: str) -> object:
-    """The uuid of the message that a release would go on from, if the file held only these lines."""
     new = _only(graph, nodes)
     leaf = choose_leaf(new, release)
     return getattr(new.records[leaf], "uuid", None) if leaf >= 0 else None

@@ -1,9 +1,7 @@
-"""Turns -> a digest: what a model needs to go on without having read them. Deterministic; no model is asked.
+"""Turns -> a digest: what a model needs to continue without having read them. Deterministic; no model is asked.
 
-In: the turns to be condensed, and the summaries of older compactions. Out: text. Prompts stand in it word for word, of
-each answer the last thing said, from its beginning, files that were changed with their net differences, commands with how they
-ended, failures with the end of what they said, sub-agents with what they were to do and the end of their answers. Other calls are
-counted by tool or, where that is asked for, named with what they were given, but for those that change files.
+Prompts are word for word, of each answer the last text, files with their net differences, commands with their outcome, failures
+and sub-agents with the end of their output. Other calls are counted by tool or, with `keep_tool_calls`, named with their input.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ COMMAND_LENGTH = 300
 FAILURE_LENGTH = 400
 AGENT_LENGTH = 600
 DIFF_LINES = 60
-#: Of what a tool was given, where its call is named.
 VALUE_LENGTH = 80
 MOST_VALUES = 4
 _SHELLS = frozenset({"Bash", "PowerShell"})
@@ -33,7 +30,6 @@ _AGENTS = frozenset({"Task", "Agent"})
 
 
 def digest(session: Session, turns: Sequence[Turn], summaries: Sequence[str], *, keep_tool_calls: bool) -> str:
-    """What happened in the turns, behind the summaries of older compactions."""
     parts = [
         "This session goes on from an earlier part that was condensed by a program, not by a model: "
         "prompts are word for word, the rest is cut as marked.",
@@ -82,7 +78,6 @@ def _call_lines(calls: Sequence[ToolCall], *, keep_tool_calls: bool) -> Iterator
 
 
 def _agent(call: ToolCall) -> str:
-    """What a sub-agent was to do, and how its answer ended."""
     kind = _one_line(_in_json(call.input.get("subagent_type", "")))
     task = _cut(_one_line(_in_json(call.input.get("description", ""))), SAID_LENGTH)
     started = f"{call.name}{f' ({kind})' if kind else ''}: {task}"
@@ -100,7 +95,6 @@ def _named(call: ToolCall) -> str:
 
 
 def _in_json(value: Any) -> str:
-    """A string as it is, all else as JSON writes it."""
     return value if isinstance(value, str) else to_text(value).decode()
 
 

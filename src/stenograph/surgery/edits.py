@@ -1,7 +1,4 @@
-"""What can be done to a session, as data: each edit says what it selects and why, and can be printed, stored and read again.
-
-Knows nothing of how an edit is done.
-"""
+"""What can be done to a session, as data that can be printed, stored and read again."""
 
 from __future__ import annotations
 
@@ -11,26 +8,22 @@ from msgspec import Struct
 
 
 class Selector(Struct, frozen=True, omit_defaults=True):
-    """A selection on the branch that a client resumes; what is given must all hold. An empty one selects everything."""
+    """A selection on the branch that a client resumes; all given conditions must hold. An empty one selects everything."""
 
-    #: Ranges of turns by number, both ends included.
     turns: tuple[tuple[int, int], ...] = ()
-    #: All but the last so many turns.
+    #: All but the last N turns.
     keep_last: int | None = None
     #: Turns that began before this time (ISO 8601).
     before: str | None = None
-    #: Names of tools, as the model gave them.
     tools: tuple[str, ...] = ()
-    #: Results of more characters than this.
     larger_than: int | None = None
-    #: Only calls that failed.
     errors: bool = False
-    #: Calls that started these sub-agents, each by its type, its id or the beginning of that.
+    #: Calls that started these sub-agents: a type, an id or its prefix.
     agents: tuple[str, ...] = ()
 
     @property
     def chooses_turns(self) -> bool:
-        """Whether it says anything of turns; the rest chooses among tool calls only."""
+        """The rest selects among tool calls only."""
         return bool(self.turns) or self.keep_last is not None or self.before is not None
 
 
@@ -38,28 +31,25 @@ ALL = Selector()
 
 
 class Edit(Struct, frozen=True, tag_field="edit", omit_defaults=True):
-    """One thing to be done, and why."""
-
-    #: For a person, one line.
     summary: ClassVar[str] = ""
     which: Selector = ALL
     reason: str = ""
 
 
 class DropTurns(Edit, frozen=True, tag="drop-turns"):
-    """Take turns out of the conversation. They stay in the file as a branch that nobody resumes."""
+    """Remove turns from the conversation. They stay in the file as a branch that nobody resumes."""
 
     summary: ClassVar[str] = "drop turns"
 
 
 class DropToolCalls(Edit, frozen=True, tag="drop-tool-calls"):
-    """Take tool calls out, uses with their results."""
+    """Remove tool calls with their results."""
 
     summary: ClassVar[str] = "drop tool calls"
 
 
 class TruncateResults(Edit, frozen=True, tag="truncate-results"):
-    """Cut long results of tools down to their head and tail, and say what was cut."""
+    """Shorten long tool results to head and tail, and say what was cut."""
 
     summary: ClassVar[str] = "truncate results"
     #: Characters that stay.
@@ -67,33 +57,33 @@ class TruncateResults(Edit, frozen=True, tag="truncate-results"):
 
 
 class DropImages(Edit, frozen=True, tag="drop-images"):
-    """Put a word in the place of each image."""
+    """Replace each image with a placeholder."""
 
     summary: ClassVar[str] = "drop images"
 
 
 class StripThinking(Edit, frozen=True, tag="strip-thinking"):
-    """Take the model's thinking out. Token counts stay as they were."""
+    """Remove the model's thinking. Token counts stay as they were."""
 
     summary: ClassVar[str] = "strip thinking"
-    #: Only what the API would refuse: thinking without a signature.
+    #: Only thinking without a signature, which the API refuses.
     refused_only: bool = False
 
 
 class DropBranches(Edit, frozen=True, tag="drop-branches"):
-    """Take the lines of other branches than the current one out of the file."""
+    """Delete the lines of all branches but the current one from the file."""
 
     summary: ClassVar[str] = "drop branches"
 
 
 class DropBookkeeping(Edit, frozen=True, tag="drop-bookkeeping"):
-    """Take out what says nothing: signs of progress, logs of requests, and repeated notes of which only the last counts."""
+    """Delete signs of progress, logs of requests, and repeated notes of which only the last counts."""
 
     summary: ClassVar[str] = "drop progress and bookkeeping"
 
 
 class Compress(Edit, frozen=True, tag="compress"):
-    """Put a digest in the place of older turns: prompts kept, the model's work condensed."""
+    """Replace older turns with a digest: prompts kept, the model's work condensed."""
 
     summary: ClassVar[str] = "compress turns"
     #: Name the calls too, without their results.
@@ -101,8 +91,7 @@ class Compress(Edit, frozen=True, tag="compress"):
 
 
 class DropAgents(Edit, frozen=True, tag="drop-agents"):
-    """Take the files of sub-agents away, and their lines out of the session's own; the calls that started them, and what they
-    answered, stay."""
+    """Delete the files of sub-agents, and their lines in the session's own; their calls and answers stay."""
 
     summary: ClassVar[str] = "drop sub-agents"
 

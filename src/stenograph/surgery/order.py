@@ -1,8 +1,4 @@
-"""One chain with increasing times, for clients that go by time and know no parallel calls (rule 59).
-
-In: a working file. Out: the same with the lines that are sent hung one off the other, in the order in which the newest client
-sends them, and standing in the file in that order.
-"""
+"""One chain with increasing times, for clients that go by time and know no parallel calls (rule 59)."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from stenograph.surgery.working import WorkingFile
 
 
 def linearise(working: WorkingFile) -> int:
-    """Make one chain of what is sent, in its order, with times that increase; returns how many lines that changes."""
+    """Chain what the newest client sends, in its order, with increasing times; returns how many lines that changes."""
     line = [node for node in working.sent if node not in working.gone]
     changed = set[int]()
     latest: datetime | None = None
@@ -39,7 +35,7 @@ def linearise(working: WorkingFile) -> int:
 
 
 def _reorder(working: WorkingFile, line: list[int]) -> None:
-    """Put nodes into the file in their order, each where it stands or behind the one before it."""
+    """Put nodes into the file in their order, each where it is or behind the one before it."""
     keys = {node: (node, 0) for node in range(working.last)}
     furthest = NOWHERE
     for rank, node in enumerate(line, 1):
@@ -58,7 +54,7 @@ def _reorder(working: WorkingFile, line: list[int]) -> None:
 
 
 def _forget_preserved(working: WorkingFile, boundary: int) -> set[int]:
-    """What was preserved over a compaction stands in the chain now: a client that is told of it would send it again."""
+    """What a compaction preserved is in the chain now: a client that still read of it would send it twice."""
     metadata = rebuild(getattr(working.record(boundary), "compactMetadata", None))
     named = [name for name in ("preservedSegment", "preservedMessages") if isinstance(metadata, dict) and name in metadata]
     for name in named:

@@ -15,24 +15,19 @@ from stenograph.pricing import Basis, price_usage
 from stenograph.records import IMAGES, Usage
 from stenograph.surgery.verify import Messages, ReleaseOutcome
 
-#: English prose and code, roughly.
 CHARACTERS_A_TOKEN = 4
-#: What an image of common size is counted as, roughly.
 TOKENS_AN_IMAGE = 1_600
 
 
 class Outlook(Struct, frozen=True):
     model: str
-    #: Estimated.
     tokens_before: int
     tokens_after: int
-    #: Of those after, from the first message that differs on: the cache knows nothing of them.
+    #: From the first changed message on.
     tokens_to_cache: int
-    #: USD that each later turn costs less, its prompt read from the cache.
+    #: USD, with the prompt read from the cache.
     saved_a_turn: Decimal
-    #: USD, once.
     cache_cost: Decimal
-    #: Whether the price table knows the model.
     is_listed: bool
 
 

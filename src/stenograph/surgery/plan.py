@@ -1,8 +1,4 @@
-"""Edits -> a plan that can be printed and checked, and the bytes of the new file.
-
-In: a session file and a list of edits. Out: what they do in numbers, what clients would send before and after, and why the
-plan may not be carried out, if so. Writes nothing.
-"""
+"""Edits -> a plan that can be printed and checked, and the bytes of the new file. Writes nothing."""
 
 from __future__ import annotations
 
@@ -14,16 +10,15 @@ from msgspec import Struct
 from stenograph.disk import FileState, state_of
 from stenograph.errors import UnreadableError, UsageError
 from stenograph.family import is_agent_file
+from stenograph.graph import Graph
+from stenograph.records import AssistantRecord, Block, ToolResultBlock, UserRecord
 from stenograph.sessions import load_file
 from stenograph.surgery.changes import do
 from stenograph.surgery.edits import AnyEdit, MakePortable
-from stenograph.surgery.ending import mark_the_end
-from stenograph.surgery.links import settle
-from stenograph.surgery.losses import LossChange, compare_losses
+from stenograph.surgery.links import mark_the_end, settle
 from stenograph.surgery.outlook import Outlook, look_ahead
 from stenograph.surgery.reach import narrow, why_nothing
-from stenograph.surgery.strange import refuse_strange
-from stenograph.surgery.verify import ReleaseOutcome, of_newest, verify
+from stenograph.surgery.verify import LossChange, ReleaseOutcome, compare_losses, of_newest, verify
 from stenograph.surgery.working import WorkingFile
 from stenograph.turns import Session
 
@@ -33,14 +28,14 @@ class EditEffect(Struct, frozen=True):
 
     edit: AnyEdit
     counts: dict[str, int]
-    #: Why it does less than it was told, or nothing; empty where there is nothing to say.
+    #: Why it does less than asked, or nothing.
     note: str = ""
 
 
 class Plan(Struct, frozen=True):
     path: Path
     session_id: str
-    #: The file that the plan was made for; another is refused.
+    #: Any other is refused when the plan is applied.
     state: FileState
     done: list[EditEffect]
     prune: bool
@@ -52,26 +47,25 @@ class Plan(Struct, frozen=True):
     changed: int
     aside: int
     removed: int
-    #: Responses of which no line stays in the file: tools that count tokens will no longer count them.
+    #: Responses of which no line stays: token counters will miss them.
     uncounted: int
     outcomes: list[ReleaseOutcome]
-    #: Why it may not be carried out; empty when it may.
+    #: Why it is refused; empty when it is not.
     problems: list[str]
     notes: list[str]
     outlook: Outlook
-    #: For each proved release, where an edit is there to change what it loses; else empty.
+    #: By proved release, for edits that are meant to change losses.
     losses: list[LossChange]
-    #: Files that go, as they were when the plan was made; others are refused.
+    #: Files to delete, in the state they were planned in.
     taken_away: dict[Path, FileState]
     working: WorkingFile
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing would change."""
         return self.working.is_untouched
 
     def new_file(self) -> Iterator[bytes]:
-        """The new file, a line at a time, newlines included."""
+        """Line by line, newlines included."""
         for _, data in self.working.lines():
             yield data + b"\n"
 
@@ -80,7 +74,7 @@ def make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool = False) -> P
     """What the edits would do to a session, one after the other. Raises UnreadableError, UsageError."""
     try:
         return _make_plan(path, edits, prune=prune)
-    except RecursionError:  # values nested more deeply than Python follows; the cause might quote them
+    except RecursionError:  # the cause might quote content
         raise UnreadableError(
             f"{path} is nested too deeply to be edited; `steno check` tells where it is odd", path=path
         ) from None
@@ -139,7 +133,6 @@ def _uncounted(working: WorkingFile) -> int:
 
 
 def _about_agents(working: WorkingFile) -> Iterator[str]:
-    """What a check will find where calls stay whose agents' files go."""
     if any(run.path in working.deleted and run.tool_use_id for run in working.session.agents):
         yield "the calls that started the sub-agents stay, so `steno check` will find missing-agent-file there"
 
@@ -147,3 +140,26 @@ def _about_agents(working: WorkingFile) -> Iterator[str]:
 def _last_model(session: Session) -> str:
     calls = (call for turn in reversed(session.turns) for call in reversed(turn.calls))
     return next((call.model for call in calls if call.model and not call.is_synthetic), "")
+
+
+_NAMES = ("type", "id", "tool_use_id")
+
+
+def refuse_strange(graph: Graph) -> None:
+    """Raises UnreadableError for a block that is not an object, or whose type or id is an object or a list."""
+    main = graph.files[0]
+    for node in range(main.first, main.last):
+        record = graph.records[node]
+        if isinstance(record, UserRecord | AssistantRecord) and _is_strange(record.content):
+            what = f"line {graph.nodes[node].number} of {main.path} holds content that no client writes"
+            raise UnreadableError(f"{what}, so the session can't be edited; `steno check` tells where it is odd", path=main.path)
+
+
+def _is_strange(content: object) -> bool:
+    return isinstance(content, tuple) and any(_is_strange_block(block) for block in content)
+
+
+def _is_strange_block(block: object) -> bool:
+    if not isinstance(block, Block) or any(isinstance(block.extra.get(name), dict | list) for name in _NAMES):
+        return True
+    return isinstance(block, ToolResultBlock) and _is_strange(block.content)

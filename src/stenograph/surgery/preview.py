@@ -1,8 +1,6 @@
-"""A plan -> what it takes, piece by piece, so that a person can look before it is done.
+"""A plan -> what it removes, piece by piece, found by comparing old and new lines.
 
-In: a plan. Out: the turns that leave the conversation, the tool calls that go or change, what else leaves turns that stay, and
-the digest that comes in. Found by comparing the old lines with the new ones, so it says what the edits do and not what they were
-told. Holds what was said: only for somebody who asked to see it.
+Holds transcript content: only for someone who asked to see it.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from stenograph.surgery.plan import Plan
 from stenograph.surgery.working import Block, WorkingFile
 from stenograph.turns import ToolCall, Turn
 
-#: Blocks that are told by number: a kind -> what it is called.
+#: Block type -> what it is counted as.
 _COUNTED = {"thinking": "thinking", "redacted_thinking": "thinking", "image": "images", "document": "documents"}
 
 
@@ -29,7 +27,6 @@ _COUNTED = {"thinking": "thinking", "redacted_thinking": "thinking", "image": "i
 class DroppedTurn(Struct, frozen=True):
     number: int
     prompt: str
-    #: A digest stands for it.
     is_condensed: bool
 
 
@@ -53,10 +50,8 @@ class DroppedBlocks(Struct, frozen=True):
 @redacted_repr
 class Preview(Struct, frozen=True):
     turns: list[DroppedTurn]
-    #: In turns that stay.
     calls: list[CallChange]
     blocks: list[DroppedBlocks]
-    #: None: there is none.
     digest: str | None
 
 
@@ -98,13 +93,12 @@ def _change(working: WorkingFile, turn: Turn, call: ToolCall) -> CallChange | No
     after = 0
     if node is not None:
         old, new = (_result(blocks, call.id) for blocks in (working.blocks_before(node), working.blocks(node) or []))
-        # The words that stand for an image are no result; it is told among the blocks that go.
+        # An image's placeholder is not part of the result; it is counted among the blocks.
         after = _length(new) - len(IMAGE_REMOVED) * (_images(old) - _images(new))
     return None if after == before else CallChange(turn.number, call.name, before, after)
 
 
 def _gone_from(working: WorkingFile, turn: Turn) -> Counter[str]:
-    """What else leaves a turn, tool calls that go as a whole included."""
     counts: Counter[str] = Counter()
     for node in turn.nodes:
         if node < working.last and (node in working.gone or node in working.changed_nodes()):

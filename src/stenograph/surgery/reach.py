@@ -1,7 +1,4 @@
-"""How far an edit reaches: turns that no client sends any more, and why an edit finds nothing to do.
-
-In: a working file and an edit. Out: the edit narrowed to what it can change, and words about the rest; never what was said.
-"""
+"""How far an edit reaches: turns that no client sends any more, and why an edit finds nothing to do. Never quotes content."""
 
 from __future__ import annotations
 
@@ -41,13 +38,13 @@ _THERE_IS_NONE: dict[type, str] = {
 
 
 def is_condensed(working: WorkingFile, turn: Turn) -> bool:
-    """Whether a compaction already stands behind all that was said in a turn. One in its middle does not: the turn goes on."""
+    """Whether a compaction covers all of a turn. One in its middle does not: the turn goes on."""
     last = working.last_compaction
     return turn.node < last and not any(_is_answer(working, node) for node in turn.nodes if last < node < working.last)
 
 
 def came_with_a_compaction(working: WorkingFile, turn: Turn) -> set[int]:
-    """The lines of a turn that belong to the last compaction: files and commands that stand behind it, up to the next answer."""
+    """The lines of a turn that belong to the last compaction: files and commands after it, up to the next answer."""
     last = working.last_compaction
     behind = sorted(node for node in turn.nodes if last < node < working.last) if turn.node < last else []
     answer = next((place for place, node in enumerate(behind) if _is_answer(working, node)), len(behind))
@@ -60,16 +57,17 @@ def _is_answer(working: WorkingFile, node: int) -> bool:
 
 
 def _sent_by_any(working: WorkingFile) -> set[int]:
-    """What any proved release makes messages of: preserved messages too (rule 50), but not what came with a compaction, which is
-    about all that was said before."""
+    """What any proved release sends: preserved messages too (rule 50), but not what came with a compaction, which is about
+    everything said before.
+    """
     sent = {node for release in PROVED for node in select(working.own_graph, release, message_habits(release)).nodes}
     return sent.difference(*(came_with_a_compaction(working, turn) for turn in working.session.turns))
 
 
 def narrow(working: WorkingFile, edit: AnyEdit, *, prune: bool) -> tuple[AnyEdit | None, str]:
-    """The edit without what it would change in vain, None where nothing is left of it; and a line about that, empty for none.
+    """The edit without what it would change in vain, None where nothing is left of it; and a note about that.
 
-    What stands behind a compaction is sent by nobody, and is left as it is; `prune` reaches it too.
+    Nobody sends what is behind a compaction, so it is left as it is; `prune` reaches it too.
     """
     if not isinstance(edit, DropTurns | DropToolCalls | TruncateResults | DropImages | StripThinking | Compress):
         return edit, ""
@@ -89,7 +87,6 @@ def narrow(working: WorkingFile, edit: AnyEdit, *, prune: bool) -> tuple[AnyEdit
 
 
 def _behind(working: WorkingFile, turns: Sequence[Turn]) -> tuple[set[int], str]:
-    """Of turns behind a compaction: the numbers of those of which nothing is sent, and a line about all of them."""
     sent = _sent_by_any(working) if turns else set()
     unsent = [turn for turn in turns if sent.isdisjoint(turn.nodes)]
     rest = [turn for turn in turns if not sent.isdisjoint(turn.nodes)]
@@ -102,13 +99,12 @@ def _behind(working: WorkingFile, turns: Sequence[Turn]) -> tuple[set[int], str]
 
 
 def _are(turns: Sequence[Turn]) -> str:
-    """`turns 1 to 3 are`."""
     named = name_turns(turn.number for turn in turns)
     return f"turn {named} is" if len(turns) == 1 else f"turns {named} are"
 
 
 def why_nothing(working: WorkingFile, edit: AnyEdit) -> str:
-    """Why an edit that did nothing did nothing, where that is not plain to see."""
+    """Why an edit did nothing, where that is not obvious."""
     session = working.session
     if edit.which.chooses_turns and not turns_of(session, edit.which):
         return _why_no_turn(len(session.turns), edit.which)
@@ -129,7 +125,6 @@ def why_nothing(working: WorkingFile, edit: AnyEdit) -> str:
 
 
 def _why_no_turn(turns: int, which: Selector) -> str:
-    """Why a selection means no turn at all."""
     if which.keep_last is not None and which.keep_last >= turns:
         return f"the session has {turns:,} {'turn' if turns == 1 else 'turns'}, and the last {which.keep_last:,} are kept"
     return "no turn began before that time" if which.before is not None and not which.turns else "no turn is chosen"
@@ -141,7 +136,7 @@ def _has_thinking(working: WorkingFile, which: Selector) -> Iterator[bool]:
 
 
 def name_turns(numbers: Iterable[int]) -> str:
-    """`1 to 3, 5`: numbers in order, those that follow each other as a range."""
+    """`1 to 3, 5`."""
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and ranges[-1][1] == number - 1:

@@ -1,8 +1,8 @@
-"""A working file against what it promises: what clients would send of the new file is what the edits make of the old one.
+"""A working file against what it promises: clients send of the new file exactly what the edits make of the old one.
 
-In: a working file whose links are settled. Out: what is wrong with it; nothing when it may be written. The expectation is made
-without any of the links: of the records that a release selects in the old file those that are gone are left out, the others
-are taken as edited, and the release's own rules make messages of them. The new file has to give the same by being read.
+The expectation is made without any of the links: of the records that a release selects in the old file those that are gone are
+left out, the others taken as edited, and the release's own rules make messages of them. The new file has to give the same when
+it is read.
 """
 
 from __future__ import annotations
@@ -12,22 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from stenograph.graph import NOWHERE, Graph, build_graph
-from stenograph.messages import Resume, Selection, message_habits, messages_of, plain, resume_messages, select
+from stenograph.messages import Lost, Resume, Selection, lost, message_habits, messages_of, plain, resume_messages, select
 from stenograph.records import AssistantRecord, Located, UserRecord, decode, rebuild
 from stenograph.releases import NEWEST, PROVED
 from stenograph.surgery.working import WorkingFile
 
-#: What makes a tree worse than it was.
 _BROKEN = frozenset({"dangling-parent", "parent-cycle", "self-parent", "forward-parent", "duplicate-uuid"})
 
 Messages = list[dict[str, Any]]
 
 
 class ReleaseOutcome(msgspec.Struct, frozen=True):
-    """What one release sends of the session before and after."""
-
     release: str
     #: Empty when it resumes the session, else the rule by which it does not.
     refused: str
@@ -37,9 +35,8 @@ class ReleaseOutcome(msgspec.Struct, frozen=True):
 
 class Verification(msgspec.Struct, frozen=True):
     outcomes: list[ReleaseOutcome]
-    #: One line each; nothing may be written while there is one.
     problems: list[str]
-    #: What is not as it should be for a client that lost some of the session before already, and what a client would add.
+    #: Differences for releases that lost some of the session before, and what a release would add.
     notes: list[str]
 
 
@@ -50,7 +47,7 @@ def verify(working: WorkingFile, path: Path) -> Verification:
     notes: list[str] = []
     problems += _empty_content(working)
     old = working.own_graph
-    # What the newest client reads. An edit may mend a tree, so that an old client reads that too.
+    # An edit may repair a tree, so that an old client reads what the newest does.
     whole = select(old, NEWEST, message_habits(NEWEST))
     for release in PROVED:
         selection = select(old, release, message_habits(release))
@@ -67,13 +64,13 @@ def verify(working: WorkingFile, path: Path) -> Verification:
         if (own := count_own(after)) > count_own(before):
             notes.append(name_own(release, own))
     problems += _unanswered(of_newest(outcomes))
-    # A session that stays as it is can't be made worse.
     return Verification(outcomes, [] if working.is_untouched else problems, notes)
 
 
 def _read_now(working: WorkingFile, new: Graph, release: str, selection: Selection, whole: Selection) -> Iterator[Selection]:
     """What a release that lost some of the session reads of the new file, where it is all that it read before and more of what
-    the newest client reads: a parallel call that it did not find may stand on the chain now (rule 30)."""
+    the newest client reads: a parallel call that it missed may be on the chain now (rule 30).
+    """
     if selection.nodes == whole.nodes:
         return
     came_from = [node for node, _ in working.lines()]
@@ -83,7 +80,7 @@ def _read_now(working: WorkingFile, new: Graph, release: str, selection: Selecti
 
 
 def count_own(resume: Resume) -> int:
-    """How many messages a release makes up itself, because the session ends in something that asks for an answer (rule 41)."""
+    """How many messages a release makes up, because the session ends in something that asks for an answer (rule 41)."""
     return sum(all(node < 0 for node in message.nodes) for message in resume.messages or ())
 
 
@@ -92,12 +89,11 @@ def name_own(release: str, count: int) -> str:
 
 
 def of_newest(outcomes: list[ReleaseOutcome]) -> ReleaseOutcome:
-    """What the newest client sends."""
     return next(each for each in outcomes if each.release == NEWEST)
 
 
 def new_graph(working: WorkingFile, path: Path) -> Graph:
-    """The graph of the new file, read as any other."""
+    """The graph of the new file, read like any other."""
     located = []
     offset = 0
     for number, (_, data) in enumerate(working.lines(), 1):
@@ -107,7 +103,7 @@ def new_graph(working: WorkingFile, path: Path) -> Graph:
 
 
 def _edited(selection: Selection, working: WorkingFile) -> Selection:
-    """The same selection of the edited records, without what is gone; what comes new is put in its place."""
+    """The same selection of the edited records, without what is gone; new lines are put in their place."""
     graph = selection.graph
     changed = working.changed_nodes()
     records = [working.record(node) if node in changed else record for node, record in enumerate(graph.records)]
@@ -118,7 +114,6 @@ def _edited(selection: Selection, working: WorkingFile) -> Selection:
 
 
 def _with_new_lines(graph: Graph, working: WorkingFile) -> Graph:
-    """A graph with the new lines behind all of its nodes."""
     new = [line.record for line in working.new_lines]
     blank = [NOWHERE] * len(new)
     return msgspec.structs.replace(
@@ -131,7 +126,6 @@ def _with_new_lines(graph: Graph, working: WorkingFile) -> Graph:
 
 
 def _placed(nodes: list[int], length: int, working: WorkingFile) -> list[int]:
-    """Nodes in order, with those of the new lines (which `_with_new_lines` numbers from `length` on) where they stand."""
     new: dict[int, list[int]] = {}
     for number, line in enumerate(working.new_lines):
         new.setdefault(line.before, []).append(length + number)
@@ -155,7 +149,7 @@ def _empty_content(working: WorkingFile) -> Iterator[str]:
 
 
 def _unanswered(outcome: ReleaseOutcome) -> Iterator[str]:
-    """In what the newest client sends: every use answered exactly once, in the message that follows it, if it was so before."""
+    """In what the newest client sends, every use must be answered exactly once, in the next message, if it was so before."""
     if any(_open_calls(outcome.before)):
         return
     yield from _open_calls(outcome.after)
@@ -170,7 +164,6 @@ def _open_calls(messages: Messages) -> Iterator[str]:
 
 
 def _first_difference(expected: Messages, after: Messages) -> str:
-    """Where two lists of messages part; never what they say."""
     for place, (one, other) in enumerate(zip(expected, after, strict=False)):
         if one != other:
             return f"message {place + 1}, {_shape(one)} expected, {_shape(other)} found"
@@ -179,3 +172,17 @@ def _first_difference(expected: Messages, after: Messages) -> str:
 
 def _shape(message: dict[str, Any]) -> str:
     return f"{message['role']}({', '.join(str(block.get('type')) for block in message['content'])})"
+
+
+class LossChange(Struct, frozen=True):
+    before: Lost
+    after: Lost
+
+    @property
+    def release(self) -> str:
+        return self.before.release
+
+
+def compare_losses(working: WorkingFile, path: Path) -> list[LossChange]:
+    new = new_graph(working, path)
+    return [LossChange(lost(working.own_graph, release), lost(new, release)) for release in PROVED]

@@ -1,7 +1,6 @@
-"""A session's own file while it is edited: which lines change, which leave the conversation, which come new.
+"""A session's own file while it is edited: which lines change, which leave the conversation, which are new.
 
-In: a loaded session, and what edits say of its lines. Out: the lines of the new file. A line that nobody touched keeps its
-bytes. What the changes mean for the links between lines is made right afterwards, in links.py, so that no edit needs to know.
+Untouched lines keep their bytes. What the changes mean for the links between lines is settled afterwards, in links.py.
 """
 
 from __future__ import annotations
@@ -37,10 +36,8 @@ Block = dict[str, Any]
 
 
 class AddedLine(Struct, frozen=True):
-    """A line that comes new."""
-
     record: ChainedRecord
-    #: The node before which it stands; the end of the file when it is the file's length.
+    #: The node it is inserted before; the file's length for its end.
     before: int
 
 
@@ -50,38 +47,35 @@ class WorkingFile:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.graph: Graph = session.graph
-        #: How many lines the file has, and so the node behind its last one.
         self.last = self.graph.files[0].last
         #: On the chain that the newest client resumes, in order.
         self.chain: list[int] = current_chain(self.graph)
-        #: What that client makes messages of, in order: the chain, and what belongs to it but stands beside it.
+        #: What that client sends, in order: the chain, and what belongs to it beside the chain.
         self.sent: list[int] = select(self.own_graph, NEWEST, message_habits(NEWEST)).nodes
-        #: Nodes that leave the conversation.
         self.gone: set[int] = set()
-        #: Nodes whose lines leave the file too.
         self.removed: set[int] = set()
         self.new_lines: list[AddedLine] = []
         self._changed: dict[int, Record] = {}
-        #: The nodes in the order in which they stand in the new file; empty for the old order.
+        #: Of the nodes in the new file; empty for the old order.
         self.order: list[int] = []
-        #: Files that go.
         self.deleted: list[Path] = []
-        #: Node -> uuid that its parent becomes, where that is not simply the nearest thing that stays.
+        #: Node -> uuid of its new parent, where that is not simply the nearest one that stays.
         self.parents: dict[int, str | None] = {}
-        # Gone node -> its nearest ancestor that stays, for as many as were gone when it was asked.
+        # Gone node -> its nearest ancestor that stays, valid for `_known_gone` gone nodes.
         self._nearest: dict[int, int] = {}
         self._known_gone = 0
 
     @functools.cached_property
     def own_graph(self) -> Graph:
-        """The graph of the session's own file, with the same numbers for its nodes."""
+        """The graph of the session's own file, with the same node numbers."""
         main = self.graph.files[0]
         return build_graph([(main.path, "", self.graph.nodes[main.first : main.last])])
 
     @functools.cached_property
     def living(self) -> frozenset[int]:
-        """What belongs to the conversation that goes on: the chain, what compactions replaced, the other lines of its responses
-        and the results of those. What an edit before this one set aside does not."""
+        """What belongs to the conversation: the chain, what compactions replaced, the other lines of its responses and their
+        results. What an earlier edit detached does not.
+        """
         chain = {*ancestors(self.graph, self.chain[-1] if self.chain else NOWHERE), *self.sent}
         ids = {self.message_id(node) for node in chain} - {""}
         living = chain | {node for node in range(self.last) if self.message_id(node) in ids}
@@ -95,7 +89,6 @@ class WorkingFile:
 
     @functools.cached_property
     def last_compaction(self) -> int:
-        """The last boundary on the chain; NOWHERE for none."""
         records = self.graph.records
         return next((node for node in reversed(self.chain) if isinstance(records[node], CompactBoundaryRecord)), NOWHERE)
 
@@ -103,38 +96,37 @@ class WorkingFile:
         return self._changed.get(node) or self.graph.records[node]
 
     def put(self, node: int, path: str | tuple[str | int, ...], value: Any) -> None:
-        """Change one member of a line."""
         self._changed[node] = change(self.record(node), path, value)
 
     def blocks(self, node: int) -> list[Block] | None:
-        """The content of a line as JSON; None where it is no list of blocks."""
+        """None where the content is not a list of blocks."""
         record = self.record(node)
         content = rebuild(record.content) if isinstance(record, UserRecord | AssistantRecord) else None
         return content if isinstance(content, list) else None
 
     def set_blocks(self, node: int, blocks: list[Block]) -> None:
-        """New content for a line; a line without content leaves the conversation."""
+        """A line without content leaves the conversation."""
         if blocks:
             self.put(node, ("message", "content"), blocks)
         else:
             self.drop(node)
 
     def drop(self, *nodes: int) -> None:
-        """Take nodes out of the conversation. What a compaction left stays: without it the older history would come back."""
+        """Remove nodes from the conversation. What a compaction left stays: without it the older history would come back."""
         self.gone.update(node for node in nodes if node < self.last and not self._holds_a_compaction(node))
 
     def remove(self, *nodes: int) -> None:
-        """Take nodes out of the file."""
+        """Remove nodes from the file."""
         self.drop(*nodes)
         self.removed.update(node for node in nodes if node in self.gone)
 
     def leave_behind(self, first_kept: int) -> None:
-        """All that was said before a node leaves the conversation, compactions too: something else stands for it."""
+        """Everything said before a node leaves the conversation, compactions too: something else stands for it."""
         said = set(self.chain) | nodes_with_aside(self.session, self.session.turns)
         self.gone.update(node for node in said if node < first_kept)
 
     def add(self, members: dict[str, Any], before: int) -> None:
-        """Put a new line into the file, before a node; at its end when that is the file's length."""
+        """Insert a new line before a node; at the end when that is the file's length."""
         made = decode(to_text(members))
         assert isinstance(made, ChainedRecord)
         self.new_lines.append(AddedLine(made, before))
@@ -159,7 +151,6 @@ class WorkingFile:
                 yield node, encode(self.record(node))
 
     def nearest_kept(self, node: int) -> int:
-        """The nearest ancestor that stays in the conversation; NOWHERE for none."""
         if self._known_gone != len(self.gone):
             self._nearest, self._known_gone = {}, len(self.gone)
         return nearest_outside(self.graph.parents, self.gone, self.graph.parents[node], self._nearest)
@@ -178,7 +169,7 @@ class WorkingFile:
         return (record.uuid or "") if isinstance(record, ChainedRecord) else ""
 
     def name_of(self, parent: int) -> str | None:
-        """What a line says that hangs off a node: its uuid; None for NOWHERE."""
+        """A node's uuid as a parent; None for NOWHERE."""
         return self.uuid(parent) if parent >= 0 else None
 
     def _holds_a_compaction(self, node: int) -> bool:
@@ -189,7 +180,7 @@ class WorkingFile:
 
 
 def nearest_outside(parents: Sequence[int], inside: Collection[int], node: int, known: dict[int, int]) -> int:
-    """A node, or its nearest ancestor outside a set; NOWHERE for none. `known` keeps what was found for all on the way."""
+    """A node, or its nearest ancestor outside a set; NOWHERE for none. `known` keeps what was found on the way."""
     way = []
     while node >= 0 and node in inside and node not in known:
         way.append(node)
