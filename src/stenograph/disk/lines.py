@@ -12,6 +12,7 @@ import itertools
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -55,69 +56,43 @@ def read_lines(path: Path, start: int = 0, stop: int | None = None, *, block_siz
 
     Reads no further than the size at the start: a live file ends where it ended then. Raises UnreadableError.
     """
-    try:
-        descriptor, status = _open_regular(path)
-        with io.FileIO(descriptor, "rb") as file:
-            end = status.st_size if stop is None else min(stop, status.st_size)
-            yield from _split(file, start, end, block_size)
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _opened(path) as (file, status):
+        yield from _split(file, start, status.st_size if stop is None else min(stop, status.st_size), block_size)
 
 
 def read_whole(path: Path) -> bytes:
     """All bytes of a file, up to its size at the start. Raises UnreadableError."""
-    try:
-        descriptor, status = _open_regular(path)
-        with io.FileIO(descriptor, "rb") as file:
-            memory = file.read(status.st_size)
-            while len(memory) < status.st_size and (more := file.read(status.st_size - len(memory))):
-                memory += more  # one read gives at most 2 GiB
-            return memory
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _opened(path) as (file, status):
+        return _read_fully(file, status.st_size)
 
 
 def read_slice(path: Path, start: int, stop: int) -> bytes:
     """The bytes between two offsets; fewer where the file ends before. Raises UnreadableError."""
-    try:
-        descriptor, _ = _open_regular(path)
-        with io.FileIO(descriptor, "rb") as file:
-            file.seek(start)
-            return file.read(stop - start)
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _opened(path) as (file, _):
+        file.seek(start)
+        return file.read(stop - start)
 
 
 def read_blocks(path: Path, *, stop: int | None = None, block_size: int = BLOCK_SIZE) -> Iterator[bytes]:
     """The bytes of a file up to `stop`, or up to its size at the start, a block at a time. Raises UnreadableError."""
-    try:
-        descriptor, status = _open_regular(path)
-        with io.FileIO(descriptor, "rb") as file:
-            left = status.st_size if stop is None else min(stop, status.st_size)
-            while left and (block := file.read(min(block_size, left))):
-                left -= len(block)
-                yield block
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _opened(path) as (file, status):
+        left = status.st_size if stop is None else min(stop, status.st_size)
+        while left and (block := file.read(min(block_size, left))):
+            left -= len(block)
+            yield block
 
 
 def read_ends(path: Path, head: int, tail: int) -> Ends:
     """The whole lines within the first `head` and the last `tail` bytes; all lines where these meet. Raises UnreadableError."""
-    try:
-        descriptor, status = _open_regular(path)
-        try:
-            size = status.st_size
-            if size <= head + tail:
-                first = last = os.read(descriptor, size)
-            else:
-                first = os.read(descriptor, head)
-                # One byte more, so that the piece before the first newline is never a whole line.
-                os.lseek(descriptor, size - tail - 1, os.SEEK_SET)
-                last = os.read(descriptor, tail + 1)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _opened(path) as (file, status):
+        size = status.st_size
+        if size <= head + tail:
+            first = last = file.read(size)
+        else:
+            first = file.read(head)
+            # One byte more, so that the piece before the first newline is never a whole line.
+            file.seek(size - tail - 1)
+            last = file.read(tail + 1)
     tail_lines = last.split(b"\n")
     torn = bool(tail_lines[-1])
     if not torn:
@@ -180,25 +155,27 @@ def _find_newline(file: io.FileIO, position: int, end: int, block_size: int) -> 
 def _read_long_line(file: io.FileIO, number: int, offset: int, stop: int, *, ended: bool) -> Line:
     """In one allocation: joining blocks, or io's readline, would need the line's size twice."""
     file.seek(offset)
-    data = file.read(stop - offset)
-    while len(data) < stop - offset and (more := file.read(stop - offset - len(data))):
-        data += more  # one read gives at most 2 GiB
+    data = _read_fully(file, stop - offset)
     # The file may have been rewritten since.
     data, newline, _ = data.partition(b"\n") if b"\n" in data else (data, b"", b"")
     return Line(number, offset, data, ended=bool(newline) or (ended and len(data) == stop - offset))
 
 
-def _open_regular(path: Path) -> tuple[int, os.stat_result]:
-    descriptor = os.open(path, _READ_FLAGS)
+def _read_fully(file: io.FileIO, size: int) -> bytes:
+    data = file.read(size)
+    while len(data) < size and (more := file.read(size - len(data))):
+        data += more  # one read gives at most 2 GiB
+    return data
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[io.FileIO, os.stat_result]]:
+    """A regular file; every OSError inside becomes an UnreadableError."""
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableError(f"{path} is not a file", path=path)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor, status
-
-
-def _unreadable(path: Path, error: OSError) -> UnreadableError:
-    return UnreadableError(f"{path} can't be read: {error.strerror}", path=path)
+        with io.FileIO(os.open(path, _READ_FLAGS), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise UnreadableError(f"{path} is not a file", path=path)
+            yield file, status
+    except OSError as error:
+        raise UnreadableError(f"{path} can't be read: {error.strerror}", path=path) from error
