@@ -1,7 +1,7 @@
 """Two sessions, or two branches of one: where they part, and what differs from there on.
 
-Turns are the same when they say and do the same: a fork gives copies new uuids, a resumed turn keeps its own, and a clone names its
-own directory and sub-agents where the original names its.
+Turns are the same when they say and do the same: a fork gives copies new uuids, a resumed turn keeps its own, and a clone names
+its own directory and sub-agents where the original names its.
 """
 
 from __future__ import annotations

@@ -51,6 +51,7 @@ def decode(line: bytes | memoryview, *, strict: bool = False) -> Record:
 
 
 def encode(record: Record) -> bytes:
+    """The bytes of a line: those it was decoded from, or new ones for a record built by hand."""
     return json_of(record)
 
 
