@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shlex
 import shutil
@@ -22,6 +23,7 @@ from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, names_of
 from stenograph.agent.permissions.shell_parts import commands_within, split_command
 from stenograph.agent.tools import all_tools
 from stenograph.agent.tools.base import Tool, ToolInput, Workspace
+from stenograph.agent.tools.shell import command_environment
 from stenograph.errors import UsageError
 
 
@@ -493,6 +495,61 @@ def test_git_needs_a_rule_because_what_it_runs_may_be_in_any_folder(project: Pat
         for mode in ("default", "plan", "acceptEdits"):
             assert not may_run(project, command, mode=mode)
     assert may_run(project, "git status && git diff | head -5", allowed="Bash(git status) Bash(git diff:*)")
+
+
+def test_a_repository_that_the_model_wrote_runs_nothing(tmp_path: Path) -> None:
+    files = {
+        "docs/HEAD": "ref: refs/heads/main\n",
+        "docs/config": '[core]\n\trepositoryformatversion = 0\n\tworktree = ..\n\tfsmonitor = "touch pwned; false"\n',
+        "docs/objects/x": "",
+        "docs/refs/x": "",
+    }
+    calls = [tool("Write", file_path=name, content=content) for name, content in files.items()]
+    scenes: dict[str, Scene] = {
+        "write": [*(say(call) for call in calls), say(tool("Bash", command="cd docs && git status")), say(text("Done."))]
+    }
+    with world_at(tmp_path, scenes) as world:
+        rules = ["Bash(git status)"]
+        world.run(cue("write"), permission_mode=PermissionMode.ACCEPT_EDITS, allowed=rules)
+        assert (world.cwd / "docs" / "config").exists()
+        assert "cannot use bare repository" in str(world.asked()[-1])
+        assert not list(tmp_path.rglob("pwned"))
+
+
+def test_settings_for_git_of_the_user_stay(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.name")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "Ada")
+    environment = command_environment(os.environ, {})
+    for name, value in (("user.name", "Ada"), ("safe.bareRepository", "explicit")):
+        call = subprocess.run(["git", "config", name], env=environment, capture_output=True, text=True, check=True, cwd=project)
+        assert call.stdout == f"{value}\n"
+
+
+def test_what_needs_no_rule_runs_no_program_of_the_project(tmp_path: Path) -> None:
+    """An activated virtual environment is in the PATH, and the model may change a program in it."""
+    command = "cat kept.txt"
+    scenes: dict[str, Scene] = {"read": [say(tool("Bash", command=command)), say(text("Done."))]}
+    with world_at(tmp_path, scenes) as world:
+        programs = world.cwd / ".venv" / "bin"
+        programs.mkdir(parents=True)
+        (programs / "cat").write_text("#!/bin/sh\necho OURS\n")
+        (programs / "cat").chmod(0o755)
+        (world.cwd / "kept.txt").write_text("theirs\n")
+        (world.cwd / "startup").write_text("echo STARTED\n")
+        environment = {"PATH": f"{programs}:.:/usr/bin:/bin", "BASH_ENV": "startup", "RIPGREP_CONFIG_PATH": "startup"}
+        world.run(cue("read"), permission_mode=PermissionMode.DEFAULT, environment=environment)
+        read = str(world.asked()[-1])
+        assert "theirs" in read
+        assert "OURS" not in read
+        assert "STARTED" not in read
+
+
+@pytest.mark.parametrize("name", [".githooks/pre-commit", ".hg/hgrc", ".envrc", ".ripgreprc", ".pre-commit-config.yaml"])
+def test_files_that_make_programs_run_something_are_not_edited_in_accept_edits(project: Path, name: str) -> None:
+    assert may_use(project, Write(), "src/plain.py", mode="acceptEdits")
+    assert not may_use(project, Write(), name, mode="acceptEdits")
+    assert may_use(project, Write(), name, mode="acceptEdits", allowed=f"Edit({name})")
 
 
 def test_a_folder_changed_to_inside_is_where_names_are_looked_for(project: Path) -> None:

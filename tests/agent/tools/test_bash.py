@@ -451,6 +451,13 @@ def test_a_short_command_tells_no_progress(desk: Desk) -> None:
     assert desk.progress == []
 
 
+def test_a_folder_is_changed_to_where_it_is_named(desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With CDPATH `cd sub` would lead elsewhere, past whoever judged the command."""
+    (tmp_path / "sub").mkdir()
+    monkeypatch.setenv("CDPATH", str(tmp_path))
+    assert run(desk, "cd sub && pwd").content == str(desk.project / "sub")
+
+
 def test_the_keys_of_the_endpoint_are_not_in_the_environment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-sentinel")
     monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "sentinel")

@@ -17,7 +17,7 @@ from tests.conftest import Need
 
 from stenograph.agent.tools import grep as grep_module
 from stenograph.agent.tools import ripgrep
-from stenograph.agent.tools.base import Json
+from stenograph.agent.tools.base import Json, Workspace
 from stenograph.agent.tools.grep import GrepTool
 from stenograph.agent.tools.ripgrep import ReadableResults, run_search
 from stenograph.agent.tools.searching import Search, SearchError, search
@@ -50,7 +50,7 @@ FILES = {
 @pytest.fixture(params=["rg", "own"])
 def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, need: Need) -> Desk:
     if request.param == "own":
-        monkeypatch.setattr(shutil, "which", lambda _name: None)
+        monkeypatch.setattr(shutil, "which", lambda _name, **_: None)
     elif shutil.which("rg") is None:
         need("ripgrep", "ripgrep is not installed")
     desk = Desk(tmp_path)
@@ -280,7 +280,7 @@ def test_what_lies_below_the_root_is_searched_but_for_processes(desk: Desk) -> N
 
 def test_a_search_does_not_get_our_keys(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-needle")
-    monkeypatch.setattr(ripgrep, "search_command", lambda _wanted: ["/bin/sh", "-c", "env"])
+    monkeypatch.setattr(ripgrep, "search_command", lambda _wanted, _path: ["/bin/sh", "-c", "env"])
     words, _ = grep(desk, "x", output_mode="content", head_limit=0)
     assert "AI_AGENT=stenograph" in words
     assert "needle" not in words
@@ -314,13 +314,23 @@ def test_files_that_can_not_be_read_do_not_keep_others_from_being_found(desk: De
 
 
 def test_a_pattern_that_takes_for_ever_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    monkeypatch.setattr(shutil, "which", lambda _name, **_: None)
     (tmp_path / "a.txt").write_text("a" * 60 + "!\n")
     wanted = Search(pattern="(a+)+$", target=".", mode="content")
     began = time.monotonic()
-    found = asyncio.run(run_search(wanted, tmp_path, time_limit=1.0))
+    found = asyncio.run(run_search(wanted, Workspace(cwd=tmp_path, project=tmp_path), time_limit=1.0))
     assert (found.is_cut, found.lines) == (True, [])
     assert time.monotonic() - began < 5
+
+
+def test_a_search_does_not_run_a_program_of_the_project(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = desk.project / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "rg").write_text(f"#!/bin/sh\ntouch {desk.project}/pwned\n")
+    (folder / "rg").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    assert grep(desk, "def f")[1]["filenames"] == ["sub/x.py"]
+    assert not (desk.project / "pwned").exists()
 
 
 def test_too_much_output_is_cut_and_said(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,10 +342,11 @@ def test_too_much_output_is_cut_and_said(desk: Desk, monkeypatch: pytest.MonkeyP
 
 
 def test_a_search_that_is_cancelled_ends_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ripgrep, "search_command", lambda _wanted: ["sleep", "30"])
+    monkeypatch.setattr(ripgrep, "search_command", lambda _wanted, _path: ["sleep", "30"])
 
     async def cancel() -> None:
-        task = asyncio.create_task(run_search(Search(pattern="x", target=".", mode="content"), tmp_path))
+        here = Workspace(cwd=tmp_path, project=tmp_path)
+        task = asyncio.create_task(run_search(Search(pattern="x", target=".", mode="content"), here))
         await asyncio.sleep(0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -62,6 +62,7 @@ async def run_call(
         decision = permissions.decide(tool, given, call.given)
         if not decision.allowed:
             raise failed_use(decision.reason) if decision.is_tool_error else ToolFailed(decision.reason, denied_by=decision.kind)
+        context.is_unruled = decision.is_unruled
         output = await tool.run(given, context)
     except ToolFailed as failure:
         return _failed(call, failure, began, decision)

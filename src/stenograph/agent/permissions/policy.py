@@ -53,6 +53,8 @@ class Decision(Struct, frozen=True):
     is_tool_error: bool = False
     #: The record's `permissionDecision` (2.1.325).
     record: Json = {}
+    #: Allowed without a rule: it only reads.
+    is_unruled: bool = False
 
 
 class Permissions:
@@ -100,7 +102,7 @@ class Permissions:
         if self._mode is PermissionMode.BYPASS:
             return _accept("mode", self._mode.value)
         if self._reads(tool, paths, command):
-            return _accept("subcommandResults" if command else "mode", self._mode.value)
+            return _accept("subcommandResults" if command else "mode", self._mode.value, is_unruled=True)
         if self._mode is PermissionMode.PLAN:
             return self._refuse(tool, paths)
         if rule := self._allowing(tool, paths, command, given, raw):
@@ -248,7 +250,7 @@ class Permissions:
         return all(self._below(place, and_readable=and_readable) is not None for place in path.all)
 
     def _below(self, place: str, *, and_readable: bool = False) -> str | None:
-        folders = (self._workspace.project, *self._workspace.additional, *(self._readable if and_readable else ()))
+        folders = (*self._workspace.folders, *(self._readable if and_readable else ()))
         spellings = {spelling.rstrip(os.sep) for folder in folders for spelling in _Places(folder).all}
         return next((place[len(one) :] for one in spellings if place == one or place.startswith(one + os.sep)), None)
 
@@ -371,9 +373,9 @@ def _host(given: ToolInput, raw: Json) -> str:
         return ""
 
 
-def _accept(reason: str, source: str) -> Decision:
+def _accept(reason: str, source: str, *, is_unruled: bool = False) -> Decision:
     record = _record("accept", reason) | ({"ruleSource": "cliArg"} if reason == "rule" else {})
-    return Decision(True, "", source, record=record)
+    return Decision(True, "", source, record=record, is_unruled=is_unruled)
 
 
 def _reject(words: str, rule: PermissionRule, reason: str = "rule", *, is_tool_error: bool = False) -> Decision:

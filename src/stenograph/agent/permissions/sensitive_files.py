@@ -38,10 +38,10 @@ def unreadable(path: Path) -> ToolFailed:
 
 
 #: Folders with all their content, and files: a `.git` file may lead to a repository anywhere.
-_FOLDERS = frozenset({".git", ".claude", ".vscode", ".idea", ".husky"})
+_FOLDERS = frozenset({".git", ".claude", ".vscode", ".idea", ".husky", ".githooks", ".hg", ".jj"})
 _FILES = frozenset({
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin",
-    ".zlogout", ".gitconfig", ".gitmodules", ".mcp.json",
+    ".zlogout", ".gitconfig", ".gitmodules", ".mcp.json", ".ripgreprc", ".envrc", ".pre-commit-config.yaml",
 })  # fmt: skip
 
 

@@ -62,8 +62,9 @@ class Workspace(msgspec.Struct, kw_only=True):
     project: Path
     additional: list[Path] = msgspec.field(default_factory=list)
 
-    def holds(self, path: Path) -> bool:
-        return any(path == folder or folder in path.parents for folder in (self.project, *self.additional))
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return (self.project, *self.additional)
 
     def resolve(self, name: str) -> Path:
         """A path as the model named it; links are kept."""
@@ -126,6 +127,8 @@ class ToolContext(msgspec.Struct, kw_only=True):
     #: Whether a file that a search finds may be shown; None if all may.
     may_read: Callable[[Path], bool] | None = None
     environment: dict[str, str] = msgspec.field(default_factory=dict)
+    #: No rule was asked about the call, because it only reads.
+    is_unruled: bool = False
 
 
 @functools.cache

@@ -67,7 +67,8 @@ class Bash(Tool[BashInput]):
 
     async def run(self, given: BashInput, context: ToolContext) -> ToolOutput:
         notice = _found_folder(context.workspace)
-        environment = command_environment(os.environ, context.environment)
+        untrusted = context.workspace.folders if context.is_unruled else ()
+        environment = command_environment(os.environ, context.environment, untrusted=untrusted)
         try:
             if given.run_in_background:
                 return await self._start(given, context, environment)
@@ -201,7 +202,7 @@ def _moved(workspace: Workspace, folder: Path) -> str:
     """Follow a command's `cd`, or go back to the project; returns the notice."""
     if folder == Path(os.path.realpath(workspace.cwd)):
         return ""
-    for root in (workspace.project, *workspace.additional):
+    for root in workspace.folders:
         # `pwd -P` resolves links; a linked root keeps its spelling.
         real = Path(os.path.realpath(root))
         if folder == real or real in folder.parents:

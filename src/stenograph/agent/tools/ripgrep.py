@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.agent.tools.base import ToolFailed
+from stenograph.agent.tools.base import ToolFailed, Workspace
 from stenograph.agent.tools.globbing import VERSION_CONTROL
 from stenograph.agent.tools.searching import MOST_COLUMNS, Search
 from stenograph.agent.tools.shell import command_environment
@@ -34,15 +34,16 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 async def run_search(
-    wanted: Search, cwd: Path, may_read: Callable[[Path], bool] | None = None, *, time_limit: float = TIME_LIMIT
+    wanted: Search, workspace: Workspace, may_read: Callable[[Path], bool] | None = None, *, time_limit: float = TIME_LIMIT
 ) -> Lines:
+    cwd = workspace.cwd
     readable: ReadableResults | None = None
     if may_read is not None and os.path.isdir(cwd / wanted.target):  # noqa: PTH112 - Path.is_dir raises without rights
         wanted = msgspec.structs.replace(wanted, marks_names=True)
         readable = ReadableResults(wanted, lambda name: may_read(cwd / os.fsdecode(name)))
     elif may_read is not None and not may_read(cwd / wanted.target):
         return Lines([], is_cut=False)
-    process = await _started(wanted, cwd)
+    process = await _started(wanted, workspace)
     output = bytearray()
     try:
         try:
@@ -65,13 +66,14 @@ async def run_search(
     return Lines([line.removeprefix("./").removesuffix("\r") for line in lines], is_cut)
 
 
-async def _started(wanted: Search, cwd: Path) -> asyncio.subprocess.Process:
+async def _started(wanted: Search, workspace: Workspace) -> asyncio.subprocess.Process:
+    # Without our keys: others can see processes' environments.
+    environment = command_environment(os.environ, {}, untrusted=workspace.folders)
     try:
         return await asyncio.create_subprocess_exec(
-            *search_command(wanted),
-            cwd=cwd,
-            # Without our keys: others can see processes' environments.
-            env=command_environment(os.environ, {}),
+            *search_command(wanted, environment["PATH"]),
+            cwd=workspace.cwd,
+            env=environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -100,11 +102,11 @@ async def _collect(process: asyncio.subprocess.Process, output: bytearray, reada
         errors.cancel()
 
 
-def search_command(wanted: Search) -> list[str]:
+def search_command(wanted: Search, path: str) -> list[str]:
     # Slow to load.
     import shutil
 
-    program = shutil.which("rg")
+    program = shutil.which("rg", path=path)
     if program is None:
         # -P: the project's modules must not replace ours.
         return [sys.executable, "-P", "-m", "stenograph.agent.tools.searching", msgspec.json.encode(wanted).decode()]

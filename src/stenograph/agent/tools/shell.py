@@ -15,7 +15,7 @@ import re
 import signal
 import time
 from asyncio import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 #: Bytes of output kept; more is only counted.
@@ -29,8 +29,10 @@ _LINGER = 0.05
 _CHUNK = 256 * 1024
 #: Lowest descriptor by which a shell reports its last folder.
 _FOLDER_DESCRIPTOR = 60
-#: Commands don't get the endpoint's keys.
-_SECRET = re.compile(r"ANTHROPIC_|CLAUDE_CODE_OAUTH_TOKEN$")
+#: Not for commands: the endpoint's keys, and folders where `cd` would look for a name first.
+_WITHHELD = re.compile(r"ANTHROPIC_|CLAUDE_CODE_OAUTH_TOKEN$|CDPATH$")
+#: Files that bash and ripgrep read before anything else; both can run programs.
+_STARTUP_FILES = frozenset({"BASH_ENV", "ENV", "RIPGREP_CONFIG_PATH"})
 
 
 class CommandNotStarted(Exception):  # noqa: N818 - a result of a call, not an error of the program
@@ -270,12 +272,41 @@ async def _started(starting: asyncio.Future[asyncio.subprocess.Process]) -> asyn
         raise
 
 
-def command_environment(environ: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """Ours and the given one, without the endpoint's keys."""
+def command_environment(
+    environ: Mapping[str, str], more: Mapping[str, str], *, untrusted: Iterable[Path] = ()
+) -> dict[str, str]:
+    """Ours and the given one, without the endpoint's keys.
+
+    `untrusted`: folders that the model can write to. Nothing in them is run in the place of a program that was meant.
+    """
     both = {**environ, **more}
-    kept = {name: value for name, value in both.items() if not _SECRET.match(name)}
+    kept = {name: value for name, value in both.items() if not _WITHHELD.match(name)}
+    if folders := [os.path.realpath(folder) for folder in untrusted]:
+        kept = {name: value for name, value in kept.items() if name not in _STARTUP_FILES}
+        kept["PATH"] = os.pathsep.join(_outside(kept.get("PATH", os.defpath), folders))
     # An editor would wait forever; clients set this too (2.0.76, 2.1.325).
-    return {**kept, "GIT_EDITOR": "true", "AI_AGENT": "stenograph"}
+    return {**kept, **_git_settings(kept), "GIT_EDITOR": "true", "AI_AGENT": "stenograph"}
+
+
+def _outside(path: str, folders: Sequence[str]) -> list[str]:
+    entries = [entry for entry in path.split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117 - text
+    return [entry for entry in entries if not any(is_below(os.path.realpath(entry), folder) for folder in folders)]
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or in it. Both are absolute."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _git_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """No folder is taken for a repository because of what is in it: its configuration could name programs to run."""
+    told = environ.get("GIT_CONFIG_COUNT", "")
+    count = int(told) if told.isdecimal() else 0
+    return {
+        "GIT_CONFIG_COUNT": str(count + 1),
+        f"GIT_CONFIG_KEY_{count}": "safe.bareRepository",
+        f"GIT_CONFIG_VALUE_{count}": "explicit",
+    }
 
 
 @functools.cache
