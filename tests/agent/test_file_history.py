@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.agent.world import small_disk
 
 from stenograph import __version__
 from stenograph.agent.recording.file_history import FileHistory
@@ -256,6 +257,49 @@ def test_a_copy_that_is_gone_leaves_the_file(world: World) -> None:
         copy.unlink()
     assert world.history.restore("p1") == []
     assert world.a.read_text() == "two\n"
+
+
+def test_a_copy_that_knew_no_mode_leaves_that_of_the_file(world: World) -> None:
+    """Clones of older releases of ours made all copies private."""
+    play(world)
+    for copy in world.folder.iterdir():
+        copy.chmod(0o600)
+    world.b.chmod(0o755)
+    assert world.history.restore("p3") == [world.a]  # b is as it was then
+    world.history.restore("p1")
+    assert [path.stat().st_mode & 0o777 for path in (world.a, world.b)] == [0o640, 0o755]
+    assert state(world) == STATES["p1"]
+
+
+def test_what_a_file_is_now_is_kept_before_it_is_brought_back(world: World) -> None:
+    """Also where the newest prompt knows nothing of it, as with lines that another client writes later."""
+    world.folder.mkdir(parents=True)
+    (world.folder / "b7e41800e8ff2df9@v1").write_text("before\n")
+    time = "2026-11-15T17:51:51.401Z"
+    backup = {"backupFileName": "b7e41800e8ff2df9@v1", "version": 1, "backupTime": time}
+    snapshots = [{"messageId": name, "trackedFileBackups": {}, "timestamp": time} for name in ("p1", "p2")]
+    world.history.take_up(
+        [
+            *({"type": "file-history-snapshot", "messageId": one["messageId"], "snapshot": one} for one in snapshots),
+            {"type": "file-history-delta", "snapshotMessageId": "p1", "trackingPath": "a.txt", "backup": backup},
+        ]
+    )
+    assert world.history.restore("p1") == [world.a]
+    assert world.a.read_text() == "before\n"
+    copy = world.history.copy_of(world.a)
+    assert copy is not None
+    assert (copy.name[-3:], copy.read_text()) == ("@v2", "one\n")
+
+
+def test_a_full_disk_leaves_every_file_as_it_is(world: World) -> None:
+    world.b.write_text("b" * 100_000)
+    play(world)
+    before = state(world), sorted(world.project.rglob("*"))
+    with small_disk(50_000), pytest.raises(UnwritableError, match=r"b\.txt can't be"):
+        world.history.restore("p1")
+    assert (state(world), sorted(world.project.rglob("*"))) == before
+    world.history.restore("p1")
+    assert world.b.stat().st_size == 100_000
 
 
 def test_a_prompt_without_a_snapshot_is_refused(world: World) -> None:

@@ -19,13 +19,14 @@ from lab.observatory.scenes import Fail, Scene, cue, say, text, think, tool
 from tests.agent.checking import assert_valid
 from tests.agent.process import started, steno
 from tests.agent.sending import assert_sendable, live_messages
-from tests.agent.world import Json, World, lines_of, of, world_at
+from tests.agent.world import Json, World, lines_of, of, small_disk, turn_ends, world_at
 from tests.cli.running import assert_one_clear_line
 from tests.conftest import Client
 from tests.messages.asking import ask_question, of_file
 from tests.messages.golden import RELEASES, compare_with_answer, our_messages
 
-from stenograph.agent.engine.events import Notice
+from stenograph.agent.engine.events import Notice, Outcome
+from stenograph.agent.faces.print_mode import exit_code
 from stenograph.archive import Archive, default_archive_folder
 from stenograph.check import check
 from stenograph.disk.projects import project_folder_name
@@ -252,6 +253,30 @@ def test_what_somebody_wrote_meanwhile_is_kept_and_told(world: World) -> None:
     (notice,) = [event.text for event in seen if isinstance(event, Notice)]
     assert notice.startswith(f"brought back: {world.cwd / 'a.txt'}")
     assert Path(notice.rpartition(" ")[2]).read_text() == "my own words\n"
+    assert_clean(world.session)
+
+
+def test_files_keep_their_mode_when_a_fork_is_rewound(world: World) -> None:
+    world.run(cue("first"), cue("second"), session_id=ID)
+    (world.cwd / "a.txt").chmod(0o755)
+    world.run("Another way.", resume=ID, rewind="2", fork=True)
+    assert (world.cwd / "a.txt").read_text() == "one\n"
+    assert (world.cwd / "a.txt").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_rewind_without_room_for_the_files_fails_and_changes_none(world: World) -> None:
+    world.run(cue("first"), session_id=ID)
+    (world.cwd / "a.txt").write_text("a" * 300_000)
+    world.run(cue("plain"), resume=ID)
+    (world.cwd / "a.txt").write_text("two\n")
+    with small_disk(200_000):
+        seen = world.run(cue("first"), resume=ID, rewind="2")
+    (end,) = turn_ends(seen)
+    assert end.outcome is Outcome.NOT_RESTORED
+    assert "a.txt can't be" in end.error
+    assert Path(end.error.rpartition(" ")[2]).read_text() == "two\n"
+    assert (world.cwd / "a.txt").read_text() == "two\n"
+    assert exit_code(end) == 1
     assert_clean(world.session)
 
 

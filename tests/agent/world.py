@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
+import signal
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -99,6 +101,19 @@ def world_at(folder: Path, scenes: dict[str, Scene]) -> Iterator[World]:
         for name, scene in scenes.items():
             stage.add(name, scene)
         yield World(home, cwd, stage)
+
+
+@contextmanager
+def small_disk(size: int) -> Iterator[None]:
+    """No file can become larger than this."""
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def lines_of(path: Path) -> list[Json]:

@@ -84,6 +84,10 @@ def stopped(call: Call) -> CallResult:
     return _failed(call, ToolFailed(STOPPED, structured=STOPPED_STRUCTURED, denied_by="user-rejected"), time.monotonic())
 
 
+def refused(call: Call, words: str) -> CallResult:
+    return _failed(call, ToolFailed(words), time.monotonic())
+
+
 def _checked(call: Call, toolbox: Toolbox) -> tuple[AnyTool, ToolInput]:
     tool = toolbox.find(call.name)
     if call.unparsed:

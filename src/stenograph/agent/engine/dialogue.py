@@ -17,7 +17,7 @@ from stenograph.agent.context.git import branch_of
 from stenograph.agent.context.models import DEFAULT_MAX_TOKENS, betas_of, called_name
 from stenograph.agent.engine import events
 from stenograph.agent.engine.answering import Answer, all_tokens, ask_aside, told_of
-from stenograph.agent.engine.calls import Call, CallResult, changed_lines, pull_request_of, run_call, stopped
+from stenograph.agent.engine.calls import Call, CallResult, changed_lines, pull_request_of, refused, run_call, stopped
 from stenograph.agent.engine.compaction import CompactionRefused, ask_for_summary, is_too_long, limit_of, summary_text
 from stenograph.agent.engine.conversation import Conversation, blocks_of, text_block
 from stenograph.agent.engine.events import Outcome
@@ -90,8 +90,8 @@ class Dialogue:
         #: Tokens of the conversation as last counted by the endpoint; 0 if never.
         self.tokens = 0
         self.last_usage: Json = {}
-        #: Called once, after the first response and before any tool runs.
-        self.on_first_answer: Callable[[], None] | None = None
+        #: Called once, after the first response and before any tool runs. What it returns ends the turn.
+        self.on_first_answer: Callable[[], str] | None = None
         #: Of the last turn, in the order they ended.
         self.tools_used: list[str] = []
         #: By all edits so far.
@@ -110,7 +110,8 @@ class Dialogue:
         except asyncio.CancelledError:
             self._interrupt(turn)
             outcome, error = Outcome.INTERRUPTED, None
-        return self._end_turn(turn, outcome, words=str(error) if error else "", status=error.status if error else 0)
+        status = error.status if isinstance(error, ModelError) else 0
+        return self._end_turn(turn, outcome, words=str(error) if error else "", status=status)
 
     async def compact(self, instructions: str) -> events.TurnEnd:
         """A compaction that the user asked for, as a turn of its own."""
@@ -135,7 +136,7 @@ class Dialogue:
         self.conversation.add_user(blocks_of(content))
         self._emit(events.TurnBegin(prompt=content, uuid=uuid, agent_id=self._agent_id))
 
-    async def _answer(self, turn: TurnInProgress) -> tuple[Outcome, ModelError | None]:
+    async def _answer(self, turn: TurnInProgress) -> tuple[Outcome, ModelError | str | None]:
         has_shrunk = False
         while True:
             if self._max_turns and turn.responses >= self._max_turns:
@@ -150,12 +151,18 @@ class Dialogue:
                     continue
                 self._record_failure(error)
                 return (Outcome.OUT_OF_WINDOW if is_too_long(error) else Outcome.FAILED), error
-            if self.on_first_answer is not None:
-                self.on_first_answer()
-                self.on_first_answer = None
             turn.responses += 1
             turn.text = answer.text or turn.text
             turn.stop_reason = answer.stop_reason
+            if self.on_first_answer is not None:
+                problem, self.on_first_answer = self.on_first_answer(), None
+                if problem:
+                    for call in turn.waiting:
+                        self._begin_call(turn, call)
+                        self._record_result(turn, refused(call, f"Error: not run, because {problem}"))
+                    if turn.results:
+                        self.conversation.add_user(turn.results)
+                    return Outcome.NOT_RESTORED, problem
             if answer.calls_tools:
                 await self._run_calls(turn)
                 if answer.stop_reason == "refusal":

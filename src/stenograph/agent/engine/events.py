@@ -41,6 +41,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     OUT_OF_TURNS = "out_of_turns"  # --max-turns
     INTERRUPTED = "interrupted"
+    NOT_RESTORED = "not_restored"  # a rewind whose files could not be restored
     FAILED = "failed"  # the endpoint after all retries, or a requested compaction
 
 

@@ -96,22 +96,23 @@ class Agent:
         if opened.restore:
             self._dialogue.on_first_answer = functools.partial(self._bring_back, history, opened.restore)
 
-    def _bring_back(self, history: FileHistory, prompt: str) -> None:
-        """Restore files once the endpoint has answered; before that nothing is worth a change.
+    def _bring_back(self, history: FileHistory, prompt: str) -> str:
+        """Restore files once the endpoint has answered; before that nothing is worth a change. Returns why not, if it failed.
 
         Their current state was kept with the prompt just sent.
         """
         try:
             changed = history.restore(prompt)
         except DiskError as error:
-            self._shared.emit(events.Notice(text=f"{error.path} could not be brought back: {error}"))
-            return
+            kept = history.copy_of(error.path) if error.path else None
+            return f"files could not be restored: {error}" + (f"; its current content is kept in {kept}" if kept else "")
         for path in changed:
             kept = history.copy_of(path)
             what = f"; as it was until now it is kept in {kept}" if kept else "; it was not there until now"
             self._shared.emit(events.Notice(text=f"{'brought back' if path.exists() else 'taken away'}: {path}{what}"))
         if changed and (update := history.after_restore()):
             self._recorder.beside(update)
+        return ""
 
     @property
     def session_id(self) -> str:

@@ -21,6 +21,7 @@ _TERMINAL = {
     Outcome.DONE: "completed",
     Outcome.OUT_OF_TURNS: "max_turns",
     Outcome.INTERRUPTED: "aborted",
+    Outcome.NOT_RESTORED: "aborted",
 }
 _EMPTY = {
     "text": {"text": ""},
@@ -351,4 +352,6 @@ class TurnWords:
             return self.compaction.reason
         if end.outcome is Outcome.FAILED:
             return f"API Error: {end.error}"
+        if end.outcome is Outcome.NOT_RESTORED:
+            return f"Error: {end.error}"
         return end.text if end.outcome is Outcome.DONE else end.text or _WORDS.get(end.outcome, "")

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from stenograph.agent.permissions.sensitive_files import sensitive_names
-from stenograph.disk import absolute_path, remove_file, write_atomically
+from stenograph.disk import absolute_path, discard, move_file, remove_file, stage_file, unfinished_beside, write_atomically
 from stenograph.errors import DiskError, UnreadableError, UnwritableError, UsageError
 from stenograph.records import Json, file_history_snapshot
 
 #: Larger files are neither kept nor restored.
 LONGEST = 256 * 1024 * 1024
+_PRIVATE = 0o600
 # As far as every client counts.
 _GREATEST_VERSION = 2**53
 
@@ -145,7 +146,8 @@ class FileHistory:
         What did not exist then is deleted. Left alone: links, hard links, files behind a folder that became a link, files whose
         copy is gone, whatever is really outside the project and additional folders, what makes other programs run something, and
         what `may_touch` refuses. The lines may be anybody's: all are judged before anything changes, and what was not kept with
-        the newest prompt is kept first. Raises UsageError if that prompt has no snapshot, and DiskError.
+        the newest prompt is kept first. Raises UsageError if that prompt has no snapshot, and DiskError, with no file changed
+        if there was no room for all.
         """
         snapshot = self._snapshots.get(message_id)
         if snapshot is None:
@@ -161,7 +163,18 @@ class FileHistory:
         for name, path, _ in changed if newest is not None and newest is not snapshot else ():
             if newest is not None and name not in newest["trackedFileBackups"]:
                 newest["trackedFileBackups"][name] = self._keep(path, self._last_version(name) + 1)
-        return [path for _, path, backup in changed if self._bring_back(path, backup)]
+        staged: list[tuple[Path, Path | None]] = []
+        try:
+            # All copies are on the disk before the first file changes: a full one leaves everything as it is.
+            for _, path, backup in changed:
+                staged += self._staged(path, backup)
+            for path, unfinished in staged:
+                remove_file(path) if unfinished is None else move_file(unfinished, path)
+        finally:
+            for _, unfinished in staged:
+                if unfinished is not None:
+                    discard(unfinished)
+        return [path for path, _ in staged]
 
     def _may_be_restored(self, name: str, backup: Json) -> bool:
         path = self._path(name)
@@ -183,19 +196,22 @@ class FileHistory:
         moved = os.path.normpath(Path(os.path.realpath(self._project)) / Path(name).parent)
         return parent in (backup.get("realParentDir", parent), moved)
 
-    def _bring_back(self, path: Path, backup: Json) -> bool:
+    def _staged(self, path: Path, backup: Json) -> list[tuple[Path, Path | None]]:
+        """A file, and what is to replace it: a new one beside it, or nothing. Empty if the copy is gone."""
+        if backup["backupFileName"] is None:
+            return [(path, None)]
+        copy = self._folder / backup["backupFileName"]
+        if not copy.is_file():
+            return []
+        unfinished = unfinished_beside(path)
         try:
-            if backup["backupFileName"] is None:
-                remove_file(path)
-                return True
-            copy = self._folder / backup["backupFileName"]
-            if not copy.is_file():
-                return False
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, copy.read_bytes(), mode=stat.S_IMODE(copy.stat().st_mode), sync=False)
+            stage_file(path, copy.read_bytes(), unfinished=unfinished)
+            unfinished.chmod(_mode_from(copy, path))
         except OSError as error:
-            raise UnwritableError(f"a file can't be brought back: {error.strerror}", path=path) from None
-        return True
+            discard(unfinished)
+            raise UnwritableError(f"{path} can't be restored: {error.strerror}", path=path) from None
+        return [(path, unfinished)]
 
     # -- copies
 
@@ -259,12 +275,17 @@ class FileHistory:
             return False
         try:
             copy = self._folder / file_name
-            kept = copy.stat()
-            if (status.st_size, stat.S_IMODE(status.st_mode)) != (kept.st_size, stat.S_IMODE(kept.st_mode)):
+            if status.st_size != copy.stat().st_size or stat.S_IMODE(status.st_mode) != _mode_from(copy, path):
                 return False
             return path.read_bytes() == copy.read_bytes()
         except OSError:
             return False
+
+
+def _mode_from(copy: Path, path: Path) -> int:
+    """The mode of a file as its copy says it. A private copy may be that of a clone, which knew no mode: the file's stays."""
+    mode = stat.S_IMODE(copy.stat().st_mode)
+    return stat.S_IMODE(path.stat().st_mode) if mode == _PRIVATE and path.exists() else mode
 
 
 def _record(message_id: str, snapshot: Json, *, is_update: bool) -> Json:
