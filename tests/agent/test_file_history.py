@@ -277,7 +277,7 @@ def test_what_a_file_is_now_is_kept_before_it_is_brought_back(world: World) -> N
     (world.folder / "b7e41800e8ff2df9@v1").write_text("before\n")
     time = "2026-11-15T17:51:51.401Z"
     backup = {"backupFileName": "b7e41800e8ff2df9@v1", "version": 1, "backupTime": time}
-    snapshots = [{"messageId": name, "trackedFileBackups": {}, "timestamp": time} for name in ("p1", "p2")]
+    snapshots: list[Json] = [{"messageId": name, "trackedFileBackups": {}, "timestamp": time} for name in ("p1", "p2")]
     world.history.take_up(
         [
             *({"type": "file-history-snapshot", "messageId": one["messageId"], "snapshot": one} for one in snapshots),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 from pathlib import Path
 
 import pytest
+from lab.observatory.scenes import cue, say, text
+from tests.agent.process import started, steno
+from tests.agent.world import world_at
 
 from stenograph.agent.context.memory import DEEPEST_IMPORT, LARGEST, LARGEST_SUM, Memory, MemoryKind, imports_in
 from stenograph.agent.tools.base import Workspace
@@ -234,3 +239,28 @@ def test_inner_folders_tell_theirs_when_a_file_in_them_is_read_each_once(home: P
     found.forget_nested()
     assert len(found.nested_texts([project / "sub" / "other"])) == 1
     assert texts(found) == ["TOP"]
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "stream-json"])
+def test_neither_memory_nor_an_answer_can_command_a_terminal(tmp_path: Path, output_format: str) -> None:
+    commands = "\x1b]0;title\x07 \x1b]52;c;cHduZWQ=\x07 \x9b31m \u202e"
+    with world_at(tmp_path, {"hostile": [say(text(f"An answer. {commands}"))]}) as world:
+        (tmp_path / "outside\x1b]0;x\x07.md").write_text("secret")
+        (world.cwd / "CLAUDE.md").write_text("@../outside\x1b]0;x\x07.md\n")
+        ours, theirs = pty.openpty()
+        arguments = ["--output-format", output_format, *(["--verbose"] if output_format == "stream-json" else [])]
+        with started(world, cue("hostile"), *arguments, stdout=theirs, stderr=theirs) as process:
+            os.close(theirs)
+            shown = b""
+            with contextlib.suppress(OSError):  # the other end is closed
+                while data := os.read(ours, 65536):
+                    shown += data
+            assert process.wait(60) == 0
+        os.close(ours)
+        assert b"An answer." in shown
+        assert b"which is outside" in shown
+        for character in ("\x1b", "\x07", "\x9b", "\u202e"):
+            assert character.encode() not in shown
+        # A program gets what was said.
+        if output_format == "text":
+            assert steno(world, cue("hostile")).stdout == f"An answer. {commands}\n"

@@ -23,6 +23,7 @@ from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, names_of
 from stenograph.agent.permissions.shell_parts import commands_within, split_command
 from stenograph.agent.tools import all_tools
 from stenograph.agent.tools.base import Tool, ToolInput, Workspace
+from stenograph.agent.tools.page import FetchFailed, checked_address
 from stenograph.agent.tools.shell import command_environment
 from stenograph.errors import UsageError
 
@@ -821,6 +822,33 @@ def test_pages_are_fetched_from_hosts_that_a_rule_allows(
     project: Path, url: str, allowed: str, denied: str, is_allowed: bool
 ) -> None:
     assert decide(project, WebFetch(), {"url": url}, allowed=allowed, denied=denied).allowed is is_allowed
+
+
+@pytest.mark.parametrize("before", ["", " ", "\t", "\x1f", "\u2003", "\x85", "\u3000", "\u00a0", "\ufeff"])
+@pytest.mark.parametrize("url", ["https://www.example.com/x", "HTTPS://EXAMPLE.COM.:443/", "http://example.com/"])
+def test_an_address_is_denied_however_it_is_written(project: Path, before: str, url: str) -> None:
+    """Or it is refused by the fetch itself."""
+    decision = decide(project, WebFetch(), {"url": before + url}, mode="bypassPermissions", denied="WebFetch(domain:example.com)")
+    if decision.allowed:
+        with pytest.raises(FetchFailed):
+            checked_address(before + url)
+
+
+def test_a_host_is_denied_by_its_name_in_letters(project: Path) -> None:
+    denied = "WebFetch(domain:bücher.example)"
+    assert not decide(
+        project, WebFetch(), {"url": "https://xn--bcher-kva.example/"}, mode="bypassPermissions", denied=denied
+    ).allowed
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1", "[::1]:99", "127.1", "x.localhost", "2130706433"])
+def test_a_rule_for_the_web_does_not_allow_what_runs_on_this_machine(project: Path, host: str) -> None:
+    for scheme in ("http", "https"):
+        url = {"url": f"{scheme}://{host}/"}
+        assert not decide(project, WebFetch(), url, allowed="WebFetch").allowed
+        assert decide(project, WebFetch(), url, mode="bypassPermissions").allowed
+    assert decide(project, WebFetch(), {"url": "https://example.com"}, allowed="WebFetch").allowed
+    assert decide(project, WebFetch(), {"url": "http://localhost:8080/"}, allowed="WebFetch(domain:localhost)").allowed
 
 
 def test_what_touches_nothing_of_the_users_needs_no_permission(project: Path) -> None:

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.transcript import render_session
     from stenograph.views.terminal.turns import render_steps, render_turns
     from stenograph.views.terminal.updates import UpdateRenderer
-    from stenograph.views.text import count_of, plain, quoted, short_path
+    from stenograph.views.text import count_of, harmless, plain, quoted, short_path
 
 _MODULES = {
     "CompletionPage": "pages.doctor",
@@ -100,6 +100,7 @@ _MODULES = {
     "encode_page": "encode",
     "explained_page": "pages.messages",
     "files_page": "pages.files",
+    "harmless": "text",
     "inventory_page": "pages.inventory",
     "is_shown_as": "terminal.sessions",
     "json_schema": "schema",
@@ -194,6 +195,7 @@ __all__ = [
     "encode_page",
     "explained_page",
     "files_page",
+    "harmless",
     "inventory_page",
     "is_shown_as",
     "json_schema",

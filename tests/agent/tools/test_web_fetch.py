@@ -19,7 +19,7 @@ from tests.model.raw_endpoint import RawEndpoint, TunnelProxy, answer, make_cert
 
 from stenograph.agent.tools import page
 from stenograph.agent.tools.base import Json, ToolFailed, ToolOutput
-from stenograph.agent.tools.page import FetchFailed, checked_address, markdown
+from stenograph.agent.tools.page import Fetch, FetchFailed, checked_address, markdown
 from stenograph.agent.tools.toolbox import checked_input
 from stenograph.agent.tools.web_fetch import WebFetch
 from stenograph.errors import RefusedError
@@ -170,6 +170,17 @@ def test_what_the_small_model_reads(desk: Desk, pages: Pages, reader: Reader, pa
     assert text in reader.asked[0][1]
 
 
+def test_a_page_that_takes_for_ever_to_convert_is_read_without_its_tags(
+    desk: Desk, pages: Pages, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "_CONVERSION_LIMIT", 1.0)
+    monkeypatch.setitem(ANSWERS, "/", (200, {"content-type": "text/html"}, b"<p>Before.</p>" + b"<a " * 200_000))
+    began = time.monotonic()
+    fetch(desk, f"{pages.url}/")
+    assert time.monotonic() - began < 10
+    assert "Before." in reader.asked[0][1]
+
+
 @pytest.mark.parametrize(("path", "named"), [("/missing", "404 Not Found"), ("/broken", "500 Internal Server Error"),
                                              ("/odd", "799"), ("/no-location", "302 Found")])  # fmt: skip
 def test_a_page_that_the_server_refuses_is_a_result(desk: Desk, pages: Pages, path: str, named: str) -> None:
@@ -212,6 +223,21 @@ def test_another_host_is_told_of_and_not_followed(desk: Desk, pages: Pages) -> N
 )
 def test_only_redirects_inside_a_host_are_followed(there: str, is_followed: bool) -> None:
     assert page._is_same_place(urlsplit("https://example.com/a"), urlsplit(there)) is is_followed
+
+
+def test_a_redirect_to_a_host_that_a_rule_denies_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = "https://www.example.com/x"
+    asked: list[str] = []
+
+    def get(_: Fetch, url: str) -> tuple[int, str, page.WebPage]:
+        asked.append(url)
+        return (302, there, page.WebPage(status=302)) if url != there else (200, "", page.WebPage(status=200))
+
+    monkeypatch.setattr(Fetch, "_get", get)
+    assert Fetch("https://example.com/").fetch().status == 200
+    del asked[:]
+    found = Fetch("https://example.com/", lambda host: host != "www.example.com").fetch()
+    assert (found.redirect, asked) == (there, ["https://example.com/"])
 
 
 def test_a_redirect_to_a_file_is_not_followed(desk: Desk, pages: Pages) -> None:
@@ -392,10 +418,10 @@ def test_pages_are_fetched_beside_each_other(desk: Desk, pages: Pages) -> None:
 
 
 def test_something_unforeseen_in_a_fetch_is_a_result(desk: Desk, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-    def odd(_html: str) -> str:
+    def odd(_fetch: Fetch, _html: str) -> str:
         raise KeyError("odd")
 
-    monkeypatch.setattr(page, "markdown", odd)
+    monkeypatch.setattr(Fetch, "_converted", odd)
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     assert failure(desk, f"{pages.url}/") == "The page could not be read"
 

@@ -359,6 +359,7 @@ class Dialogue:
             ask_with_tool=self._ask_with_tool,
             todos=self._todos,
             may_read=self._permissions.read_filter(call.name),
+            may_fetch=self._permissions.may_fetch,
             environment=self.shared.options.environment,
         )
 

@@ -57,8 +57,7 @@ async def run_print(
     if output_format is OutputFormat.TEXT and last is not None:
         is_interrupted = last.outcome is Outcome.INTERRUPTED
         if (text := _text(last, words)) or not is_interrupted:
-            output.write(text + "\n")
-            output.flush()
+            _write_text(output, text)
         if is_interrupted:
             _write_note(notes, "interrupted")
     elif output_format is OutputFormat.JSON and (verbose or messages.last_result is not None):
@@ -92,24 +91,30 @@ def _note(event: Event) -> str:
 def _write_note(notes: TextIO | None, note: str) -> None:
     if notes is not None:
         with contextlib.suppress(OSError):  # the answer is not lost by that
-            notes.write(f"steno: {_one_line(note)}\n")
+            from stenograph.views import plain
+
+            notes.write(f"steno: {plain(note)}\n")
             notes.flush()
 
 
 def _write_json(output: TextIO, value: object) -> None:
     # Whole lines at once, for readers that follow.
-    text = msgspec.json.encode(value).decode()
-    if not is_utf8(output):
-        import json  # escapes what the terminal's encoding lacks
+    encoding = getattr(output, "encoding", None) or "utf-8"
+    if output.isatty() or encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):
+        from stenograph.views import page_text  # escapes what a terminal would obey, or its encoding lacks
 
-        text = json.dumps(json.loads(text))
+        text = page_text(value, encoding=encoding)
+    else:
+        text = msgspec.json.encode(value).decode()
     output.write(text + "\n")
     output.flush()
 
 
-def is_utf8(output: TextIO) -> bool:
-    return (getattr(output, "encoding", None) or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
+def _write_text(output: TextIO, text: str) -> None:
+    """As it is for programs; a terminal must not obey what an answer holds."""
+    if output.isatty():
+        from stenograph.views import harmless
 
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+        text = harmless(text)
+    output.write(text + "\n")
+    output.flush()

@@ -28,6 +28,7 @@ from stenograph.agent.permissions.rules import (
 from stenograph.agent.permissions.sensitive_files import sensitive_names
 from stenograph.agent.permissions.shell_parts import Part, commands_within, split_command
 from stenograph.agent.tools.base import Json, Tool, ToolInput, Workspace
+from stenograph.net import canonical_host, is_loopback
 
 _EDITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 #: They touch nothing of the user's; a sub-agent's calls are checked one by one.
@@ -93,6 +94,11 @@ class Permissions:
         """Whether no rule denies reading a file."""
         asked = self.read_filter("Read")
         return asked is None or asked(path)
+
+    def may_fetch(self, host: str) -> bool:
+        """Whether no rule denies a host, as that of a redirect."""
+        rules = [rule for rule in self._denied if rule.spec and rule.tool == "WebFetch"]
+        return not any(matches_host(rule.spec, host, with_subdomains=True) for rule in rules)
 
     def decide(self, tool: Tool[Any], given: ToolInput, raw: Json) -> Decision:
         paths = [_Places(path) for path in tool.paths(given, self._workspace)]
@@ -170,9 +176,11 @@ class Permissions:
     ) -> PermissionRule | None:
         """The rule that allows the call; of several needed together, the last."""
         # A rule for all files was not meant for these (2.1.325).
-        is_sensitive = tool.name in _EDITING and any(map(self._sensitive_names, paths))
+        is_special = tool.name in _EDITING and any(map(self._sensitive_names, paths))
+        # Nor was one for the web meant for what runs on this machine.
+        is_special = is_special or (tool.name == "WebFetch" and is_loopback(canonical_host(_host(given, raw))))
         for rule in self._allowed:
-            if not rule.spec and _is_about(rule, tool) and not is_sensitive:
+            if not rule.spec and _is_about(rule, tool) and not is_special:
                 return rule
         if tool.name == "Bash":
             return self._allowing_command(command)
@@ -365,11 +373,14 @@ def _text(given: ToolInput, raw: Json, name: str) -> str:
 
 
 def _host(given: ToolInput, raw: Json) -> str:
+    """The host that would be asked: read as the fetch itself reads it. Empty for an address that it refuses."""
     from urllib.parse import urlsplit  # not before the first request
 
+    from stenograph.agent.tools.page import FetchFailed, checked_address
+
     try:
-        return urlsplit(_text(given, raw, "url")).hostname or ""
-    except ValueError:  # not an address: no rule means it
+        return urlsplit(checked_address(_text(given, raw, "url"))).hostname or ""
+    except FetchFailed:
         return ""
 
 

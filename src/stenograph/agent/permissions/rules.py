@@ -100,10 +100,18 @@ def matches_host(spec: str, host: str, *, with_subdomains: bool) -> bool:
     kind, _, domain = spec.partition(":")
     if kind != "domain" or not host:
         return False
-    domain, host = canonical_host(domain.strip()), canonical_host(host)
+    domain, host = canonical_host(_ascii(domain.strip())), canonical_host(host)
     if domain.startswith("*."):
         return host.endswith(domain[1:])
     return host == domain or (with_subdomains and host.endswith(f".{domain}"))
+
+
+def _ascii(domain: str) -> str:
+    """As addresses spell it."""
+    try:
+        return domain.encode("idna").decode() if not domain.isascii() else domain
+    except UnicodeError:
+        return domain
 
 
 class PathRule:

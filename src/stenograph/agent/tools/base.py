@@ -127,6 +127,8 @@ class ToolContext(msgspec.Struct, kw_only=True):
     #: Whether a file that a search finds may be shown; None if all may.
     may_read: Callable[[Path], bool] | None = None
     environment: dict[str, str] = msgspec.field(default_factory=dict)
+    #: Whether a redirect to a host may be followed; None if all may.
+    may_fetch: Callable[[str], bool] | None = None
     #: No rule was asked about the call, because it only reads.
     is_unruled: bool = False
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 import errno
 import os
 import re
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from msgspec import Struct
 
+from stenograph.agent.tools.shell import command_environment
 from stenograph.errors import ConfigError, NetworkError, NetworkTimeoutError, UnknownHostError, UntrustedCertificateError
 from stenograph.net import Address, Connection, ResponseHead, find_proxy, is_loopback, read_url
 
@@ -30,6 +34,8 @@ _MOST_HTML = 2_000_000
 _TEXTUAL = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|x-yaml|toml|x-ndjson)|\Z", re.IGNORECASE)
 _CHARSET = re.compile(r";\s*charset=[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
 _META_CHARSET = re.compile(r"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
+#: Seconds.
+_CONVERSION_LIMIT = 10.0
 #: Nothing to read in them.
 _SILENT = ["script", "style", "noscript", "template", "svg", "iframe"]
 
@@ -78,16 +84,21 @@ def checked_address(url: str) -> str:
 class Fetch:
     """One fetch, which another thread can give up."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, may_fetch: Callable[[str], bool] | None = None) -> None:
+        """`may_fetch`: whether a host that the page redirects to may be asked."""
         self._url = url
+        self._may_fetch = may_fetch
         self._deadline = time.monotonic() + PATIENCE
         self._is_given_up = False
         self._connection: Connection | None = None
+        self._conversion: subprocess.Popen[bytes] | None = None
 
     def give_up(self) -> None:
         self._is_given_up = True
         if self._connection is not None:
             self._connection.hang_up()
+        if self._conversion is not None:
+            self._conversion.kill()
 
     def fetch(self) -> WebPage:
         """Raises FetchFailed."""
@@ -100,6 +111,8 @@ class Fetch:
             if not _is_same_place(urlsplit(url), urlsplit(there)):
                 return WebPage(status=status, redirect=there)
             url = checked_address(there)
+            if self._may_fetch is not None and not self._may_fetch(urlsplit(url).hostname or ""):
+                return WebPage(status=status, redirect=there)
         raise FetchFailed(f"The page redirects more than {_MOST_REDIRECTS} times")
 
     def _get(self, url: str) -> tuple[int, str, WebPage]:
@@ -128,7 +141,33 @@ class Fetch:
             raise FetchFailed(_why(error, at.address)) from None
         if len(data) > LARGEST:
             raise FetchFailed(f"The page is larger than {LARGEST // 1024**2} MB")
-        return head.status, "", WebPage(status=head.status, size=len(data), text=_text(head, data))
+        return head.status, "", WebPage(status=head.status, size=len(data), text=self._text(head, data))
+
+    def _text(self, head: ResponseHead, data: bytes) -> str:
+        kind = head.content_type if head.content_type.count("/") == 1 else ""
+        if not _TEXTUAL.match(kind) or b"\0" in data[:1024]:
+            raise FetchFailed(
+                f"The page is no text ({kind or 'unknown'}, {len(data)} bytes). Fetch it to a file with Bash and curl"
+            )
+        named = _CHARSET.search(head.headers.get("content-type", "")) or _META_CHARSET.search(data[:2048].decode("latin-1"))
+        text = _decoded(data, named[1] if named else "utf-8")
+        is_html = "html" in kind or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")))
+        return self._converted(text[:_MOST_HTML]) if is_html else text
+
+    def _converted(self, html: str) -> str:
+        """As Markdown, by a process of its own: some pages take hours, and only a process can be ended."""
+        call = [sys.executable, "-P", "-m", __name__]
+        environment = command_environment(os.environ, {})
+        with subprocess.Popen(
+            call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        ) as self._conversion:
+            try:
+                made, _ = self._conversion.communicate(html.encode(), timeout=min(self._left(), _CONVERSION_LIMIT))
+            except subprocess.TimeoutExpired:
+                made = b""
+            finally:
+                self._conversion.kill()
+        return made.decode() if self._conversion.returncode == 0 else without_tags(html)
 
     def _left(self) -> float:
         left = self._deadline - time.monotonic()
@@ -149,23 +188,18 @@ def markdown(html: str) -> str:
     for advice in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
         warnings.simplefilter("ignore", advice)
     try:
-        soup = BeautifulSoup(html[:_MOST_HTML], "html.parser")
+        soup = BeautifulSoup(html, "html.parser")
         for tag in soup(_SILENT):
             tag.decompose()
         made = MarkdownConverter(heading_style="ATX").convert_soup(soup)
     except (RecursionError, ParserRejectedMarkup):  # thousands of nested tags, or unreadable ones
-        made = re.sub(r"<[^>]*>", " ", html[:_MOST_HTML])
+        return without_tags(html)
     return re.sub(r"\n{3,}", "\n\n", made).strip()
 
 
-def _text(head: ResponseHead, data: bytes) -> str:
-    kind = head.content_type if head.content_type.count("/") == 1 else ""
-    if not _TEXTUAL.match(kind) or b"\0" in data[:1024]:
-        raise FetchFailed(f"The page is no text ({kind or 'unknown'}, {len(data)} bytes). Fetch it to a file with Bash and curl")
-    named = _CHARSET.search(head.headers.get("content-type", "")) or _META_CHARSET.search(data[:2048].decode("latin-1"))
-    text = _decoded(data, named[1] if named else "utf-8")
-    is_html = "html" in kind or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")))
-    return markdown(text) if is_html else text
+def without_tags(html: str) -> str:
+    # To the end where nothing closes: a search from each tag on would be quadratic.
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"<[^>]*(?:>|\Z)", " ", html)).strip()
 
 
 def _decoded(data: bytes, charset: str) -> str:
@@ -207,3 +241,7 @@ def _why(error: NetworkError, address: Address) -> str:
         case NetworkError(errno=number) if number in errno.errorcode:
             return f"connect {errno.errorcode[number]} {address.host}:{address.port}"
     return f"{address.host} gave no answer that can be used ({error.reason})"
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(markdown(sys.stdin.buffer.read().decode()).encode("utf-8", "replace"))

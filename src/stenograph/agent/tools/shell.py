@@ -272,9 +272,7 @@ async def _started(starting: asyncio.Future[asyncio.subprocess.Process]) -> asyn
         raise
 
 
-def command_environment(
-    environ: Mapping[str, str], more: Mapping[str, str], *, untrusted: Iterable[Path] = ()
-) -> dict[str, str]:
+def command_environment(environ: Mapping[str, str], more: Mapping[str, str], *, untrusted: Iterable[Path] = ()) -> dict[str, str]:
     """Ours and the given one, without the endpoint's keys.
 
     `untrusted`: folders that the model can write to. Nothing in them is run in the place of a program that was meant.
