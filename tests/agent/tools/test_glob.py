@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from tests.agent.tools.desk import Desk, denying
 from tests.disk.conftest import Unprivileged
 
@@ -129,9 +132,10 @@ def test_a_search_that_takes_too_long_gives_what_it_has(desk: Desk, monkeypatch:
 
 
 def test_a_search_that_is_cancelled_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(_folder: Path) -> list[str]:
+    def slow(_folder: Path, is_over: Callable[[str, bool], bool]) -> Iterator[str]:
         time.sleep(0.2)
-        return ["a.txt"] * 1000
+        while not is_over("a.txt", False):
+            yield "a.txt"
 
     monkeypatch.setattr(glob_module, "walk_files", slow)
 
@@ -211,6 +215,64 @@ def test_files_that_are_left_out_are_not_counted(desk: Desk) -> None:
 def test_patterns(pattern: str, matching: list[str], other: list[str]) -> None:
     compiled = Glob(pattern)
     assert [name for name in [*matching, *other] if compiled.matches(name)] == matching
+
+
+def test_patterns_match_what_git_s_patterns_match_in_pathspec() -> None:
+    chance = random.Random(7)
+    pieces = ["a", "b", "*", "?", "/", "**", "/**/", "**/", "[ab]", ".", "\\a", "a/", "[]b]", "[a-b]", "[!a]"]
+    matched = 0
+    for _ in range(4000):
+        pattern = "".join(chance.choices(pieces, k=chance.randint(1, 7))).removeprefix("./")
+        try:
+            ours = Glob(pattern, braces=False)
+        except GlobError:
+            continue
+        theirs = GitIgnoreSpecPattern(f"\\{pattern}" if pattern.startswith("!") else pattern).regex
+        if theirs is None:
+            assert not pattern.strip("/"), pattern
+            continue
+        for _ in range(5):
+            names = ["".join(chance.choices("ab.", k=chance.randint(1, 3))) for _ in range(chance.randint(1, 5))]
+            path = "/".join(names)
+            found = theirs.search(path)
+            # Its `[!a]` matches a slash too, git's does not.
+            if "[!" not in pattern:
+                assert ours.covers(path) is bool(found), (pattern, path)
+                assert ours.matches(path) is bool(found and found.lastgroup is None), (pattern, path)
+            matched += bool(found)
+    assert matched > 1000
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("*a*a*a*a*a*a*a*a*a*b", "a" * 200),
+        ("**/" * 12 + "b", "/".join("a" * 100)),
+        ("**/*a*a/" * 12 + "b", "/".join(["aaaaaaaa"] * 100)),
+        ("**/a/" * 12 + "**/b/**", "/".join("a" * 200)),
+        ("*a" * 2000 + "b", "a" * 4000),
+        ("[!b]*" * 50 + "b", "a" * 255),
+    ],
+)
+def test_a_pattern_never_takes_long(pattern: str, path: str) -> None:
+    began = time.monotonic()
+    glob = Glob(pattern)
+    assert not glob.matches(path)
+    assert not glob.covers(path)
+    assert time.monotonic() - began < 2
+
+
+def test_a_search_of_folders_without_files_ends_in_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for index in range(200):
+        (desk.project / "empty" / f"{index}").mkdir(parents=True)
+    monkeypatch.setattr(glob_module, "TIME_LIMIT", -1.0)
+    words, _ = glob(desk, pattern="**/*", path="empty")
+    assert "The search was stopped" in words
+
+
+def test_a_pattern_that_is_too_long_is_refused() -> None:
+    with pytest.raises(GlobError, match="longer than"):
+        Glob("x" * 200_000)
 
 
 def test_braces_that_stand_for_too_many_patterns_are_refused() -> None:

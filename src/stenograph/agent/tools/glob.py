@@ -78,10 +78,13 @@ def _find(folder: Path, pattern: str, may_read: Callable[[Path], bool] | None, d
     matches = Glob(pattern).matches
     files: list[tuple[int, Path]] = []
     is_complete = True
-    for relative in walk_files(folder):
-        if stop.is_set() or time.monotonic() > deadline:
-            is_complete = False
-            break
+
+    def is_over(_relative: str, _is_folder: bool) -> bool:
+        nonlocal is_complete
+        is_complete = is_complete and not stop.is_set() and time.monotonic() <= deadline
+        return not is_complete
+
+    for relative in walk_files(folder, is_over):
         if matches(relative):
             path = folder / relative
             if may_read is not None and not may_read(path):

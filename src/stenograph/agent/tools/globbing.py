@@ -22,6 +22,8 @@ IsIgnored: TypeAlias = Callable[[str, bool], bool]
 _MAGIC = re.compile(r"[*?\[{\\]")
 #: `{a,b}` thirty times would be a billion patterns.
 _MOST_ALTERNATIVES = 1000
+#: Characters, alternatives together.
+_LONGEST_PATTERN = 100_000
 
 
 class GlobError(ValueError):
@@ -29,7 +31,10 @@ class GlobError(ValueError):
 
 
 class Glob:
-    """Matches paths themselves; `covers` also what is below a match."""
+    """Matches paths themselves; `covers` also what is below a match.
+
+    The rules are git's, as pathspec has them. Its own expressions take forever on `*a*a*a*b`; these never look back.
+    """
 
     def __init__(self, pattern: str, *, braces: bool = True, flags: int = 0) -> None:
         """Raises GlobError."""
@@ -37,28 +42,77 @@ class Glob:
         self._patterns = [_compile(each, pattern, flags) for each in (_alternatives(body) if braces else [body])]
 
     def matches(self, relative: str) -> bool:
-        return any(found is not None and found.lastgroup is None for found in self._found(relative))
+        return any(whole.match(relative) for whole, _ in self._patterns)
 
     def covers(self, relative: str) -> bool:
-        return any(found is not None for found in self._found(relative))
-
-    def _found(self, relative: str) -> Iterator[re.Match[str] | None]:
-        return (pattern.match(relative) for pattern in self._patterns)
+        return any(whole.match(relative) or above.match(relative) for whole, above in self._patterns)
 
 
-def _compile(alternative: str, pattern: str, flags: int) -> re.Pattern[str]:
-    from pathspec.patterns.gitignore.base import GitIgnorePatternError
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
-    if alternative.startswith(("!", "#")):  # special in a .gitignore only
-        alternative = "\\" + alternative
+def _compile(alternative: str, pattern: str, flags: int) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What matches a path itself, and what matches a folder above it."""
+    parts = (alternative if alternative.endswith("\\ ") else alternative.rstrip()).split("/")
+    if not any(parts):
+        raise GlobError(f"error parsing glob '{pattern}': it names nothing")
+    # A name alone, or a folder's, is looked for at any depth.
+    parts = parts[1:] if not parts[0] else ["**", *parts] if not any(parts[1:]) else parts
+    is_folder = not parts[-1]
+    if is_folder:
+        parts[-1] = "**"
+    blocks: list[list[str]] = [[]]
+    for part in parts:
+        if part == "**":
+            blocks.append([])
+        else:
+            blocks[-1].append(_name(part, pattern))
+    # Blocks of names with any number of folders between them. The first place for one leaves the most room for the next.
+    texts = ["/".join(block) for block in blocks[1:] if block]
+    is_below = not blocks[-1]
+    start = "/".join(blocks[0]) + ("/" if blocks[0] and texts else "")
+    found = "/".join(f"(?>(?:[^/]+/)*?{text}(?=/))" for text in texts)
+    if is_below:
+        below = start + found + ("/." if blocks[0] or texts else ".")
+        whole, above = (r"(?!)" if is_folder else below), (below if any(blocks) or not is_folder else ".*/")
+    else:
+        last = f"(?:[^/]+/)*?{texts[-1]}" if texts else ""
+        before = "".join(f"(?>(?:[^/]+/)*?{text}/)" for text in texts[:-1])
+        whole, above = rf"{start}{before}{last}\Z", f"{start}{found}/"
     try:
-        translated, _ = GitIgnoreSpecPattern.pattern_to_regex(alternative)
-        if translated is None:
-            raise GlobError(f"error parsing glob '{pattern}': unclosed character class; missing ']'")
-        return re.compile(translated, flags | re.DOTALL)
-    except (GitIgnorePatternError, re.error) as error:
+        return re.compile(whole, flags | re.DOTALL), re.compile(above, flags | re.DOTALL)
+    except (re.error, RecursionError, OverflowError) as error:
         raise GlobError(f"error parsing glob '{pattern}': {error}") from None
+
+
+def _name(text: str, pattern: str) -> str:
+    """One name of a path as an expression."""
+    if text == "*":
+        return "[^/]+"
+    pieces, at = [""], 0
+    while at < len(text):
+        sign = text[at]
+        at += 1
+        if sign == "*":
+            pieces.append("")
+        elif sign == "?":
+            pieces[-1] += "[^/]"
+        elif sign == "[":
+            negated = text[at : at + 1] in ("!", "^") and bool(text[at : at + 1])
+            end = text.find("]", at + negated + 1)
+            if end < 0:
+                raise GlobError(f"error parsing glob '{pattern}': unclosed character class; missing ']'")
+            members = re.sub(r"([\\\[&~|])", r"\\\1", text[at + negated : end])
+            pieces[-1] += f"(?!/)[{'^' if negated else ''}{members}]"
+            at = end + 1
+        else:
+            if sign == "\\":
+                sign, at = text[at : at + 1], at + 1
+                if not sign:
+                    raise GlobError(f"error parsing glob '{pattern}': dangling '\\'")
+            pieces[-1] += re.escape(sign)
+    if len(pieces) == 1:
+        return pieces[0]
+    # Of all but the last piece the first place is as good as any.
+    middle = "".join(f"(?>[^/]*?{piece})" for piece in pieces[1:-1] if piece)
+    return f"{pieces[0]}{middle}[^/]*{pieces[-1]}"
 
 
 def _alternatives(pattern: str) -> list[str]:
@@ -74,6 +128,8 @@ def _alternatives(pattern: str) -> list[str]:
         waiting += [text[:begin] + text[a + 1 : b] + text[end + 1 :] for a, b in itertools.pairwise(edges)]
         if len(waiting) + len(found) > _MOST_ALTERNATIVES:
             raise GlobError(f"error parsing glob '{pattern}': more than {_MOST_ALTERNATIVES} alternatives")
+    if sum(map(len, found)) > _LONGEST_PATTERN:
+        raise GlobError(f"error parsing glob: longer than {_LONGEST_PATTERN} characters")
     return found
 
 
