@@ -87,7 +87,14 @@ def test_the_json_of_recordings_is_what_its_schema_says(release: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["ls", "--all"], [], ["diff", "4583", "add5"], ["diff", "--branches", "1e73"], ["inventory", str(DEMO)]],
+    [
+        ["ls", "--all"],
+        [],
+        ["diff", "4583", "add5"],
+        ["diff", "--branches", "1e73"],
+        ["inventory", str(DEMO)],
+        ["search", "checkout"],
+    ],
     ids=" ".join,
 )
 def test_the_json_of_the_demo_is_what_its_schema_says(arguments: list[str]) -> None:

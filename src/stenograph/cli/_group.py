@@ -16,6 +16,7 @@ from stenograph.cli._settings import shared_options, state_options
 #: Name -> where its command is, and the first line of its help.
 COMMANDS = {
     "ls": ("stenograph.cli.ls:ls", "List sessions, newest first."),
+    "search": ("stenograph.cli.search:search", "Search everything that was said and done."),
     "show": ("stenograph.cli.show:show", "Read a session in the terminal."),
     "turns": ("stenograph.cli.turns:turns", "List the turns of a session."),
     "messages": ("stenograph.cli.messages:messages", "Show what a client would send when it resumes a session."),

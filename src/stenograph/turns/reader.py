@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
@@ -70,14 +70,22 @@ class ReadTurn(Struct, frozen=True):
 class TurnReader:
     """The turns of one session file behind a place; without a family, sub-agents' files are not read. Raises UnreadableError.
 
-    With `prompts`, nothing is read behind that many of them.
+    With `prompts`, nothing is read behind that many of them. `watch` sees each line, from the beginning of the last known turn
+    on, and returns it.
     """
 
     def __init__(
-        self, path: Path, family: Family | None = None, place: Place | None = None, *, prompts: int | None = None
+        self,
+        path: Path,
+        family: Family | None = None,
+        place: Place | None = None,
+        *,
+        prompts: int | None = None,
+        watch: Callable[[Located], Located] | None = None,
     ) -> None:
         self._path = path
         self._prompts = prompts
+        self._watch = watch
         self._place = place or Place()
         self._spilled = family.tool_results if family else ()
         self._agents = AgentFiles(path, family) if family else None
@@ -126,18 +134,34 @@ class TurnReader:
         end = self._end_of(nodes) if is_last else self._begins[index + 1]
         turn, unlinked = self._build(index, outlined, nodes, number, is_ended=is_ended)
         failures = self._agents.take_failures() if self._agents else ()
+        after = self._after(index, end)
+        return ReadTurn(turn, begin, after, self._opens_at(outlined) < self._place.offset, is_last, unlinked, failures)
+
+    @property
+    def place(self) -> Place:
+        """Where to read on once all turns here are known."""
+        return self._after(len(self._begins) - 1, self.end) if self._begins else self._place
+
+    def _after(self, index: int, end: int) -> Place:
+        outlined = self._outline.turns[index]
+        begin, number = self._outline.begin(outlined), self._number(outlined)
         # Nobody can begin at a split-off turn, nor where lines of other turns are on the wrong side.
         can_begin = outlined.parted_from < 0 and begin == self._begins[index] and begin <= self._later[index]
         start = (begin, number - 1) if can_begin else (0, 0)
-        after = Place(max(end, self._place.offset), number, *start)
-        return ReadTurn(turn, begin, after, self._opens_at(outlined) < self._place.offset, is_last, unlinked, failures)
+        return Place(max(end, self._place.offset), number, *start)
 
     def _read_outline(self) -> Outline:
-        outline = Outline(self._path, _whole_lines(self._path, self._place.last_offset), self._prompts)
+        outline = Outline(self._path, self._watched(_whole_lines(self._path, self._place.last_offset)), self._prompts)
         if self._place.last_offset and outline.has_unknown_parents():
             self._place = msgspec.structs.replace(self._place, turns=0, last_offset=0, last_turns=0)
             outline = Outline(self._path, _whole_lines(self._path, 0))
         return outline
+
+    def _watched(self, lines: Iterator[Located]) -> Iterator[Located]:
+        watch = self._watch
+        if watch is None:
+            return lines
+        return map(watch, lines)
 
     def _number(self, turn: Turn) -> int:
         """A turn's place on its chain, counted from where reading began."""

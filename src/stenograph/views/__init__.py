@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.messages import explained_page, lost_page, message_pages, messages_page, resume_page
     from stenograph.views.pages.page import Document, FindingPage
     from stenograph.views.pages.record_schema import release_schema_page, schema_diff_page, schema_page
+    from stenograph.views.pages.search import search_page
     from stenograph.views.pages.session import session_page, session_pieces
     from stenograph.views.pages.sessions import SessionsPage, overview_page, session_row, sessions_page
     from stenograph.views.pages.trace import backfill_page, settings_change_page, trace_page, trace_status_page, trace_test_page
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.messages import render_explained, render_lost, render_messages, render_resume
     from stenograph.views.terminal.options import RenderOptions
     from stenograph.views.terminal.record_schema import render_release_schema, render_schema, render_schema_diff
+    from stenograph.views.terminal.search import render_search
     from stenograph.views.terminal.sessions import is_shown_as, left_out_lines, render_overview, render_sessions
     from stenograph.views.terminal.trace import (
         render_backfill,
@@ -139,6 +141,7 @@ _MODULES = {
     "render_schema": "terminal.record_schema",
     "render_schema_diff": "terminal.record_schema",
     "render_session": "terminal.transcript",
+    "render_search": "terminal.search",
     "render_sessions": "terminal.sessions",
     "render_settings_change": "terminal.trace",
     "render_settings_diff": "terminal.trace",
@@ -153,6 +156,7 @@ _MODULES = {
     "resume_page": "pages.messages",
     "schema_diff_page": "pages.record_schema",
     "schema_page": "pages.record_schema",
+    "search_page": "pages.search",
     "session_page": "pages.session",
     "session_pieces": "pages.session",
     "session_row": "pages.sessions",
@@ -233,6 +237,7 @@ __all__ = [
     "render_resume",
     "render_schema",
     "render_schema_diff",
+    "render_search",
     "render_session",
     "render_sessions",
     "render_settings_change",
@@ -248,6 +253,7 @@ __all__ = [
     "resume_page",
     "schema_diff_page",
     "schema_page",
+    "search_page",
     "session_page",
     "session_pieces",
     "session_row",

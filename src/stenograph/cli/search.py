@@ -1,0 +1,126 @@
+"""`steno search`: full text over every session."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import click
+
+from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option
+from stenograph.cli._settings import shared_options, state_options
+from stenograph.errors import UsageError
+
+_KINDS = {
+    "prompts": "PROMPT",
+    "answers": "ANSWER",
+    "thinking": "THINKING",
+    "inputs": "INPUT",
+    "outputs": "OUTPUT",
+    "titles": "TITLE",
+    "notes": "NOTE",
+}
+# How long a command waits for a store that exists to be brought up to date, in seconds.
+_PATIENCE = 0.3
+
+
+@click.command(short_help="Search everything that was said and done.")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY...")
+@click.option("--in", "kinds", type=click.Choice([*_KINDS, "tools"]), multiple=True, help="Search only these texts. Repeatable.")
+@click.option("--project", metavar="NAME", help="Only sessions of this project: a path or part of its name.")
+@click.option("--branch", metavar="NAME", help="Only sessions of this git branch.")
+@click.option("--release", metavar="V", help="Only sessions last written by this release.")
+@click.option("--tool", metavar="NAME", help="Only calls of this tool and their results.")
+@click.option("--file", "touched", metavar="PATH", help="Only tool calls on files with this in their path.")
+@click.option("--errors", "only_errors", is_flag=True, help="Only tool calls that failed.")
+@click.option("--since", metavar="WHEN", help="Only lines since a date (2026-01-31) or an age (36h, 7d, 2w).")
+@click.option("--until", metavar="WHEN", help="Only lines before a date or an age.")
+@click.option("--regex", "is_regex", is_flag=True, help="Treat the query as a regular expression. Reads every session.")
+@click.option("--limit", "-n", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum number of sessions.")
+@click.option("--lines", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of lines per session.")
+@reveal_option
+@json_option
+@shared_options
+@click.pass_context
+def search(
+    ctx: click.Context,
+    words: tuple[str, ...],
+    kinds: tuple[str, ...],
+    project: str | None,
+    branch: str | None,
+    release: str | None,
+    tool: str | None,
+    touched: str | None,
+    only_errors: bool,
+    since: str | None,
+    until: str | None,
+    is_regex: bool,
+    limit: int,
+    lines: int,
+    reveal: bool,
+    as_json: bool,
+) -> None:
+    """Search everything that was said and done.
+
+    Finds sessions whose prompts, answers, thinking, tool calls, results, titles or branches hold all words, subagents included.
+    Case and accents do not matter. Use quotes for a phrase, a trailing * for a prefix, and AND, OR, NOT and parentheses.
+    `userName` also finds `user_name`.
+
+    The first search builds an index in the data directory; later ones read only what changed. Deleting the index loses nothing.
+
+    \b
+    Example:
+      steno search drop redis
+      steno search '"connection refused"' --tool Bash --since 7d
+      steno search --regex 'TODO\\(\\w+\\)' --in outputs
+    """
+    from datetime import datetime
+
+    from stenograph.cli._arguments import moment_of
+    from stenograph.cli._output import progress
+    from stenograph.index import Filter, TextKind, open_store, parse_query, scan, store_path, sync
+    from stenograph.index import search as find
+    from stenograph.views import render_search, search_page
+
+    now = datetime.now().astimezone()
+    names = {each for kind in kinds for each in (("inputs", "outputs") if kind == "tools" else (kind,))}
+    settings = state_options(ctx)
+    narrowed = Filter(
+        homes=tuple(settings.homes),
+        kinds=frozenset(TextKind[_KINDS[name]] for name in names),
+        project=project,
+        branch=branch,
+        release=release,
+        tool=tool,
+        file=touched,
+        only_errors=only_errors,
+        since=None if since is None else moment_of(since, now),
+        until=None if until is None else moment_of(until, now),
+    )
+    text = " ".join(words)
+    sought = _pattern(text) if is_regex else parse_query(text)
+    path = None if settings.demo else store_path(os.environ)
+    is_warm = path is not None and path.exists()
+    store = open_store(path)
+    with progress("Indexing") as report:
+        synced = sync(store, settings.homes, seconds=_PATIENCE if is_warm and store.path else None, progress=report)
+    if isinstance(sought, re.Pattern):
+        with progress("Searching") as report:
+            found = scan(store, sought, narrowed, limit=limit, lines=lines, progress=report)
+    else:
+        found = find(store, sought, narrowed, limit=limit, lines=lines)
+    page = search_page(text, sought, found, synced, make_mask(reveal)[0])
+    echo_page(page, render_search, render_options(ctx), as_json=as_json, pager=False)
+    if synced.pending:
+        click.echo("steno: the index is not up to date yet, so newer lines may be missing; run the command again", err=True)
+    if not page.hits:
+        click.echo("steno: nothing matches", err=True)
+        ctx.exit(NOTHING_MATCHED)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise UsageError(f"invalid regular expression: {error}") from error

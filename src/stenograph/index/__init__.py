@@ -1,0 +1,28 @@
+"""The embedded store: which sessions there are, where their turns and tool calls are, and the full text of every line."""
+
+from __future__ import annotations
+
+from stenograph.index.find import Filter, Found, Hit, HitLine, highlight, scan, search
+from stenograph.index.query import Query, parse_query
+from stenograph.index.store import IndexStore, discard_store, open_store, store_path
+from stenograph.index.texts import TextKind
+from stenograph.index.update import SyncReport, sync
+
+__all__ = [
+    "Filter",
+    "Found",
+    "Hit",
+    "HitLine",
+    "IndexStore",
+    "Query",
+    "SyncReport",
+    "TextKind",
+    "discard_store",
+    "highlight",
+    "open_store",
+    "parse_query",
+    "scan",
+    "search",
+    "store_path",
+    "sync",
+]

@@ -1,0 +1,433 @@
+"""A query -> the sessions that match it, the one that is meant first.
+
+A session matches where its lines, those of its subagents included, hold all that the query asks for. Lines that hold all of it
+at once count more than those that hold it apart; titles and prompts more than answers, answers more than what tools printed; what
+is recent more than what is old. Copies of one line in several sessions are one hit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.disk import read_lines, redacted_repr
+from stenograph.errors import DiskError
+from stenograph.index.query import AllOf, AnyOf, NoneOf, Query, Term, terms_of
+from stenograph.index.store import IndexStore
+from stenograph.index.texts import TextKind, texts_of
+from stenograph.index.tokens import fold, patterns_of
+from stenograph.inputs import InputReader
+from stenograph.records import decode, read_records
+
+_WEIGHT = {
+    TextKind.PROMPT: 6.0,
+    TextKind.ANSWER: 3.0,
+    TextKind.THINKING: 1.0,
+    TextKind.INPUT: 1.5,
+    TextKind.OUTPUT: 0.7,
+    TextKind.TITLE: 10.0,
+    TextKind.NOTE: 0.2,
+}
+_WEIGHTS = ", ".join(str(_WEIGHT[kind]) for kind in TextKind)
+_TOGETHER = 1.5
+_RECENT_DAYS = 30.0
+_RECENT = 0.6
+_DAY = 86_400.0
+_LOWEST = 1e-9
+_MANY = 200
+
+
+class Filter(Struct, frozen=True):
+    """What narrows a search. Times are seconds since 1970."""
+
+    #: None: every home that the store knows.
+    homes: tuple[Path, ...] | None = None
+    kinds: frozenset[TextKind] = frozenset()
+    project: str | None = None
+    branch: str | None = None
+    release: str | None = None
+    tool: str | None = None
+    #: Part of the path of a file that a tool was given.
+    file: str | None = None
+    only_errors: bool = False
+    since: float | None = None
+    until: float | None = None
+
+
+EVERYTHING = Filter()
+
+
+@redacted_repr
+class HitLine(Struct, frozen=True):
+    """A line that matches."""
+
+    #: The session's own file, or a subagent's.
+    file: Path
+    agent: str | None
+    line: int
+    #: None: before the first turn, or in a subagent of which nothing says what started it.
+    turn: int | None
+    #: In seconds since 1970.
+    time: float | None
+    kind: TextKind
+    #: The whole text; empty where the file has changed since.
+    text: str
+
+
+@redacted_repr
+class Hit(Struct, frozen=True):
+    """A session that matches, and the lines that match best."""
+
+    session: str
+    path: Path
+    title: str | None
+    project: str | None
+    branch: str | None
+    release: str | None
+    #: Of its last change, in seconds since 1970.
+    ended: float
+    lines: tuple[HitLine, ...]
+    #: How many of its lines match.
+    matches: int
+    score: float
+    #: Other sessions that hold a copy of the best line.
+    copies: tuple[str, ...] = ()
+
+
+class Found(Struct, frozen=True):
+    """What a search found. `is_partial`: no session holds all words, so those are listed that hold most of them."""
+
+    hits: tuple[Hit, ...]
+    #: Sessions that match, those beyond the limit included.
+    total: int
+    is_partial: bool = False
+
+
+class _Match(Struct):
+    score: float
+    doc: int
+    lines: int
+
+
+_Matches = dict[int, _Match]
+
+
+def search(
+    store: IndexStore,
+    query: Query,
+    narrowed: Filter = EVERYTHING,
+    *,
+    limit: int | None = None,
+    lines: int = 3,
+    now: float | None = None,
+) -> Found:
+    """The sessions that match a query, best first, each with its best lines."""
+    now = time.time() if now is None else now
+    searching = _Searching(store, narrowed, lines)
+    matches = searching.evaluate(query)
+    terms = list(terms_of(query))
+    is_partial = False
+    if not matches and isinstance(query, AllOf) and all(isinstance(item, Term) for item in query.items):
+        matches, is_partial = searching.most_of(query.items), True
+    if isinstance(query, AllOf) and len(terms) > 1 and matches:
+        for session, together in searching.find(" AND ".join(term.match for term in terms)).items():
+            if session in matches:
+                matches[session] = _Match(
+                    matches[session].score * _TOGETHER + together.score, together.doc, matches[session].lines
+                )
+    ranked = searching.ranked(matches, now)
+    return Found(
+        tuple(
+            searching.describe(
+                row,
+                matches[row[0]],
+                searching.best_docs(row[0], matches[row[0]], terms),
+                lambda text: sum(bool(_spans(text, term)) for term in terms),
+            )
+            for row in ranked[:limit]
+        ),
+        len(ranked),
+        is_partial and bool(ranked),
+    )
+
+
+def scan(
+    store: IndexStore,
+    pattern: re.Pattern[str],
+    narrowed: Filter = EVERYTHING,
+    *,
+    limit: int | None = None,
+    lines: int = 3,
+    now: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Found:
+    """The sessions with a text that a regular expression matches, best first. Reads every line that the filter leaves."""
+    searching = _Searching(store, narrowed, lines)
+    found: dict[int, list[tuple[float, int]]] = {}
+    files = searching.files()
+    for number, (file, path, session) in enumerate(files):
+        if progress is not None:
+            progress(number, len(files))
+        for doc, texts in searching.texts(file, path):
+            if best := max((_WEIGHT[kind] for kind, text in texts if pattern.search(text)), default=0.0):
+                found.setdefault(session, []).append((best, doc))
+    matches = {
+        session: _Match(max(docs)[0], max(docs, key=lambda each: (each[0], -each[1]))[1], len(docs))
+        for session, docs in found.items()
+    }
+    ranked = searching.ranked(matches, time.time() if now is None else now)
+    return Found(
+        tuple(
+            searching.describe(
+                row,
+                matches[row[0]],
+                [doc for _, doc in sorted(found[row[0]], key=lambda each: (-each[0], each[1]))[:lines]],
+                lambda text: bool(pattern.search(text)),
+            )
+            for row in ranked[:limit]
+        ),
+        len(ranked),
+    )
+
+
+class _Searching:
+    def __init__(self, store: IndexStore, narrowed: Filter, lines: int) -> None:
+        self._lines = lines
+        self._db = store.connection
+        self._kinds = narrowed.kinds
+        self._columns = " ".join(kind.name.lower() for kind in sorted(narrowed.kinds))
+        self._where, self._values = _conditions(narrowed)
+        self._copies: dict[int, list[str]] = {}
+
+    def evaluate(self, query: Query) -> _Matches:
+        match query:
+            case Term(match=expression):
+                return self.find(expression)
+            case AnyOf(items):
+                found: _Matches = {}
+                for item in items:
+                    for session, match in self.evaluate(item).items():
+                        found[session] = _best(found.get(session), match)
+                return found
+            case AllOf(items):
+                wanted = [self.evaluate(item) for item in items if not isinstance(item, NoneOf)]
+                refused = [self.evaluate(item.item) for item in items if isinstance(item, NoneOf)]
+                if not wanted:
+                    return {}
+                sessions = set.intersection(*(set(each) for each in wanted)).difference(*refused)
+                return {session: _summed([each[session] for each in wanted]) for session in sessions}
+        return {}
+
+    def most_of(self, terms: Sequence[Query]) -> _Matches:
+        """The sessions that hold the greatest number of terms, at least half of them."""
+        held: dict[int, list[_Match]] = {}
+        for term in terms:
+            for session, match in self.evaluate(term).items():
+                held.setdefault(session, []).append(match)
+        most = max((len(each) for each in held.values()), default=0)
+        if most * 2 < len(terms):
+            return {}
+        return {session: _summed(each) for session, each in held.items() if len(each) == most}
+
+    def find(self, match: str) -> _Matches:
+        """By session: the best line that an FTS5 expression matches, and how many lines it matches."""
+        rows = self._db.execute(
+            "SELECT docs.session, min(found.score), docs.id, count(*)"
+            f" FROM (SELECT rowid AS id, bm25(text, {_WEIGHTS}) AS score FROM text WHERE text MATCH ? LIMIT -1) AS found"
+            " CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
+            f"{self._where} GROUP BY docs.session",
+            (self._in_columns(match), *self._values),
+        )
+        return {session: _Match(max(-score, _LOWEST), doc, lines) for session, score, doc, lines in rows}
+
+    def _in_columns(self, match: str) -> str:
+        return f"{{{self._columns}}} : ({match})" if self._columns else match
+
+    def ranked(self, matches: _Matches, now: float) -> list[tuple[int, float]]:
+        """Sessions with their scores, best first; of those that match in copies of one line the newest."""
+        chosen: list[tuple[int, float]] = []
+        owners: dict[int, int] = {}
+        rows = []
+        for session, match in matches.items():
+            name, ended, uuid = self._db.execute(
+                "SELECT sessions.name, sessions.ended, docs.uuid FROM docs JOIN sessions ON sessions.id = docs.session"
+                " WHERE docs.id = ?",
+                (match.doc,),
+            ).fetchone()
+            age = max(0.0, now - (ended or 0.0)) / _DAY
+            rows.append((match.score * (1 + _RECENT * 0.5 ** (age / _RECENT_DAYS)), ended or 0.0, session, name, uuid))
+        for score, _, session, name, uuid in sorted(rows, key=lambda row: (-row[0], -row[1])):
+            if uuid is not None and uuid in owners:
+                self._copies.setdefault(owners[uuid], []).append(name)
+                continue
+            if uuid is not None:
+                owners[uuid] = session
+            chosen.append((session, score))
+        return chosen
+
+    def describe(self, row: tuple[int, float], match: _Match, docs: Sequence[int], worth: Callable[[str], int]) -> Hit:
+        session, score = row
+        name, path, title, project, branch, release, ended = self._db.execute(
+            "SELECT name, path, title, project, branch, release, ended FROM sessions WHERE id = ?", (session,)
+        ).fetchone()
+        return Hit(
+            session=name,
+            path=Path(os.fsdecode(path)),
+            title=title,
+            project=project,
+            branch=branch,
+            release=release,
+            ended=ended or 0.0,
+            lines=tuple(self._line(session, doc, worth) for doc in docs),
+            matches=match.lines,
+            score=score,
+            copies=tuple(self._copies.get(session, ())),
+        )
+
+    def best_docs(self, session: int, match: _Match, terms: Sequence[Term]) -> list[int]:
+        """The best line, and others that hold some of the terms."""
+        if not self._lines:
+            return []
+        rows = self._db.execute(
+            f"SELECT docs.id FROM (SELECT rowid AS id, bm25(text, {_WEIGHTS}) AS score FROM text WHERE text MATCH ? LIMIT -1)"
+            " AS found CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
+            f"{self._where}{' AND' if self._where else ' WHERE'} docs.session = ? ORDER BY found.score LIMIT ?",
+            (self._in_columns(" OR ".join(term.match for term in terms)), *self._values, session, self._lines),
+        )
+        return list(dict.fromkeys((match.doc, *(row[0] for row in rows))))[: self._lines]
+
+    def files(self) -> list[tuple[int, Path, int]]:
+        """The files with a line that the filter leaves."""
+        rows = self._db.execute(
+            "SELECT DISTINCT files.id, files.path, docs.session FROM docs JOIN files ON files.id = docs.file"
+            f" JOIN sessions ON sessions.id = docs.session{self._where}",
+            self._values,
+        )
+        return [(file, Path(os.fsdecode(path)), session) for file, path, session in rows]
+
+    def texts(self, file: int, path: Path) -> Iterator[tuple[int, list[tuple[TextKind, str]]]]:
+        """The texts of those lines of a file that the filter leaves."""
+        rows = self._db.execute(
+            f"SELECT docs.offset, docs.id FROM docs JOIN sessions ON sessions.id = docs.session{self._where}"
+            f"{' AND' if self._where else ' WHERE'} docs.file = ?",
+            (*self._values, file),
+        )
+        docs = dict(rows.fetchall())
+        inputs = InputReader()
+        with contextlib.suppress(DiskError):
+            for located in read_records(path):
+                understood = inputs.read(located.record)
+                if (doc := docs.get(located.offset)) is not None:
+                    texts = list(texts_of(located.record, understood))
+                    yield doc, [each for each in texts if not self._kinds or each[0] in self._kinds]
+
+    def _line(self, session: int, doc: int, worth: Callable[[str], int]) -> HitLine:
+        file, agent, offset, line, when = self._db.execute(
+            "SELECT files.path, files.agent, docs.offset, docs.line, docs.time FROM docs JOIN files ON files.id = docs.file"
+            " WHERE docs.id = ?",
+            (doc,),
+        ).fetchone()
+        source = Path(os.fsdecode(file))
+        texts = [each for each in _read_texts(source, offset) if not self._kinds or each[0] in self._kinds]
+        kind, text = max(texts, key=lambda each: worth(each[1]), default=(TextKind.NOTE, ""))
+        turn = self._turn(session, offset if agent is None else self._started_at(session, agent))
+        return HitLine(source, agent, line, turn, when, kind, text)
+
+    def _turn(self, session: int, offset: int | None) -> int | None:
+        if offset is None:
+            return None
+        row = self._db.execute(
+            "SELECT number FROM turns WHERE session = ? AND offset <= ? ORDER BY offset DESC LIMIT 1", (session, offset)
+        ).fetchone()
+        return row[0] if row else None
+
+    def _started_at(self, session: int, agent: str) -> int | None:
+        """Where the tool call is that started a subagent, as far as its result names it."""
+        row = self._db.execute(
+            "SELECT min(docs.offset) FROM docs JOIN files ON files.id = docs.file"
+            " WHERE docs.session = ? AND files.agent IS NULL AND docs.id IN (SELECT rowid FROM text WHERE text MATCH ?)",
+            (session, f'"{agent}"'),
+        ).fetchone()
+        return row[0] if row else None
+
+
+def _conditions(narrowed: Filter) -> tuple[str, list[object]]:
+    conditions: list[str] = []
+    values: list[object] = []
+
+    def add(condition: str, *given: object) -> None:
+        conditions.append(condition)
+        values.extend(given)
+
+    if narrowed.homes is not None:
+        add(f"sessions.home IN ({', '.join('?' * len(narrowed.homes))})", *map(os.fsencode, narrowed.homes))
+    if narrowed.project is not None:
+        add("instr(lower(sessions.project), lower(?)) > 0", narrowed.project)
+    if narrowed.branch is not None:
+        add("sessions.branch = ?", narrowed.branch)
+    if narrowed.release is not None:
+        add("sessions.release = ?", narrowed.release)
+    if narrowed.since is not None:
+        add("coalesce(docs.time, sessions.ended) >= ?", narrowed.since)
+    if narrowed.until is not None:
+        add("coalesce(docs.time, sessions.started) < ?", narrowed.until)
+    calls = "EXISTS (SELECT 1 FROM calls WHERE calls.file = docs.file AND docs.offset IN (calls.used, calls.answered)"
+    if narrowed.tool is not None:
+        add(f"{calls} AND calls.name = ? COLLATE NOCASE)", narrowed.tool)
+    if narrowed.file is not None:
+        add(f"{calls} AND instr(calls.target, ?) > 0)", narrowed.file)
+    if narrowed.only_errors:
+        add(f"{calls} AND calls.failed)")
+    return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), values
+
+
+def _best(one: _Match | None, other: _Match) -> _Match:
+    if one is None:
+        return other
+    best = one if one.score >= other.score else other
+    return _Match(one.score + other.score, best.doc, one.lines + other.lines)
+
+
+def _summed(matches: Sequence[_Match]) -> _Match:
+    best = max(matches, key=lambda match: match.score)
+    return _Match(sum(match.score for match in matches), best.doc, max(match.lines for match in matches))
+
+
+def _read_texts(path: Path, offset: int) -> list[tuple[TextKind, str]]:
+    """The texts of the line at a place; none where the file is gone or has changed."""
+    try:
+        line = next(iter(read_lines(path, offset)), None)
+    except DiskError:
+        return []
+    if line is None:
+        return []
+    record = decode(line.data)
+    return list(texts_of(record, InputReader().read(record)))
+
+
+def highlight(text: str, sought: Query | re.Pattern[str]) -> tuple[tuple[int, int], ...]:
+    """Where a text holds what was sought."""
+    if isinstance(sought, re.Pattern):
+        return tuple(match.span() for match in islice(sought.finditer(text), _MANY) if match[0])
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(span for term in terms_of(sought) for span in _spans(text, term)):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return tuple(merged)
+
+
+def _spans(text: str, term: Term) -> list[tuple[int, int]]:
+    folded = fold(text)
+    for pattern in patterns_of(term.text, is_prefix=term.is_prefix):
+        if found := [match.span() for match in islice(pattern.finditer(folded), _MANY)]:
+            return found
+    return []

@@ -1,0 +1,151 @@
+"""The store: one SQLite file in our data directory, made on first use. Deleting it loses nothing but time.
+
+Its name holds the version of its tables, so no release meets a store that it does not understand. A damaged store is replaced by
+an empty one. Where no file can be written, the store is in memory and lasts as long as the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from stenograph.config import data_folder
+from stenograph.disk import make_folder
+from stenograph.errors import DiskError, UnwritableError
+
+VERSION = 1
+_NAME = f"index-{VERSION}.sqlite"
+# Writers wait this long for each other, in seconds.
+_PATIENCE = 30.0
+
+# Full text is kept without the texts: they are in the sessions. SQLite before 3.43 can't delete from such a table, so the rows of
+# deleted lines stay behind without a row in `docs`, where no search finds them, until `collect_garbage` makes the table anew.
+_TABLES = """
+CREATE TABLE files (
+  id INTEGER PRIMARY KEY,
+  path BLOB NOT NULL UNIQUE,
+  session INTEGER NOT NULL,
+  agent TEXT,
+  device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL,
+  offset INTEGER NOT NULL, lines INTEGER NOT NULL, fingerprint BLOB NOT NULL,
+  branch TEXT
+);
+CREATE INDEX files_by_session ON files (session);
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY,
+  home BLOB NOT NULL,
+  path BLOB NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  title TEXT, project TEXT, branch TEXT, release TEXT,
+  started REAL, ended REAL,
+  place TEXT
+);
+CREATE TABLE turns (
+  session INTEGER NOT NULL, offset INTEGER NOT NULL, number INTEGER NOT NULL,
+  PRIMARY KEY (session, offset)
+) WITHOUT ROWID;
+CREATE TABLE docs (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  session INTEGER NOT NULL,
+  file INTEGER NOT NULL,
+  offset INTEGER NOT NULL, line INTEGER NOT NULL,
+  uuid INTEGER,
+  time REAL
+);
+CREATE INDEX docs_by_file ON docs (file, offset);
+CREATE TABLE calls (
+  file INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  target TEXT,
+  used INTEGER NOT NULL,
+  answered INTEGER,
+  failed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (file, id)
+) WITHOUT ROWID;
+CREATE INDEX calls_by_target ON calls (target) WHERE target IS NOT NULL;
+CREATE VIRTUAL TABLE text USING fts5 (
+  prompt, answer, thinking, input, output, title, note,
+  content = '', tokenize = "unicode61 remove_diacritics 2"
+);
+"""
+
+
+class IndexStore:
+    """An open store. `connection` has no transaction open between calls."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
+        self.connection = connection
+        #: None: in memory.
+        self.path = path
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that no other writer is in; undone where it raises. Raises UnwritableError."""
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            yield self.connection
+            self.connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:  # a full disk, or a writer that does not end
+            path = self.path or Path(":memory:")
+            raise UnwritableError(f"cannot write the index {path}: {error}", path=path) from error
+        finally:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+
+
+def store_path(environ: Mapping[str, str]) -> Path | None:
+    """Where the store is; None where there is no data directory."""
+    folder = data_folder(environ)
+    return None if folder is None else folder / _NAME
+
+
+def open_store(path: Path | None) -> IndexStore:
+    """The store at a path, made where it is missing; in memory for None, or where nothing can be written there."""
+    if path is not None:
+        with contextlib.suppress(OSError, DiskError, sqlite3.OperationalError):
+            return _open_file(path)
+    return IndexStore(_connect(":memory:"), None)
+
+
+def _open_file(path: Path) -> IndexStore:
+    make_folder(path.parent)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    try:
+        return IndexStore(_connect(str(path)), path)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        discard_store(path)
+        return IndexStore(_connect(str(path)), path)
+
+
+def discard_store(path: Path) -> None:
+    """Delete a store and what SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).unlink()
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("BEGIN IMMEDIATE")
+        if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            for statement in _TABLES.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,95 @@
+"""What SQLite's tokenizer can't split: identifiers in camelCase, and scripts without spaces.
+
+SQLite splits a text at everything that is not a letter or a digit, so `snake_case` and paths fall apart by themselves. `indexed`
+adds the parts of the rest behind the text, and `match_word` asks for words the same way. A word is compared without case and
+accents.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+# A character for private use counts as a word, so no phrase reaches across it.
+_WALL = "\ue000"
+_CAMEL = re.compile(r"[^\W_]*[a-z][A-Z][^\W_]*")
+_HUMP = re.compile(r"[a-z][A-Z]")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+# Han, kana and Hangul.
+_WIDE_CLASS = (
+    "\u3005-\u3007\u3031-\u3035\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_WIDE = re.compile(f"[{_WIDE_CLASS}]")
+_WIDE_RUN = re.compile(rf"[^\W_]*[{_WIDE_CLASS}][^\W_]*")
+_WIDE_PARTS = re.compile(rf"[{_WIDE_CLASS}]|[^\W_{_WIDE_CLASS}]+")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def indexed(text: str) -> str:
+    """The text as it goes into the index: with the parts of its identifiers and of its unspaced words behind it."""
+    extra = [" ".join(_PARTS.findall(name)) for name in dict.fromkeys(_camel_names(text))]
+    if not text.isascii() and _WIDE.search(text):
+        extra += [" ".join(_WIDE_PARTS.findall(run)) for run in dict.fromkeys(_WIDE_RUN.findall(text))]
+    return f"{text} {_WALL} {f' {_WALL} '.join(extra)}" if extra else text
+
+
+def _camel_names(text: str) -> Iterator[str]:
+    """The words with a hump. By looking for humps, which is five times as fast as a pattern for whole words."""
+    end = 0
+    for hump in _HUMP.finditer(text):
+        begin = hump.start()
+        if begin < end:
+            continue
+        while begin > 0 and text[begin - 1].isalnum():
+            begin -= 1
+        if word := _WORD.match(text, begin):
+            end = word.end()
+            yield word[0]
+
+
+def match_phrase(text: str) -> str | None:
+    """An FTS5 expression for these words side by side, exactly as written; None where the text holds no word."""
+    words = [part for word in _WORD.findall(text) for part in (_WIDE_PARTS.findall(word) if _WIDE.search(word) else (word,))]
+    return _quoted(words) if words else None
+
+
+def match_word(word: str, *, is_prefix: bool = False) -> str | None:
+    """An FTS5 expression for one word of a query; None where it holds no letter or digit."""
+    phrase = match_phrase(word)
+    if phrase is None:
+        return None
+    phrase += "*" if is_prefix else ""
+    if _CAMEL.fullmatch(word):
+        return f"({phrase} OR {_quoted(_PARTS.findall(word))}{'*' if is_prefix else ''})"
+    return phrase
+
+
+def fold(text: str) -> str:
+    """The text as words are compared: without case and accents, character by character, so that places stay the same."""
+    if text.isascii():
+        return text.lower()
+    return "".join(_fold_character(character) for character in text)
+
+
+def patterns_of(text: str, *, is_prefix: bool = False) -> Iterator[re.Pattern[str]]:
+    """Patterns that find a word or phrase in folded text, the strictest first."""
+    parts = _PARTS.findall(text) if _CAMEL.fullmatch(text) else []
+    words = [fold(word) for word in _WORD.findall(text)]
+    if not words:
+        return
+    end = "" if is_prefix else r"(?![^\W_])"
+    strict = r"[\W_]+".join(map(re.escape, words))
+    yield re.compile(rf"(?<![^\W_]){strict}{end}")
+    yield re.compile(r"[\W_]*".join(re.escape(fold(part)) for part in parts or words))
+
+
+def _fold_character(character: str) -> str:
+    base = unicodedata.normalize("NFD", character)[0]
+    lowered = base.lower()
+    return lowered if len(lowered) == 1 else base
+
+
+def _quoted(words: list[str]) -> str:
+    return '"' + " ".join(words) + '"'

@@ -1,0 +1,118 @@
+"""What a search found: sessions, best first, with the lines that match."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from stenograph.redact import Mask, as_is
+from stenograph.views.pages.page import Document, Page
+from stenograph.views.text import one_line
+
+if TYPE_CHECKING:
+    from stenograph.index import Found, Hit, HitLine, Query, SyncReport
+
+#: How a snippet is cut out of a long text: characters before the first match, and in all.
+_BEFORE = 60
+_LENGTH = 240
+
+
+class HitLinePage(Page, frozen=True):
+    """A line that matches."""
+
+    file: str
+    """The session's own file, or a subagent's."""
+    line: int
+    """Counted from 1."""
+    turn: int | None
+    """The turn of the session; null where it is not known."""
+    agent: str | None
+    """The id of the subagent whose line it is."""
+    kind: str
+    """`prompt`, `answer`, `thinking`, `input` or `output` of a tool, `title`, or `note` for what the client added."""
+    time: datetime | None
+    snippet: str
+    """The text around the first match, on one line; empty where the file has changed since it was indexed."""
+    matches: tuple[tuple[int, int], ...]
+    """Where the matches begin and end in the snippet, in characters."""
+
+
+class HitPage(Page, frozen=True):
+    """A session that matches."""
+
+    id: str
+    path: str
+    title: str | None
+    project: str | None
+    branch: str | None
+    release: str | None
+    modified: datetime
+    lines: tuple[HitLinePage, ...]
+    """The lines that match best."""
+    matching_lines: int
+    """How many lines match in all."""
+    copies: tuple[str, ...]
+    """Ids of other sessions with a copy of the best line: forks, clones and continuations."""
+
+
+class SearchPage(Document, frozen=True, tag="search/1"):
+    """`steno search`: the sessions that match, best first."""
+
+    query: str
+    total: int
+    """Sessions that match, those beyond the limit included."""
+    partial: bool
+    """No session holds all words; those that hold most of them are listed."""
+    stale: bool
+    """The index was not brought up to date within the time allowed, so newer lines may be missing."""
+    hits: tuple[HitPage, ...]
+
+
+def search_page(text: str, sought: Query | re.Pattern[str], found: Found, report: SyncReport, mask: Mask = as_is) -> SearchPage:
+    """Texts are masked whole, and cut afterwards."""
+    return SearchPage(
+        query=mask(text),
+        total=found.total,
+        partial=found.is_partial,
+        stale=report.pending > 0,
+        hits=tuple(_hit_page(hit, sought, mask) for hit in found.hits),
+    )
+
+
+def _hit_page(hit: Hit, sought: Query | re.Pattern[str], mask: Mask) -> HitPage:
+    return HitPage(
+        id=hit.session,
+        path=str(hit.path),
+        title=mask(hit.title) if hit.title else None,
+        project=hit.project,
+        branch=hit.branch,
+        release=hit.release,
+        modified=datetime.fromtimestamp(hit.ended, UTC),
+        lines=tuple(_line_page(line, sought, mask) for line in hit.lines),
+        matching_lines=hit.matches,
+        copies=hit.copies,
+    )
+
+
+def _line_page(line: HitLine, sought: Query | re.Pattern[str], mask: Mask) -> HitLinePage:
+    from stenograph.index import highlight
+
+    text = mask(line.text)
+    found = highlight(text, sought)
+    begin = max(0, found[0][0] - _BEFORE) if found else 0
+    snippet = one_line(text[begin : begin + _LENGTH])
+    if begin:
+        snippet = f"…{snippet}"
+    if begin + _LENGTH < len(text):
+        snippet += "…"
+    return HitLinePage(
+        file=str(line.file),
+        line=line.line,
+        turn=line.turn,
+        agent=line.agent,
+        kind=line.kind.name.lower(),
+        time=None if line.time is None else datetime.fromtimestamp(line.time, UTC),
+        snippet=snippet,
+        matches=highlight(snippet, sought),
+    )

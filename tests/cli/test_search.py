@@ -1,0 +1,61 @@
+"""`steno search`, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.running import run
+
+from stenograph.testing.lines import assistant, encode, text, user
+
+NAME = "11111111-2222-4333-8444-555555555555"
+
+
+def _home(tmp_path: Path, prompt: str) -> Path:
+    project = tmp_path / ".claude" / "projects" / "-work-shop"
+    project.mkdir(parents=True)
+    (project / f"{NAME}.jsonl").write_bytes(
+        encode([user("u1", prompt, cwd="/work/shop"), assistant("a1", "m1", [text("It is gone")], "u1")])
+    )
+    return tmp_path / ".claude"
+
+
+def test_a_hit_says_where_it_is_and_how_to_open_it(tmp_path: Path) -> None:
+    home = _home(tmp_path, "Please drop Redis")
+    done = run("--home", home, "search", "redis")
+    assert done.returncode == 0
+    assert "1 match in 1 session" in done.stdout
+    assert "turn 1, prompt: Please drop [Redis]" in done.stdout
+    assert f"show {NAME[:8]} --turn 1" in done.stdout
+
+
+def test_json_gives_the_place_and_the_matches(tmp_path: Path) -> None:
+    home = _home(tmp_path, "Please drop Redis")
+    (hit,) = json.loads(run("--home", home, "search", "redis", "--json").stdout)["hits"]
+    (line,) = hit["lines"]
+    assert (hit["id"], line["line"], line["turn"], line["kind"]) == (NAME, 1, 1, "prompt")
+    assert [line["snippet"][begin:end] for begin, end in line["matches"]] == ["Redis"]
+
+
+def test_nothing_found_ends_with_1_and_a_bad_query_with_2(tmp_path: Path) -> None:
+    home = _home(tmp_path, "Please drop Redis")
+    nothing, bad, pattern = (run("--home", home, "search", *words) for words in (["walrus"], ['"open'], ["--regex", "("]))
+    assert (nothing.returncode, nothing.stderr) == (1, "steno: nothing matches\n")
+    assert (bad.returncode, bad.stderr) == (2, "steno: the query has an unmatched quote\n")
+    assert (pattern.returncode, pattern.stderr.startswith("steno: invalid regular expression: ")) == (2, True)
+
+
+def test_secrets_are_masked_in_snippets_and_not_kept_in_the_clear(tmp_path: Path) -> None:
+    secret = "sk-ant-api03-" + "Zk7" * 30
+    home = _home(tmp_path, f"The key is {secret} for redis")
+    shown = run("--home", home, "search", "redis", "--json").stdout
+    assert "redis" in shown
+    assert secret not in shown
+    assert secret in run("--home", home, "search", "redis", "--json", "--reveal").stdout
+
+
+def test_the_demo_leaves_no_index_behind(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert run("--demo", "search", "checkout", environment={"XDG_DATA_HOME": str(data)}).returncode == 0
+    assert not list(data.rglob("*.sqlite"))

@@ -1,0 +1,274 @@
+"""The store follows the files: whatever happened to them, it ends up as one that was built from nothing."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.corpora import DEMO
+
+from stenograph.index import Filter, IndexStore, open_store, parse_query, search, sync
+from stenograph.records import Record, decode
+from stenograph.testing.lines import assistant, encode, text, tool_result, tool_use, user
+
+NAME = "11111111-2222-4333-8444-555555555555"
+OTHER = "99999999-2222-4333-8444-555555555555"
+_ROWS = {
+    "files": "SELECT path, agent, size, offset, lines, fingerprint, branch FROM files ORDER BY path",
+    "sessions": "SELECT path, name, title, project, branch, release FROM sessions ORDER BY path",
+    "turns": "SELECT s.path, t.number, t.offset FROM turns t JOIN sessions s ON s.id = t.session ORDER BY 1, 3",
+    "docs": "SELECT f.path, d.offset, d.line, d.uuid, d.time FROM docs d JOIN files f ON f.id = d.file ORDER BY 1, 2",
+    "calls": (
+        "SELECT f.path, c.id, c.name, c.target, c.used, c.answered, c.failed FROM calls c JOIN files f ON f.id = c.file"
+        " ORDER BY 1, 2"
+    ),
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    project = tmp_path / "home" / "projects" / "-work-shop"
+    project.mkdir(parents=True)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def session(home: Path) -> Path:
+    path = home / "projects" / "-work-shop" / f"{NAME}.jsonl"
+    path.write_bytes(encode(_turn(1, "Explain the parser")))
+    return path
+
+
+def _turn(number: int, prompt: str) -> list[dict[str, object]]:
+    parent = f"a{number - 1}" if number > 1 else None
+    return [
+        user(f"u{number}", prompt, parent=parent),
+        assistant(
+            f"b{number}", f"m{number}", [tool_use(f"t{number}", "Read", file_path=f"/work/shop/{number}.py")], f"u{number}"
+        ),
+        user(f"r{number}", [tool_result(f"t{number}", f"contents number{number}")], parent=f"b{number}"),
+        assistant(f"a{number}", f"n{number}", [text(f"Answer number{number}")], f"r{number}"),
+    ]
+
+
+def rows_of(store: IndexStore) -> dict[str, list[tuple[object, ...]]]:
+    return {name: store.connection.execute(query).fetchall() for name, query in _ROWS.items()}
+
+
+def assert_as_built_anew(store: IndexStore, home: Path) -> None:
+    fresh = open_store(None)
+    sync(fresh, [home])
+    assert rows_of(store) == rows_of(fresh)
+
+
+def names(store: IndexStore, query: str) -> list[str]:
+    return [hit.session for hit in search(store, parse_query(query)).hits]
+
+
+def test_a_session_is_found_with_its_turn_and_line(home: Path, session: Path) -> None:
+    store = open_store(None)
+    assert sync(store, [home]).changed == 1
+    session.write_bytes(encode([*_turn(1, "Explain the parser"), *_turn(2, "Now the lexer")]))
+    sync(store, [home])
+    (hit,) = search(store, parse_query("number2")).hits
+    assert (hit.session, hit.lines[0].turn, hit.lines[0].line, hit.lines[0].text) == (NAME, 2, 8, "Answer number2")
+
+
+@pytest.mark.usefixtures("session")
+def test_an_unchanged_file_is_not_read_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(None)
+    sync(store, [home])
+
+    def fail(*_: object) -> None:
+        raise AssertionError("read")
+
+    monkeypatch.setattr("stenograph.index.update.read_records", fail)
+    monkeypatch.setattr("stenograph.index.update.TurnReader", fail)
+    assert sync(store, [home]).changed == 0
+
+
+def test_an_appended_turn_is_read_alone(home: Path, session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.write_bytes(encode([line for number in range(1, 51) for line in _turn(number, f"Prompt {number}")]))
+    store = open_store(None)
+    sync(store, [home])
+    decoded: list[bytes] = []
+
+    def count(line: bytes) -> Record:
+        decoded.append(line)
+        return decode(line)
+
+    monkeypatch.setattr("stenograph.records.read.decode", count)
+    with session.open("ab") as file:
+        file.write(encode(_turn(51, "One more")))
+    sync(store, [home])
+    # Four new lines and the turn before them, for its turn and its title; not the two hundred lines of the file.
+    assert len(decoded) < 60
+    assert names(store, "number51") == [NAME]
+    assert_as_built_anew(store, home)
+
+
+@pytest.mark.parametrize("keep", [0, 1, 3])
+def test_a_rewritten_file_is_read_anew(home: Path, session: Path, keep: int) -> None:
+    store = open_store(None)
+    sync(store, [home])
+    lines = encode([*_turn(1, "Explain the parser")[:keep], *_turn(7, "Something else entirely")])
+    session.write_bytes(lines)
+    sync(store, [home])
+    assert names(store, "number7") == [NAME]
+    assert names(store, "parser" if keep == 0 else '"no such words"') == []
+    assert_as_built_anew(store, home)
+
+
+def test_a_truncated_file_loses_its_lines(home: Path, session: Path) -> None:
+    store = open_store(None)
+    sync(store, [home])
+    session.write_bytes(encode(_turn(1, "Explain the parser")[:1]))
+    sync(store, [home])
+    assert names(store, "number1") == []
+    assert_as_built_anew(store, home)
+
+
+def test_a_torn_line_is_read_once_it_is_whole(home: Path, session: Path) -> None:
+    whole = encode(_turn(1, "Explain the parser"))
+    session.write_bytes(whole[:-20])
+    store = open_store(None)
+    sync(store, [home])
+    assert names(store, '"answer number1"') == []
+    session.write_bytes(whole)
+    sync(store, [home])
+    assert names(store, '"answer number1"') == [NAME]
+    assert_as_built_anew(store, home)
+
+
+def test_a_last_line_without_a_newline_is_found(home: Path, session: Path) -> None:
+    session.write_bytes(encode(_turn(1, "Explain the parser"))[:-1])
+    store = open_store(None)
+    sync(store, [home])
+    assert names(store, '"answer number1"') == [NAME]
+    with session.open("ab") as file:
+        file.write(b"\n" + encode(_turn(2, "Now the lexer")))
+    sync(store, [home])
+    assert_as_built_anew(store, home)
+
+
+def test_a_moved_and_a_deleted_file_are_noticed(home: Path, session: Path) -> None:
+    store = open_store(None)
+    sync(store, [home])
+    moved = session.with_name(f"{OTHER}.jsonl")
+    session.rename(moved)
+    sync(store, [home])
+    assert names(store, "parser") == [OTHER]
+    moved.unlink()
+    sync(store, [home])
+    assert names(store, "parser") == []
+    assert_as_built_anew(store, home)
+
+
+@pytest.mark.usefixtures("session")
+def test_another_home_is_left_alone(home: Path) -> None:
+    store = open_store(None)
+    sync(store, [home])
+    sync(store, [DEMO])
+    assert names(store, "parser") == [NAME]
+    assert search(store, parse_query("parser"), Filter(homes=(DEMO,))).hits == ()
+
+
+def test_the_words_of_a_subagent_are_its_sessions(home: Path, session: Path) -> None:
+    agents = session.with_suffix("") / "subagents"
+    agents.mkdir(parents=True)
+    lines = [user("x1", "Look for walruses", isSidechain=True, sessionId=NAME), assistant("x2", "mx", [text("None here")], "x1")]
+    (agents / "agent-abc123.jsonl").write_bytes(encode(lines))
+    store = open_store(None)
+    sync(store, [home])
+    (hit,) = search(store, parse_query("walruses")).hits
+    assert (hit.session, hit.lines[0].agent) == (NAME, "abc123")
+
+
+def test_without_time_nothing_is_lost_and_the_rest_is_pending(home: Path, session: Path) -> None:
+    for number in range(5):
+        shutil.copy(session, session.with_name(f"{number}{OTHER[1:]}.jsonl"))
+    store = open_store(None)
+    report = sync(store, [home], seconds=0)
+    assert (report.changed, report.pending) == (1, 5)
+    assert sync(store, [home]).pending == 0
+    assert_as_built_anew(store, home)
+
+
+@pytest.mark.usefixtures("session")
+def test_the_store_is_private_and_a_damaged_one_is_replaced(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "data" / "stenograph" / "index.sqlite"
+    store = open_store(path)
+    sync(store, [home])
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o600}
+    store.close()
+    path.write_bytes(b"not a database at all, but long enough to be taken for one" * 100)
+    store = open_store(path)
+    sync(store, [home])
+    assert names(store, "parser") == [NAME]
+
+
+@pytest.mark.usefixtures("session")
+def test_a_store_that_cannot_be_written_is_kept_in_memory(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    store = open_store(tmp_path / "file" / "index.sqlite")
+    assert store.path is None
+    sync(store, [home])
+    assert names(store, "parser") == [NAME]
+
+
+_SYNC = """
+import sys
+from pathlib import Path
+from stenograph.index import open_store, sync
+store = open_store(Path(sys.argv[1]))
+while True:
+    sync(store, [Path(sys.argv[2])])
+    if len(sys.argv) > 3:
+        break
+"""
+
+
+def test_four_syncs_a_writer_and_kill_leave_a_store_as_built_anew(home: Path, session: Path, tmp_path: Path) -> None:
+    path = tmp_path / "data" / "index.sqlite"
+    shutil.copytree(DEMO / "projects", home / "projects", dirs_exist_ok=True)
+    command = [sys.executable, "-c", _SYNC, str(path), str(home)]
+    open_store(path).close()
+    running = [subprocess.Popen(command) for _ in range(4)]
+    try:
+        for number in range(2, 42):
+            with session.open("ab") as file:
+                for line in _turn(number, f"Prompt {number}"):
+                    file.write(encode([line]))
+                    file.flush()
+            if number % 8 == 0:
+                victim = running.pop(0)
+                victim.send_signal(signal.SIGKILL)
+                victim.wait()
+                running.append(subprocess.Popen(command))
+            time.sleep(0.02)
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    subprocess.run([*command, "once"], check=True)
+    store = open_store(path)
+    assert store.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert_as_built_anew(store, home)
+
+
+def test_a_full_disk_leaves_the_store_as_it_was(home: Path, session: Path, tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    store = open_store(path)
+    sync(store, [home])
+    before = rows_of(store)
+    store.connection.execute(f"PRAGMA max_page_count = {path.stat().st_size // 4096 + 2}")
+    session.write_bytes(encode([line for number in range(1, 400) for line in _turn(number, f"Prompt {number} " * 50)]))
+    report = sync(store, [home])
+    assert (report.pending, [found.code for found in report.findings]) == (1, ["unwritable-index"])
+    assert rows_of(store) == before
