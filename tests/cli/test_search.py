@@ -26,7 +26,7 @@ def test_a_hit_says_where_it_is_and_how_to_open_it(tmp_path: Path) -> None:
     done = run("--home", home, "search", "redis")
     assert done.returncode == 0
     assert "1 match in 1 session" in done.stdout
-    assert "turn 1, prompt: Please drop [Redis]" in done.stdout
+    assert "turn 1  > Please drop [Redis]" in done.stdout
     assert f"show {NAME[:8]} --turn 1" in done.stdout
 
 

@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -285,7 +285,7 @@ class _Searching:
             branch=branch,
             release=release,
             ended=ended or 0.0,
-            lines=tuple(self._line(session, doc, worth) for doc in docs),
+            lines=_each_once(self._line(session, doc, worth) for doc in docs),
             matches=match.lines,
             score=score,
             copies=tuple(self._copies.get(session, ())),
@@ -356,6 +356,11 @@ class _Searching:
             (session, f'"{agent}"'),
         ).fetchone()
         return row[0] if row else None
+
+
+def _each_once(lines: Iterable[HitLine]) -> tuple[HitLine, ...]:
+    """Without those that say again what another one said: titles are written over and over."""
+    return tuple({(line.kind, line.text): line for line in reversed(list(lines))}.values())[::-1]
 
 
 def _conditions(narrowed: Filter) -> tuple[str, list[object]]:

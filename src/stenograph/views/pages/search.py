@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from stenograph.index import Found, Hit, HitLine, Query, SyncReport
 
 #: How a snippet is cut out of a long text: characters before the first match, and in all.
-_BEFORE = 60
-_LENGTH = 240
+_BEFORE = 50
+_LENGTH = 180
 
 
 class HitLinePage(Page, frozen=True):
@@ -101,6 +101,8 @@ def _line_page(line: HitLine, sought: Query | re.Pattern[str], mask: Mask) -> Hi
     text = mask(line.text)
     found = highlight(text, sought)
     begin = max(0, found[0][0] - _BEFORE) if found else 0
+    if begin and (space := text.find(" ", begin, found[0][0])) >= 0:
+        begin = space + 1
     snippet = one_line(text[begin : begin + _LENGTH])
     if begin:
         snippet = f"…{snippet}"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from stenograph.redact import Mask, as_is
 
-BOLD, DIM, ITALIC, RED, GREEN, YELLOW, BLUE, CYAN = 1, 2, 3, 31, 32, 33, 34, 36
+BOLD, DIM, ITALIC, RED, GREEN, YELLOW, BLUE, CYAN, BRIGHT_BLUE = 1, 2, 3, 31, 32, 33, 34, 36, 94
 
 
 def command_line(*words: str) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from stenograph.views.pages.search import HitLinePage, HitPage, SearchPage
-from stenograph.views.terminal.options import BOLD, CYAN, DIM, RenderOptions
-from stenograph.views.text import age, count_of, cut, plain, short_path, width, wrap
+from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, DIM, RenderOptions
+from stenograph.views.text import age, count_of, cut, pad, plain, short_path, width, wrap
 
 _SHORT_ID = 8
 _UNDERLINE = 4
 _INDENT = "  "
+_LEAST_TITLE = 24
+#: What stands before a text of each kind. A tool's input begins with its name.
+_WHO = {"prompt": "> ", "answer": "", "thinking": "· ", "input": ""}
 
 
 def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
@@ -24,11 +27,11 @@ def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
         yield f"{_INDENT}No session has all of these words; these have most of them."
     for hit in page.hits:
         yield ""
-        yield _heading(hit, options)
+        yield from _heading(hit, options).split("\n")
         for line in hit.lines:
             yield from _line(line, options)
         if hit.matching_lines > len(hit.lines):
-            yield options.paint(f"{_INDENT}{_INDENT}and {hit.matching_lines - len(hit.lines)} more", DIM)
+            yield options.paint(f"{_INDENT}and {hit.matching_lines - len(hit.lines)} more", DIM)
     best = page.hits[0]
     turn = next((line.turn for line in best.lines if line.turn), None)
     yield ""
@@ -37,44 +40,43 @@ def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
 
 
 def _heading(hit: HitPage, options: RenderOptions) -> str:
-    name = hit.id if options.width is None else hit.id[:_SHORT_ID]
-    now = options.now or datetime.now(UTC)
-    facts = f"{short_path(plain(hit.project or ''))}  {age(hit.modified, now)}"
-    title = plain(hit.title or "(no prompt)")
+    name, project = hit.id, short_path(hit.project or "")
     if options.width is not None:
-        title = cut(title, max(20, options.width - len(name) - width(facts) - 6))
-    copies = f"  (also in {count_of(len(hit.copies), 'other session')})" if hit.copies else ""
-    return f"{_INDENT}{options.paint(name, CYAN)}  {options.paint(title, BOLD)}  {options.paint(facts + copies, DIM)}"
+        name, project = name[:_SHORT_ID], plain(hit.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    facts = f"{project}  {age(hit.modified, options.now or datetime.now(UTC))}"
+    if hit.copies:
+        facts += f"  and {count_of(len(hit.copies), 'copy', 'copies')}"
+    title = plain(hit.title or "(no prompt)")
+    room = None if options.width is None else options.width - len(_INDENT) - len(name) - width(facts) - 4
+    if room is not None and room < _LEAST_TITLE:
+        title = cut(title, (options.width or 0) - len(_INDENT) - len(name) - 2)
+        return f"{_INDENT}{options.paint(name, BRIGHT_BLUE)}  {options.paint(title, BOLD)}\n{_INDENT}{options.paint(facts, DIM)}"
+    title = pad(cut(title, room), room) if room is not None else title
+    return f"{_INDENT}{options.paint(name, BRIGHT_BLUE)}  {options.paint(title, BOLD)}  {options.paint(facts, DIM)}"
 
 
 def _line(line: HitLinePage, options: RenderOptions) -> Iterator[str]:
-    place = f"turn {line.turn}" if line.turn else "line " + str(line.line)
-    who = f"{place}, {'subagent ' if line.agent else ''}{line.kind}: "
-    snippet = _marked(line, options)
-    room = None if options.width is None else options.width - 2 * len(_INDENT)
-    for number, piece in enumerate(wrap(who + snippet, room) if not options.color else _wrapped(who, line, options, room)):
-        yield f"{_INDENT}{_INDENT if number else ''}{piece}"
-
-
-def _marked(line: HitLinePage, options: RenderOptions) -> str:
-    """The snippet with its matches painted, or in brackets where there is no color."""
-    pieces, at = [], 0
-    for begin, end in line.matches:
-        word = line.snippet[begin:end]
-        pieces += [line.snippet[at:begin], options.paint(word, BOLD, _UNDERLINE) if options.color else f"[{word}]"]
-        at = end
-    return "".join([*pieces, line.snippet[at:]])
-
-
-def _wrapped(who: str, line: HitLinePage, options: RenderOptions, room: int | None) -> Iterator[str]:
-    """Lines of a painted snippet: broken before it is painted, because paint takes no columns."""
+    """Where the line is, whose words they are, and the words, indented below the first."""
+    place = f"turn {line.turn}" if line.turn else f"line {line.line}"
+    who = f"{place}  {'subagent ' if line.agent else ''}{_WHO.get(line.kind, line.kind + ': ')}"
+    indent = " " * (len(place) + 2)
+    room = None if options.width is None else options.width - len(_INDENT) - len(indent)
+    rest = who + line.snippet
     at = -len(who)
-    for piece in wrap(who + line.snippet, room):
-        found = [(max(begin - at, 0), min(end - at, len(piece))) for begin, end in line.matches]
-        painted, last = [], 0
-        for begin, end in found:
-            if begin < end and begin >= last:
-                painted += [piece[last:begin], options.paint(piece[begin:end], BOLD, _UNDERLINE)]
-                last = end
-        yield "".join([*painted, piece[last:]])
-        at += len(piece) + 1
+    for number, piece in enumerate(wrap(rest, room)):
+        # Broken before it is painted, because paint takes no columns.
+        at = rest.index(piece, at + len(who)) - len(who)
+        shown = _painted(piece, [(begin - at, end - at) for begin, end in line.matches], options)
+        yield f"{_INDENT}{indent if number else ''}{shown}"
+
+
+def _painted(piece: str, matches: Iterable[tuple[int, int]], options: RenderOptions) -> str:
+    """A piece of a snippet with its matches underlined, or in brackets where there is no color."""
+    pieces, last = [], 0
+    for begin, end in matches:
+        begin, end = max(begin, last), min(end, len(piece))
+        if begin < end:
+            word = piece[begin:end]
+            pieces += [piece[last:begin], options.paint(word, BOLD, _UNDERLINE) if options.color else f"[{word}]"]
+            last = end
+    return "".join([*pieces, piece[last:]])
