@@ -17,29 +17,29 @@ from stenograph.cli._settings import shared_options, state_options
 COMMANDS = {
     "ls": ("stenograph.cli.ls:ls", "List sessions, newest first."),
     "search": ("stenograph.cli.search:search", "Search everything that was said and done."),
-    "show": ("stenograph.cli.show:show", "Read a session in the terminal."),
+    "show": ("stenograph.cli.show:show", "Read a session."),
     "turns": ("stenograph.cli.turns:turns", "List the turns of a session."),
-    "messages": ("stenograph.cli.messages:messages", "Show what a client would send when it resumes a session."),
-    "files": ("stenograph.cli.files:files", "Show which files a session read and changed."),
-    "diff": ("stenograph.cli.diff:diff", "Compare two sessions, or two branches of one."),
-    "tail": ("stenograph.cli.tail:tail", "Follow a live session."),
-    "resume": ("stenograph.cli.resume:resume", "Start the client where a session ran, to go on with it."),
-    "inventory": ("stenograph.cli.inventory:inventory", "Count records, releases, turns, tool calls, stop reasons and blocks."),
-    "check": ("stenograph.cli.check:check", "Check files for drift, damage and what clients would lose of them."),
-    "schema": ("stenograph.cli.schema:schema", "Show what releases write, as recorded from them."),
-    "clone": ("stenograph.cli.clone:clone", "Copy a session, whole or up to a message, as a new one."),
-    "rename": ("stenograph.cli.labels:rename", "Give a session a title."),
-    "tag": ("stenograph.cli.labels:tag", "Give a session a tag, or take it away."),
+    "messages": ("stenograph.cli.messages:messages", "Show what a client would send on resume."),
+    "files": ("stenograph.cli.files:files", "List the files a session read and changed."),
+    "diff": ("stenograph.cli.diff:diff", "Compare two sessions or branches."),
+    "tail": ("stenograph.cli.tail:tail", "Follow a running session."),
+    "resume": ("stenograph.cli.resume:resume", "Resume a session in Claude Code."),
+    "inventory": ("stenograph.cli.inventory:inventory", "Count records, releases, turns, tool calls and stop reasons."),
+    "check": ("stenograph.cli.check:check", "Check sessions for damage, drift and losses on resume."),
+    "schema": ("stenograph.cli.schema:schema", "Show the session format of each release."),
+    "clone": ("stenograph.cli.clone:clone", "Copy a session, whole or up to a turn."),
+    "rename": ("stenograph.cli.labels:rename", "Set a session's title."),
+    "tag": ("stenograph.cli.labels:tag", "Set or clear a session's tag."),
     "edit": (
         "stenograph.cli.edit:edit",
-        "Take turns, tool calls, results, images or thinking out of a session, or condense it.",
+        "Trim or compress a session.",
     ),
     "rm": ("stenograph.cli.rm:rm", "Remove a session, to the archive."),
-    "undo": ("stenograph.cli.undo:undo", "Take back an edit of a session, byte for byte."),
-    "agent": ("stenograph.cli.agent:agent", "Let a model work in this folder, and write the session as the client does."),
-    "trace": ("stenograph.cli.trace:trace", "Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver."),
-    "doctor": ("stenograph.cli.doctor:doctor", "Show what is installed, where things are, and what is wrong."),
-    "completion": ("stenograph.cli.completion:completion", "Print the script that makes a shell complete commands and sessions."),
+    "undo": ("stenograph.cli.undo:undo", "Undo an edit, byte for byte."),
+    "agent": ("stenograph.cli.agent:agent", "Run an agent in this directory."),
+    "trace": ("stenograph.cli.trace:trace", "Send turns to Langfuse, Phoenix, MLflow or any OTLP receiver."),
+    "doctor": ("stenograph.cli.doctor:doctor", "Show the setup and what is wrong with it."),
+    "completion": ("stenograph.cli.completion:completion", "Print shell completion."),
 }
 
 
@@ -87,15 +87,15 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, message="steno %(version)s")
 @shared_options
-@click.option("--reveal", is_flag=True, help="Show secrets that are masked otherwise; before a command it is the command's.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; before a command it is the command's.")
+@click.option("--reveal", is_flag=True, help="Show secrets instead of masking them.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def steno(ctx: click.Context, reveal: bool, as_json: bool) -> None:
     """Read, check, search, edit, trace and continue Claude Code sessions.
 
-    Without a command: what is here, the newest sessions, and what to try next.
+    Without a command, shows projects, the newest sessions and what to try next.
 
-    SESSION is an id, a unique prefix of one, a title, a path, or `last`.
+    SESSION is an id or a unique prefix, a title, a path, or `last`.
 
     \b
     Example:

@@ -26,15 +26,13 @@ def json_option(command: F) -> F:
 
 
 def reveal_option(command: F) -> F:
-    return click.option("--reveal", is_flag=True, help="Show secrets (keys, tokens, passwords) that are masked otherwise.")(
-        command
-    )
+    return click.option("--reveal", is_flag=True, help="Show secrets instead of masking them.")(command)
 
 
 def pager_option(command: F) -> F:
-    return click.option(
-        "--pager/--no-pager", default=True, help="Use $PAGER, else less, for what is longer than the screen. [default: yes]"
-    )(command)
+    return click.option("--pager/--no-pager", default=True, help="Page output that is longer than the screen. [default: yes]")(
+        command
+    )
 
 
 def width_option(command: F) -> F:
@@ -42,14 +40,12 @@ def width_option(command: F) -> F:
         "--width",
         type=click.IntRange(min=20),
         metavar="COLUMNS",
-        help="Wrap at so many columns; else the terminal's, in a pipe none.",
+        help="Wrap at N columns. [default: terminal width; no wrapping in a pipe]",
     )(command)
 
 
 def hooks_option(command: F) -> F:
-    return click.option("--hooks", is_flag=True, help="Show every hook that ran; else those that failed or held something up.")(
-        command
-    )
+    return click.option("--hooks", is_flag=True, help="Show all hooks, not only those that failed or blocked.")(command)
 
 
 def terminal_width() -> int | None:

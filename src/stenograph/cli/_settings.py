@@ -52,16 +52,16 @@ class GivenPath(click.Path):
 def shared_options(command: F) -> F:
     """Add the options that every command takes; they are kept in the context, see `state_options`."""
     for option in (
-        click.option("--no-color", is_flag=True, expose_value=False, callback=_keep, help="No colours; so does $NO_COLOR."),
+        click.option("--no-color", is_flag=True, expose_value=False, callback=_keep, help="Disable color, as NO_COLOR=1 does."),
         click.option(
             "--config",
             type=GivenPath(path_type=Path),
             expose_value=False,
             callback=_keep,
             metavar="FILE",
-            help="The config file, in the place of the usual one.",
+            help="Use this config file instead of the default one.",
         ),
-        click.option("--demo", is_flag=True, expose_value=False, callback=_keep, help="Use the demo sessions that come along."),
+        click.option("--demo", is_flag=True, expose_value=False, callback=_keep, help="Use the bundled demo sessions."),
         click.option(
             "--home",
             type=GivenPath(path_type=Path),
@@ -69,7 +69,7 @@ def shared_options(command: F) -> F:
             expose_value=False,
             callback=_keep,
             metavar="DIR",
-            help="A client's home in the place of $CLAUDE_CONFIG_DIR and ~/.claude; may be repeated.",
+            help="Claude config directory to read. Repeatable. [default: $CLAUDE_CONFIG_DIR, ~/.claude]",
         ),
     ):
         command = option(command)

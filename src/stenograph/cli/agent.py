@@ -69,56 +69,67 @@ def _could_be_value(option: str, argument: str) -> bool:
     return is_rule_of_a_known_tool(argument)
 
 
-@click.command(cls=AgentCommand, short_help="Let a model work in this folder, and write the session as the client does.")
+@click.command(cls=AgentCommand, short_help="Run an agent in this directory.")
 @click.argument("prompt", required=False, type=_as_text)
-@click.option("-p", "--print", "is_print", is_flag=True, help="Answer, print it and end; needed so far.")
-@click.option("--output-format", type=click.Choice(_FORMATS), help="What is printed; text where not said.")
-@click.option("--json", "as_json", is_flag=True, help="The same as --output-format json.")
-@click.option("--input-format", type=click.Choice(("text", "stream-json")), default="text", help="What stands on stdin.")
-@click.option("--include-partial-messages", is_flag=True, help="With stream-json: pieces of answers as they come.")
-@click.option("--replay-user-messages", is_flag=True, help="With stream-json: prompts too, when they are taken.")
-@click.option("--verbose", is_flag=True, help="All messages: needed with stream-json, a list with json.")
+@click.option("-p", "--print", "is_print", is_flag=True, help="Print the answer and exit. Required: the only mode so far.")
+@click.option("--output-format", type=click.Choice(_FORMATS), help="Output format. [default: text]")
+@click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")
+@click.option("--input-format", type=click.Choice(("text", "stream-json")), default="text", help="Input format. [default: text]")
+@click.option("--include-partial-messages", is_flag=True, help="With stream-json: include partial messages as they arrive.")
+@click.option("--replay-user-messages", is_flag=True, help="With stream-json: echo each user message once it is accepted.")
+@click.option("--verbose", is_flag=True, help="Print every message. Required with stream-json.")
 @click.option(
-    "--model", default="", type=_as_text, metavar="NAME", help="Else $ANTHROPIC_MODEL, or that of the session that goes on."
+    "--model",
+    default="",
+    type=_as_text,
+    metavar="NAME",
+    help="Model to use. [default: $ANTHROPIC_MODEL, or the resumed session's model]",
 )
-@click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Answers that a prompt may take.")
-@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Tokens that an answer may have.")
-@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Tokens that the model takes in, where not known.")
-@click.option("--thinking", type=click.IntRange(min=1024), metavar="N", help="Tokens that the model may think.")
-@click.option("--permission-mode", type=click.Choice(_MODES), default="default", help="What needs no rule.")
-@click.option("--dangerously-skip-permissions", "is_bypass", is_flag=True, help="--permission-mode bypassPermissions.")
-@click.option(*_RULES[:2], "allowed", multiple=True, metavar="RULES", help='Like "Edit,Bash(git log:*)"; may be repeated.')
-@click.option(*_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Never allowed, whatever else is said.")
-@click.option("--system-prompt", type=_as_text, metavar="TEXT", help="Instructions in the place of our own.")
-@click.option("--append-system-prompt", default="", type=_as_text, metavar="TEXT", help="Instructions beside them.")
+@click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop after N calls per prompt.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Maximum tokens per response.")
+@click.option(
+    "--window", type=click.IntRange(min=1), metavar="N", help="Context window in tokens, for models that steno does not know."
+)
+@click.option("--thinking", type=click.IntRange(min=1024), metavar="N", help="Thinking budget in tokens.")
+@click.option("--permission-mode", type=click.Choice(_MODES), default="default", help="What may run without a permission rule.")
+@click.option("--dangerously-skip-permissions", "is_bypass", is_flag=True, help="Same as --permission-mode bypassPermissions.")
+@click.option(
+    *_RULES[:2], "allowed", multiple=True, metavar="RULES", help='Allow these tools: "Edit,Bash(git log:*)". Repeatable.'
+)
+@click.option(*_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Deny these tools. Overrides every other rule.")
+@click.option("--system-prompt", type=_as_text, metavar="TEXT", help="Replace the system prompt.")
+@click.option("--append-system-prompt", default="", type=_as_text, metavar="TEXT", help="Append to the system prompt.")
 @click.option(
     "--add-dir",
     "additional",
     multiple=True,
     type=GivenPath(path_type=Path, exists=True, file_okay=False, resolve_path=True),
     metavar="DIR",
-    help="A further folder to work in; may be repeated.",
+    help="Allow access to another directory. Repeatable.",
 )
-@click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with the newest session of this folder.")
-@click.option("-r", "--resume", metavar="SESSION", help="Go on with this session.")
-@click.option("--fork-session", "fork", is_flag=True, help="Go on in a copy.")
-@click.option("--rewind", metavar="PROMPT", help="Go back before a prompt: its number, from the end -1, or its uuid.")
-@click.option("--keep-files", is_flag=True, help="With --rewind: leave files as they are.")
-@click.option("--session-id", metavar="UUID", help="The id of the new session.")
-@click.option("--name", default="", type=_as_text, metavar="TITLE", help="The session's title.")
-@click.option("--compat", type=click.Choice(("2.1", "2.0")), default="2.1", help="Which clients' shapes are written.")
-@click.option("--beta", "betas", multiple=True, metavar="NAME", help="A beta feature to ask the endpoint for.")
-@click.option("--no-auto-compact", is_flag=True, help="Do not summarise before the window is full.")
+@click.option("-c", "--continue", "go_on", is_flag=True, help="Continue the newest session in this directory.")
+@click.option("-r", "--resume", metavar="SESSION", help="Resume this session.")
+@click.option("--fork-session", "fork", is_flag=True, help="Continue in a copy and leave the original unchanged.")
+@click.option("--rewind", metavar="PROMPT", help="Rewind to before a prompt: its number, -1 for the last, or its UUID.")
+@click.option("--keep-files", is_flag=True, help="With --rewind: do not restore files.")
+@click.option("--session-id", metavar="UUID", help="Id of the new session.")
+@click.option("--name", default="", type=_as_text, metavar="TITLE", help="Title of the session.")
+@click.option(
+    "--compat", type=click.Choice(("2.1", "2.0")), default="2.1", help="Session format to write, by Claude Code release."
+)
+@click.option("--beta", "betas", multiple=True, metavar="NAME", help="Request a beta feature from the endpoint. Repeatable.")
+@click.option("--no-auto-compact", is_flag=True, help="Disable automatic compaction.")
 @shared_options
 @click.pass_context
 def agent(ctx: click.Context, /, **given: Any) -> None:
-    """Let a model work in this folder, and write the session as the client does.
+    """Run an agent in this directory.
 
-    Any endpoint that speaks the Messages API: $ANTHROPIC_BASE_URL, with $ANTHROPIC_API_KEY or $ANTHROPIC_AUTH_TOKEN. The
-    session can be gone on with in the client, and the client's here. The prompt is the argument, or stdin, or both.
+    Works with any Messages API endpoint: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, and ANTHROPIC_BASE_URL if the endpoint
+    is not Anthropic's. The prompt is the argument, standard input, or both. Claude Code can resume the session, and steno can
+    resume Claude Code's.
 
-    Without rules the model may read in this folder. What is not allowed is refused: nobody is asked. Ends with 0, with 1
-    where the turn failed or reached a limit, with 130 when interrupted. --json prints the client's result object.
+    Without rules, the agent can read files in this directory. Anything not allowed is denied without a prompt. Exits with 1 if
+    the turn failed or reached a limit, and with 130 if interrupted. --json prints Claude Code's result object.
 
     \b
     Example:

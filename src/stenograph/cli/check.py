@@ -15,13 +15,18 @@ from stenograph.cli._settings import again, is_folder, shared_options, state_opt
 from stenograph.errors import UsageError
 
 
-@click.command(short_help="Check files for drift, damage and what clients would lose of them.")
+@click.command(short_help="Check sessions for damage, drift and losses on resume.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=SessionReference())
-@click.option("--strict", is_flag=True, help="Exit with 1 where drift or damage is found.")
-@click.option("--since", metavar="WHEN", help="Only files changed since then: a date (2026-01-31), or an age (36h, 7d, 2w).")
-@click.option("--resume/--no-resume", "resuming", default=None, help="What clients would lose. [default: for a single session]")
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Leave out what this file accepts.")
-@click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Accept all that is found, from now on.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there is drift or damage.")
+@click.option("--since", metavar="WHEN", help="Check only files changed since a date (2026-01-31) or an age (36h, 7d, 2w).")
+@click.option(
+    "--resume/--no-resume",
+    "resuming",
+    default=None,
+    help="Show what clients would lose on resume. [default: for a single session]",
+)
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Ignore findings listed in this baseline.")
+@click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Write all findings to this baseline.")
 @click.option("--jobs", type=click.IntRange(min=1, max=64), metavar="N", help="Processes. [default: 2 where it pays]")
 @json_option
 @shared_options
@@ -37,13 +42,13 @@ def check(
     jobs: int | None,
     as_json: bool,
 ) -> None:
-    """Check files for drift, damage and what clients would lose of them.
+    """Check sessions for damage, drift and losses on resume.
 
-    PATH is a session file, a folder, a home, or a SESSION: an id, a prefix, a title, `last`; without one the homes are checked.
-    Drift is what differs from what each release was recorded to write: UNKNOWN_TYPE, NEW_FIELD, TYPE_MISMATCH, MISSING_FIELD.
-    Damage is what is broken in lines, trees and families. No value is ever shown: samples have types in their place, and names of
-    unknown kinds and fields only where they look like names.
-    What clients would lose of a session is told for information; `steno messages SESSION --as-of RELEASE --lost` says why.
+    PATH is a session file, a directory, a Claude config directory, or a SESSION. Without PATH, checks all sessions.
+
+    Damage is broken lines, links or files. Drift is a difference from the recorded format of a release: UNKNOWN_TYPE,
+    NEW_FIELD, TYPE_MISMATCH or MISSING_FIELD. Losses are what a client would not send on resume; `steno messages SESSION
+    --lost` says why. The output never contains values from a session.
 
     \b
     Example:

@@ -14,13 +14,13 @@ from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_d
 _HINTS = {"--apply": "a clone is written at once; --dry-run only says what would be"}
 
 
-@click.command(cls=HintingCommand, hints=_HINTS, short_help="Copy a session, whole or up to a message, as a new one.")
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Copy a session, whole or up to a turn.")
 @session_argument
-@click.option("--at", metavar="UUID", help="End with this message: its uuid, or the beginning of that.")
-@click.option("--turn", metavar="N", type=click.IntRange(min=1), help="End with this turn.")
-@click.option("--branch", metavar="N", type=click.IntRange(min=1), help="The branch that is meant; else the current one.")
-@click.option("--title", metavar="TEXT", help="A title for the new session; else it keeps the one it has.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@click.option("--at", metavar="UUID", help="Stop after this message (UUID or prefix).")
+@click.option("--turn", metavar="N", type=click.IntRange(min=1), help="Stop after this turn.")
+@click.option("--branch", metavar="N", type=click.IntRange(min=1), help="Copy branch N instead of the current one.")
+@click.option("--title", metavar="TEXT", help="Title of the new session. [default: the original's]")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @json_option
 @shared_options
 @click.pass_context
@@ -34,10 +34,10 @@ def clone(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Copy a session, whole or up to a message, as a new one.
+    """Copy a session, whole or up to a turn.
 
-    The new session has ids of its own, down to its sub-agents; the API's stay, so that nothing is counted twice. Sub-agents,
-    spilled results, file history and titles come along. The original is only read. `steno undo` removes the clone.
+    The copy gets new session and agent ids and keeps the API's, so that usage is not counted twice. Subagents, spilled results,
+    file history and titles are copied too. The original is not changed. `steno undo` deletes the copy.
 
     \b
     Example:

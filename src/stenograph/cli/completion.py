@@ -10,16 +10,16 @@ from stenograph.cli._settings import shared_options
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command(short_help="Print the script that makes a shell complete commands and sessions.")
+@click.command(short_help="Print shell completion.")
 @click.argument("shell", type=click.Choice(SHELLS))
 @json_option
 @shared_options
 @click.pass_context
 def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
-    """Print the script that makes a shell complete commands and sessions.
+    """Print shell completion.
 
-    Put it where the shell reads it. Commands, options, paths and session ids then complete with TAB; what begins a session's
-    title becomes its id. --home and --demo are heeded.
+    Put the output where your shell reads it. TAB then completes commands, options, paths and session ids; the start of a title
+    completes to its id. Respects --home and --demo.
 
     \b
     Example:

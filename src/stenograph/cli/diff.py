@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     _Chosen = tuple[Session, Sequence[Turn], int]
 
 
-@click.command(short_help="Compare two sessions, or two branches of one.")
+@click.command(short_help="Compare two sessions or branches.")
 @click.argument("first", metavar="A", type=SessionReference())
 @click.argument("second", metavar="[B]", type=SessionReference(), required=False)
 @click.option("--branches", is_flag=True, help="Compare the current branch of A with its second one.")
-@click.option("--unified", "-u", is_flag=True, help="The text of what differs as one patch.")
+@click.option("--unified", "-u", is_flag=True, help="Print the differences as one patch.")
 @width_option
 @pager_option
-@click.option("--strict", is_flag=True, help="Exit with 1 where they differ.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if they differ.")
 @reveal_option
 @json_option
 @shared_options
@@ -45,10 +45,10 @@ def diff(
     reveal: bool,
     as_json: bool,
 ) -> None:
-    """Compare two sessions, or two branches of one.
+    """Compare two sessions or branches.
 
-    A and B are sessions; SESSION#2 is the second branch of one. Shows where they part, the turns of each from there on side
-    by side, and the files that only one touched. Turns are the same when they say and do the same, also in a fork.
+    A and B are sessions; SESSION#2 is the second branch of a session. Shows where they diverge, the turns of each side by side,
+    and the files that only one touched. Turns are equal if they say and do the same, so forks and clones compare well.
 
     \b
     Example:

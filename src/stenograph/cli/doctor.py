@@ -26,13 +26,13 @@ from stenograph.traces import is_installed
 from stenograph.views import DoctorPage, Installation, ProblemPage, TerminalPage, TracingPage, doctor_page, problem, render_doctor
 
 
-@click.command(short_help="Show what is installed, where things are, and what is wrong.")
-@click.option("--strict", is_flag=True, help="Exit with 1 where a problem is found.")
+@click.command(short_help="Show the setup and what is wrong with it.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there is a problem.")
 @json_option
 @shared_options
 @click.pass_context
 def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
-    """Show what is installed, where things are, and what is wrong.
+    """Show the setup and what is wrong with it.
 
     Runs no client and writes nothing.
 

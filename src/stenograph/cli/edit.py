@@ -32,34 +32,38 @@ _HINTS = {"--dry-run": "without --apply nothing is written"}
 @click.command(
     cls=HintingCommand,
     hints=_HINTS,
-    short_help="Take turns, tool calls, results, images or thinking out of a session, or condense it.",
+    short_help="Trim or compress a session.",
 )
 @session_argument
-@click.option("--drop-turns", is_flag=True, help="Take the chosen turns out of the conversation.")
-@click.option("--drop-tool-calls", is_flag=True, help="Take tool calls out, with their results.")
+@click.option("--drop-turns", is_flag=True, help="Remove turns from the conversation.")
+@click.option("--drop-tool-calls", is_flag=True, help="Remove tool calls and their results.")
+@click.option("--truncate-results", type=click.IntRange(min=0), metavar="N", help="Shorten tool results to N characters.")
+@click.option("--drop-images", is_flag=True, help="Replace images and documents with a placeholder.")
 @click.option(
-    "--truncate-results", type=click.IntRange(min=0), metavar="N", help="Cut results of tools to N characters and a note."
+    "--strip-thinking",
+    type=click.Choice(["all", "refused"]),
+    help="Remove thinking: all, or only what the API rejects (refused).",
 )
-@click.option("--drop-images", is_flag=True, help="Put a word in the place of images and documents.")
-@click.option("--strip-thinking", type=click.Choice(["all", "refused"]), help="Take thinking out: all, or what the API refuses.")
-@click.option("--compress", is_flag=True, help="Put a digest in the place of the oldest turns.")
-@click.option("--keep-tool-calls", is_flag=True, help="With --compress: name other tool calls too, but those that change files.")
-@click.option("--drop-branches", is_flag=True, help="Take the lines of other branches out of the file.")
-@click.option("--drop-bookkeeping", is_flag=True, help="Take progress, logs of requests and repeated notes out of the file.")
-@click.option("--drop-agents", is_flag=True, help="Take the files of sub-agents away.")
-@click.option("--portable", is_flag=True, help="Write one chain with increasing times, so that old clients lose nothing.")
-@click.option("--turns", metavar="RANGES", help="Choose turns by number: 3, 2-5, 7- or several with commas.")
-@click.option("--keep-last", type=click.IntRange(min=0), metavar="N", help="Choose all turns but the last N.")
-@click.option("--before", metavar="TIME", help="Choose turns that began before a time (2026-01-31).")
-@click.option("--older-than", metavar="AGE", help="Choose turns that began longer ago (36h, 7d, 2w).")
-@click.option("--tool", "tools", multiple=True, metavar="NAME", help="Choose calls of this tool; may be given again.")
-@click.option("--larger-than", type=click.IntRange(min=0), metavar="N", help="Choose calls with results of more characters.")
-@click.option("--errors", is_flag=True, help="Choose calls that failed.")
-@click.option("--agent", "agents", multiple=True, metavar="NAME", help="Choose sub-agents by id or type; may be given again.")
-@click.option("--prune", is_flag=True, help="Take what leaves the conversation out of the file too.")
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the journal.")
-@click.option("--apply", "applying", is_flag=True, help="Do it. Without this nothing is written.")
-@click.option("--preview", "previewing", is_flag=True, help="List what goes: turns, tool calls; and print the digest.")
+@click.option("--compress", is_flag=True, help="Replace the oldest turns with a digest.")
+@click.option("--keep-tool-calls", is_flag=True, help="With --compress: list all tool calls in the digest.")
+@click.option("--drop-branches", is_flag=True, help="Delete abandoned branches from the file.")
+@click.option("--drop-bookkeeping", is_flag=True, help="Delete progress, request logs and repeated notes.")
+@click.option("--drop-agents", is_flag=True, help="Delete subagent files. Their calls stay.")
+@click.option("--portable", is_flag=True, help="Rewrite as one chain, so that old releases lose nothing.")
+@click.option("--turns", metavar="RANGES", help="Select turns by number: 3, 2-5, 7- or a list such as 2-5,7.")
+@click.option("--keep-last", type=click.IntRange(min=0), metavar="N", help="Select all turns but the last N.")
+@click.option("--before", metavar="TIME", help="Select turns that started before a time (2026-01-31).")
+@click.option("--older-than", metavar="AGE", help="Select turns older than AGE (36h, 7d, 2w).")
+@click.option("--tool", "tools", multiple=True, metavar="NAME", help="Select calls of this tool. Repeatable.")
+@click.option("--larger-than", type=click.IntRange(min=0), metavar="N", help="Select calls whose result exceeds N characters.")
+@click.option("--errors", is_flag=True, help="Select calls that failed.")
+@click.option(
+    "--agent", "agents", multiple=True, metavar="NAME", help="Select calls that started this subagent (id or type). Repeatable."
+)
+@click.option("--prune", is_flag=True, help="Also delete dropped lines from the file.")
+@click.option("--reason", default="", metavar="TEXT", help="Note for the journal.")
+@click.option("--apply", "applying", is_flag=True, help="Apply the plan. Without this nothing is written.")
+@click.option("--preview", "previewing", is_flag=True, help="List every turn and call that would go, and print the digest.")
 @reveal_option
 @json_option
 @shared_options
@@ -75,21 +79,16 @@ def edit(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Take turns, tool calls, results, images or thinking out of a session, or condense it.
+    """Trim or compress a session.
 
-    Without --apply nothing is written: it shows what would become of the file, what 2.0.76, 2.1.45 and the newest recorded client
-    would send before and after, what each later turn costs less and what it costs once to fill the prompt cache anew (tokens are
-    estimated). A plan after which a client would not send exactly that is refused.
+    Shows a plan: what changes in the file, what clients send before and after, and what it saves. Nothing is written without
+    --apply. A plan is refused unless releases 2.0.76, 2.1.45 and the newest would send exactly what it shows. The original is
+    archived, and `steno undo` restores it byte for byte.
 
-    Turns that leave the conversation stay in the file as a branch that nobody resumes, so that tools that count tokens count the
-    same; --prune takes them out. The original is kept: `steno undo` brings it back byte for byte.
+    Dropped turns stay in the file as a branch that no client resumes, so that token counters still see them. --prune deletes
+    them.
 
-    --preview lists what would go, by turn, and prints the digest; only then is anything shown of what was said, with secrets of
-    known formats masked (--reveal). --portable shows what each client would lose of the session before and after.
-
-    Several edits are done one after the other, each on all that is chosen; choices narrow each other. --tool, --larger-than,
-    --errors and --agent choose among tool calls only: --agent those that started the sub-agents, and for --drop-agents the
-    sub-agents themselves.
+    Edits run in the order listed, and all selectors must match. --tool, --larger-than, --errors and --agent select tool calls.
 
     \b
     Example:

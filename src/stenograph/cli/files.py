@@ -10,11 +10,11 @@ from stenograph.cli._output import echo_page, json_option, make_mask, pager_opti
 from stenograph.cli._settings import shared_options, state_options
 
 
-@click.command(short_help="Show which files a session read and changed.")
+@click.command(short_help="List the files a session read and changed.")
 @session_argument
-@click.option("--diff", "with_diff", is_flag=True, help="Show the net difference of each changed file.")
-@click.option("--changed", "only_changed", is_flag=True, help="Leave out files that were only read.")
-@click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Only what this branch did; else all branches.")
+@click.option("--diff", "with_diff", is_flag=True, help="Show the net diff of each changed file.")
+@click.option("--changed", "only_changed", is_flag=True, help="Hide files that were only read.")
+@click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Show only what branch N did. [default: all branches]")
 @pager_option
 @reveal_option
 @json_option
@@ -30,11 +30,11 @@ def files(
     reveal: bool,
     as_json: bool,
 ) -> None:
-    """Show which files a session read and changed.
+    """List the files a session read and changed.
 
-    The net difference goes from the first content that is known to the last, sub-agents' edits included. The files themselves are
-    not opened: it is what the session saw. Where something may be missing (a shell command that names the file) it is said.
-    Paths are those from the session's working folder; in JSON they are whole.
+    Diffs go from the first known content to the last, with the edits of subagents. The files on disk are not opened: this is
+    what the session saw. Files that a shell command may have changed are marked. Paths are relative to the session's project;
+    JSON has absolute ones.
 
     \b
     Example:

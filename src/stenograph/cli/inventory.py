@@ -13,17 +13,16 @@ from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import shared_options, state_options
 
 
-@click.command(short_help="Count records, releases, turns, tool calls, stop reasons and blocks.")
+@click.command(short_help="Count records, releases, turns, tool calls and stop reasons.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=SessionReference())
 @json_option
 @shared_options
 @click.pass_context
 def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None:
-    """Count records, releases, turns, tool calls, stop reasons and blocks.
+    """Count records, releases, turns, tool calls and stop reasons.
 
-    PATH is a session file, a folder (every .jsonl file below it), a home, or a SESSION: an id, a prefix, a title, `last`.
-    Sub-agents' files, a named session's own too, are counted apart. Counts are by line. Human turns are user records with
-    string content.
+    PATH is a session file, a directory (all .jsonl files below it), a Claude config directory, or a SESSION. Subagent files are
+    counted separately. Counts are per line. Human turns are user records with string content.
 
     \b
     Example:

@@ -13,17 +13,17 @@ from stenograph.cli._settings import again, refuse_demo, shared_options, state_o
 from stenograph.errors import UsageError
 
 
-@click.command(short_help="Give a session a title.")
+@click.command(short_help="Set a session's title.")
 @session_argument
 @click.argument("title")
 @json_option
 @shared_options
 @click.pass_context
 def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
-    """Give a session a title.
+    """Set a session's title.
 
-    Appends one line to the session's file, as the public SDK does; clients' pickers show it before any other title. Nothing
-    is rewritten: renaming again, also back, appends another line. Refused while somebody is writing the file's last line.
+    Appends one line to the session file, as the SDK does. Claude Code shows this title before any other. Fails while a client
+    is writing to the file.
 
     \b
     Example:
@@ -43,18 +43,18 @@ def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
     echo_page(rename_page(file, change, partial(again, ctx)), render_rename, render_options(ctx), as_json=as_json)
 
 
-@click.command(short_help="Give a session a tag, or take it away.")
+@click.command(short_help="Set or clear a session's tag.")
 @session_argument
 @click.argument("tag", required=False)
-@click.option("--clear", is_flag=True, help="Take the tag away.")
+@click.option("--clear", is_flag=True, help="Clear the tag.")
 @json_option
 @shared_options
 @click.pass_context
 def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json: bool) -> None:
-    """Give a session a tag, or take it away.
+    """Set or clear a session's tag.
 
-    Appends one line to the session's file, as the public SDK does. A session has one tag: a new one takes the place of the
-    old. Nothing is rewritten. Refused while somebody is writing the file's last line.
+    Appends one line to the session file, as the SDK does. A session has one tag; a new one replaces it. Fails while a client is
+    writing to the file.
 
     \b
     Example:

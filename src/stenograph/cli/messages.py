@@ -13,20 +13,20 @@ from stenograph.releases import NEWEST, rules_note
 _HINTS = {"--release": "--as-of RELEASE says which client"}
 
 
-@click.command(cls=HintingCommand, hints=_HINTS, short_help="Show what a client would send when it resumes a session.")
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Show what a client would send on resume.")
 @session_argument
 @click.option("--as-of", "release", default=NEWEST, metavar="RELEASE", help=f"The client's release. [default: {NEWEST}]")
-@click.option("--explain", "explaining", is_flag=True, help="For each record: sent or not, and by which rule.")
-@click.option("--lost", "losing", is_flag=True, help="What the release would lose of the session, and why.")
+@click.option("--explain", "explaining", is_flag=True, help="Show for each record whether it is sent, and by which rule.")
+@click.option("--lost", "losing", is_flag=True, help="Show what the release would lose, and why.")
 @reveal_option
 @json_option
 @shared_options
 @click.pass_context
 def messages(ctx: click.Context, session: str, release: str, explaining: bool, losing: bool, reveal: bool, as_json: bool) -> None:
-    """Show what a client would send when it resumes a session.
+    """Show what a client would send on resume.
 
-    The messages before the new prompt, as the client of that release rebuilds them from the file. Reminders that a release words
-    itself are left out; those stored in the file are shown. Secrets of known formats are masked (--reveal).
+    Prints the messages before the new prompt, as that release rebuilds them from the file. Reminders whose text is not stored
+    in the file are left out. Secrets are masked.
 
     \b
     Example:

@@ -12,18 +12,18 @@ from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
 
 
-@click.command(short_help="Start the client where a session ran, to go on with it.")
+@click.command(short_help="Resume a session in Claude Code.")
 @session_argument
 @click.argument("arguments", metavar="[-- CLIENT ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--print", "only_print", is_flag=True, help="Print the command, start nothing; --json starts nothing either.")
+@click.option("--print", "only_print", is_flag=True, help="Print the command instead of running it.")
 @json_option
 @shared_options
 @click.pass_context
 def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_print: bool, as_json: bool) -> None:
-    """Start the client where a session ran, to go on with it.
+    """Resume a session in Claude Code.
 
-    A client finds a session only from the folder it ran in: this goes there and starts `claude --resume`. Where that folder
-    is not on this machine it says so and prints the command. Session files are not touched.
+    Claude Code finds a session only from its project directory, so steno starts `claude --resume` there. If the directory does
+    not exist on this machine, steno says so and prints the command. Session files are not changed.
 
     \b
     Example:

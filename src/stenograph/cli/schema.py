@@ -9,14 +9,14 @@ from stenograph.cli._output import echo_json, echo_page, json_option, render_opt
 from stenograph.cli._settings import shared_options
 
 
-@click.group(short_help="Show what releases write, as recorded from them.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; before a subcommand it is the subcommand's.")
+@click.group(short_help="Show the session format of each release.", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @shared_options
 @click.pass_context
 def schema(ctx: click.Context, as_json: bool) -> None:
-    """Show what releases write, as recorded from them.
+    """Show the session format of each release.
 
-    Without a subcommand: the releases that were recorded, and how much is known.
+    Without a subcommand, lists the recorded releases and how much is known.
 
     \b
     Example:
@@ -32,9 +32,9 @@ def schema(ctx: click.Context, as_json: bool) -> None:
     echo_page(schema_page(load_registry()), render_schema, render_options(ctx), as_json=as_json)
 
 
-@schema.command(short_help="Show what one release writes.")
+@schema.command(short_help="Show the format of one release.")
 @click.argument("release", required=False)
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only kinds whose name holds this; may be given again.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Show only kinds whose name contains this. Repeatable.")
 @json_option
 @shared_options
 @click.pass_context
@@ -59,7 +59,7 @@ def show(ctx: click.Context, release: str | None, kinds: tuple[str, ...], as_jso
         ctx.exit(NOTHING_MATCHED)
 
 
-@schema.command(short_help="Show what changed from one release to another.")
+@schema.command(short_help="Show what changed between two releases.")
 @click.argument("old")
 @click.argument("new")
 @json_option
@@ -82,7 +82,7 @@ def diff(ctx: click.Context, old: str, new: str, as_json: bool) -> None:
     echo_page(page, render_schema_diff, render_options(ctx), as_json=as_json)
 
 
-@schema.command(short_help="Write the schema as JSON Schema or Markdown.")
+@schema.command(short_help="Print the schema as JSON Schema or Markdown.")
 @click.argument("release", required=False)
 @click.option("--format", "kind", type=click.Choice(["json-schema", "markdown"]), default="json-schema", show_default=True)
 @shared_options

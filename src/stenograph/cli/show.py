@@ -21,18 +21,16 @@ from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
 
 
-@click.command(short_help="Read a session in the terminal.")
+@click.command(short_help="Read a session.")
 @session_argument
-@click.option("--turn", "turns", metavar="N[-M]", help="Only this turn, or these: 3, 3-5, 3-.")
-@click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Another branch than the current one.")
-@click.option("--thinking", is_flag=True, help="Show what the model thought.")
-@click.option("--results/--no-results", default=True, help="Show what tools gave back. [default: yes]")
-@click.option("--agents/--no-agents", default=True, help="Show what sub-agents did. [default: yes]")
+@click.option("--turn", "turns", metavar="N[-M]", help="Show only these turns: 3, 3-5, 3-.")
+@click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Show branch N instead of the current one.")
+@click.option("--thinking", is_flag=True, help="Show thinking.")
+@click.option("--results/--no-results", default=True, help="Show tool results. [default: yes]")
+@click.option("--agents/--no-agents", default=True, help="Show what subagents did. [default: yes]")
 @hooks_option
-@click.option("--full", is_flag=True, help="Show long outputs, patches, thoughts and summaries to their end.")
-@click.option(
-    "--steps", "as_steps", is_flag=True, help="One line a step: prompts, answers, tool calls and results as they stand."
-)
+@click.option("--full", is_flag=True, help="Do not shorten outputs, patches, thinking and summaries.")
+@click.option("--steps", "as_steps", is_flag=True, help="Print one line per prompt, answer, tool call and result.")
 @width_option
 @pager_option
 @reveal_option
@@ -55,10 +53,10 @@ def show(
     reveal: bool,
     as_json: bool,
 ) -> None:
-    """Read a session in the terminal.
+    """Read a session.
 
-    Prompts, answers, tool calls as what they did, sub-agents indented, and where branches part. Long outputs are cut in the
-    middle, thoughts and hooks folded (--full, --thinking, --hooks). Secrets of known formats are masked (--reveal).
+    Shows prompts, answers, tool calls, subagents and branches. Long output is shortened, thinking and hooks are folded; use
+    --full, --thinking and --hooks to see them. Secrets are masked.
 
     \b
     Example:

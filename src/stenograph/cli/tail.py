@@ -11,15 +11,13 @@ from stenograph.cli._settings import shared_options, state_options
 _SECONDS = 0.2
 
 
-@click.command(short_help="Follow a live session.")
+@click.command(short_help="Follow a running session.")
 @click.argument("session", type=SessionReference(), default="last")
-@click.option(
-    "--turns", "-n", type=click.IntRange(min=0), default=1, show_default=True, help="Begin with the last so many turns."
-)
-@click.option("--once", is_flag=True, help="Show what is there and end.")
-@click.option("--thinking", is_flag=True, help="Show what the model thinks.")
-@click.option("--results/--no-results", default=True, help="Show what tools give back. [default: yes]")
-@click.option("--full", is_flag=True, help="Show long outputs and patches to their end.")
+@click.option("--turns", "-n", type=click.IntRange(min=0), default=1, show_default=True, help="Start with the last N turns.")
+@click.option("--once", is_flag=True, help="Print what is there and exit.")
+@click.option("--thinking", is_flag=True, help="Show thinking.")
+@click.option("--results/--no-results", default=True, help="Show tool results. [default: yes]")
+@click.option("--full", is_flag=True, help="Do not shorten outputs and patches.")
 @width_option
 @reveal_option
 @json_option
@@ -37,11 +35,10 @@ def tail(
     reveal: bool,
     as_json: bool,
 ) -> None:
-    """Follow a live session.
+    """Follow a running session.
 
-    Shows the last turn and then what is added, by the session and its sub-agents, until Ctrl-C. After /clear it goes on with the
-    new session, and comes back where that /clear turns out to be another client's. SESSION is `last` unless named.
-    Secrets of known formats are masked (--reveal).
+    Shows the last turn, then everything that the session and its subagents add, until Ctrl-C. After /clear it follows the new
+    session. Without SESSION, follows the newest one. Secrets are masked.
 
     \b
     Example:

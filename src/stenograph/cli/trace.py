@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 @click.group(
-    short_help="Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver.",
+    short_help="Send turns to Langfuse, Phoenix, MLflow or any OTLP receiver.",
     invoke_without_command=True,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; before a subcommand it is the subcommand's.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @shared_options
 @click.pass_context
 def trace(ctx: click.Context, as_json: bool) -> None:
-    """Send sessions to Langfuse, Phoenix, MLflow or any OTLP receiver.
+    """Send turns to Langfuse, Phoenix, MLflow or any OTLP receiver.
 
-    Without a subcommand: which settings hold the hooks, where traces go, and what they say. docs/tracing.md tells how to set it
-    up.
+    Without a subcommand, shows where the hooks are installed, where traces go and what they contain. To set it up, see
+    docs/tracing.md.
 
     \b
     Example:
@@ -66,24 +66,22 @@ def trace(ctx: click.Context, as_json: bool) -> None:
     echo_page(page, render_trace, render_options(ctx), as_json=as_json)
 
 
-@trace.command(short_help="Write the hooks into the client's settings.")
-@click.option("--project", is_flag=True, help="Into .claude/settings.json of the working folder, which others may share.")
-@click.option("--local", is_flag=True, help="Into .claude/settings.local.json of the working folder.")
-@click.option("--all-events", is_flag=True, help="Also events that older clients do not know; they ignore the file then.")
-@click.option("--yes", is_flag=True, help="Do it without asking.")
+@trace.command(short_help="Add the hooks to Claude Code's settings.")
+@click.option("--project", is_flag=True, help="Use .claude/settings.json of this directory, which may be shared.")
+@click.option("--local", is_flag=True, help="Use .claude/settings.local.json of this directory.")
+@click.option("--all-events", is_flag=True, help="Include events that older releases reject. They then ignore the whole file.")
+@click.option("--yes", is_flag=True, help="Apply the change without asking.")
 @json_option
 @shared_options
 @click.pass_context
 def install(ctx: click.Context, project: bool, local: bool, all_events: bool, yes: bool, as_json: bool) -> None:
-    """Write the hooks into the client's settings.
+    """Add the hooks to Claude Code's settings.
 
-    Shows the change first and asks; --json does not ask, and writes nothing without --yes. Everything else in the file stays as
-    it is; the original is kept, `steno undo` brings it back. Hooks of an older install are replaced. The next session of the
-    client reports its turns; a worker sends them.
+    Shows the change and asks. With --json it does not ask, and writes only with --yes. Nothing else in the file changes; `steno
+    undo` restores it. Hooks of an older install are replaced. The next session reports its turns, and a worker sends them.
 
-    Clients before 2.1.78 ignore a settings file that names an event they do not know. So StopFailure and PostCompact are written
-    only where the client on the path and the newest session are of a release that knows them, and not where the release of the
-    client on the path can't be told; install again after an update.
+    Releases before 2.1.78 ignore a settings file that names an event they do not know. StopFailure and PostCompact are
+    therefore added only if the installed client and the newest session support them. Install again after an update.
 
     \b
     Example:
@@ -115,18 +113,18 @@ def install(ctx: click.Context, project: bool, local: bool, all_events: bool, ye
     _carry_out(ctx, "install", change, yes=yes, as_json=as_json, steps=_next_steps(ctx))
 
 
-@trace.command(short_help="Take the hooks out of the client's settings.")
-@click.option("--project", is_flag=True, help="Out of .claude/settings.json of the working folder.")
-@click.option("--local", is_flag=True, help="Out of .claude/settings.local.json of the working folder.")
-@click.option("--yes", is_flag=True, help="Do it without asking.")
+@trace.command(short_help="Remove the hooks from Claude Code's settings.")
+@click.option("--project", is_flag=True, help="Use .claude/settings.json of this directory.")
+@click.option("--local", is_flag=True, help="Use .claude/settings.local.json of this directory.")
+@click.option("--yes", is_flag=True, help="Apply the change without asking.")
 @json_option
 @shared_options
 @click.pass_context
 def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json: bool) -> None:
-    """Take the hooks out of the client's settings.
+    """Remove the hooks from Claude Code's settings.
 
-    The file becomes what it was before the install, byte for byte, where it was not changed since; else only our hooks go. Shows
-    the change first and asks; --json does not ask, and writes nothing without --yes.
+    If the file has not changed since the install, it is restored byte for byte. Otherwise only the hooks are removed. Shows the
+    change and asks. With --json it does not ask, and writes only with --yes.
 
     \b
     Example:
@@ -142,14 +140,14 @@ def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json
 
 
 @trace.command(
-    short_help="Note an event of the client; hooks run this.",
+    short_help="Record a hook event. Claude Code runs this.",
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 def hook() -> None:
-    """Note an event of the client; hooks run this.
+    """Record a hook event. Claude Code runs this.
 
-    Reads the event from standard input, notes it in the spool, sees that a worker runs, and ends with 0 in silence, whatever
-    happens.
+    Reads the event from standard input, writes it to the spool and starts a worker if none is running. Always exits with 0 and
+    prints nothing.
 
     \b
     Example:
@@ -240,15 +238,15 @@ def _carry_out(ctx: click.Context, action: str, change: SettingsChange, *, yes: 
     echo_page(page, render_settings_change, options, as_json=as_json)
 
 
-_to = click.option("--destination", "names", multiple=True, metavar="NAME", help="Only to this one; may be repeated.")
+_to = click.option("--destination", "names", multiple=True, metavar="NAME", help="Send only to this destination. Repeatable.")
 
 
-@trace.command(short_help="Send all history, or some of it.")
-@click.option("--since", metavar="TIME", help="Sessions written since then (2026-01-31, 7d).")
-@click.option("--until", metavar="TIME", help="Sessions last written before then.")
-@click.option("--project", default="", metavar="TEXT", help="Sessions of projects with this in their folder's name.")
-@click.option("--session", "sessions", multiple=True, metavar="SESSION", help="This session; may be repeated.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be looked at.")
+@trace.command(short_help="Send past sessions.")
+@click.option("--since", metavar="TIME", help="Only sessions changed since a date (2026-01-31) or an age (7d).")
+@click.option("--until", metavar="TIME", help="Only sessions last changed before a date or an age.")
+@click.option("--project", default="", metavar="TEXT", help="Only sessions of projects with this in their name.")
+@click.option("--session", "sessions", multiple=True, metavar="SESSION", help="Only this session. Repeatable.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
 @_to
 @json_option
 @shared_options
@@ -263,10 +261,10 @@ def backfill(
     names: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Send all history, or some of it.
+    """Send past sessions.
 
-    Turns that a destination has already are passed over, so that it can be stopped and begun again; copies that forks and clones
-    made of a turn are passed over too. A turn that is not over is left to its hook.
+    Turns already delivered are skipped, and so are copies of a turn in forks and clones, so you can stop and restart it.
+    Unfinished turns are left to their hooks.
 
     \b
     Example:
@@ -289,18 +287,17 @@ def backfill(
     _send_behind(ctx, lambda _, __: found, names, as_json=as_json, dry_run=dry_run)
 
 
-@trace.command(short_help="Send what no hook told of.")
-@click.option("--since", metavar="TIME", help="Sessions written since then, and no others.")
+@trace.command(short_help="Send turns that no hook reported.")
+@click.option("--since", metavar="TIME", help="Only sessions changed since a date or an age.")
 @_to
 @json_option
 @shared_options
 @click.pass_context
 def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json: bool) -> None:
-    """Send what no hook told of.
+    """Send turns that no hook reported.
 
-    Looks at sessions that were written since an hour before the first hook told of one, that a hook told of and a receiver did
-    not take, or that were sent in part before; sends turns that were interrupted, cut off by a crash, or not taken by a receiver
-    that failed. For a timer: it takes a moment where there is nothing to do.
+    Sends turns that were interrupted, lost in a crash or not accepted by a receiver. Checks sessions written since an hour
+    before the first hook event, and those that were sent only in part. Quick if there is nothing to do, so it suits a timer.
 
     \b
     Example:
@@ -325,16 +322,15 @@ def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json
     _send_behind(ctx, followed, names, as_json=as_json)
 
 
-@trace.command(short_help="Show what was sent, what is behind, and what failed last.")
+@trace.command(short_help="Show what was sent, what is pending and what failed.")
 @json_option
 @shared_options
 @click.pass_context
 def status(ctx: click.Context, as_json: bool) -> None:
-    """Show what was sent, what is behind, and what failed last.
+    """Show what was sent, what is pending and what failed.
 
-    Behind are sessions that were written since an hour before the first hook told of one, that a hook told of and a receiver did
-    not take, or that were sent in part before, of which a destination has not acknowledged all; a turn that is not over counts as
-    behind.
+    Pending sessions have turns that a destination has not acknowledged; an unfinished turn counts. Sessions that ended more
+    than an hour before the first hook event are not counted.
 
     \b
     Example:
@@ -349,15 +345,16 @@ def status(ctx: click.Context, as_json: bool) -> None:
     echo_page(page, render_trace_status, render_options(ctx), as_json=as_json)
 
 
-@trace.command(short_help="Send one span to each destination, to see that it arrives.")
+@trace.command(short_help="Send a test span to each destination.")
 @_to
 @json_option
 @shared_options
 @click.pass_context
 def test(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
-    """Send one span to each destination, to see that it arrives.
+    """Send a test span to each destination.
 
-    The span says nothing of any session. Where it is taken, what failed before is forgotten and what is due is sent at once.
+    The span contains nothing from a session. If it is accepted, earlier failures are forgotten and pending turns are sent at
+    once.
 
     \b
     Example:

@@ -11,14 +11,14 @@ from stenograph.cli._settings import shared_options, state_options
 
 @click.command(short_help="List the turns of a session.")
 @session_argument
-@click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Another branch than the current one.")
-@click.option("--all", "everything", is_flag=True, help="The turns of every branch, in the order of the file.")
-@click.option("--results/--no-results", default=True, help="With --json: tools' outputs too. [default: yes]")
+@click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Show branch N instead of the current one.")
+@click.option("--all", "everything", is_flag=True, help="List the turns of every branch, in file order.")
+@click.option("--results/--no-results", default=True, help="With --json: include tool results. [default: yes]")
 @click.option(
     "--round-threshold",
     type=click.FloatRange(min=0),
     metavar="MINUTES",
-    help="With --json: after how long a silence a round is a resumed one. [default: 5]",
+    help="With --json: minutes of silence after which a turn counts as resumed. [default: 5]",
 )
 @reveal_option
 @json_option
@@ -36,8 +36,8 @@ def turns(
 ) -> None:
     """List the turns of a session.
 
-    A turn is what a person asked and all that answers it; its number is its place in the conversation. In a narrow terminal some
-    columns are left out. Secrets of known formats are masked (--reveal).
+    A turn is a prompt and everything until the next one. Its number is its position in the conversation. Narrow terminals show
+    fewer columns. Secrets are masked.
 
     \b
     Example:

@@ -20,20 +20,21 @@ _HINTS = {
 }
 
 
-@click.command(cls=HintingCommand, hints=_HINTS, short_help="Take back an edit of a session, byte for byte.")
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Undo an edit, byte for byte.")
 @click.argument("session", type=SessionReference(), required=False)
-@click.option("--list", "is_list", is_flag=True, help="List the edits, oldest first, and undo nothing.")
-@click.option("--entry", "number", type=click.IntRange(min=1), metavar="N", help="The edit with this number; else the last one.")
-@click.option("--to", type=GivenPath(path_type=Path), metavar="DIR", help="Write the originals there and undo nothing.")
+@click.option("--list", "is_list", is_flag=True, help="List the edits, oldest first.")
+@click.option(
+    "--entry", "number", type=click.IntRange(min=1), metavar="N", help="Undo the edit with this number. [default: the last one]"
+)
+@click.option("--to", type=GivenPath(path_type=Path), metavar="DIR", help="Write the originals to DIR instead of undoing.")
 @json_option
 @shared_options
 @click.pass_context
 def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | None, to: Path | None, as_json: bool) -> None:
-    """Take back an edit of a session, byte for byte.
+    """Undo an edit, byte for byte.
 
-    The last edit of the session, or of any session; again, the one before. An undo is an edit too: undo it by its number.
-    Refused where a file was changed since the edit. An edit that was stopped midway is settled first, and then nothing else
-    is undone.
+    Undoes the last edit of the session, or of any session. Run it again to undo the one before. An undo is an edit too: undo it
+    by its number. Fails if a file has changed since the edit. An interrupted edit is rolled back first.
 
     \b
     Example:
