@@ -541,6 +541,34 @@ def test_section_9_a_tool_use_without_a_result_has_no_output(tmp_path: Path) -> 
     assert (bash.attributes["langfuse.observation.level"], bash.end_ns) == ("WARNING", ns(6))
 
 
+def test_section_9_a_tool_use_without_a_result_does_not_hold_the_answer_back(tmp_path: Path) -> None:
+    """§9 sends the turn at once, with output null. A result that comes later is sent under the same ids."""
+    without = [line for line in LINES if line["uuid"] != "r1"]
+    without[-1] = without[-1] | {"parentUuid": "r2"}
+    late = timed(30, user("r1", [tool_result("t1", "4")], "a2"))
+    with Desk(tmp_path) as desk:
+        assert desk.send(write(tmp_path, *without), Closing.STOPPED).turns == 1
+        first = {span.span_id: span for span in desk.spans}
+        (bash,) = [span for span in first.values() if span.name == "Bash"]
+        assert (said(bash, "output"), bash.attributes["langfuse.observation.level"]) == (None, "WARNING")
+        (root,) = desk.roots
+        assert root.attributes["langfuse.trace.metadata.status"] == "done"
+
+        following = [timed(40, user("u2", "Two", "a4")), timed(41, assistant("a5", "m3", [text("2")], "u2"))]
+        for lines, closing in (([], Closing.STOPPED), ([], Closing.ENDED), (following, Closing.STOPPED)):
+            desk.send(write(tmp_path, *without, late, *lines), closing)
+            assert {span.span_id for span in desk.spans if span.trace_id == root.trace_id} == first.keys()
+            assert [said(span, "output") for span in desk.spans if span.name == "Bash"] == ["4"]
+            assert said(desk.roots[0], "output")["content"] == "Four, in two."
+        assert [span.name for span in desk.roots] == ["Turn 1", "Turn 2"]
+
+
+def test_section_9_a_tool_use_that_is_the_last_word_is_waited_for(tmp_path: Path) -> None:
+    """A Stop may come before the last lines are written: while the model owes an answer the turn is not over."""
+    assert mapped(write(tmp_path, *LINES[:4]), closing=Closing.STOPPED) == []
+    assert mapped(write(tmp_path, *LINES[:5]), closing=Closing.STOPPED) == []
+
+
 def test_section_9_a_tool_that_failed_is_an_error(tmp_path: Path) -> None:
     """§9 does not say; the exporter of that time sets the level ERROR."""
     failed = timed(5, user("r", [tool_result("t1", "no such file", is_error=True)], "a3"))
@@ -590,6 +618,18 @@ def test_section_9_meta_messages_interleaved_are_as_if_they_were_not_there(tmp_p
         return [(span.span_id, span.parent_id, span.name, span.start_ns, span.end_ns) for span in all_mapped(path)]
 
     assert told(write(tmp_path, *with_meta)) == told(write(tmp_path, *LINES))
+
+
+def test_section_9_a_meta_line_of_the_assistant_is_no_generation(tmp_path: Path) -> None:
+    """§2 has one as an example, without a model: neither a generation nor the answer."""
+    meta: Line = {"message": {"id": "m9", "role": "assistant", "content": "meta response"}, "isMeta": True}
+    after = timed(20, assistant("a5", "m9", [text("meta response")], "a4") | {"isMeta": True})
+    for lines in ([*EXAMPLE[:2], meta, *EXAMPLE[2:]], [*EXAMPLE, meta]):
+        path = write(tmp_path, *lines)
+        assert answers(path) == ["", "done"]
+        assert said(all_mapped(path)[0], "output") == {"role": "assistant", "content": "done"}
+    assert not any("meta response" in words_of(span) for span in all_mapped(write(tmp_path, *LINES, after)))
+    assert all_mapped(write(tmp_path, *LINES, after))[0].end_ns == ns(15)
 
 
 # §10 Session transitions

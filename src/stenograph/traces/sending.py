@@ -162,7 +162,8 @@ class SessionSender:
                 at_work |= unfinished
                 chosen.unsettled += sum(run.turns[-1].is_over for run in working)
                 with as_unreadable(path):
-                    chosen.spans += Mapper(self._config, self._texts, told_elsewhere).spans(traced, frozenset(unfinished))
+                    spans = Mapper(self._config, self._texts, told_elsewhere).spans(traced, frozenset(unfinished))
+                chosen.spans += spans[1:] if group.is_again and self._has_lost_some(traced, trace_id, keys) else spans
                 chosen.traces.append(trace_id)
                 chosen.told |= dict.fromkeys((key for key in keys if key not in told_elsewhere), trace_id)
             if at_work or group.is_again:
@@ -226,6 +227,11 @@ class SessionSender:
     def _place_before(self, path: Path, group: Group) -> Place:
         cursor = self._state.cursor(self._name, path)
         return cursor.place if cursor and cursor.place.offset <= group.offset else Place(group.offset, group.turns)
+
+    def _has_lost_some(self, traced: TracedTurn, trace_id: bytes, keys: list[str]) -> bool:
+        """A late result may branch off before the answer and so take it out of its turn: the root stays as it was sent."""
+        found = self._state.traces_that_told(self._name, {*keys, _opening(traced)})
+        return sum(trace == trace_id for trace in found.values()) < self._state.count_told(self._name, trace_id)
 
     def _is_told(self, trace_id: bytes, now: list[bytes]) -> bool:
         return trace_id in now or self._state.is_sent(self._name, trace_id)

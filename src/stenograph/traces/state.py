@@ -197,6 +197,11 @@ class TraceState:
                 found[key] = row[0]
         return found
 
+    def count_told(self, destination: str, trace_id: bytes) -> int:
+        """How many keys a trace has sent."""
+        row = self._one("SELECT count(*) FROM told WHERE destination = ? AND trace_id = ?", destination, trace_id)
+        return int(row[0]) if row else 0
+
     def waiting(self, destination: str, path: Path) -> list[Waiting]:
         rows = self._all(
             "SELECT start, turns, agents FROM waiting WHERE destination = ? AND path = ? ORDER BY start",

@@ -47,6 +47,8 @@ def calls_of(context: Context, nodes: Sequence[int]) -> tuple[ApiCall, ...]:
     for node in nodes:
         record = records[node]
         if isinstance(record, AssistantRecord):
+            if record.isMeta:
+                continue
             message = record.message
             message_id = message.id if message else None
             if message_id.__class__ is str and message_id:
@@ -150,11 +152,12 @@ def ending_of(context: Context, opening: int, nodes: Sequence[int], calls: Seque
     for node in reversed(nodes):
         record = context.graph.records[node]
         if isinstance(record, AssistantRecord):
-            if is_synthetic(record):
+            if is_synthetic(record) or record.isMeta:
                 continue
             if record.isApiErrorMessage:
                 return Status.FAILED
-            is_answered = all(tool.answered for call in calls for tool in call.tool_calls)
+            # The model answers only with all results at hand: one of an earlier call that is not in the file was lost.
+            is_answered = all(tool.answered for call in calls if node in call.nodes for tool in call.tool_calls)
             return Status.DONE if is_answered and not _thinks_alone(record) else None
         understood = context.inputs.get(node)
         if understood is not None and (node == opening or not understood.is_aside):
@@ -175,7 +178,7 @@ def said_in(context: Context, nodes: Sequence[int]) -> Iterator[int]:
         if understood is not None:
             if node == nodes[0] or understood.kind in (InputKind.TOOL_RESULT, InputKind.INTERRUPT):
                 yield node
-        elif isinstance(record := context.graph.records[node], AssistantRecord) and not is_synthetic(record):
+        elif isinstance(record := context.graph.records[node], AssistantRecord) and not (is_synthetic(record) or record.isMeta):
             yield node
 
 

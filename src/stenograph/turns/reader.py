@@ -286,7 +286,9 @@ class TurnReader:
 
 
 def _says(record: Record) -> bool:
-    return isinstance(record, CompactBoundaryRecord) or (isinstance(record, AssistantRecord) and not record.isSidechain)
+    return isinstance(record, CompactBoundaryRecord) or (
+        isinstance(record, AssistantRecord) and not (record.isSidechain or record.isMeta)
+    )
 
 
 def _whole_lines(path: Path, offset: int) -> Iterator[Located]:
