@@ -674,6 +674,23 @@ def test_section_10_each_turn_is_told_under_the_session_it_happened_in(tmp_path:
     assert {span.attributes["session.id"] for span in all_mapped(now)} == {SESSION}
 
 
+def test_section_10_a_turn_whose_prompt_names_the_previous_session_is_told_under_its_own(tmp_path: Path) -> None:
+    """§10's own example: the first line alone has the old id, and is a prompt. Its turn is the first of the new session."""
+    first = user("u2", "Do it.", "a1", sessionId=BEFORE)
+    path = write(tmp_path, first, assistant("a2", "m2", [text("Done.")], "u2") | {"sessionId": SESSION})
+    (spans,) = mapped(path)
+    assert {span.attributes["session.id"] for span in spans} == {SESSION}
+    assert (spans[0].name, spans[0].attributes["langfuse.trace.metadata.session_id"]) == ("Turn 1", SESSION)
+
+
+def test_section_10_a_copied_turn_stays_with_the_session_it_was_copied_from(tmp_path: Path) -> None:
+    """Forks of old releases keep the old id on every line of a copy."""
+    copied = [user("u1", "Plan it.", sessionId=BEFORE), assistant("a1", "m1", [text("A plan.")], "u1") | {"sessionId": BEFORE}]
+    own = [user("u2", "Do it.", "a1", sessionId=SESSION), assistant("a2", "m2", [text("Done.")], "u2") | {"sessionId": SESSION}]
+    ids = [spans[0].attributes["session.id"] for spans in mapped(write(tmp_path, *copied, *own))]
+    assert ids == [BEFORE, SESSION]
+
+
 def test_section_10_a_previous_session_that_cannot_be_read_blocks_nothing(tmp_path: Path) -> None:
     """§10."""
     before, now = transition(tmp_path / "home" / "projects" / "proj")

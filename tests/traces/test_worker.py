@@ -138,6 +138,80 @@ def assert_settled(folder: Path, config: TraceConfig) -> None:
         assert [state.health(each.name).turns for each in config.destinations] == [TURNS for _ in config.destinations]
 
 
+# --- continuations
+
+PREVIOUS, CONTINUATION = (f"5e551000-0000-4000-8000-00000000000{number}" for number in (0, 1))
+
+
+def continued(folder: Path, *more: Line, first_at: float = 20) -> tuple[Path, Path]:
+    """A session that ended without a Stop, five seconds before the one that continues it: there the first line names it."""
+    old = [timed(0, user("u1", "Plan it.")), timed(5, assistant("a1", "m1", [text("A plan.")], "u1")), *more]
+    before = write(folder, *(line | {"sessionId": PREVIOUS} for line in old), name=PREVIOUS)
+    new = [
+        timed(first_at, user("u9", "Do it.", "a1", sessionId=PREVIOUS)),
+        timed(first_at + 5, assistant("a9", "m9", [text("Done.")], "u9")) | {"sessionId": CONTINUATION},
+    ]
+    os.utime(before, (1_767_261_600 + 15,) * 2)  # ten o'clock, as `at` counts
+    return before, write(folder, *new, name=CONTINUATION)
+
+
+def answers_by_session(sink: OtlpSink) -> list[tuple[Any, Any, str]]:
+    """Of each trace in the order of arrival: its session, its number and the last answer."""
+    about = "langfuse.trace.metadata"
+    roots = [span.attributes for span in sink.spans if not span.parent_id]
+    return [(root[f"{about}.session_id"], root[f"{about}.turn_number"], root.get("output.value", "")) for root in roots]
+
+
+def test_the_previous_session_is_sent_before_the_one_that_continues_it(folder: Path, tmp_path: Path) -> None:
+    """Its own last turn never got a Stop: the client changed to another session. An unanswered prompt is sent too."""
+    _, now = continued(tmp_path / "p", timed(8, user("u2", "And test it.", "a1")))
+    with OtlpSink() as sink:
+        for event in ("SessionStart", "Stop"):
+            report(folder, now, event=event)
+        work(folder, config_for(sink), Clock().timing())
+        assert answers_by_session(sink) == [(PREVIOUS, 1, "A plan."), (PREVIOUS, 2, ""), (CONTINUATION, 1, "Done.")]
+        posts = sink.posts
+        report(folder, now, event="Stop")
+        work(folder, config_for(sink), Clock().timing())
+        assert sink.posts == posts
+
+
+def test_a_previous_session_that_is_still_written_keeps_its_open_turn(folder: Path, tmp_path: Path) -> None:
+    before, now = continued(tmp_path / "p", timed(8, user("u2", "And test it.", "a1")))
+    os.utime(before)
+    with OtlpSink() as sink:
+        report(folder, now, event="Stop")
+        work(folder, config_for(sink), Clock().timing())
+        assert answers_by_session(sink) == [(PREVIOUS, 1, "A plan."), (CONTINUATION, 1, "Done.")]
+
+
+def test_a_chain_of_continuations_is_sent_from_its_beginning(folder: Path, tmp_path: Path) -> None:
+    _, middle = continued(tmp_path / "p")
+    third = "5e551000-0000-4000-8000-000000000002"
+    lines = [user("x1", "And now?", "a9", sessionId=CONTINUATION), assistant("x2", "mx", [text("That is all.")], "x1")]
+    lines = [timed(60 + place, line) for place, line in enumerate(lines)]
+    last = write(tmp_path / "p", lines[0], lines[1] | {"sessionId": third}, name=third)
+    os.utime(middle, (1_767_261_600 + 30,) * 2)
+    with OtlpSink() as sink:
+        report(folder, last, event="Stop")
+        work(folder, config_for(sink), Clock().timing())
+        assert [answer for _, _, answer in answers_by_session(sink)] == ["A plan.", "Done.", "That is all."]
+
+
+@pytest.mark.parametrize("broken", ["missing", "folder", "link out"])
+def test_a_previous_session_that_cannot_be_had_blocks_nothing(broken: str, folder: Path, tmp_path: Path) -> None:
+    before, now = continued(tmp_path / "p")
+    elsewhere = before.replace(tmp_path / "elsewhere.jsonl")
+    if broken == "folder":
+        before.mkdir()
+    elif broken == "link out":
+        before.symlink_to(elsewhere)
+    with OtlpSink() as sink:
+        report(folder, now, event="Stop")
+        work(folder, config_for(sink), Clock().timing())
+        assert answers_by_session(sink) == [(CONTINUATION, 1, "Done.")]
+
+
 # --- receivers
 
 FAULTS: dict[str, Callable[[OtlpSink], None]] = {

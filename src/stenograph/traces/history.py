@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -20,8 +21,8 @@ from msgspec import Struct
 from stenograph.config import Destination, TraceConfig
 from stenograph.disk import projects_folder
 from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError, UsageError
-from stenograph.family import list_project
-from stenograph.records import read_records
+from stenograph.family import is_session_id, list_project
+from stenograph.records import moment, read_records
 from stenograph.redact import Masker
 from stenograph.traces.delivery import Sender
 from stenograph.traces.folder import alone, mask_key
@@ -32,6 +33,8 @@ from stenograph.traces.state import Cursor, TraceState
 
 #: An answered turn whose file was quiet this long is over: even the longest tool input has been streamed by then.
 ANSWERED_SECONDS = 120.0
+#: A session that was not written after another had begun, but for so long, was left for that one.
+_LAST_WORDS_SECONDS = 5.0
 #: How long to wait for another worker.
 BUSY_SECONDS = 60.0
 #: The first lines of a file, which hold copies.
@@ -104,7 +107,7 @@ def followed_sessions(
             chosen.append(each)
         known.discard(each.path)
     if elsewhere:
-        chosen += [candidate for path in known if (candidate := _candidate(path))]
+        chosen += [candidate for path in known if (candidate := candidate_of(path))]
     return sorted(chosen, key=_by_age)
 
 
@@ -172,11 +175,13 @@ def _by_age(candidate: Candidate) -> tuple[float, str]:
     return candidate.modified, str(candidate.path)
 
 
-def _candidate(path: Path) -> Candidate | None:
-    """None if the file is gone."""
+def candidate_of(path: Path) -> Candidate | None:
+    """None if it is not a file any more."""
     try:
         status = path.stat()
     except (OSError, ValueError):  # ValueError: a NUL in the name
+        return None
+    if not stat.S_ISREG(status.st_mode):
         return None
     return Candidate(path, path.stem, status.st_size, status.st_mtime)
 
@@ -219,6 +224,25 @@ def originals_first(files: Sequence[T], path_of: Callable[[T], Path]) -> list[T]
             ordered[name] = by_id[name]
         opened.add(name)
     return list(ordered.values())
+
+
+def previous_sessions(path: Path) -> dict[Path, Closing]:
+    """The sessions beside a session that it continues, oldest first, and what is known of their last turns.
+
+    A client that changes to another session reports no end of the one before; the first lines of the new one name it.
+    """
+    found: dict[Path, Closing] = {}
+    waiting = [path]
+    while waiting:
+        beginning = beginning_of(newer := waiting.pop())
+        for other in beginning.others:
+            candidate = candidate_of(newer.with_name(f"{other}.jsonl")) if is_session_id(other) else None
+            if candidate and candidate.path not in found and candidate.path != path and not candidate.path.is_symlink():
+                began = moment(beginning.at)
+                is_ended = began is not None and candidate.modified <= began.timestamp() + _LAST_WORDS_SECONDS
+                found[candidate.path] = Closing.ENDED if is_ended else Closing.STOPPED
+                waiting.append(candidate.path)
+    return {each: found[each] for each in originals_first([*found], lambda each: each)}
 
 
 def beginning_of(path: Path) -> Beginning:

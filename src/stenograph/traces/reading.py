@@ -83,10 +83,11 @@ def _is_over(turn: Turn, closing: Closing) -> bool:
 
 
 def _session_id(path: Path, turn: Turn) -> str:
-    """The session a turn happened in: forks of old releases keep the old id on copies."""
-    record = turn.context.graph.records[turn.node]
-    named = record.sessionId if isinstance(record, ChainedRecord) else None
-    return named if isinstance(named, str) and is_session_id(named) else path.stem
+    """The session a turn happened in: copies by old releases keep the old id, and a continuation has it on its first line."""
+    records = turn.context.graph.records
+    named = [record.sessionId for node in turn.nodes if isinstance(record := records[node], ChainedRecord)]
+    is_own = path.stem in named or not named
+    return named[0] if not is_own and isinstance(named[0], str) and is_session_id(named[0]) else path.stem
 
 
 def runs_in(traced: TracedTurn) -> Iterator[AgentRun]:

@@ -27,6 +27,7 @@ from stenograph.records import AssistantRecord, decode, text_of
 from stenograph.redact import Masker
 from stenograph.traces.delivery import LONGEST_RETRY_AFTER, PERMANENT_WAIT, Sender, next_wait
 from stenograph.traces.folder import alone, clear_leftovers, default_trace_folder, is_held, mask_key, waiting_events
+from stenograph.traces.history import candidate_of, is_behind, previous_sessions
 from stenograph.traces.keys import with_keys
 from stenograph.traces.reading import Closing, ReadFailure
 from stenograph.traces.sending import AGENT_QUIET_SECONDS, SessionSender, resource_of
@@ -134,8 +135,19 @@ class Worker:
                 is_fresh = self._timing.now() - event.received_ns / 1e9 < _FRESH_SECONDS
                 if is_fresh and last.get(event.transcript_path) is event:
                     wait_for_answer(transcript, event.answer_sha256, self._timing)
+                self._make_previous_due(transcript, event.received_ns)
                 self._state.make_due(names, transcript, event.closing, event.received_ns)
             remove_file(path)
+
+    def _make_previous_due(self, transcript: Path, stamp: int) -> None:
+        """What the sessions before a continuation lack; due before it."""
+        previous = previous_sessions(transcript)
+        for place, (path, closing) in enumerate(previous.items()):
+            candidate = candidate_of(path)
+            behind = [
+                each.name for each in self._config.destinations if candidate and is_behind(candidate, each.name, self._state)
+            ]
+            self._state.make_due(behind, path, closing, stamp - len(previous) + place)
 
     def _send_due(self, destination: Destination) -> None:
         due = self._state.due(destination.name)
