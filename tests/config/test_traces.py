@@ -379,7 +379,7 @@ def test_what_to_do_without_a_destination_names_the_file() -> None:
         ("project = 1", "`project` must be a text"),
         ('user = "a\\nb"', "`user` must be a text on one line"),
         ("redact = 'SENTINEL'", "`redact` must be true or false"),
-        ("shape = 'SENTINEL'", "`shape` must be siblings or nested"),
+        ("shape = 'SENTINEL'", "`shape` must be auto or siblings or nested"),
         ("tags = 'SENTINEL'", "`tags` must be a list"),
         ("tags = [1]", "`tags.1` must be a text"),
         ("quiet_seconds = -1", "`quiet_seconds` must be a number of seconds, 0 or more"),

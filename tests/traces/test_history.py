@@ -29,7 +29,7 @@ RELEASE = "2.1.325"
 ORIGINAL, FORK = print_session(RELEASE, "tools"), print_session(RELEASE, "fork")
 NOBODY = 65534
 Nobody = Callable[[], contextlib.AbstractContextManager[None]]
-ROW = {"name", "sessions", "turns", "spans", "copies", "refused", "size", "failures", "error"}
+ROW = {"name", "sessions", "turns", "spans", "copies", "refused", "skipped", "size", "failures", "error"}
 
 
 class Done(NamedTuple):
@@ -137,7 +137,7 @@ def test_to_send_again_sends_nothing(steno: Steno, sink: OtlpSink, both: list[Pa
 def test_a_dry_run_only_says_what_it_would_look_at(steno: Steno, sink: OtlpSink, both: list[Path]) -> None:
     done = steno("backfill", "--dry-run", "--json")
     size = sum(path.stat().st_size for path in both)
-    nothing = {"turns": 0, "spans": 0, "copies": 0, "refused": 0, "failures": [], "error": None}
+    nothing = {"turns": 0, "spans": 0, "copies": 0, "refused": 0, "skipped": 0, "failures": [], "error": None}
     assert done.json == {
         "schema": "trace-backfill/1",
         "dry_run": True,
@@ -434,6 +434,20 @@ def test_a_sweep_before_any_hook_says_what_to_do(steno: Steno, sink: OtlpSink) -
 
 
 # Status and test
+
+
+def test_status_counts_lines_that_are_not_json(steno: Steno, sink: OtlpSink, projects: Path) -> None:
+    path = write(projects / "p", user("u1", "Go"), "{torn", assistant("a1", "m1", [text("1")], "u1"), "[1]", "")
+    set_age(path, 86_400)
+    sent = steno("backfill", "--json")
+    assert (sent.row["turns"], sent.row["skipped"]) == (1, 2)
+    assert steno("status", "--json").row["skipped"] == [{"path": str(path), "lines": 2}]
+    assert f"skipped 2 lines that are not valid JSON: ~/.claude/projects/p/{path.name}" in steno("status").out
+    assert steno("backfill", "--json").row["skipped"] == 0
+    assert len(steno("status", "--json").row["skipped"]) == 1
+    path.unlink()
+    assert steno("status", "--json").row["skipped"] == []
+    assert sink.posts
 
 
 def test_status_tells_what_was_sent_and_what_is_behind(steno: Steno, sink: OtlpSink, both: list[Path], projects: Path) -> None:

@@ -28,7 +28,7 @@ from tests.traces.tracing import (
     write_agent,
 )
 
-from stenograph.config.traces import SpanLayout, TraceConfig
+from stenograph.config.traces import Destination, DestinationKind, SpanLayout, TraceConfig
 from stenograph.errors import DeliveryError
 from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.traces.history import find_sessions, send_history
@@ -284,6 +284,36 @@ def test_section_7_tools_stand_under_the_generation_that_asked_for_them(tmp_path
     assert (root.parent_id, kind_of(root)) == (b"", "agent")
 
 
+@pytest.mark.parametrize(
+    ("kind", "shape", "is_nested"),
+    [
+        (DestinationKind.LANGFUSE, SpanLayout.AUTO, True),
+        (DestinationKind.OTLP, SpanLayout.AUTO, False),
+        (DestinationKind.MLFLOW, SpanLayout.AUTO, False),
+        (DestinationKind.PHOENIX, SpanLayout.AUTO, False),
+        (DestinationKind.LANGFUSE, SpanLayout.SIBLINGS, False),
+        (DestinationKind.MLFLOW, SpanLayout.NESTED, True),
+    ],
+)
+def test_section_7_langfuse_gets_the_nested_tree_unless_asked_otherwise(
+    kind: DestinationKind, shape: SpanLayout, is_nested: bool, tmp_path: Path
+) -> None:
+    with Desk(tmp_path, kind=kind, config=TraceConfig(shape=shape)) as desk:
+        desk.send(write(tmp_path, *LINES))
+        generation, root = desk.of_kind("generation")[0].span_id, desk.roots[0].span_id
+        assert {tool.parent_id for tool in desk.of_kind("tool")} == {generation if is_nested else root}
+
+
+def test_section_7_langfuse_is_known_by_its_address_too() -> None:
+    """Its documentation has it as a plain OTLP receiver with a header."""
+    for endpoint, is_langfuse in (
+        ("https://cloud.langfuse.com/api/public/otel/v1/traces", True),
+        ("https://example.com/below/api/public/otel/v1/traces?x=1", True),
+        ("https://example.com/v1/traces", False),
+    ):
+        assert Destination("x", DestinationKind.OTLP, endpoint).is_langfuse is is_langfuse
+
+
 def test_section_7_tools_stand_beside_generations_by_default(tmp_path: Path) -> None:
     """Ours: MLflow leaves out what is below a span with usage, so that sub-agents' tokens under a generation would be lost."""
     (spans,) = mapped(write(tmp_path, *LINES))
@@ -444,10 +474,16 @@ def test_section_8_lines_that_cannot_be_parsed_are_skipped_and_the_position_is_r
     """§8's lineOffsets."""
     path = write(tmp_path, "{torn", *LINES[:1], "", "[1]", *LINES[1:], "{torn too")
     with Desk(tmp_path) as desk:
-        assert desk.send(path).turns == 1
-        write(tmp_path, "{torn", *LINES[:1], "", "[1]", *LINES[1:], "{torn too", timed(20, user("u2", "Two", "a4")))
-        assert desk.send(path).turns == 1
+        sent = desk.send(path)
+        assert (sent.turns, sent.skipped) == (1, 3)
+        write(tmp_path, "{torn", *LINES[:1], "", "[1]", *LINES[1:], "{torn too", timed(20, user("u2", "Two", "a4")), "3")
+        sent = desk.send(path)
+        assert (sent.turns, sent.skipped) == (1, 1)
         assert sorted(span.name for span in desk.roots) == ["Turn 1", "Turn 2"]
+        assert desk.state.skipped("desk") == {path: 4}
+        write(tmp_path, "{torn", *LINES)
+        desk.send(path)
+        assert desk.state.skipped("desk") == {path: 1}
 
 
 def test_section_8_the_turn_count_goes_on_where_it_was(tmp_path: Path) -> None:

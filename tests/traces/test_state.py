@@ -167,7 +167,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_nothing_half_done(tmp_p
         "from stenograph.traces.state import TraceState\n"
         "state = TraceState(Path(sys.argv[1]))\n"
         "with state._transaction():\n"
-        "    state._connection.execute(\"INSERT INTO cursors VALUES ('one', 'p', 1, 1, 0, 0, x'00', 0)\")\n"
+        "    state._connection.execute(\"INSERT INTO cursors VALUES ('one', 'p', 1, 1, 0, 0, x'00', 0, 0)\")\n"
         "    os._exit(9)\n"
     )
     with TraceState(tmp_path) as state:
@@ -439,6 +439,20 @@ def session_of_version_1(folder: Path) -> Path:
 def append(path: Path, *lines: dict[str, Any]) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def test_a_state_of_version_2_is_taken_over(tmp_path: Path) -> None:
+    """Its tables were those of version 1."""
+    path = session_of_version_1(tmp_path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "state" / "traces.db")) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    with Desk(tmp_path) as desk:
+        place = desk.state.cursors("desk")[path].place
+        assert (place.turns, place.last_turns) == (3, 2)
+        assert (desk.state.skipped("desk"), desk.state.taken_over("desk")) == ({}, {})
+        assert desk.send(path, Closing.STOPPED).turns == 0
+    with TraceState(desk.folder) as state:
+        assert state.health("desk").turns == 3
 
 
 def test_what_version_1_sent_is_not_sent_again_and_what_is_new_is_sent_once(tmp_path: Path) -> None:

@@ -168,8 +168,15 @@ class Desk:
     """
 
     def __init__(
-        self, folder: Path, *, keeps: Keeps = Keeps.LAST, later: float = 3600.0, config: TraceConfig | None = None
+        self,
+        folder: Path,
+        *,
+        keeps: Keeps = Keeps.LAST,
+        later: float = 3600.0,
+        config: TraceConfig | None = None,
+        kind: DestinationKind = DestinationKind.OTLP,
     ) -> None:
+        self._kind = kind
         self.sink = OtlpSink(keeps=keeps)
         self.folder = folder / "state"
         self.later = later
@@ -177,7 +184,7 @@ class Desk:
 
     def __enter__(self) -> Self:
         self.sink.__enter__()
-        self.destination = Destination("desk", DestinationKind.OTLP, self.sink.endpoint)
+        self.destination = Destination("desk", self._kind, self.sink.endpoint)
         self.state = TraceState(self.folder)
         self.sender = Sender(self.destination, resource_of(self.config))
         return self

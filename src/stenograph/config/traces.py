@@ -57,6 +57,8 @@ class DestinationKind(StrEnum):
 
 
 class SpanLayout(StrEnum):
+    #: Nested for Langfuse, siblings for others: MLflow ignores what is below a span with usage.
+    AUTO = "auto"
     #: Tools beside generations.
     SIBLINGS = "siblings"
     #: Tools below the generation that asked for them.
@@ -104,6 +106,11 @@ class Destination(Struct, frozen=True):
     timeout_seconds: float = 10.0
     #: By name: `public_key`, `secret_key`, `api_key`, `token`, or `header:<name>`.
     keys: dict[str, KeySource] = {}
+
+    @property
+    def is_langfuse(self) -> bool:
+        """By its kind, or by the address of Langfuse's OTLP receiver."""
+        return self.kind is DestinationKind.LANGFUSE or urlsplit(self.endpoint).path.endswith(_LANGFUSE + _TRACES)
 
     def __repr__(self) -> str:
         return f"<Destination {self.name}>"
@@ -190,7 +197,7 @@ class _TraceSettings(Struct, frozen=True, kw_only=True):
     user: _Text = ""
     tags: tuple[_Text, ...] = ()
     redact: bool = True
-    shape: SpanLayout = SpanLayout.SIBLINGS
+    shape: SpanLayout = SpanLayout.AUTO
     #: After this long without a new line an unanswered prompt counts as closed.
     quiet_seconds: Seconds = 3600.0
     #: How long a worker retries a failing receiver before it leaves the rest to the next one.

@@ -45,6 +45,8 @@ class Group(Struct, frozen=True):
     is_again: bool = False
     #: Subagent files that could not be read.
     failures: tuple[ReadFailure, ...] = ()
+    #: Lines up to `after`, since the group before, that are not JSON objects.
+    skipped: int = 0
 
 
 def read_closed(path: Path, place: Place, closing: Closing) -> Iterator[Group]:
@@ -55,10 +57,12 @@ def read_closed(path: Path, place: Place, closing: Closing) -> Iterator[Group]:
     for each in reader.turns(is_ended=is_ended):
         if each.is_last and not is_ended and not _is_over(each.turn, closing):
             return
-        after = each.after
-        yield _group(path, each)
+        skipped = reader.count_damaged(after.offset, each.after.offset)
+        after = replace(each.after, offset=max(after.offset, each.after.offset))
+        yield _group(path, each, skipped)
     if is_ended and after.offset < reader.end:
-        yield Group((), after.offset, after.turns, replace(after, offset=reader.end))
+        skipped = reader.count_damaged(after.offset, reader.end)
+        yield Group((), after.offset, after.turns, replace(after, offset=reader.end), skipped=skipped)
 
 
 def read_group(path: Path, offset: int, turns: int) -> Group | None:
@@ -73,9 +77,9 @@ def read_group(path: Path, offset: int, turns: int) -> Group | None:
     return None
 
 
-def _group(path: Path, each: ReadTurn) -> Group:
+def _group(path: Path, each: ReadTurn, skipped: int = 0) -> Group:
     traced = TracedTurn(each.turn, _session_id(path, each.turn), each.unlinked)
-    return Group((traced,), each.offset, each.after.last_turns, each.after, each.is_again, each.failures)
+    return Group((traced,), each.offset, each.after.last_turns, each.after, each.is_again, each.failures, skipped)
 
 
 def _is_over(turn: Turn, closing: Closing) -> bool:

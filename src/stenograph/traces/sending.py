@@ -12,8 +12,9 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from stenograph.config import Destination, TraceConfig
+from stenograph.config import Destination, SpanLayout, TraceConfig
 from stenograph.disk import read_slice
 from stenograph.errors import ConfigError, DeliveryError, DiskError
 from stenograph.redact import Masker
@@ -24,6 +25,7 @@ from stenograph.traces.mapping import Mapper, TracedTurn, seed_of
 from stenograph.traces.reading import Closing, Group, Place, ReadFailure, read_closed, read_group, runs_in
 from stenograph.traces.spans import Attributes, Span, span_id_of, trace_id_of
 from stenograph.traces.state import Cursor, Receipt, TraceState, Waiting
+from stenograph.traces.takeover import lines_sent, offset_after
 from stenograph.traces.texts import Texts
 from stenograph.turns import AgentRun, runs_below
 
@@ -44,6 +46,8 @@ class Sent(Struct, frozen=True):
     refused: int = 0
     #: Bytes of the session's own file.
     read: int = 0
+    #: Lines of the session's own file that are not JSON objects.
+    skipped: int = 0
     #: Files that could not be read.
     failures: tuple[ReadFailure, ...] = ()
     #: Subagents that answered so recently that they may continue; sent later.
@@ -67,6 +71,8 @@ class _Chosen(Struct):
     spans: list[Span] = []
     #: Of turns not sent before.
     traces: list[bytes] = []
+    #: Of turns that another program sent.
+    taken: list[bytes] = []
     #: Key -> trace.
     told: dict[str, bytes] = {}
     waiting: list[Waiting] = []
@@ -85,6 +91,9 @@ class SessionSender:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._name = destination.name
+        self._is_langfuse = destination.is_langfuse
+        if config.shape is SpanLayout.AUTO:
+            config = replace(config, shape=SpanLayout.NESTED if self._is_langfuse else SpanLayout.SIBLINGS)
         self._config = config
         self._state = state
         self._sender = sender
@@ -121,11 +130,24 @@ class SessionSender:
             return Place()
         return cursor.place
 
+    def _taken_over(self, path: Path) -> int:
+        """The offset before which turns are at the destination though we did not send them."""
+        if not self._is_langfuse:
+            return 0
+        known = self._state.taken_offset(self._name, path)
+        if known is not None or self._state.cursor(self._name, path):
+            return known or 0
+        if lines := lines_sent(path):
+            self._state.take_over(self._name, path, lines, offset_after(path, lines))
+        return self._state.taken_offset(self._name, path) or 0
+
     def _send_groups(self, path: Path, groups: list[Group], closing: Closing) -> Sent:
         chosen = self._choose(path, groups, closing)
         after = _last_told(groups, self._place_before(path, groups[0]))
-        delivery = self._deliver(path, chosen, Cursor(after, _digest_before(path, after.offset)))
+        skipped = sum(group.skipped for group in groups)
+        delivery = self._deliver(path, chosen, Cursor(after, _digest_before(path, after.offset)), skipped)
         return Sent(
+            skipped=skipped,
             turns=len(chosen.traces),
             spans=delivery.sent,
             copies=chosen.copies,
@@ -138,6 +160,7 @@ class SessionSender:
     def _choose(self, path: Path, groups: list[Group], closing: Closing) -> _Chosen:
         """What the destination lacks of some groups."""
         chosen = _Chosen()
+        taken_over = self._taken_over(path)
         for group in groups:
             # Unreadable files are waited for like unwritten ones.
             unread = {failure.agent_id for failure in group.failures if failure.agent_id}
@@ -156,7 +179,10 @@ class SessionSender:
                 is_told = self._is_told(trace_id, chosen.traces) and all(key in known for key in keys)
                 with as_unreadable(path):
                     is_copy = _is_copy(traced, told_elsewhere)
-                if not group.is_again and (is_told or is_copy):
+                if group.offset < taken_over:
+                    chosen.taken.append(trace_id)
+                    chosen.told |= dict.fromkeys(keys, trace_id)
+                if group.offset < taken_over or (not group.is_again and (is_told or is_copy)):
                     chosen.copies += 1
                     continue
                 at_work |= unfinished
@@ -170,7 +196,7 @@ class SessionSender:
                 chosen.waiting.append(Waiting(group.offset, group.turns, frozenset(at_work)))
         return chosen
 
-    def _deliver(self, path: Path, chosen: _Chosen, cursor: Cursor) -> Delivery:
+    def _deliver(self, path: Path, chosen: _Chosen, cursor: Cursor, skipped: int = 0) -> Delivery:
         delivery = self._sender.send(chosen.spans)
         self._state.acknowledge(
             self._name,
@@ -180,10 +206,11 @@ class SessionSender:
                 turns=len(chosen.traces),
                 spans=delivery.sent,
                 posts=delivery.posts,
-                trace_ids=tuple(chosen.traces),
+                trace_ids=(*chosen.traces, *chosen.taken),
                 told=chosen.told,
                 waiting=tuple(chosen.waiting),
                 refused=delivery.bad,
+                skipped=skipped,
                 at=self._clock(),
             ),
         )
@@ -289,7 +316,7 @@ def _last_told(groups: list[Group], before: Place) -> Place:
     place = before
     for group in groups:
         after = group.after
-        place = after if group.traced else msgspec.structs.replace(place, offset=after.offset, turns=after.turns)
+        place = after if group.traced else replace(place, offset=after.offset, turns=after.turns)
     return place
 
 

@@ -23,14 +23,14 @@ from stenograph.errors import UnwritableError
 from stenograph.traces.delivery import BadSpan
 from stenograph.traces.reading import Closing, Place, ReadFailure
 
-_VERSION = 2
+_VERSION = 3
 _BUSY_SECONDS = 20.0
 _REMEMBERED_REFUSALS = 1_000
 
 _SCHEMA = """
 CREATE TABLE cursors (
     destination TEXT, path TEXT, start INTEGER, turns INTEGER, last_start INTEGER, last_turns INTEGER,
-    digest_before BLOB, at REAL,
+    digest_before BLOB, at REAL, skipped INTEGER DEFAULT 0,
     PRIMARY KEY (destination, path)) WITHOUT ROWID;
 CREATE TABLE sent_turns (destination TEXT, trace_id BLOB, PRIMARY KEY (destination, trace_id)) WITHOUT ROWID;
 CREATE TABLE told (destination TEXT, key BLOB, trace_id BLOB, PRIMARY KEY (destination, key)) WITHOUT ROWID;
@@ -46,6 +46,8 @@ CREATE TABLE health (
 CREATE TABLE refused (destination TEXT, trace_id BLOB, span_id BLOB, status INTEGER, size INTEGER, at REAL);
 CREATE TABLE unread (
     destination TEXT, session TEXT, path TEXT, reason TEXT, PRIMARY KEY (destination, session, path)) WITHOUT ROWID;
+CREATE TABLE taken_over (
+    destination TEXT, path TEXT, lines INTEGER, start INTEGER, PRIMARY KEY (destination, path)) WITHOUT ROWID;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
 
@@ -98,6 +100,8 @@ class Receipt(Struct, frozen=True):
     told: dict[str, bytes] = {}
     waiting: tuple[Waiting, ...] = ()
     refused: tuple[BadSpan, ...] = ()
+    #: Lines that are not JSON objects.
+    skipped: int = 0
     at: float = 0.0
 
 
@@ -153,9 +157,12 @@ class TraceState:
             if not found:
                 for statement in _SCHEMA.split(";"):
                     self._connection.execute(statement)
-            elif found == 1:
-                # Version 1 counted turns in file order: count anew, with what was sent still known.
-                self._connection.execute("UPDATE cursors SET turns = 0, last_start = 0, last_turns = 0")
+            elif found < _VERSION:
+                if found == 1:
+                    # Version 1 counted turns in file order: count anew, with what was sent still known.
+                    self._connection.execute("UPDATE cursors SET turns = 0, last_start = 0, last_turns = 0")
+                self._connection.execute("ALTER TABLE cursors ADD COLUMN skipped INTEGER DEFAULT 0")
+                self._connection.execute(next(each for each in _SCHEMA.split(";") if "TABLE taken_over" in each))
             if found != _VERSION:
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}")
 
@@ -184,6 +191,11 @@ class TraceState:
             "SELECT path, start, turns, last_start, last_turns, digest_before FROM cursors WHERE destination = ?", destination
         )
         return {_path(path): Cursor(Place(*place), digest) for path, *place, digest in rows}
+
+    def skipped(self, destination: str) -> dict[Path, int]:
+        """How many lines of each session were skipped because they are not JSON objects."""
+        rows = self._all("SELECT path, skipped FROM cursors WHERE destination = ? AND skipped > 0 ORDER BY path", destination)
+        return {_path(path): count for path, count in rows}
 
     def is_sent(self, destination: str, trace_id: bytes) -> bool:
         return bool(self._one("SELECT 1 FROM sent_turns WHERE destination = ? AND trace_id = ?", destination, trace_id))
@@ -214,10 +226,12 @@ class TraceState:
         place, path = receipt.cursor.place, _stored(receipt.path)
         with self._transaction() as run:
             run(
-                "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO cursors VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET start = excluded.start,"
+                " turns = excluded.turns, last_start = excluded.last_start, last_turns = excluded.last_turns,"
+                " digest_before = excluded.digest_before, at = excluded.at, skipped = skipped + excluded.skipped",
                 (
                     *(destination, path, place.offset, place.turns, place.last_offset, place.last_turns),
-                    *(receipt.cursor.digest_before, receipt.at),
+                    *(receipt.cursor.digest_before, receipt.at, receipt.skipped),
                 ),
             )
             many = self._connection.executemany
@@ -253,6 +267,22 @@ class TraceState:
         with self._transaction() as run:
             for table in ("cursors", "waiting"):
                 run(f"DELETE FROM {table} WHERE destination = ? AND path = ?", (destination, _stored(path)))
+            run("UPDATE taken_over SET start = 0 WHERE destination = ? AND path = ?", (destination, _stored(path)))
+
+    def take_over(self, destination: str, path: Path, lines: int, offset: int) -> None:
+        """Another program sent the turns in the first lines of a session."""
+        with self._transaction() as run:
+            run("INSERT OR REPLACE INTO taken_over VALUES (?, ?, ?, ?)", (destination, _stored(path), lines, offset))
+
+    def taken_offset(self, destination: str, path: Path) -> int | None:
+        """Where the lines end that another program sent; 0 if the file was rewritten since."""
+        row = self._one("SELECT start FROM taken_over WHERE destination = ? AND path = ?", destination, _stored(path))
+        return row[0] if row else None
+
+    def taken_over(self, destination: str) -> dict[Path, int]:
+        """How many lines of which sessions another program sent."""
+        rows = self._all("SELECT path, lines FROM taken_over WHERE destination = ? ORDER BY path", destination)
+        return {_path(path): lines for path, lines in rows}
 
     def note_failure(self, destination: str, error: str, retry_at: float, at: float) -> None:
         with self._transaction() as run:

@@ -21,6 +21,7 @@ from stenograph.records import (
     AssistantRecord,
     ChainedRecord,
     CompactBoundaryRecord,
+    DamagedRecord,
     Located,
     Record,
     ToolUseBlock,
@@ -45,8 +46,12 @@ class Outline:
         results: dict[int, int] = {}
         reader = InputReader()
         self.lines = nodes = StrippedLines()
+        #: The offsets of lines that are not JSON objects, blank ones apart.
+        self.damaged: list[int] = []
         for each in located:
             record = each.record
+            if isinstance(record, DamagedRecord) and record.reason != "blank":
+                self.damaged.append(each.offset)
             if (understood := reader.read(record)) is not None:
                 if prompts is not None and understood.kind in HUMAN and not getattr(record, "isSidechain", False):
                     prompts -= 1
@@ -172,7 +177,7 @@ class StrippedRecords(Sequence[Record]):
             if isinstance(record.content, str | tuple):
                 message = _RESULT if understood and understood.kind is InputKind.TOOL_RESULT else _SAID
         elif isinstance(record, AssistantRecord):
-            members["isApiErrorMessage"] = record.isApiErrorMessage
+            members |= {"isApiErrorMessage": record.isApiErrorMessage, "isMeta": record.isMeta}
             message = self._message(record)
         self._shapes.append(self._shape(type(record), members))
         self._keep(uuid, self._texts.get(parent, parent) if isinstance(parent, str) else parent, record.timestamp, message)

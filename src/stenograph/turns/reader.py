@@ -109,6 +109,11 @@ class TurnReader:
     def end(self) -> int:
         return max(self._outline.end, self._place.offset)
 
+    def count_damaged(self, begin: int, end: int) -> int:
+        """How many lines between two offsets are not JSON objects; blank ones do not count."""
+        damaged = self._outline.damaged
+        return max(0, bisect_left(damaged, end) - bisect_left(damaged, begin))
+
     def turns(self, *, is_ended: bool = True) -> Iterator[ReadTurn]:
         """The turns with lines behind the place; of those known before only what says something more.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -148,6 +148,13 @@ class BehindPage(Page, frozen=True):
     size: int
 
 
+class SkippedLinesPage(Page, frozen=True):
+    """Lines of a session that are not JSON objects."""
+
+    path: str
+    lines: int
+
+
 class DestinationStatusPage(Page, frozen=True):
     """What a destination has, what it lacks, and what failed."""
 
@@ -170,6 +177,8 @@ class DestinationStatusPage(Page, frozen=True):
     behind: BehindPage
     failures: tuple[FindingPage, ...]
     """Files that could not be read."""
+    skipped: tuple[SkippedLinesPage, ...]
+    """Sessions with lines that could not be sent, because they are not valid JSON."""
     notes: tuple[str, ...]
 
 
@@ -199,6 +208,8 @@ class BackfillRow(Page, frozen=True):
     """Spans that it refused for good."""
     size: int
     """Bytes of sessions that were read; of a dry run, of those that would be looked at."""
+    skipped: int
+    """Lines that are not valid JSON."""
     failures: tuple[FindingPage, ...]
     """Files that could not be read."""
     error: str | None
@@ -273,6 +284,7 @@ def _row(name: str, report: BackfillReport) -> BackfillRow:
         copies=sent.copies,
         refused=sent.refused,
         size=sent.read,
+        skipped=sent.skipped,
         failures=_failures(report.failures),
         error=report.error,
     )
@@ -297,8 +309,15 @@ def _status(destination: Destination, sessions: list[Candidate], state: TraceSta
         due=len(state.due(name)),
         behind=BehindPage(len(behind), sum(behind)),
         failures=_failures(failure for failure in state.unread(name) if not _is_gone(failure.path)),
-        notes=tuple(notes_on(destination)),
+        skipped=tuple(SkippedLinesPage(str(path), lines) for path, lines in state.skipped(name).items() if not _is_gone(path)),
+        notes=(*notes_on(destination), *_takeovers(name, state)),
     )
+
+
+def _takeovers(name: str, state: TraceState) -> Iterator[str]:
+    if sessions := len(state.taken_over(name)):
+        what = f"{sessions} session{'' if sessions == 1 else 's'}"
+        yield f"{name}: {what} continued after cc-langfuse; turns that it sent, whole or in part, are not sent again"
 
 
 def _failures(failures: Iterable[ReadFailure]) -> tuple[FindingPage, ...]:

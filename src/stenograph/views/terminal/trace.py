@@ -77,6 +77,8 @@ def _sent(row: BackfillRow) -> Iterator[str]:
         yield f"  {count_of(row.copies, 'copy', 'copies')} of turns that it has already"
     if row.refused:
         yield f"  {count_of(row.refused, 'span')} refused by the receiver"
+    if row.skipped:
+        yield f"  {count_of(row.skipped, 'line')} skipped: not valid JSON"
 
 
 def render_trace_status(page: TraceStatusPage, options: RenderOptions) -> Iterator[str]:
@@ -99,6 +101,8 @@ def _status(row: DestinationStatusPage, options: RenderOptions) -> Iterator[str]
             yield f"  again   at {_time(row.retry_at)}, or at once: {options.command('trace', 'test')}"
     for failure in row.failures:
         yield options.paint(plain(f"  unread  {failure.detail}"), RED)
+    for each in row.skipped:
+        yield plain(f"  skipped {count_of(each.lines, 'line')} that are not valid JSON: {short_path(each.path)}")
 
 
 def render_trace_test(page: TraceTestPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
