@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -376,6 +377,25 @@ def test_a_broken_config_is_told_after_the_install(home: Path, monkeypatch: pyte
     assert "SENTINEL" not in told
     monkeypatch.setenv("STENO_TRACE_OFF", "1")
     assert json.loads(ok("install", "--json"))["next"] == ["Nothing is sent while STENO_TRACE_OFF is set"]
+
+
+@pytest.mark.parametrize("place", ["home", "project"])
+@pytest.mark.parametrize("arguments", [("doctor",), ("trace",), ("trace", "install", "--yes"), ("trace", "uninstall", "--yes")])
+def test_settings_that_are_not_a_file_do_not_hang_a_command(arguments: tuple[str, ...], place: str) -> None:
+    """A FIFO that nobody writes to: whoever opens it to read waits."""
+    home = Path(os.environ["HOME"]) / ".claude"
+    fifo = (home if place == "home" else Path.cwd() / ".claude") / "settings.json"
+    for folder in (home / "projects", fifo.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(fifo)
+    done = subprocess.run(
+        [sys.executable, "-m", "stenograph", *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert "Traceback" not in done.stderr
+    if place == "home" and len(arguments) > 1:
+        assert_one_clear_line(done)
+        assert f"{fifo} is not a file" in done.stderr
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
 
 
 def test_the_demo_is_not_touched() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from stenograph.client_settings.text import Hook, IsOurs, add_hooks, hooks_in, parse_settings, remove_hooks
-from stenograph.disk import FileState, redacted_repr, state_of
-from stenograph.errors import DiskError, FieldError, UnreadableError, UsageError
+from stenograph.disk import FileState, read_whole, redacted_repr, state_of
+from stenograph.errors import DiskError, FieldError, UsageError
 
 _SETTINGS, _LOCAL_SETTINGS = "settings.json", "settings.local.json"
 
@@ -106,10 +106,7 @@ def _read(path: Path) -> tuple[bytes | None, FileState | None]:
     if not os.path.exists(path):  # noqa: PTH110 - never raises
         return None, None
     state = state_of(path)
-    try:
-        return path.read_bytes(), state
-    except OSError as error:
-        raise UnreadableError(f"{path} can't be read: {error.strerror}", path=path) from error
+    return read_whole(path), state
 
 
 def _text(path: Path, data: bytes | None) -> str:
