@@ -252,7 +252,7 @@ def beginning_of(path: Path) -> Beginning:
             record = located.record
             at = at or _text(record, "timestamp")
             others |= {_text(record, "sessionId"), _text(record, "session_id")}
-    except DiskError:
+    except (DiskError, ValueError):  # ValueError: a NUL in the name
         pass
     return Beginning(at, frozenset(others - {"", path.stem}))
 
