@@ -88,7 +88,7 @@ def test_an_unchanged_file_is_not_read_again(home: Path, monkeypatch: pytest.Mon
         raise AssertionError("read")
 
     monkeypatch.setattr("stenograph.index.update.read_records", fail)
-    monkeypatch.setattr("stenograph.index.update.TurnReader", fail)
+    monkeypatch.setattr("stenograph.turns.reader.TurnReader", fail)
     assert sync(store, [home]).changed == 0
 
 

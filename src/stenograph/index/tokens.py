@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 
 # A character for private use counts as a word, so no phrase reaches across it.
 _WALL = "\ue000"
@@ -21,17 +22,34 @@ _WIDE_CLASS = (
     "\u3005-\u3007\u3031-\u3035\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-_WIDE = re.compile(f"[{_WIDE_CLASS}]")
-_WIDE_RUN = re.compile(rf"[^\W_]*[{_WIDE_CLASS}][^\W_]*")
-_WIDE_PARTS = re.compile(rf"[{_WIDE_CLASS}]|[^\W_{_WIDE_CLASS}]+")
 _WORD = re.compile(r"[^\W_]+")
+
+
+@cache
+def _wide() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """A character of such a script, a word with one, and the parts of such a word. Made when first needed: it takes a while."""
+    return (
+        re.compile(f"[{_WIDE_CLASS}]"),
+        re.compile(rf"[^\W_]*[{_WIDE_CLASS}][^\W_]*"),
+        re.compile(rf"[{_WIDE_CLASS}]|[^\W_{_WIDE_CLASS}]+"),
+    )
+
+
+def _wide_parts(word: str) -> list[str]:
+    """The characters of a word in such a script; the word itself in any other."""
+    if word.isascii():
+        return [word]
+    wide, _, parts = _wide()
+    return parts.findall(word) if wide.search(word) else [word]
 
 
 def indexed(text: str) -> str:
     """The text as it goes into the index: with the parts of its identifiers and of its unspaced words behind it."""
     extra = [" ".join(_PARTS.findall(name)) for name in dict.fromkeys(_camel_names(text))]
-    if not text.isascii() and _WIDE.search(text):
-        extra += [" ".join(_WIDE_PARTS.findall(run)) for run in dict.fromkeys(_WIDE_RUN.findall(text))]
+    if not text.isascii():
+        wide, run, parts = _wide()
+        if wide.search(text):
+            extra += [" ".join(parts.findall(word)) for word in dict.fromkeys(run.findall(text))]
     return f"{text} {_WALL} {f' {_WALL} '.join(extra)}" if extra else text
 
 
@@ -51,7 +69,7 @@ def _camel_names(text: str) -> Iterator[str]:
 
 def match_phrase(text: str) -> str | None:
     """An FTS5 expression for these words side by side, exactly as written; None where the text holds no word."""
-    words = [part for word in _WORD.findall(text) for part in (_WIDE_PARTS.findall(word) if _WIDE.search(word) else (word,))]
+    words = [part for word in _WORD.findall(text) for part in _wide_parts(word)]
     return _quoted(words) if words else None
 
 

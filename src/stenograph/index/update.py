@@ -25,8 +25,7 @@ from stenograph.index.texts import TextKind, texts_of
 from stenograph.index.tokens import indexed
 from stenograph.inputs import InputReader
 from stenograph.records import AssistantRecord, ChainedRecord, Located, Record, ToolUseBlock, moment, read_records
-from stenograph.sessions import describe, find_projects
-from stenograph.turns import Place, TurnReader
+from stenograph.sessions import find_projects
 
 # A transaction ends after so many bytes of sessions, so that other processes can write in between.
 _BATCH_BYTES = 16_000_000
@@ -200,6 +199,8 @@ def _index(db: sqlite3.Connection, source: _Source) -> None:
 
 def _read_session(db: sqlite3.Connection, session: int, path: Path, reading: _Reading) -> None:
     """Lines and turns in one reading, from the beginning of the last turn that is known."""
+    from stenograph.turns import Place, TurnReader
+
     row = db.execute("SELECT place FROM sessions WHERE id = ?", (session,)).fetchone()
     place = msgspec.json.decode(row[0], type=Place) if row[0] and reading.end else Place()
     reader = TurnReader(path, place=place, watch=reading.watch)
@@ -220,6 +221,8 @@ def _session_id(db: sqlite3.Connection, source: _Source) -> int:
     row = db.execute("SELECT id FROM sessions WHERE path = ?", (path,)).fetchone()
     if row and source.agent is not None:
         return int(row[0])
+    from stenograph.sessions import describe
+
     info = describe(source.session, written=set())
     facts = (
         info.title, info.project, info.branch, info.release,
