@@ -21,7 +21,7 @@ write_session(Path({path!r}), {size})
 LOAD = """
 import time
 from pathlib import Path
-import stenograph.sessions.load
+import stenograph.sessions.loading
 from bench.bench_turns import read_all
 start = time.process_time()
 kept = read_all(Path({path!r}))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stenograph.errors import StenographError
     from stenograph.records import decode, encode, read_records
     from stenograph.sessions import Listing, SessionInfo, list_sessions, resolve
-    from stenograph.sessions.load import load, load_messages, stream
+    from stenograph.sessions.loading import load, load_messages, stream
     from stenograph.turns import AgentRun, ApiCall, Session, ToolCall, Turn
 
 _MODULES = {
@@ -34,11 +34,11 @@ _MODULES = {
     "decode": "stenograph.records",
     "encode": "stenograph.records",
     "list_sessions": "stenograph.sessions",
-    "load": "stenograph.sessions.load",
-    "load_messages": "stenograph.sessions.load",
+    "load": "stenograph.sessions.loading",
+    "load_messages": "stenograph.sessions.loading",
     "read_records": "stenograph.records",
     "resolve": "stenograph.sessions",
-    "stream": "stenograph.sessions.load",
+    "stream": "stenograph.sessions.loading",
 }
 
 __all__ = [

@@ -12,7 +12,7 @@ from tests.agent.world import World, lines_of
 
 from stenograph.agent.recording.resuming import as_user_words
 from stenograph.check import check
-from stenograph.sessions.load import load_messages
+from stenograph.sessions.loading import load_messages
 
 
 def assert_valid(path: Path) -> None:

@@ -28,7 +28,7 @@ from stenograph.agent.engine.events import Event, Outcome, SessionBegin, ToolEnd
 from stenograph.agent.recording.resuming import as_user_words
 from stenograph.disk.projects import project_folder_name
 from stenograph.errors import StenographError
-from stenograph.sessions.load import load_messages
+from stenograph.sessions.loading import load_messages
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 
 TIMEOUT = 120.0

@@ -18,7 +18,7 @@ from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.engine.session import Agent
 from stenograph.errors import UnwritableError
-from stenograph.sessions.load import load_messages
+from stenograph.sessions.loading import load_messages
 
 SCENES: dict[str, Scene] = {
     "plain": [say(text("Hello."))],

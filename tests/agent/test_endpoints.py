@@ -14,7 +14,7 @@ from tests.model.raw_endpoint import HELLO, RawEndpoint, answer, begin, block, e
 
 from stenograph.agent.engine.events import Outcome, TurnEnd
 from stenograph.agent.recording.resuming import as_user_words
-from stenograph.sessions.load import load_messages
+from stenograph.sessions.loading import load_messages
 
 Json = dict[str, Any]
 

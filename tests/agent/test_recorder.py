@@ -27,7 +27,7 @@ from stenograph.model.client import ModelClient
 from stenograph.model.endpoint import endpoint_from_environment
 from stenograph.records.write import Envelope
 from stenograph.sessions.glance import glance
-from stenograph.sessions.load import load_messages
+from stenograph.sessions.loading import load_messages
 
 ID = "5e0c7a11-0000-4000-8000-00000000000d"
 #: Where clients look for titles and the last prompt: in so many bytes at the end.

@@ -20,7 +20,7 @@ from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Outcome
 from stenograph.agent.engine.options import Compat
 from stenograph.check import check
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 
 
 def resumes(body: Json) -> Say:

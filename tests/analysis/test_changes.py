@@ -12,7 +12,7 @@ from tests.corpora import DEMO
 from tests.homes import assistant, session_id, user, write_session
 
 from stenograph.analysis.changes import FileChange, changed_files
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 
 PATH = "/home/user/work/a.txt"
 

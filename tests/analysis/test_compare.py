@@ -9,7 +9,7 @@ from tests.corpora import DEMO
 from tests.homes import assistant, session_id, user, write_session
 
 from stenograph.analysis.compare import compare
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.testing.lines import text
 from stenograph.turns import Session
 

@@ -15,7 +15,7 @@ from tests.graph.mutating import spoiled_lines
 
 from stenograph.graph import NOWHERE, Graph, build_graph, choose_leaf, current_chain
 from stenograph.records import AssistantRecord, ChainedRecord, DamagedRecord, Located, UserRecord, encode, read_records
-from stenograph.sessions.load import load_file, stream
+from stenograph.sessions.loading import load_file, stream
 from stenograph.turns import Session, Turn, build_session
 
 often = settings(max_examples=200, deadline=None)

@@ -24,7 +24,7 @@ from tests.turns.loading import load, read
 
 from stenograph.inputs import InputKind
 from stenograph.records import AssistantRecord, Record, TextBlock, ToolUseBlock, read_records
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.turns import Status
 

@@ -34,7 +34,7 @@ from stenograph.analysis.compare import compare
 from stenograph.archive import Archive
 from stenograph.errors import BusyError, UnwritableError, UsageError
 from stenograph.family import find_family
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.surgery.clone import ClonePlan, apply_clone, plan_clone
 from stenograph.turns.model import tokens_of_all
 

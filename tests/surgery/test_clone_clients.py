@@ -18,7 +18,7 @@ from tests.messages.golden import RELEASES, golden
 from tests.surgery.cloning import contents_of, end_of_turn, put_back
 from tests.turns.recordings import interactive_sessions
 
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.surgery.clone import ClonePlan, plan_clone
 
 pytestmark = pytest.mark.clients

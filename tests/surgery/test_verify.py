@@ -12,7 +12,7 @@ from tests.surgery.conversations import called, linked, turn
 
 from stenograph.archive import Archive
 from stenograph.errors import UsageError
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.surgery import DropTurns, Selector, apply, make_plan
 from stenograph.surgery.links import settle
 from stenograph.surgery.verify import verify

@@ -18,7 +18,7 @@ from stenograph.analysis.changes import changed_files
 from stenograph.errors import UsageError
 from stenograph.messages import plain, resume_messages
 from stenograph.pricing import session_cost
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.surgery import AnyEdit, DropToolCalls, DropTurns, Selector, make_plan
 from stenograph.turns import Branch, Session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stenograph.records import Record, decode
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.testing.lines import Line, encode, write
 from stenograph.turns import Session
 

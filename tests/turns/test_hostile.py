@@ -14,7 +14,7 @@ from tests.turns.test_turns import agent_lines, answered, said, session_of, task
 
 from stenograph.errors import UnreadableError
 from stenograph.records import read_all_records
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.turns import Session
 
 
@@ -70,7 +70,7 @@ def test_an_agent_whose_files_are_damaged_does_not_cost_the_session(tmp_path: Pa
         return read_all_records(path)
 
     # By the module: its package exports a function of the same name.
-    monkeypatch.setattr(import_module("stenograph.sessions.load"), "read_all_records", refuse)
+    monkeypatch.setattr(import_module("stenograph.sessions.loading"), "read_all_records", refuse)
     again = load_file(session.path)
     assert len(again.turns) == 1
     assert "unreadable-agent" in {finding.code for finding in again.findings}

@@ -20,7 +20,7 @@ from stenograph.family import read_family
 from stenograph.records import AssistantRecord, ChainedRecord, UserRecord
 from stenograph.redact import Masker
 from stenograph.sessions.follow import Follower
-from stenograph.sessions.load import load_file, stream
+from stenograph.sessions.loading import load_file, stream
 from stenograph.traces.mapping import Mapper, TracedTurn
 from stenograph.traces.reading import Closing, Place, read_closed
 from stenograph.traces.texts import Texts

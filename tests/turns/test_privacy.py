@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stenograph.disk import read_ends, read_lines
 from stenograph.records import read_records
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 
 SECRET = "the-secret-word"
 

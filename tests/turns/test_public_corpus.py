@@ -17,7 +17,7 @@ from tests.reference.seed002 import group_turns
 from tests.turns.independent_count import count, count_folder, families, shapes
 
 from stenograph.inputs import InputKind
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.turns import CallPart, Session, Turn
 from stenograph.turns.rounds import round_types
 from stenograph.turns.steps import steps

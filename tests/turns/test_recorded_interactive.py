@@ -9,7 +9,7 @@ from tests.turns.comparing import foreseen, seen
 from tests.turns.expected.interactive import RELEASES, expected
 from tests.turns.recordings import interactive_sessions
 
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 
 SCENARIOS = (
     "basic", "bangrename", "interrupt", "toolint", "queue", "rewind", "clear", "compact",

@@ -10,7 +10,7 @@ from tests.turns.comparing import foreseen, seen
 from tests.turns.expected.printed import RELEASES, SCENARIOS, expected
 from tests.turns.recordings import print_session
 
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.turns import AgentRun
 
 # Forks of these keep the old session's id on copied lines; 2.1.112 and later rewrite it, 1.0.128 too (rule 52, and the files).

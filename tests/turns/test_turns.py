@@ -11,7 +11,7 @@ from tests.corpora import FIXTURES
 
 from stenograph.inputs import InputKind, classify
 from stenograph.records import UserRecord, decode
-from stenograph.sessions.load import load_file, stream
+from stenograph.sessions.loading import load_file, stream
 from stenograph.turns import Session, tokens_of_all
 
 

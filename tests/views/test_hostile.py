@@ -10,7 +10,7 @@ import pytest
 from tests.homes import PROJECT, assistant, session_id, user, write_session
 from tests.views.reading import live_lines, render_session
 
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.testing.lines import text
 from stenograph.turns import Session
 from stenograph.views import RenderOptions

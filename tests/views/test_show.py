@@ -14,7 +14,7 @@ from tests.corpora import DEMO
 from tests.homes import assistant, session_id, user, write_session
 from tests.views.reading import live_lines, render_session
 
-from stenograph.sessions.load import load_file
+from stenograph.sessions.loading import load_file
 from stenograph.testing.lines import text
 from stenograph.views import RenderOptions
 from stenograph.views.pages.transcript import TextPart, ToolPart

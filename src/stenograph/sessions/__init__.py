@@ -22,7 +22,6 @@ from stenograph.sessions.find import (
 )
 from stenograph.sessions.glance import Glance, as_unreadable, glance
 from stenograph.sessions.labels import rename, tag
-from stenograph.sessions.load import load
 from stenograph.sessions.resolve import gather, resolve, session_at, titles_of
 from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import title
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from stenograph.sessions.follow import Follower, Update
     from stenograph.sessions.glance import unreadable
     from stenograph.sessions.labels import title_line
-    from stenograph.sessions.load import load_file
+    from stenograph.sessions.loading import load, load_file
     from stenograph.sessions.resolve import LAST, SHORTEST_PREFIX, size_of
     from stenograph.sessions.resuming import ResumePlan, command_line, plan_resume
     from stenograph.sessions.status import is_being_written
@@ -45,7 +44,8 @@ _MODULES = {
     "Update": "follow",
     "command_line": "resuming",
     "is_being_written": "status",
-    "load_file": "load",
+    "load": "loading",
+    "load_file": "loading",
     "newest_first": "find",
     "plan_resume": "resuming",
     "size_of": "resolve",
