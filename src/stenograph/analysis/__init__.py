@@ -9,10 +9,11 @@ from stenograph.analysis.compare import compare
 from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts, take_inventory
 
 if TYPE_CHECKING:
-    from stenograph.analysis.changes import REASONS, FileChange, changed_files
+    from stenograph.analysis.changes import CHANGING_TOOLS, REASONS, FileChange, changed_files
     from stenograph.analysis.compare import Comparison, Side
 
 _MODULES = {
+    "CHANGING_TOOLS": "changes",
     "Comparison": "compare",
     "FileChange": "changes",
     "REASONS": "changes",
@@ -21,6 +22,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "CHANGING_TOOLS",
     "REASONS",
     "Comparison",
     "FileChange",

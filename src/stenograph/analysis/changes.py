@@ -27,7 +27,8 @@ from stenograph.records import (
 from stenograph.turns import Session, ToolCall, Turn
 
 _READS = frozenset({"Read", "NotebookRead"})
-_CHANGES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+#: Tools that write files.
+CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _SHELLS = frozenset({"Bash", "PowerShell"})
 # Commands that may change a file they name; redirects to nowhere and to another stream don't count.
 _MAY_WRITE = re.compile(
@@ -164,7 +165,7 @@ def _take(tracked: dict[str, _Tracked], backups: dict[str, str | None], number: 
         if isinstance(command, str):
             _doubt(tracked, command[:_LONGEST_COMMAND])
         return
-    if call.name not in _READS | _CHANGES:
+    if call.name not in _READS | CHANGING_TOOLS:
         return
     path = next((value for name in ("file_path", "notebook_path") if isinstance(value := call.input.get(name), str)), "")
     if not path:

@@ -21,6 +21,7 @@ COMMANDS = {
     "turns": ("stenograph.cli.turns:turns", "List the turns of a session."),
     "messages": ("stenograph.cli.messages:messages", "Show what a client would send on resume."),
     "files": ("stenograph.cli.files:files", "List the files a session read and changed."),
+    "history": ("stenograph.cli.history:history", "List the sessions that read or changed a file."),
     "diff": ("stenograph.cli.diff:diff", "Compare two sessions or branches."),
     "tail": ("stenograph.cli.tail:tail", "Follow a running session."),
     "resume": ("stenograph.cli.resume:resume", "Resume a session in Claude Code."),

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option
+from stenograph.cli._output import echo_page, json_option, make_mask, progress, render_options, reveal_option
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
+
+if TYPE_CHECKING:
+    from stenograph.index import IndexStore, SyncReport
 
 _KINDS = {
     "prompts": "PROMPT",
@@ -78,8 +82,7 @@ def search(
     from datetime import datetime
 
     from stenograph.cli._arguments import moment_of
-    from stenograph.cli._output import progress
-    from stenograph.index import Filter, TextKind, open_store, parse_query, scan, store_path, sync
+    from stenograph.index import Filter, TextKind, parse_query, scan
     from stenograph.index import search as find
     from stenograph.views import render_search, search_page
 
@@ -100,11 +103,7 @@ def search(
     )
     text = " ".join(words)
     sought = _pattern(text) if is_regex else parse_query(text)
-    path = None if settings.demo else store_path(os.environ)
-    is_warm = path is not None and path.exists()
-    store = open_store(path)
-    with progress("Indexing") as report:
-        synced = sync(store, settings.homes, seconds=_PATIENCE if is_warm and store.path else None, progress=report)
+    store, synced = synced_store(ctx)
     if isinstance(sought, re.Pattern):
         with progress("Searching") as report:
             found = scan(store, sought, narrowed, limit=limit, lines=lines, progress=report)
@@ -112,11 +111,24 @@ def search(
         found = find(store, sought, narrowed, limit=limit, lines=lines)
     page = search_page(text, sought, found, synced, make_mask(reveal)[0])
     echo_page(page, render_search, render_options(ctx), as_json=as_json, pager=False)
-    if synced.pending:
-        click.echo("steno: the index is not up to date yet, so newer lines may be missing; run the command again", err=True)
     if not page.hits:
         click.echo("steno: nothing matches", err=True)
         ctx.exit(NOTHING_MATCHED)
+
+
+def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
+    """The index, brought up to date; one that exists within the time that a command may wait. The demo leaves none behind."""
+    from stenograph.index import open_store, store_path, sync
+
+    settings = state_options(ctx)
+    path = None if settings.demo else store_path(os.environ)
+    is_warm = path is not None and path.exists()
+    store = open_store(path)
+    with progress("Indexing") as show:
+        report = sync(store, settings.homes, seconds=_PATIENCE if is_warm and store.path else None, progress=show)
+    if report.pending:
+        click.echo("steno: the index is not up to date yet, so newer lines may be missing; run the command again", err=True)
+    return store, report
 
 
 def _pattern(text: str) -> re.Pattern[str]:

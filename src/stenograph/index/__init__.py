@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stenograph.index.find import Filter, Found, Hit, HitLine, highlight, scan, search
+from stenograph.index.history import Touch, file_history
 from stenograph.index.query import Query, parse_query
 from stenograph.index.store import IndexStore, discard_store, open_store, store_path
 from stenograph.index.texts import TextKind
@@ -17,7 +18,9 @@ __all__ = [
     "Query",
     "SyncReport",
     "TextKind",
+    "Touch",
     "discard_store",
+    "file_history",
     "highlight",
     "open_store",
     "parse_query",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from stenograph.views.pages.edit import edit_page
     from stenograph.views.pages.files import files_page
+    from stenograph.views.pages.history import history_page
     from stenograph.views.pages.inventory import inventory_page
     from stenograph.views.pages.messages import explained_page, lost_page, message_pages, messages_page, resume_page
     from stenograph.views.pages.page import Document, FindingPage
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.doctor import render_doctor
     from stenograph.views.terminal.edit import render_edit
     from stenograph.views.terminal.files import render_files
+    from stenograph.views.terminal.history import render_history
     from stenograph.views.terminal.inventory import render_inventory
     from stenograph.views.terminal.messages import render_explained, render_lost, render_messages, render_resume
     from stenograph.views.terminal.options import RenderOptions
@@ -103,6 +105,7 @@ _MODULES = {
     "explained_page": "pages.messages",
     "files_page": "pages.files",
     "harmless": "text",
+    "history_page": "pages.history",
     "inventory_page": "pages.inventory",
     "is_shown_as": "terminal.sessions",
     "json_schema": "schema",
@@ -129,6 +132,7 @@ _MODULES = {
     "render_edits": "terminal.changing",
     "render_explained": "terminal.messages",
     "render_files": "terminal.files",
+    "render_history": "terminal.history",
     "render_inventory": "terminal.inventory",
     "render_lost": "terminal.messages",
     "render_messages": "terminal.messages",
@@ -200,6 +204,7 @@ __all__ = [
     "explained_page",
     "files_page",
     "harmless",
+    "history_page",
     "inventory_page",
     "is_shown_as",
     "json_schema",
@@ -226,6 +231,7 @@ __all__ = [
     "render_edits",
     "render_explained",
     "render_files",
+    "render_history",
     "render_inventory",
     "render_lost",
     "render_messages",

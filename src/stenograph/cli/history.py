@@ -1,0 +1,45 @@
+"""`steno history`: every session and turn that read or changed a file."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option
+from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli.search import synced_store
+
+
+@click.command(short_help="List the sessions that read or changed a file.")
+@click.argument("file", metavar="FILE")
+@click.option("--changed", "only_changed", is_flag=True, help="Hide calls that only read it.")
+@reveal_option
+@json_option
+@shared_options
+@click.pass_context
+def history(ctx: click.Context, file: str, only_changed: bool, reveal: bool, as_json: bool) -> None:
+    """List the sessions that read or changed a file.
+
+    FILE is a path; it does not have to exist any more. A path that exists here is made absolute. Any other relative path matches
+    every path that ends with it, in any project. Only tool calls that name the file count, not shell commands.
+
+    \b
+    Example:
+      steno history src/checkout.ts
+    """
+    from stenograph.analysis import CHANGING_TOOLS
+    from stenograph.index import file_history
+    from stenograph.views import history_page, render_history
+
+    wanted = os.path.abspath(file) if os.path.exists(file) else file  # noqa: PTH100, PTH110 - text in, text out
+    store, report = synced_store(ctx)
+    touches = file_history(store, wanted, state_options(ctx).homes)
+    if only_changed:
+        touches = [touch for touch in touches if touch.tool in CHANGING_TOOLS]
+    page = history_page(wanted, touches, report, CHANGING_TOOLS, make_mask(reveal)[0])
+    echo_page(page, render_history, render_options(ctx), as_json=as_json)
+    if not page.sessions:
+        click.echo("steno: no session read or changed this file", err=True)
+        ctx.exit(NOTHING_MATCHED)

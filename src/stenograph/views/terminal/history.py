@@ -1,0 +1,54 @@
+"""Which sessions touched a file, and in which turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from stenograph.views.pages.history import HistoryPage, TouchingPage, TouchPage
+from stenograph.views.terminal.options import BOLD, DIM, RenderOptions
+from stenograph.views.text import count_of, cut, local_time, plain, table
+
+_SHORT_ID = 8
+_INDENT = "  "
+
+
+def render_history(page: HistoryPage, options: RenderOptions) -> Iterator[str]:
+    if not page.sessions:
+        return
+    calls = [call for session in page.sessions for call in session.calls]
+    changes = sum(call.changes for call in calls)
+    total = (
+        f"{count_of(changes, 'change')} and {count_of(len(calls) - changes, 'read')} in {count_of(len(page.sessions), 'session')}"
+    )
+    yield options.paint(f"{_INDENT}{total}, newest first", BOLD)
+    yield ""
+    rows = [["id", "last", "changed", "read", "title"], *(_row(session, options) for session in page.sessions)]
+    heading, *lines = table(rows)
+    yield cut(_INDENT + options.paint(heading, DIM), None if options.color else options.width)
+    for line in lines:
+        yield cut(_INDENT + line, options.width)
+    newest = page.sessions[0]
+    turn = next((call.turn for call in reversed(newest.calls) if call.turn), None)
+    yield ""
+    yield f"{_INDENT}open  {options.command('show', newest.id[:_SHORT_ID], *(('--turn', str(turn)) if turn else ()))}"
+
+
+def _row(session: TouchingPage, options: RenderOptions) -> list[str]:
+    times = [call.time for call in session.calls if call.time]
+    return [
+        session.id if options.width is None else session.id[:_SHORT_ID],
+        local_time(max(times)) if times else "",
+        _turns(call for call in session.calls if call.changes),
+        _turns(call for call in session.calls if not call.changes),
+        plain(session.title or "(no prompt)"),
+    ]
+
+
+def _turns(calls: Iterable[TouchPage]) -> str:
+    """The turns of some calls: `turn 2`, `turns 2, 5`; `subagent` for calls in one."""
+    calls = list(calls)
+    turns = sorted({call.turn for call in calls if call.turn})
+    words = [f"turn{'s' if len(turns) > 1 else ''} {', '.join(map(str, turns))}"] if turns else []
+    words += ["subagent"] if any(call.agent for call in calls) else []
+    words += [f"{failed} failed"] if (failed := sum(call.outcome == "failed" for call in calls)) else []
+    return ", ".join(words) or ("line" if calls else "")
