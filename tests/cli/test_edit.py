@@ -13,7 +13,7 @@ import pytest
 from tests.archive.families import contents
 from tests.cli.running import assert_one_clear_line, run, run_in_terminal
 from tests.corpora import FIXTURES, RICH
-from tests.homes import session_id, write_session
+from tests.homes import LONG_AGO, session_id, write_session
 from tests.surgery.conversations import called, linked, turn
 
 from stenograph.demo import demo_home, unpack_demo
@@ -50,6 +50,12 @@ def test_an_edit_is_applied_and_undone(session: Path) -> None:
     assert session.read_bytes() != RICH.read_bytes()
     assert run("undo", session).returncode == 0
     assert session.read_bytes() == RICH.read_bytes()
+
+
+def test_an_edit_leaves_the_time_of_change(session: Path) -> None:
+    os.utime(session, (LONG_AGO, LONG_AGO))
+    assert run("edit", session, "--drop-tool-calls", "--apply").returncode == 0
+    assert session.stat().st_mtime == LONG_AGO
 
 
 def test_the_same_edit_again_finds_nothing_to_do(session: Path) -> None:

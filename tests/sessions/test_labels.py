@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import claude_agent_sdk
 import pytest
-from tests.homes import session_id, turns, write_session
+from tests.homes import LONG_AGO, session_id, turns, write_session
 
 from stenograph import __version__
 from stenograph.check import check
+from stenograph.disk import lock, writer
 from stenograph.errors import BusyError, UnreadableError, UsageError
 from stenograph.sessions import glance, rename, tag
 
@@ -176,3 +178,38 @@ def test_a_torn_line_whose_writer_lives_is_not_touched_however_old(tmp_path: Pat
             rename(path, "t")
         child.communicate()
     assert path.read_bytes() == before
+
+
+def test_labels_leave_the_time_of_change_so_that_nothing_becomes_the_newest(tmp_path: Path) -> None:
+    path = write_session(tmp_path, ID, turns(2))
+    rename(path, "Parser rewrite")
+    tag(path, "keep")
+    assert path.stat().st_mtime == LONG_AGO
+    assert (glance(path).custom_title, glance(path).tag) == ("Parser rewrite", "keep")
+
+
+def test_a_client_that_appends_meanwhile_keeps_its_own_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_session(tmp_path, ID, turns(2))
+    real = writer._append_or_undo
+
+    def append_twice(descriptor: int, size: int, data: bytes) -> None:
+        real(descriptor, size, data)
+        with path.open("ab") as client:
+            client.write(b'{"type":"user"}\n')
+
+    monkeypatch.setattr(writer, "_append_or_undo", append_twice)
+    rename(path, "Parser rewrite")
+    assert path.stat().st_mtime > LONG_AGO + 1
+
+
+def test_a_label_waits_for_whoever_holds_the_lock(tmp_path: Path) -> None:
+    path = write_session(tmp_path, ID, turns(2))
+    with lock(path) as locked:
+        waiting = threading.Thread(target=rename, args=(path, "Later"))
+        waiting.start()
+        waiting.join(0.3)
+        locked.append_lines([b'{"type":"custom-title","customTitle":"Earlier"}'])
+    waiting.join()
+    assert glance(path).custom_title == "Later"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,16 @@ def test_how_long_a_session_counts_as_active_is_a_parameter(tmp_path: Path) -> N
     seen = glance(write_session(tmp_path, session_id(1), OPEN))
     assert status(seen, now=LONG_AGO + 10, active_seconds=5) is Status.INTERRUPTED
     assert status(seen, now=LONG_AGO + 1000, active_seconds=2000) is Status.RUNNING
+
+
+def test_a_file_that_only_looks_new_is_not_running(tmp_path: Path) -> None:
+    """A copy, a clone or an edit of an old session: its last record tells when somebody was at work."""
+    said = datetime.fromtimestamp(LONG_AGO, UTC)
+    at = [{**record, "timestamp": said.isoformat()} for record in OPEN]
+    path = write_session(tmp_path, session_id(1), at, modified=LONG_AGO + 5000)
+    assert status(glance(path), now=LONG_AGO + 5001) is Status.INTERRUPTED
+    torn = write_session(tmp_path, session_id(2), at, modified=LONG_AGO + 5000, tail=b'{"type":')
+    assert status(glance(torn), now=LONG_AGO + 5001) is Status.RUNNING
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="who holds a file open is known from /proc only")

@@ -76,7 +76,7 @@ def _append(path: Path, make: Callable[[str], write.Json], active_seconds: float
             raise UsageError(f"{path} is no session: none of its lines is a record")
         if seen.torn and (changed_lately(seen, time.time(), active_seconds) or is_being_written(locked.path)):
             raise BusyError(f"{path} ends in a line that is being written; try again when it is finished", path=path)
-        locked.append_lines([_encoded(make(session_id))])
+        locked.append_lines([_encoded(make(session_id))], keep_time=True)
 
 
 def _encoded(line: write.Json) -> bytes:

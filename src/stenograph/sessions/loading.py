@@ -42,9 +42,10 @@ def load_file(path: Path) -> Session:
         metas, damaged = read_metas(family.agents)
         graph.findings += [*unread, *damaged]
         session = build_session(graph, _session_id(path, graph), family, metas)
+    seen = glance(path)
     if not all(turn.is_over for turn in (*session.all_turns, *(turn for run in session.agents for turn in run.turns))):
-        session.context.is_live = is_live(path)
-    return msgspec.structs.replace(session, title=title(glance(path)))
+        session.context.is_live = is_live(seen)
+    return msgspec.structs.replace(session, title=title(seen))
 
 
 def stream(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Iterator[Turn]:

@@ -1,7 +1,8 @@
 """Whether a session is running, and if not how it ended.
 
-`running`      a live process holds the file open for writing; or the last line is torn or the last turn open, in a file that
-               changed less than `active_seconds` ago
+`running`      a live process holds the file open for writing; or the last line is torn in a file that changed less than
+               `active_seconds` ago; or the last turn is open, and the last record is no older than that either: copies, labels
+               and edits change a file without going on with it
 `done`         the model had the last word, or nothing was asked
 `interrupted`  the client's note of an interruption comes last, or a prompt, tool use or tool result that was never answered, or
                a line whose writer was stopped in the middle of it
@@ -22,6 +23,7 @@ from pathlib import Path
 from stenograph.config import ACTIVE_SECONDS
 from stenograph.family import LINES_SUFFIX
 from stenograph.inputs import Status
+from stenograph.records import moment
 from stenograph.sessions.glance import Glance
 
 _PROC = "/proc"
@@ -38,16 +40,14 @@ def status(glance: Glance, *, now: float, written: bool = False, active_seconds:
 
 
 def changed_lately(glance: Glance, now: float, active_seconds: float = ACTIVE_SECONDS) -> bool:
-    return now - glance.mtime_ns / 1e9 < active_seconds
+    """Whether a client wrote to the file less than `active_seconds` ago."""
+    said = None if glance.torn else moment(glance.last_timestamp)
+    return now - glance.mtime_ns / 1e9 < active_seconds and (said is None or now - said.timestamp() < active_seconds)
 
 
-def is_live(path: Path, active_seconds: float = ACTIVE_SECONDS) -> bool:
-    """Whether a client is at work on a session's file: it changed lately, or is held open for writing."""
-    try:
-        quiet = time.time() - path.stat().st_mtime
-    except OSError:
-        return False
-    return quiet < active_seconds or is_being_written(path)
+def is_live(glance: Glance, active_seconds: float = ACTIVE_SECONDS) -> bool:
+    """Whether a client is at work on a session's file: it wrote to it lately, or holds it open for writing."""
+    return changed_lately(glance, time.time(), active_seconds) or is_being_written(glance.path)
 
 
 def is_being_written(path: Path) -> bool:
