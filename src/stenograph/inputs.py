@@ -343,6 +343,24 @@ class FirstPrompt:
                 return
 
 
+# What clients and people put before what is meant, and what says nothing at all.
+_OPENING = re.compile(r"(?:please )?implement (?:the following|this) plan:?\s*|(?:continue|go on|resume)\s*[.!]?$", re.IGNORECASE)
+_CONTINUED = "This session is being continued from a previous conversation"
+_BARE_COMMAND = re.compile(r"/[\w:-]+")
+# First prompts are kept on one line, so that a heading ends where the next begins.
+_NEXT_HEADING = re.compile(r"\s#{1,6}\s")
+
+
+def topic_of(prompt: str) -> str | None:
+    """The part of a prompt that says what a session is about; None for a bare command, a caveat or a continuation."""
+    if prompt.startswith((_CONTINUED, *CAVEATS)) or _BARE_COMMAND.fullmatch(prompt.strip()):
+        return None
+    if (opening := _OPENING.match(prompt)) is None:
+        return prompt
+    rest = prompt[opening.end() :].lstrip("# ")
+    return _NEXT_HEADING.split(rest, maxsplit=1)[0].strip() or None
+
+
 def is_warm_up(prompt: object) -> bool:
     """Whether it starts a sub-agent ahead of need, as 2.0.x does."""
     return prompt == WARM_UP

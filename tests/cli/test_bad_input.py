@@ -30,8 +30,6 @@ def home(tmp_path: Path) -> Path:
     [
         ("inventory", "no such session"),
         ("inventory", "./no-such-file.jsonl"),
-        ("inventory", "aaaa"),
-        ("rename", "aaaa", "x"),
         ("rename", ONE, " "),
         ("rename", ONE),
         ("tag", ONE),
@@ -135,7 +133,7 @@ def test_a_file_that_may_not_be_read_is_named_and_the_rest_is_listed(open_home: 
     path.chmod(0o000)
     listed = run_unprivileged("ls", "--home", open_home)
     assert listed.returncode == 0, listed.stderr
-    assert listed.stdout.startswith("aaaa0002")
+    assert listed.stdout.splitlines()[1].startswith("aaaa0002")
     assert listed.stderr == f"steno: {path} can't be read: Permission denied\n"
     refused = run_unprivileged("inventory", path)
     assert_one_clear_line(refused)
@@ -158,7 +156,7 @@ def test_a_session_that_may_not_be_written_is_not_renamed(open_home: Path) -> No
 
 
 def test_nothing_of_a_transcript_reaches_an_error(tmp_path: Path) -> None:
-    """A secret in every string: titles, prompts, tags, ids of lines. Only stdout of a list may show it."""
+    """A secret in every string: titles, prompts, tags, ids of lines. Only a list may show it, also of what a name may mean."""
     secret = "SENTINEL-7f3a"
     records = [
         {**record, "uuid": secret, "cwd": f"/{secret}", "gitBranch": secret, "version": secret, "timestamp": secret}
@@ -171,10 +169,7 @@ def test_nothing_of_a_transcript_reaches_an_error(tmp_path: Path) -> None:
         )
     for arguments in (
         ("ls",),
-        ("inventory", "aaaa"),
-        ("inventory", "title"),
         ("inventory", tmp_path),
-        ("rename", "aaaa", "x"),
         ("rename", "title", "x"),
         ("tag", "prompt", "x"),
         ("doctor",),
@@ -182,6 +177,27 @@ def test_nothing_of_a_transcript_reaches_an_error(tmp_path: Path) -> None:
     ):
         done = run(*arguments, "--home", tmp_path, environment={"STENO_DEBUG": "1"})
         assert secret not in done.stderr, arguments
+
+
+@pytest.mark.parametrize("command", [("inventory",), ("rename", "--", "x")])
+def test_an_ambiguous_name_lists_what_it_may_mean(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Newest first, with ids, times, projects and titles, in which secrets are masked."""
+    secret = "sk-ant-api03-" + "x9" * 40
+    for identity, hour in ((ONE, 9), (TWO, 12)):
+        said = [{**record, "timestamp": f"2026-01-01T{hour:02}:00:00Z"} for record in turns(6, f"Job {hour} {secret}")]
+        write_session(tmp_path, identity, said)
+    name, *rest = command
+    done = run(name, "aaaa", *rest[1:], "--home", tmp_path, environment={"TZ": "UTC"})
+    assert (done.returncode, done.stdout) == (2, "")
+    first, *listed, advice = done.stderr.splitlines()
+    assert first == "steno: 2 sessions match 'aaaa':"
+    assert [line.split()[:4] for line in listed] == [
+        ["aaaa0002-0000", "2026-01-01", "12:00", "/home/user/work"],
+        ["aaaa0001-0000", "2026-01-01", "09:00", "/home/user/work"],
+    ]
+    assert '"Job 12 ' in listed[0]
+    assert secret not in done.stderr
+    assert advice == "give a longer prefix, the id or a path"
 
 
 def test_an_unexpected_error_is_one_line_and_keeps_its_traceback_for_those_who_ask(home: Path) -> None:

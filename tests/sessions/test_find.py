@@ -55,7 +55,7 @@ def test_files_without_a_uuid_are_hidden_and_agents_are_never_sessions(tmp_path:
 
 
 def test_every_reason_has_words() -> None:
-    assert set(HIDDEN) == {"empty", "name", "warm-up", "sidechain", "short", "unanswered"}
+    assert set(HIDDEN) == {"empty", "name", "warm-up", "sidechain", "print", "sdk", "short", "unanswered"}
 
 
 def test_sessions_come_newest_first_by_the_last_change(tmp_path: Path) -> None:

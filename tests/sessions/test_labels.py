@@ -188,9 +188,7 @@ def test_labels_leave_the_time_of_change_so_that_nothing_becomes_the_newest(tmp_
     assert (glance(path).custom_title, glance(path).tag) == ("Parser rewrite", "keep")
 
 
-def test_a_client_that_appends_meanwhile_keeps_its_own_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_that_appends_meanwhile_keeps_its_own_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_session(tmp_path, ID, turns(2))
     real = writer._append_or_undo
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.homes import LONG_AGO, session_id, turns, user, write_session
 
+from stenograph.disk import project_folder_name
 from stenograph.errors import AmbiguousSessionError, SessionNotFoundError, UsageError
-from stenograph.sessions import resolve
+from stenograph.sessions import Glance, Match, find, find_match, glance, resolve
 
 ONE, TWO, THREE = session_id(0xAAAA0001), session_id(0xAAAA0002), session_id(0xBBBB0003)
 
@@ -51,7 +53,7 @@ def test_a_path_names_a_session_in_any_folder(home: Path) -> None:
     assert resolve(str(other), []).session_id == "copy"
 
 
-@pytest.mark.parametrize("reference", ["", "nothing like it", "bbb", "./missing.jsonl", "/", "bbbb0003-ffff"])
+@pytest.mark.parametrize("reference", ["", "nothing like it", "./missing.jsonl", "/", "bbbb0003-ffff"])
 def test_what_matches_nothing_is_not_found(home: Path, reference: str) -> None:
     with pytest.raises(SessionNotFoundError):
         resolve(reference, [home])
@@ -107,12 +109,78 @@ def test_copies_of_one_session_are_told_apart_by_their_paths(tmp_path: Path) -> 
     assert "give a path" in str(error.value)
 
 
-def test_a_prefix_that_is_too_short_is_told_so(home: Path) -> None:
-    with pytest.raises(SessionNotFoundError, match="at least 4 characters"):
-        resolve("bbb", [home])
-    with pytest.raises(SessionNotFoundError) as error:
-        resolve("xyz", [home])
-    assert "characters" not in str(error.value)
+@pytest.mark.parametrize(("reference", "expected"), [("b", THREE), ("bb", THREE), ("BBB", THREE), ("aaaa0001", ONE)])
+def test_a_prefix_of_any_length_names_a_session(home: Path, reference: str, expected: str) -> None:
+    assert find_match(reference, [home]) == Match(resolve(expected, [home]), "prefix")
+
+
+def test_a_short_prefix_of_several_ids_is_ambiguous_whatever_titles_hold_it(home: Path) -> None:
+    write_session(home, session_id(0xEEEE0006), [*turns(3), {"type": "custom-title", "customTitle": "Faaa 5e"}])
+    with pytest.raises(AmbiguousSessionError):
+        resolve("a", [home])
+
+
+@pytest.mark.parametrize("reference", ["c6", "5e", "3-4", "0"])
+def test_what_looks_like_an_id_is_never_looked_for_inside_a_title(tmp_path: Path, reference: str) -> None:
+    write_session(tmp_path, ONE, [*turns(3), {"type": "custom-title", "customTitle": "see c6 5e 3-4 0"}])
+    with pytest.raises(SessionNotFoundError):
+        resolve(reference, [tmp_path])
+    write_session(tmp_path, TWO, [*turns(3), {"type": "custom-title", "customTitle": reference}])
+    assert find_match(reference, [tmp_path]).how == "title"
+
+
+def test_who_writes_gets_no_fragment_of_a_title(home: Path) -> None:
+    assert find_match("the lex", [home]).how == "fragment"
+    with pytest.raises(SessionNotFoundError, match="whole title or the id"):
+        resolve("the lex", [home], exact=True)
+    assert resolve("fix the lexer", [home], exact=True).session_id == THREE
+
+
+def test_a_session_is_found_by_its_slug(home: Path) -> None:
+    write_session(home, session_id(0xEEEE0006), [user("Hello", slug="sunny-dancing-otter"), *turns(3)])
+    found = find_match("sunny-dancing-otter", [home])
+    assert (found.file.session_id, found.how) == (session_id(0xEEEE0006), "slug")
+
+
+def at(hour: int, number: int = 1) -> list[dict[str, Any]]:
+    return [{**record, "timestamp": f"2026-01-01T{hour:02}:00:00Z"} for record in turns(number)]
+
+
+def test_last_goes_by_records_and_never_by_the_files_time(tmp_path: Path) -> None:
+    write_session(tmp_path, ONE, at(9), modified=LONG_AGO * 2)
+    write_session(tmp_path, TWO, at(12), modified=LONG_AGO * 2 - 10)
+    write_session(tmp_path, THREE, at(10), modified=LONG_AGO * 2 + 99)
+    found = [resolve(reference, [tmp_path]).session_id for reference in ("last", "last~0", "last~1", "last~2")]
+    assert found == [TWO, TWO, THREE, ONE]
+    with pytest.raises(SessionNotFoundError, match="last~3"):
+        resolve("last~3", [tmp_path])
+
+
+def test_last_is_the_newest_of_the_current_directory_where_it_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = tmp_path / "elsewhere"
+    work.mkdir()
+    write_session(tmp_path, ONE, at(9), project=project_folder_name(str(work)))
+    write_session(tmp_path, TWO, at(12))
+    assert resolve("last", [tmp_path]).session_id == TWO
+    monkeypatch.chdir(work)
+    assert resolve("last", [tmp_path]).session_id == ONE
+    assert resolve("last", [tmp_path], any_project=True).session_id == TWO
+    with pytest.raises(SessionNotFoundError):
+        resolve("last~1", [tmp_path])
+
+
+def test_of_many_files_only_those_are_read_that_may_be_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        write_session(tmp_path, session_id(number), at(number), modified=1767225600 + 3600 * number)
+    read: list[Path] = []
+
+    def counting(path: Path) -> Glance:
+        read.append(path)
+        return glance(path)
+
+    monkeypatch.setattr(find, "glance", counting)
+    assert resolve("last", [tmp_path]).session_id == session_id(19)
+    assert len(read) == 1
 
 
 def test_homes_are_texts_or_paths_but_not_one_alone(home: Path) -> None:

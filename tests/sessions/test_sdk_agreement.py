@@ -12,7 +12,7 @@ import pytest
 from tests.homes import LONG_AGO, recorded_home
 
 from stenograph.records import SummaryRecord, read_records
-from stenograph.sessions import SessionInfo, list_sessions
+from stenograph.sessions import SessionInfo, glance, list_sessions, title
 
 #: Files that the SDK leaves out and we list (hidden by default), by why we hide them.
 LEFT_OUT_BY_THE_SDK = {"empty": "the SDK reads nothing from a file of no bytes; the list counts it as hidden"}
@@ -65,18 +65,21 @@ def test_titles_differ_only_where_the_sdk_takes_a_summary_line(
     ours: dict[str, SessionInfo], theirs: dict[str, claude_agent_sdk.SDKSessionInfo]
 ) -> None:
     """The SDK takes the last summary line, whatever session it is about; no picker from 2.1.45 on does (rule 11)."""
-    differing = {identity: their for identity, their in theirs.items() if ours[identity].title != their.summary}
+    differing = {identity: their for identity, their in theirs.items() if title(glance(ours[identity].path)) != their.summary}
     assert differing, "the recordings of 2.0.76 hold summary lines"
     for identity, their in differing.items():
         summaries = [
             found.record.summary for found in read_records(ours[identity].path) if isinstance(found.record, SummaryRecord)
         ]
         assert their.summary in summaries, identity
-        assert ours[identity].title == their.first_prompt, identity
+        assert title(glance(ours[identity].path)) == their.first_prompt, identity
 
 
 def test_both_list_the_newest_first(ours: dict[str, SessionInfo], theirs: dict[str, claude_agent_sdk.SDKSessionInfo]) -> None:
-    assert [identity for identity in ours if identity in theirs] == list(theirs)
+    """The SDK by the file's time, we by the last record's, which copies, labels and edits leave alone."""
+    by_time = sorted(ours.values(), key=lambda info: (-info.modified.timestamp(), info.id))
+    assert [info.id for info in by_time if info.id in theirs] == list(theirs)
+    assert list(ours) == [info.id for info in sorted(by_time, key=lambda info: (-info.last_record.timestamp(), info.id))]
 
 
 def test_both_say_the_same_begin_but_where_a_snapshot_comes_first(

@@ -39,7 +39,7 @@ def _run() -> int:
     import click
 
     from stenograph.cli._group import steno
-    from stenograph.errors import StenographError
+    from stenograph.errors import AmbiguousSessionError, StenographError
     from stenograph.views import plain
 
     stdout = sys.stdout
@@ -56,6 +56,10 @@ def _run() -> int:
         return _fail(plain(error.format_message()) + where)
     except click.ClickException as error:
         return _fail(plain(error.format_message()))
+    except AmbiguousSessionError as error:
+        from stenograph.cli._arguments import ambiguous_lines
+
+        return _fail("\n".join(ambiguous_lines(error)))
     except StenographError as error:
         # The library does not know what the program was called by.
         return _fail(plain(str(error)).replace("`steno ", f"`{steno.program} "))

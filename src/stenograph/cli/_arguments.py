@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from stenograph.errors import UsageError
+from stenograph.errors import AmbiguousSessionError, UsageError
 from stenograph.family import SessionFile
 from stenograph.sessions import LAST
 from stenograph.views import plain
@@ -49,6 +50,10 @@ class HintingCommand(click.Command):
 
 
 _OFFERED = 50
+_NAMED = 10
+_ID_COLUMNS = 13
+_MATCHED = "stenograph.cli.matched"
+_ANY_PROJECT = "stenograph.cli.any_project"
 _HELP_COLUMNS = 60
 
 
@@ -85,7 +90,7 @@ class SessionReference(_StringType):
         titles = dict(titles_of(by_id))
         items = [_offer(file.session_id, titles.get(file, "")) for file in by_id]
         if LAST.startswith(incomplete):
-            items.append(CompletionItem(LAST, help="the session that changed last"))
+            items.append(CompletionItem(LAST, help="the newest session"))
         if items:
             return items
         named = [(file, title) for file, title in titles_of(files[:_OFFERED]) if title.casefold().startswith(wanted)]
@@ -112,7 +117,73 @@ def _offer(session_id: str, title: str) -> CompletionItem:
 
 
 def session_argument(command: Any) -> Any:
-    return click.argument("session", type=SessionReference())(command)
+    """SESSION for commands that read: `last` unless named."""
+    return any_project_option(click.argument("session", metavar="[SESSION]", type=SessionReference(), default=LAST)(command))
+
+
+def session_to_change(command: Any) -> Any:
+    """SESSION for commands that write: it has to be named, and not by a fragment of its title."""
+    return any_project_option(click.argument("session", type=SessionReference())(command))
+
+
+def any_project_option(command: Any) -> Any:
+    return click.option(
+        "--any-project",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_any_project,
+        help="Make `last` the newest session of all projects, not of the current directory.",
+    )(command)
+
+
+def _keep_any_project(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
+    ctx.meta[_ANY_PROJECT] = value
+    return value
+
+
+def named_session(ctx: click.Context, reference: str, *, writes: bool = False) -> SessionFile:
+    """The session that is meant; which one is reported at the end where that was not plain. Raises as `resolve`."""
+    from stenograph.cli._settings import state_options
+    from stenograph.sessions import find_match
+
+    found = find_match(reference, state_options(ctx).homes, exact=writes, any_project=ctx.meta.get(_ANY_PROJECT, False))
+    if found.how not in ("id", "path", "last") or (writes and found.how != "path"):
+        ctx.meta.setdefault(_MATCHED, []).append(found.file)
+    return found.file
+
+
+def report_matches(ctx: click.Context) -> None:
+    """On stderr, the sessions that were found by a prefix or a title, or written to."""
+    from stenograph.sessions import titles_of
+
+    files = ctx.meta.pop(_MATCHED, [])
+    titles = dict(titles_of([file for file in files if file.path.exists()])) if files else {}
+    for file in files:
+        click.echo(f"note: session {plain(file.session_id)}{_quoted_title(titles.get(file))}", err=True)
+
+
+def ambiguous_lines(error: AmbiguousSessionError) -> Iterator[str]:
+    """What an ambiguous reference may mean, newest first: ids, times, projects and titles."""
+    from stenograph.sessions import last_record, list_title, newest_record_first, session_at
+    from stenograph.views import local_time, short_path
+
+    files = [session_at(Path(path)) for path in error.matches]
+    same = len({file.session_id for file in files}) == 1
+    shown = list(itertools.islice(newest_record_first(files), _NAMED))
+    yield f"{len(files)} sessions match {plain(error.reference)!r}:"
+    for file, seen in shown:
+        name = short_path(str(file.path)) if same else file.session_id[: _ID_COLUMNS if file.named_by_uuid else None]
+        where = short_path(seen.cwd or file.path.parent.name)
+        yield f"  {plain(name)}  {local_time(last_record(seen))}  {where}{_quoted_title(list_title(seen))}"
+    if len(files) > len(shown):
+        yield f"  and {len(files) - len(shown)} more"
+    yield "give a path" if same else "give a longer prefix, the id or a path"
+
+
+def _quoted_title(title: str | None) -> str:
+    from stenograph.redact import mask
+
+    return f'  "{plain(mask(title)[0])[:_HELP_COLUMNS]}"' if title else ""
 
 
 def choose_branch(session: Session, number: int | None) -> Branch:

@@ -54,6 +54,15 @@ class LazyGroup(click.Group):
         self.program = info_name or self.program
         return super().make_context(info_name, args, parent, **extra)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+        except click.exceptions.Exit:
+            _report_matches(ctx)
+            raise
+        _report_matches(ctx)
+        return result
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
@@ -79,6 +88,13 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+def _report_matches(ctx: click.Context) -> None:
+    if ctx.meta.get("stenograph.cli.matched"):
+        from stenograph.cli._arguments import report_matches
+
+        report_matches(ctx)
 
 
 @click.group(

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from stenograph.cli import FAILED, FINDINGS
-from stenograph.cli._arguments import SessionReference
+from stenograph.cli._arguments import SessionReference, any_project_option
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import again, is_folder, shared_options, state_options
 from stenograph.errors import UsageError
@@ -17,6 +17,7 @@ from stenograph.errors import UsageError
 
 @click.command(short_help="Check sessions for damage, drift and losses on resume.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=SessionReference())
+@any_project_option
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is drift or damage.")
 @click.option("--since", metavar="WHEN", help="Check only files changed since a date (2026-01-31) or an age (36h, 7d, 2w).")
 @click.option(
@@ -64,7 +65,7 @@ def check(
 
     accepted = read_baseline(baseline) if baseline else None
     after = moment_of(since, datetime.now(UTC)) if since else None
-    places = _places(paths, state_options(ctx).homes)
+    places = _places(ctx, paths)
     with progress("checking") as report_progress:
         report = check_files(places, since=after, jobs=jobs, progress=report_progress, resuming=resuming)
     if write_baseline:
@@ -82,10 +83,11 @@ def check(
         ctx.exit(FINDINGS)
 
 
-def _places(paths: tuple[str, ...], homes: list[Path]) -> list[Path]:
+def _places(ctx: click.Context, paths: tuple[str, ...]) -> list[Path]:
     from stenograph.cli.inventory import place_of
 
-    places = [place_of(path, homes) for path in paths] or [home for home in homes if is_folder(home)]
+    homes = state_options(ctx).homes
+    places = [place_of(ctx, path) for path in paths] or [home for home in homes if is_folder(home)]
     if not places:
         told = ", ".join(map(str, homes))
         raise UsageError(f"no sessions in {told} (there is no such home); `steno --demo check` checks the demo's")

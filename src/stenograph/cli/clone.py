@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from stenograph.cli._arguments import HintingCommand, session_argument
+from stenograph.cli._arguments import HintingCommand, named_session, session_to_change
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
@@ -15,7 +15,7 @@ _HINTS = {"--apply": "a clone is written at once; --dry-run only says what would
 
 
 @click.command(cls=HintingCommand, hints=_HINTS, short_help="Copy a session, whole or up to a turn.")
-@session_argument
+@session_to_change
 @click.option("--at", metavar="UUID", help="Stop after this message (UUID or prefix).")
 @click.option("--turn", metavar="N", type=click.IntRange(min=1), help="Stop after this turn.")
 @click.option("--branch", metavar="N", type=click.IntRange(min=1), help="Copy branch N instead of the current one.")
@@ -48,7 +48,6 @@ def clone(
     from stenograph.cli._output import waiting
     from stenograph.disk import projects_folder
     from stenograph.errors import UsageError
-    from stenograph.sessions import resolve
     from stenograph.surgery import apply_clone, plan_clone
     from stenograph.views import clone_page, render_clone, short_path
 
@@ -57,7 +56,7 @@ def clone(
     if at is not None and branch is not None:
         raise UsageError("--at names a message, which is on one branch only; leave --branch out")
     settings = state_options(ctx)
-    file = resolve(session, settings.homes)
+    file = named_session(ctx, session, writes=not dry_run)
     if not dry_run:
         refuse_demo(settings, file.path)
     with waiting(short_path(str(file.path))):

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._arguments import SessionReference, choose_branch
+from stenograph.cli._arguments import SessionReference, any_project_option, choose_branch, named_session
 from stenograph.cli._output import echo_page, json_option, make_mask, pager_option, render_options, reveal_option, width_option
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import shared_options
 from stenograph.errors import SessionNotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from stenograph.turns import Session, Turn
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Compare two sessions or branches.")
 @click.argument("first", metavar="A", type=SessionReference())
 @click.argument("second", metavar="[B]", type=SessionReference(), required=False)
+@any_project_option
 @click.option("--branches", is_flag=True, help="Compare the current branch of A with its second one.")
 @click.option("--unified", "-u", is_flag=True, help="Print the differences as one patch.")
 @width_option
@@ -59,19 +59,18 @@ def diff(
     from stenograph.analysis import compare
     from stenograph.views import comparison_page, mask_page, render_comparison, render_unified, turn_pages
 
-    homes = state_options(ctx).homes
     if branches and second is not None:
         raise UsageError("--branches compares branches of one session: leave out B")
     if second is None and not branches:
         raise UsageError("name a second session, or --branches")
-    one: _Chosen = _side(first, homes)
+    one: _Chosen = _side(ctx, first)
     other: _Chosen
     if second is None:
         if len(one[0].branches) < 2:
             raise UsageError("the session has one branch only")
         other = (one[0], one[0].branches[1].turns, 2)
     else:
-        other = _side(second, homes)
+        other = _side(ctx, second)
     found = compare(one[0], other[0], one[1], other[1])
     mask, _ = make_mask(reveal)
     page = mask_page(comparison_page(found, (one[0], one[2]), (other[0], other[2])), mask)
@@ -84,18 +83,18 @@ def diff(
         ctx.exit(NOTHING_MATCHED)
 
 
-def _side(reference: str, homes: Sequence[Path]) -> _Chosen:
+def _side(ctx: click.Context, reference: str) -> _Chosen:
     """A session and one of its branches: `SESSION` or `SESSION#2`."""
     from stenograph.sessions import load
 
     name, mark, number = reference.rpartition("#")
     if mark and number.isdecimal() and name:
         try:
-            session = load(name, homes)
+            session = load(named_session(ctx, name).path)
         except SessionNotFoundError:
-            session = load(reference, homes)  # a title may hold the mark
+            session = load(named_session(ctx, reference).path)  # a title may hold the mark
         else:
             return session, choose_branch(session, int(number)).turns, int(number)
     else:
-        session = load(reference, homes)
+        session = load(named_session(ctx, reference).path)
     return session, session.turns, 1

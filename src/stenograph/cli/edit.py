@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from stenograph.cli import FAILED
-from stenograph.cli._arguments import HintingCommand, session_argument
+from stenograph.cli._arguments import HintingCommand, named_session, session_to_change
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option, tell_masked
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
@@ -34,7 +34,7 @@ _HINTS = {"--dry-run": "without --apply nothing is written"}
     hints=_HINTS,
     short_help="Trim or compress a session.",
 )
-@session_argument
+@session_to_change
 @click.option("--drop-turns", is_flag=True, help="Remove turns from the conversation.")
 @click.option("--drop-tool-calls", is_flag=True, help="Remove tool calls and their results.")
 @click.option("--truncate-results", type=click.IntRange(min=0), metavar="N", help="Shorten tool results to N characters.")
@@ -96,13 +96,12 @@ def edit(
       steno edit last --compress --keep-last 5 --apply
     """
     from stenograph.archive import Archive, default_archive_folder
-    from stenograph.sessions import resolve
     from stenograph.surgery import attempt, make_plan
     from stenograph.surgery import preview as preview_plan
     from stenograph.views import edit_page, mask_page, plain, render_edit
 
     settings = state_options(ctx)
-    file = resolve(session, settings.homes)
+    file = named_session(ctx, session, writes=True)
     if applying:
         refuse_demo(settings, file.path)
     if reveal and not previewing:

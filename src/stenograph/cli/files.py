@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._arguments import choose_branch, session_argument
+from stenograph.cli._arguments import choose_branch, named_session, session_argument
 from stenograph.cli._output import echo_page, json_option, make_mask, pager_option, render_options, reveal_option
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import shared_options
 
 
 @click.command(short_help="List the files a session read and changed.")
@@ -46,7 +46,7 @@ def files(
     from stenograph.sessions import load
     from stenograph.views import files_page, render_files
 
-    loaded = load(session, state_options(ctx).homes)
+    loaded = load(named_session(ctx, session).path)
     found = changed_files(loaded, None if branch is None else choose_branch(loaded, branch).turns)
     if only_changed:
         found = tuple(each for each in found if each.changed)

@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from stenograph.cli import FAILED
-from stenograph.cli._arguments import SessionReference
+from stenograph.cli._arguments import SessionReference, any_project_option, named_session
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import shared_options, state_options
 
 
 @click.command(short_help="Count records, releases, turns, tool calls and stop reasons.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=SessionReference())
+@any_project_option
 @json_option
 @shared_options
 @click.pass_context
@@ -33,8 +34,8 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
     from stenograph.cli._output import progress
     from stenograph.views import inventory_page, plain, render_inventory
 
-    settings = state_options(ctx)
-    named = [place_of(path, settings.homes) for path in paths]
+    state_options(ctx)
+    named = [place_of(ctx, path) for path in paths]
     with progress("reading") as report:
         taken = take_inventory(named, report)
     echo_page(inventory_page(taken), render_inventory, render_options(ctx), as_json=as_json)
@@ -44,9 +45,9 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
         ctx.exit(FAILED)
 
 
-def place_of(path: str, homes: list[Path]) -> Path:
+def place_of(ctx: click.Context, path: str) -> Path:
     """A folder as it is; anything else is what a user calls a session."""
-    from stenograph.sessions import resolve, session_at
+    from stenograph.sessions import session_at
 
     place = Path(os.path.expanduser(path))  # noqa: PTH111 - never raises
     try:
@@ -56,4 +57,4 @@ def place_of(path: str, homes: list[Path]) -> Path:
             return session_at(place).path
     except (OSError, ValueError):
         pass  # not a name that the file system takes: a title, then
-    return resolve(path, homes).path
+    return named_session(ctx, path).path

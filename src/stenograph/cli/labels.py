@@ -7,14 +7,14 @@ from functools import partial
 
 import click
 
-from stenograph.cli._arguments import session_argument
+from stenograph.cli._arguments import named_session, session_to_change
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
 
 
 @click.command(short_help="Set a session's title.")
-@session_argument
+@session_to_change
 @click.argument("title")
 @json_option
 @shared_options
@@ -31,12 +31,11 @@ def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
     """
     from stenograph.archive import rename_session
     from stenograph.cli._output import waiting
-    from stenograph.sessions import resolve
     from stenograph.views import rename_page, render_rename, short_path
 
     settings = state_options(ctx)
     refuse_demo(settings)
-    file = resolve(session, settings.homes)
+    file = named_session(ctx, session, writes=True)
     refuse_demo(settings, file.path)
     with waiting(short_path(str(file.path))):
         change = rename_session(file, title, os.environ, active_seconds=settings.config.active_seconds)
@@ -44,7 +43,7 @@ def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
 
 
 @click.command(short_help="Set or clear a session's tag.")
-@session_argument
+@session_to_change
 @click.argument("tag", required=False)
 @click.option("--clear", is_flag=True, help="Clear the tag.")
 @json_option
@@ -63,14 +62,13 @@ def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json:
     """
     from stenograph.archive import tag_session
     from stenograph.cli._output import waiting
-    from stenograph.sessions import resolve
     from stenograph.views import render_tag, short_path, tag_page
 
     if clear == (tag is not None):
         raise UsageError("give a TAG, or --clear")
     settings = state_options(ctx)
     refuse_demo(settings)
-    file = resolve(session, settings.homes)
+    file = named_session(ctx, session, writes=True)
     refuse_demo(settings, file.path)
     with waiting(short_path(str(file.path))):
         change = tag_session(file, tag, os.environ, active_seconds=settings.config.active_seconds)

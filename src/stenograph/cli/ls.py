@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -12,80 +14,142 @@ from stenograph.cli._output import json_option, make_mask, reveal_option
 from stenograph.cli._settings import GivenPath, Settings, is_folder, shared_options, state_options
 from stenograph.config import ListSettings
 from stenograph.errors import SessionNotFoundError, UsageError
+from stenograph.inputs import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stenograph.sessions import SessionInfo
     from stenograph.views import FindingPage, SessionsPage
 
 
+_SORTS = ("last", "started", "size", "turns", "title", "project")
+
+
 @click.command(short_help="List sessions, newest first.")
-@click.option("--all", "everything", is_flag=True, help="Also the short, empty and unanswered ones, and warm-ups.")
+@click.option("--all", "everything", is_flag=True, help="Include short, empty and unanswered sessions, print mode and the SDK's.")
 @click.option(
-    "--project",
-    type=GivenPath(file_okay=False),
-    metavar="PATH",
-    help="Only sessions of this working folder: its path, or as listed.",
+    "--project", type=GivenPath(file_okay=False), metavar="PATH", help="Only sessions of this project: a path or part of one."
 )
-@click.option("--limit", "-n", type=click.IntRange(min=0), help=f"At most so many; 0 for all. [default: {ListSettings().limit}]")
+@click.option("--since", metavar="TIME", help="Only sessions with a record since then (2026-01-31, 36h, 7d).")
+@click.option("--until", metavar="TIME", help="Only sessions whose last record is older.")
+@click.option("--title", "words", metavar="TEXT", help="Only sessions with this in their title, first prompt or slug.")
+@click.option("--tag", metavar="TAG", help="Only sessions with this tag.")
+@click.option("--status", type=click.Choice([status.value for status in Status]), help="Only sessions with this status.")
+@click.option("--branch", metavar="NAME", help="Only sessions whose last git branch is this one.")
+@click.option("--sort", type=click.Choice(_SORTS), default="last", show_default=True, help="Newest, largest or first first.")
+@click.option(
+    "--limit", "-n", type=click.IntRange(min=0), help=f"Maximum number of sessions; 0 for all. [default: {ListSettings().limit}]"
+)
 @reveal_option
 @json_option
 @shared_options
 @click.pass_context
-def ls(ctx: click.Context, everything: bool, project: str | None, limit: int | None, reveal: bool, as_json: bool) -> None:
+def ls(
+    ctx: click.Context,
+    /,
+    everything: bool,
+    project: str | None,
+    sort: str,
+    limit: int | None,
+    reveal: bool,
+    as_json: bool,
+    **filters: str | None,
+) -> None:
     """List sessions, newest first.
 
-    Columns: short id, status (running, done, interrupted, failed), last change, steps, size, release, project, title.
-    In a narrow terminal some are left out. Secrets of known formats are masked (--reveal).
+    Columns: id, status (running, done, interrupted, failed), last record, turns, size, release, project, title. A narrow terminal
+    shows fewer. Turns are those of all branches. Secrets of known formats are masked (--reveal).
 
     Hidden unless --all: finished sessions under five steps, those under ten without an answer, empty files, files that are not
-    named by a UUID, warm-ups, and what holds only sub-agents' lines. How many were hidden is said on stderr.
+    named by a UUID, warm-ups, files with only subagents' lines, print mode and the SDK. How many is shown on stderr.
 
     Running is what a live process writes to, or what changed in the last two minutes (`active_seconds` in the config file) and
-    ends in an open turn or an unfinished line. Of more than 2,000 sessions only as many are looked at as the limit asks for.
+    ends in an open turn or an unfinished line. Of more than 2,000 sessions only as many are read as the limit asks for.
 
     \b
     Example:
-      steno ls --project . --limit 5
+      steno ls --project . --since 7d
+      steno ls --status interrupted --sort size
     """
     from stenograph.cli._output import echo_page, echo_unreadable, progress, render_options
     from stenograph.sessions import list_sessions
     from stenograph.views import left_out_lines, mask_page, plain, render_sessions, sessions_page
 
     settings = state_options(ctx)
-    folder = None if project is None else working_folder(project)
+    wanted = _wanted(filters)
     limit = settings.config.ls.limit if limit is None else limit
+    is_filtered = project is not None or wanted is not None
 
-    def listed(folder: str | None) -> SessionsPage:
+    def listed(folder: str | None, where: Callable[[SessionInfo], bool] | None) -> SessionsPage:
         with progress("reading") as report:
             return sessions_page(
                 list_sessions(
                     settings.homes,
                     everything=everything or settings.config.ls.all,
                     project=folder,
+                    where=where,
+                    sort=sort,
                     limit=limit or None,
+                    turns=True,
                     active_seconds=settings.config.active_seconds,
                     progress=report,
                 )
             )
 
-    page = listed(folder)
+    page = listed(working_folder(project) if project else None, wanted)
+    if project and not page.sessions and not page.hidden:
+        page = listed(None, _in_project(project, wanted))
     nothing = not page.sessions and not page.hidden
-    if nothing and project is not None and (shown := _folder_shown_as(project, settings)):
-        folder = shown
-        page = listed(folder)
-        nothing = not page.sessions and not page.hidden
-    if nothing and folder is None:
+    if nothing and not is_filtered:
         raise no_sessions(settings, page.findings)
     echo_page(mask_page(page, make_mask(reveal)[0]), render_sessions, render_options(ctx), as_json=as_json)
     echo_unreadable(page.findings)
-    if nothing and folder is not None:
-        click.echo(f"steno: no sessions of the working folder {plain(folder)}", err=True)
+    if nothing:
+        click.echo(f"steno: no sessions of project {plain(project)}" if project else "steno: no sessions match", err=True)
     if not as_json:
         for line in left_out_lines(page):
             click.echo(line, err=True)
     if not page.sessions:
         ctx.exit(NOTHING_MATCHED)
+
+
+def _wanted(filters: dict[str, str | None]) -> Callable[[SessionInfo], bool] | None:
+    """A test for what the options ask for; None where they ask for nothing. Raises UsageError."""
+    from stenograph.cli._arguments import moment_of
+
+    now = datetime.now(UTC)
+    since = moment_of(text, now) if (text := filters["since"]) else None
+    until = moment_of(text, now) if (text := filters["until"]) else None
+    words = (filters["words"] or "").casefold()
+    if not any(filters.values()):
+        return None
+
+    def is_wanted(info: SessionInfo) -> bool:
+        last = info.last_record.timestamp()
+        return (
+            (since is None or last >= since)
+            and (until is None or last < until)
+            and filters["tag"] in (None, info.tag)
+            and filters["status"] in (None, info.status.value)
+            and filters["branch"] in (None, info.branch)
+            and any(words in (text or "").casefold() for text in (info.title, info.first_prompt, info.slug))
+        )
+
+    return is_wanted
+
+
+def _in_project(name: str, wanted: Callable[[SessionInfo], bool] | None) -> Callable[[SessionInfo], bool]:
+    """A test for sessions of projects with this in their path, or shown so in a list."""
+    from stenograph.views import is_shown_as, session_row
+
+    part = name.rstrip("/").casefold()
+
+    def is_there(info: SessionInfo) -> bool:
+        named = part in info.project.casefold() or is_shown_as(session_row(info), name)
+        return named and (wanted is None or wanted(info))
+
+    return is_there
 
 
 def no_sessions(settings: Settings, findings: Sequence[FindingPage]) -> SessionNotFoundError:
@@ -101,21 +165,6 @@ def no_sessions(settings: Settings, findings: Sequence[FindingPage]) -> SessionN
     )
     hint = "" if settings.explicit else "; `steno --demo` shows the demo sessions"
     return SessionNotFoundError(f"no sessions in {places}{hint}")
-
-
-def _folder_shown_as(name: str, settings: Settings) -> str | None:
-    """The working folder that the list shows under a name; None for none. Raises UsageError where several are shown so."""
-    from stenograph.sessions import list_sessions
-    from stenograph.views import is_shown_as, plain, session_row, short_path
-
-    listing = list_sessions(settings.homes, everything=True)
-    sessions = [info for info in listing.sessions if is_shown_as(session_row(info), name)]
-    # Sessions that don't say where they began are listed with those of the folder that their project folder is named by.
-    found = sorted({info.cwd for info in sessions if info.cwd} or {info.project for info in sessions})
-    if len(found) > 1:
-        paths = ", ".join(map(short_path, found))
-        raise UsageError(f"{len(found)} working folders are shown as {plain(name)}: {paths}; give the whole path")
-    return found[0] if found else None
 
 
 def working_folder(project: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from stenograph.cli._arguments import HintingCommand, session_argument
+from stenograph.cli._arguments import HintingCommand, named_session, session_argument
 from stenograph.cli._output import echo_long_json, echo_page, json_option, make_mask, render_options, reveal_option
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import shared_options
 from stenograph.errors import UsageError
 from stenograph.releases import NEWEST, rules_note
 
@@ -36,7 +36,7 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
     from stenograph.graph import build_graph
     from stenograph.messages import explain, lost, read_for_resume, resume_messages
     from stenograph.records import gc_paused, read_all_records
-    from stenograph.sessions import as_unreadable, resolve
+    from stenograph.sessions import as_unreadable
     from stenograph.views import (
         explained_page,
         lost_page,
@@ -52,7 +52,7 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
         raise UsageError("give --explain or --lost, not both")
     if note := rules_note(release):  # what is not a release is refused before anything is read
         click.echo(f"note: {note}", err=True)
-    file = resolve(session, state_options(ctx).homes)
+    file = named_session(ctx, session)
     named = file.session_id, str(file.path)
     with as_unreadable(file.path), gc_paused():
         # To explain a line it has to be read, also where the client does not.

@@ -6,9 +6,9 @@ import os
 
 import click
 
-from stenograph.cli._arguments import session_argument
+from stenograph.cli._arguments import named_session, session_argument
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import shared_options
 from stenograph.errors import UsageError
 
 
@@ -31,10 +31,10 @@ def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_pr
     """
     import shutil
 
-    from stenograph.sessions import plan_resume, resolve
+    from stenograph.sessions import plan_resume
     from stenograph.views import plain, render_resume, resume_page
 
-    file = resolve(session, state_options(ctx).homes)
+    file = named_session(ctx, session)
     page = resume_page(file.session_id, str(file.path), plan_resume(file.path, arguments))
     if as_json or only_print:
         echo_page(page, render_resume, render_options(ctx), as_json=as_json)

@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from stenograph.cli._arguments import HintingCommand, session_argument
+from stenograph.cli._arguments import HintingCommand, named_session, session_to_change
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
@@ -15,7 +15,7 @@ _HINTS = {"--dry-run": "without --apply nothing is changed"}
 
 
 @click.command(cls=HintingCommand, hints=_HINTS, short_help="Remove a session, to the archive.")
-@session_argument
+@session_to_change
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; else it is only said what would be done.")
 @json_option
 @shared_options
@@ -31,11 +31,10 @@ def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> Non
       steno rm 3f2a --apply
     """
     from stenograph.archive import Archive, default_archive_folder, plan_removal
-    from stenograph.sessions import resolve
     from stenograph.views import removal_page, render_removal
 
     settings = state_options(ctx)
-    file = resolve(session, settings.homes)
+    file = named_session(ctx, session, writes=True)
     if is_applied:
         refuse_demo(settings, file.path)
     archive = Archive(default_archive_folder(os.environ))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from stenograph.cli._arguments import choose_branch, parse_turns, session_argument
+from stenograph.cli._arguments import choose_branch, named_session, parse_turns, session_argument
 from stenograph.cli._output import (
     echo_json,
     echo_page,
@@ -17,7 +17,7 @@ from stenograph.cli._output import (
     tell_masked,
     width_option,
 )
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import shared_options
 from stenograph.errors import UsageError
 
 
@@ -63,10 +63,10 @@ def show(
       steno show last --turn 2-3 --thinking
     """
     from stenograph.cli._output import echo_lines
-    from stenograph.sessions import glance, load, resolve, title
+    from stenograph.sessions import glance, load, title
     from stenograph.views import mask_page, render_session, render_steps, session_page, session_pieces, steps_page
 
-    file = resolve(session, state_options(ctx).homes)
+    file = named_session(ctx, session)
     loaded = load(file.path)
     chosen = choose_branch(loaded, branch)
     wanted = parse_turns(turns)

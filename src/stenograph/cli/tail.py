@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from stenograph.cli._arguments import SessionReference
+from stenograph.cli._arguments import named_session, session_argument
 from stenograph.cli._output import json_option, make_mask, render_options, reveal_option, width_option
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import shared_options
 
 _SECONDS = 0.2
 
 
 @click.command(short_help="Follow a running session.")
-@click.argument("session", type=SessionReference(), default="last")
+@session_argument
 @click.option("--turns", "-n", type=click.IntRange(min=0), default=1, show_default=True, help="Start with the last N turns.")
 @click.option("--once", is_flag=True, help="Print what is there and exit.")
 @click.option("--thinking", is_flag=True, help="Show thinking.")
@@ -46,10 +46,10 @@ def tail(
     """
     import time
 
-    from stenograph.sessions import Follower, resolve
+    from stenograph.sessions import Follower
     from stenograph.views import UpdateReader, UpdateRenderer, mask_page, page_text
 
-    file = resolve(session, state_options(ctx).homes)
+    file = named_session(ctx, session)
     mask, _ = make_mask(reveal)
     options = render_options(ctx, width, thinking=thinking, results=results, full=full, head=4, tail=2, patch=20, mask=mask)
     reader, renderer = UpdateReader(), UpdateRenderer(options)

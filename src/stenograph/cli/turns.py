@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from stenograph.cli._arguments import choose_branch, session_argument
+from stenograph.cli._arguments import choose_branch, named_session, session_argument
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import shared_options
 
 
 @click.command(short_help="List the turns of a session.")
@@ -47,7 +47,7 @@ def turns(
     from stenograph.turns import THRESHOLD_MINUTES, round_types
     from stenograph.views import mask_page, render_turns, turns_page
 
-    loaded = load(session, state_options(ctx).homes)
+    loaded = load(named_session(ctx, session).path)
     shown = choose_branch(loaded, branch)
     rounds = round_types(loaded, THRESHOLD_MINUTES if round_threshold is None else round_threshold)
     words = {node: found.value for node, found in rounds.items()}

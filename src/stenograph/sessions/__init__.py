@@ -24,29 +24,33 @@ from stenograph.sessions.glance import Glance, as_unreadable, glance
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.resolve import gather, resolve, session_at, titles_of
 from stenograph.sessions.status import files_being_written, status
-from stenograph.sessions.titles import title
+from stenograph.sessions.titles import list_title, title
 
 if TYPE_CHECKING:
-    from stenograph.sessions.find import newest_first
+    from stenograph.sessions.find import SORTS, last_record, newest_record_first
     from stenograph.sessions.follow import Follower, Update
     from stenograph.sessions.glance import unreadable
     from stenograph.sessions.labels import title_line
     from stenograph.sessions.loading import load, load_file
-    from stenograph.sessions.resolve import LAST, SHORTEST_PREFIX, size_of
+    from stenograph.sessions.resolve import LAST, SHORTEST_PREFIX, Match, find_match, size_of
     from stenograph.sessions.resuming import ResumePlan, command_line, plan_resume
     from stenograph.sessions.status import is_being_written
 
 _MODULES = {
     "LAST": "resolve",
     "SHORTEST_PREFIX": "resolve",
+    "SORTS": "find",
     "Follower": "follow",
+    "Match": "resolve",
     "ResumePlan": "resuming",
     "Update": "follow",
     "command_line": "resuming",
+    "find_match": "resolve",
     "is_being_written": "status",
+    "last_record": "find",
     "load": "loading",
     "load_file": "loading",
-    "newest_first": "find",
+    "newest_record_first": "find",
     "plan_resume": "resuming",
     "size_of": "resolve",
     "title_line": "labels",
@@ -58,9 +62,11 @@ __all__ = [
     "HIDDEN",
     "LAST",
     "SHORTEST_PREFIX",
+    "SORTS",
     "Follower",
     "Glance",
     "Listing",
+    "Match",
     "ResumePlan",
     "SessionInfo",
     "Status",
@@ -69,15 +75,18 @@ __all__ = [
     "command_line",
     "describe",
     "files_being_written",
+    "find_match",
     "find_projects",
     "find_sessions",
     "gather",
     "glance",
     "is_being_written",
+    "last_record",
     "list_sessions",
+    "list_title",
     "load",
     "load_file",
-    "newest_first",
+    "newest_record_first",
     "plan_resume",
     "rename",
     "resolve",

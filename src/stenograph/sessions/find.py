@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import heapq
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -18,15 +21,17 @@ from stenograph.inputs import Status
 from stenograph.records import moment
 from stenograph.sessions.glance import STEPS_WANTED, Glance, as_unreadable, glance, unreadable
 from stenograph.sessions.status import files_being_written, status
-from stenograph.sessions.titles import title
+from stenograph.sessions.titles import ListTitles
 
 #: Nobody writes to a file for a day without changing it.
 _WRITTEN_WITHIN = 86_400.0
 _FEW_STEPS = 5
 #: With a limit and more files than this, only as many are looked at as the list needs.
 MANY_FILES = 2000
-# Progress is told every so many files.
-_TOLD_EVERY = 32
+_REPORTED_EVERY = 32
+#: Bytes that are read in a list to count turns: half a second.
+_COUNTED_BYTES = 1 << 26
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 #: Called with the files done and the files there are.
 Progress = Callable[[int, int], None]
@@ -39,7 +44,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     path: Path
     #: The working folder where it began, else None: a folder's name can't be turned back into a path.
     cwd: str | None
-    #: As the newest picker calls it.
+    #: See `list_title`.
     title: str | None
     first_prompt: str | None
     custom_title: str | None
@@ -48,6 +53,8 @@ class SessionInfo(msgspec.Struct, frozen=True):
     #: The first timestamp in the file; None where there is none that can be read.
     created: datetime | None
     modified: datetime
+    #: When its last record was written; of the file's last change where no record says.
+    last_record: datetime
     size: int
     release: str | None
     branch: str | None
@@ -55,8 +62,13 @@ class SessionInfo(msgspec.Struct, frozen=True):
     #: At least so many, where not `steps_exact`.
     steps: int
     steps_exact: bool
+    slug: str | None
+    summary: str | None
+    pull_requests: tuple[str, ...]
     #: Why it is not shown by default: a key of `HIDDEN`; None: it is shown.
     hidden: str | None
+    #: Of every branch; None where they were not counted.
+    turns: int | None = None
 
     @property
     def project(self) -> str:
@@ -72,15 +84,28 @@ class SessionInfo(msgspec.Struct, frozen=True):
 HIDDEN = {
     "empty": "empty",
     "name": "not named by a UUID",
-    "warm-up": "sub-agent warm-ups",
-    "sidechain": "sub-agents only",
+    "warm-up": "subagent warm-ups",
+    "sidechain": "subagents only",
+    "print": "print mode",
+    "sdk": "SDK",
     "short": "short",
     "unanswered": "without an answer",
 }
 
 
+#: What lists can be sorted by: the newest, largest or first one first.
+SORTS: dict[str, Callable[[SessionInfo], Any]] = {
+    "last": lambda info: (-info.last_record.timestamp(), info.id),
+    "started": lambda info: (-(info.created or _EARLIEST).timestamp(), info.id),
+    "size": lambda info: (-info.size, info.id),
+    "turns": lambda info: (-(info.turns or 0), info.id),
+    "title": lambda info: ((info.title or "").casefold(), info.id),
+    "project": lambda info: (info.project, -info.last_record.timestamp()),
+}
+
+
 class Listing(msgspec.Struct, frozen=True):
-    #: Newest first, by the time of the last change, as clients from 2.1.45 on order them (rule 9).
+    #: Newest first, by the last record, unless another order was asked for.
     sessions: list[SessionInfo]
     #: How many were left out, by reason: keys of `HIDDEN`.
     hidden: dict[str, int]
@@ -164,50 +189,106 @@ def list_sessions(
     *,
     everything: bool = False,
     project: str | None = None,
+    where: Callable[[SessionInfo], bool] | None = None,
+    sort: str = "last",
     limit: int | None = None,
+    turns: bool = False,
     now: float | None = None,
     active_seconds: float = ACTIVE_SECONDS,
     progress: Progress | None = None,
 ) -> Listing:
     """The sessions of the homes; of those of the environment unless some are given.
 
-    With `everything` also those hidden by default; with `project` only those of one working folder.
+    With `everything` also those hidden by default; with `project` only those of one directory; with `where` those that pass it.
+    `sort` is a key of `SORTS`. `turns` counts the turns of those listed, as far as that takes no longer than half a second.
 
-    With `limit` at most so many. The others are counted all the same, unless there are more than `MANY_FILES`: then looking ends
-    where the list is full.
+    With `limit` at most that many. The others are counted all the same, unless there are more than `MANY_FILES`: then looking
+    ends where no older file can hold a newer record.
     """
     now = time.time() if now is None else now
     homes = as_homes(homes)
     listings, findings = find_projects(homes)
     files = newest_first(file for listing in listings for file in listing.sessions)
     if project is not None:
-        files = _of_project(files, homes, project)
+        files = in_project(files, homes, project)
     files = each_once(files)
-    enough = limit if len(files) > MANY_FILES else None
+    enough = limit if len(files) > MANY_FILES and sort == "last" else None
     written = files_being_written() if files and now - files[0].mtime_ns / 1e9 < _WRITTEN_WITHIN else set()
+    titles = ListTitles()
     shown: list[SessionInfo] = []
     hidden: dict[str, int] = {}
     unseen = 0
     for number, file in enumerate(files):
-        if enough is not None and len(shown) >= enough:
+        if enough is not None and _is_enough(shown, enough, file):
             unseen = len(files) - number
             break
-        if progress is not None and not number % _TOLD_EVERY:
+        if progress is not None and not number % _REPORTED_EVERY:
             progress(number, len(files))
         try:
-            info = describe(file, now=now, active_seconds=active_seconds, written=written)
+            info = describe(file, now=now, active_seconds=active_seconds, written=written, titles=titles)
         except DiskError as error:
             if os.path.lexists(file.path):  # else it vanished since the folder was read
                 findings.append(unreadable(error))
             continue
-        if project is not None and not _began_in(info, project):
+        if (project is not None and not _began_in(info, project)) or (where is not None and not where(info)):
             continue
         if info.hidden is None or everything:
             shown.append(info)
         else:
             hidden[info.hidden] = hidden.get(info.hidden, 0) + 1
+    if sort == "turns":
+        shown = _with_turns(shown, None)
+    shown.sort(key=SORTS[sort])
     listed = shown if limit is None else shown[:limit]
-    return Listing(listed, hidden, findings, older=len(shown) - len(listed), unseen=unseen)
+    return Listing(
+        _with_turns(listed, _COUNTED_BYTES) if turns else listed, hidden, findings, older=len(shown) - len(listed), unseen=unseen
+    )
+
+
+def _is_enough(shown: list[SessionInfo], limit: int, following: SessionFile) -> bool:
+    """Whether `limit` of them are newer than all files from this one on, none of which has a record newer than itself."""
+    bound = moment_of(following.mtime_ns)
+    return len(shown) >= limit and sum(info.last_record >= bound for info in shown) >= limit
+
+
+def _with_turns(sessions: list[SessionInfo], budget: int | None) -> list[SessionInfo]:
+    from stenograph.turns import TurnReader  # only lists that count need it
+
+    counted = []
+    for info in sessions:
+        if budget is not None:
+            budget -= info.size
+        with contextlib.suppress(DiskError):
+            if info.turns is None and (budget is None or budget >= 0):
+                with as_unreadable(info.path):
+                    info = msgspec.structs.replace(info, turns=len(TurnReader(info.path).places()))
+        counted.append(info)
+    return counted
+
+
+def newest_record_first(files: Iterable[SessionFile]) -> Iterator[tuple[SessionFile, Glance]]:
+    """The files that can be read, each with a glance, by their last records.
+
+    Looks at no more of them than are asked for, as long as no file has a record newer than its own time.
+    """
+    waiting: list[tuple[float, str, SessionFile, Glance]] = []
+    is_bounded = True
+    for file in newest_first(files):
+        changed = moment_of(file.mtime_ns).timestamp()
+        while is_bounded and waiting and -waiting[0][0] >= changed:
+            yield heapq.heappop(waiting)[2:]
+        with contextlib.suppress(DiskError):
+            seen = glance(file.path)
+            said = last_record(seen).timestamp()
+            is_bounded = is_bounded and said <= changed + 1
+            heapq.heappush(waiting, (-said, str(file.path), file, seen))
+    while waiting:
+        yield heapq.heappop(waiting)[2:]
+
+
+def last_record(seen: Glance) -> datetime:
+    """When the last record was written; of the file's last change where no record says."""
+    return _in_utc(seen.last_timestamp) or moment_of(seen.mtime_ns)
 
 
 def describe(
@@ -216,34 +297,43 @@ def describe(
     now: float | None = None,
     active_seconds: float = ACTIVE_SECONDS,
     written: set[tuple[int, int]] | None = None,
+    titles: ListTitles | None = None,
 ) -> SessionInfo:
     """What a list says of one session. `written` as `files_being_written` gives it. Raises UnreadableError."""
     now = time.time() if now is None else now
     if written is None:
         written = files_being_written()
     with as_unreadable(file.path):
-        return _described(file, glance(file.path), now, active_seconds, written)
+        seen = glance(file.path)
+        named = (titles or ListTitles()).of(seen)
+        return _described(file, seen, named, now, active_seconds, written)
 
 
-def _described(file: SessionFile, seen: Glance, now: float, active_seconds: float, written: set[tuple[int, int]]) -> SessionInfo:
+def _described(
+    file: SessionFile, seen: Glance, named: str | None, now: float, active_seconds: float, written: set[tuple[int, int]]
+) -> SessionInfo:
     state = status(seen, now=now, active_seconds=active_seconds, written=bool(written) and _identity(file.path) in written)
     return SessionInfo(
         id=file.session_id,
         path=file.path,
         cwd=seen.cwd,
-        title=title(seen),
+        title=named,
         first_prompt=seen.first_prompt,
         custom_title=seen.custom_title,
         tag=seen.tag,
         status=state,
         created=_in_utc(seen.first_timestamp),
         modified=moment_of(seen.mtime_ns),
+        last_record=last_record(seen),
         size=seen.size,
         release=seen.release,
         branch=seen.branch,
         entrypoint=seen.entrypoint,
         steps=seen.steps,
         steps_exact=seen.steps_exact,
+        slug=seen.slug,
+        summary=seen.own_summary,
+        pull_requests=seen.pull_requests,
         hidden=_why_hidden(seen, file, state),
     )
 
@@ -257,20 +347,23 @@ def _why_hidden(seen: Glance, file: SessionFile, state: Status) -> str | None:
         return "warm-up"
     if seen.all_sidechain:
         return "sidechain"
-    if state is Status.RUNNING or seen.steps >= STEPS_WANTED:
+    if state is Status.RUNNING:
+        return None
+    if (seen.entrypoint or "").startswith("sdk"):
+        return "print" if seen.entrypoint == "sdk-cli" else "sdk"
+    if seen.steps >= STEPS_WANTED:
         return None
     if seen.steps < _FEW_STEPS and state is Status.DONE:
         return "short"
     return None if seen.has_assistant_message else "unanswered"
 
 
-def _of_project(files: list[SessionFile], homes: list[Path], project: str) -> list[SessionFile]:
+def in_project(files: Iterable[SessionFile], homes: Iterable[Path], project: str | None) -> list[SessionFile]:
+    """Those in the project folders of a working directory, which may be another's too (`a.b`, `a_b`)."""
     folders: set[Path] = set()
-    for home in homes:
-        try:
-            folders.update(find_project_folders(projects_folder(home), project))
-        except DiskError:
-            continue  # a finding already: the same folder was listed
+    for home in homes if project is not None else ():
+        with contextlib.suppress(DiskError):  # a finding already: the same folder was listed
+            folders.update(find_project_folders(projects_folder(home), project or ""))
     return [file for file in files if file.path.parent in folders]
 
 

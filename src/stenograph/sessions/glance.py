@@ -30,6 +30,7 @@ from stenograph.records import (
     DamagedRecord,
     LastPromptRecord,
     Opt,
+    PrLinkRecord,
     QueueOperationRecord,
     Record,
     SummaryRecord,
@@ -93,6 +94,10 @@ class Glance(msgspec.Struct, frozen=True):
     #: The last one named.
     branch: str | None
     entrypoint: str | None
+    #: The client's own name for the conversation: `sunny-dancing-otter`.
+    slug: str | None
+    #: Addresses, in the order they were first written.
+    pull_requests: tuple[str, ...]
     #: As written, in file order: neither the least nor the greatest.
     first_timestamp: str | None
     last_timestamp: str | None
@@ -199,6 +204,8 @@ class _Sight:
         self.cwd: str | None = None
         self.branch: str | None = None
         self.entrypoint: str | None = None
+        self.slug: str | None = None
+        self.pull_requests: dict[str, None] = {}
         self.first_timestamp: str | None = None
         self.last_timestamp: str | None = None
         self.first_prompt = FirstPrompt()
@@ -275,6 +282,7 @@ class _Sight:
         self.last_timestamp = _first(record.timestamp for record in reversed(chained)) or self.last_timestamp
         self.release = _first(record.version for record in reversed(chained)) or self.release
         self.branch = _first(record.gitBranch for record in reversed(chained)) or self.branch
+        self.slug = _first(record.slug for record in reversed(chained)) or self.slug
         main = [record for record in chained if not record.isSidechain]
         if len(main) < len(chained):
             self.has_sidechain = True
@@ -322,6 +330,10 @@ class _Sight:
         if isinstance(record, LastPromptRecord) and record.lastPrompt:
             self.last_prompt = record.lastPrompt
 
+    def _see_pull_request(self, record: Record) -> None:
+        if isinstance(record, PrLinkRecord) and record.prUrl:
+            self.pull_requests[record.prUrl] = None
+
     def glance(self, path: Path, ends: Ends, *, covered: bool, end_seen: bool = True) -> Glance:
         own = [text for leaf, text in self.summaries.items() if leaf in self.uuids]
         return Glance(
@@ -334,6 +346,8 @@ class _Sight:
             cwd=self.cwd,
             branch=self.branch,
             entrypoint=self.entrypoint,
+            slug=self.slug,
+            pull_requests=tuple(self.pull_requests),
             first_timestamp=self.first_timestamp,
             last_timestamp=self.last_timestamp,
             first_prompt=self.first_prompt.text,
@@ -411,4 +425,5 @@ _SEE: dict[type[Record], Callable[[_Sight, Record], None]] = {
     AiTitleRecord: _Sight._see_ai_title,
     TagRecord: _Sight._see_tag,
     LastPromptRecord: _Sight._see_last_prompt,
+    PrLinkRecord: _Sight._see_pull_request,
 }

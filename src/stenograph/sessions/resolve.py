@@ -1,64 +1,104 @@
 """What a user calls a session -> its file.
 
-In: a reference and the homes to look in. Out: one SessionFile, or an error that says what to do. A reference is, in this order:
+A reference is, in this order:
 
-    last            the session that changed last, over all homes; empty files and sub-agents' files are passed over
+    last, last~1    the newest session of the current directory, or the one before; of all where it has none. Newest by its last
+                    record, never by the file's time; empty files and subagents' files are skipped
     a path          of a `.jsonl` file, or of the folder of the same name beside it
-    an id           the whole UUID
-    a prefix        of an id, at least four characters; of another file's name only where no id begins so
-    a title         as `steno ls` shows it: exactly, else in any case, else a part of it
+    an id           the whole UUID, or a prefix of any length; of another file's name only where no id begins so
+    a title         as `steno ls` shows it: exactly, else in any case
+    a slug          the client's own name for the conversation
+    a fragment      a part of one title only, and not of what looks like an id: hexadecimal with a digit
 
-Clients take an id by its exact text (rule 1); here the case of letters does not matter. Errors name ids, projects and dates,
-never a title: titles are transcript content.
+Whoever writes (`exact`) gets no fragment. Clients take an id by its exact text (rule 1); here case does not matter. Errors
+carry paths, never a title: titles are transcript content.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+
+from msgspec import Struct
 
 from stenograph.disk import Finding, projects_folder
 from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError
 from stenograph.family import LINES_SUFFIX, SessionFile, is_agent_file, is_session_id, read_family
-from stenograph.sessions.find import as_homes, each_once, find_sessions, moment_of
-from stenograph.sessions.glance import Glance, glance, unreadable
-from stenograph.sessions.titles import title
+from stenograph.sessions.find import as_homes, each_once, find_sessions, in_project, moment_of, newest_record_first
+from stenograph.sessions.glance import glance, unreadable
+from stenograph.sessions.titles import ListTitles
 
 LAST = "last"
-#: Of an id: a session's, an agent's or a message's.
+#: Of an agent's or a message's id.
 SHORTEST_PREFIX = 4
 _MATCHES_NAMED = 5
 #: Of an id, in messages.
 _NAMED_BY = 13
+_LAST = re.compile(rf"{LAST}(?:~(\d{{1,6}}))?")
+_LOOKS_LIKE_ID = re.compile(r"(?=.*\d)[0-9a-f-]+", re.IGNORECASE)
 
 
-def resolve(reference: str = LAST, homes: Iterable[str | os.PathLike[str]] | None = None) -> SessionFile:
+class Match(Struct, frozen=True):
+    """The session that a reference means, and how that is known."""
+
+    file: SessionFile
+    #: `last`, `path`, `id`, `prefix`, `title`, `slug` or `fragment`.
+    how: str
+
+
+def resolve(
+    reference: str = LAST,
+    homes: Iterable[str | os.PathLike[str]] | None = None,
+    *,
+    exact: bool = False,
+    any_project: bool = False,
+) -> SessionFile:
     """The session that `reference` means, in the homes of the environment unless others are given.
 
-    Raises SessionNotFoundError, AmbiguousSessionError, UnreadableError for a path that can't be read, and UsageError for a path
-    in the place of a sequence of homes.
+    `exact` refuses a fragment of a title; `any_project` makes `last` the newest of all. Raises SessionNotFoundError,
+    AmbiguousSessionError, UnreadableError for a path that can't be read, UsageError for a path instead of a sequence of homes.
     """
+    return find_match(reference, homes, exact=exact, any_project=any_project).file
+
+
+def find_match(
+    reference: str,
+    homes: Iterable[str | os.PathLike[str]] | None = None,
+    *,
+    exact: bool = False,
+    any_project: bool = False,
+) -> Match:
+    """As `resolve`, with how the session was found."""
     homes = as_homes(homes)
     if not reference:
         raise SessionNotFoundError("a session has to be named: an id, a prefix, a title, a path, or `last`")
-    if reference == LAST:
-        return _last(homes)
+    if last := _LAST.fullmatch(reference):
+        return Match(_last(homes, int(last[1] or 0), any_project=any_project), "last")
     if _looks_like_path(reference):
-        return session_at(Path(reference))
+        return Match(session_at(Path(reference)), "path")
     files = find_sessions(homes)
     unread: list[Finding] = []
-    found = each_once(_by_id(reference, files) or _by_title(reference, files, unread))
-    if not found:
+    how, found = _by_id(reference, files) or _by_title(reference, files, unread) or ("", [])
+    found = each_once(found)
+    if not found or (exact and how == "fragment"):
+        if found:
+            raise SessionNotFoundError(
+                f"{reference!r} is only a part of a title; a command that writes needs the whole title or the id"
+                f" ({', '.join(file.session_id[:_NAMED_BY] for file in found[:_MATCHES_NAMED])})",
+                reference=reference,
+            )
         unseen = f" ({unread[0].detail}{f', and {len(unread) - 1} more' if len(unread) > 1 else ''})" if unread else ""
         raise SessionNotFoundError(
-            f"no session matches {reference!r}{_why_not(reference, files)}; `steno ls --all` lists them all{unseen}",
+            f"no session matches {reference!r}{_near(reference, files)}; `steno ls --all` lists them all{unseen}",
             reference=reference,
         )
     if len(found) > 1:
         raise _ambiguous(reference, found)
-    return found[0]
+    return Match(found[0], how)
 
 
 def session_at(path: Path) -> SessionFile:
@@ -86,24 +126,39 @@ def session_at(path: Path) -> SessionFile:
 
 def titles_of(files: Sequence[SessionFile], unread: list[Finding] | None = None) -> list[tuple[SessionFile, str]]:
     """The sessions that have a title, each with it; for files that can't be read `unread` gets findings."""
-    found: list[tuple[SessionFile, str]] = []
+    return [(file, name) for file, name, _ in _named(files, unread if unread is not None else []) if name]
+
+
+def _named(files: Sequence[SessionFile], unread: list[Finding]) -> Iterator[tuple[SessionFile, str, str]]:
+    """Sessions with their titles and slugs, empty where they have none."""
+    titles = ListTitles()
     for file in files:
         try:
             seen = glance(file.path)
         except DiskError as error:
-            if unread is not None:
-                unread.append(unreadable(error))
+            unread.append(unreadable(error))
             continue
-        if not seen.all_sidechain and (name := title(seen)):
-            found.append((file, name))
-    return found
+        if not seen.all_sidechain:
+            yield file, titles.of(seen) or "", seen.slug or ""
 
 
-def _last(homes: Sequence[Path]) -> SessionFile:
-    for file in find_sessions(homes):
-        if file.size and file.named_by_uuid and (seen := _glance_or_none(file)) is not None and not seen.all_sidechain:
-            return file
+def _last(homes: Sequence[Path], back: int, *, any_project: bool) -> SessionFile:
+    files = [file for file in find_sessions(homes) if file.size and file.named_by_uuid]
+    here = [] if any_project else in_project(files, homes, _working_directory())
+    for some in (here, files):
+        found = (file for file, seen in newest_record_first(each_once(some)) if not seen.all_sidechain)
+        if first := next(found, None):
+            if file := first if not back else next(itertools.islice(found, back - 1, None), None):
+                return file
+            raise SessionNotFoundError(f"there are not so many sessions as `{LAST}~{back}` needs", reference=f"{LAST}~{back}")
     raise SessionNotFoundError(f"no sessions in {', '.join(map(str, homes))}", reference=LAST)
+
+
+def _working_directory() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109 - text in, text out
+    except OSError:  # it is gone
+        return None
 
 
 def _looks_like_path(reference: str) -> bool:
@@ -111,35 +166,30 @@ def _looks_like_path(reference: str) -> bool:
     return reference.endswith(LINES_SUFFIX) or reference in (".", "..") or any(separator in reference for separator in separators)
 
 
-def _by_id(reference: str, files: list[SessionFile]) -> list[SessionFile]:
+def _by_id(reference: str, files: list[SessionFile]) -> tuple[str, list[SessionFile]] | None:
     wanted = reference.casefold()
-    exact = [file for file in files if file.session_id.casefold() == wanted]
-    if exact or len(wanted) < SHORTEST_PREFIX:
-        return exact
+    if exact := [file for file in files if file.session_id.casefold() == wanted]:
+        return "id", exact
     begun = [file for file in files if file.session_id.casefold().startswith(wanted)]
     # A copy under another name, beside the session that it was made of, is not what a prefix of an id means.
-    return [file for file in begun if file.named_by_uuid] or begun
+    named = [file for file in begun if file.named_by_uuid]
+    return ("prefix", named or begun) if begun and (named or len(wanted) >= SHORTEST_PREFIX) else None
 
 
-def _by_title(reference: str, files: list[SessionFile], unread: list[Finding]) -> list[SessionFile]:
-    titled = titles_of(files, unread)
+def _by_title(reference: str, files: list[SessionFile], unread: list[Finding]) -> tuple[str, list[SessionFile]] | None:
+    named = list(_named(files, unread))
     wanted = reference.casefold()
-    tests: tuple[Callable[[str], bool], ...] = (
-        lambda name: name == reference,
-        lambda name: name.casefold() == wanted,
-        lambda name: wanted in name.casefold(),
-    )
-    for test in tests:
-        if found := [file for file, name in titled if test(name)]:
-            return found
-    return []
-
-
-def _glance_or_none(file: SessionFile) -> Glance | None:
-    try:
-        return glance(file.path)
-    except DiskError:
-        return None
+    tests: list[tuple[str, Callable[[str, str], bool]]] = [
+        ("title", lambda name, _: name == reference),
+        ("title", lambda name, _: name.casefold() == wanted),
+        ("slug", lambda _, slug: slug.casefold() == wanted),
+    ]
+    if not _LOOKS_LIKE_ID.fullmatch(reference):
+        tests.append(("fragment", lambda name, _: wanted in name.casefold()))
+    for how, test in tests:
+        if found := [file for file, name, slug in named if test(name, slug)]:
+            return how, found
+    return None
 
 
 def _ambiguous(reference: str, found: list[SessionFile]) -> AmbiguousSessionError:
@@ -162,15 +212,11 @@ def _name(file: SessionFile) -> str:
     return f"{file.session_id[:_NAMED_BY]} ({file.path.parent.name}, {moment.date()})"
 
 
-def _why_not(reference: str, files: list[SessionFile]) -> str:
-    """That a prefix is too short, or ids that differ little from a mistyped one."""
+def _near(reference: str, files: list[SessionFile]) -> str:
+    """Ids that differ little from a mistyped one."""
     import difflib  # only on the way to an error
 
-    length = len(reference)
-    if length < SHORTEST_PREFIX:
-        begun = any(file.session_id.casefold().startswith(reference.casefold()) for file in files)
-        return f" (a prefix of an id needs at least {SHORTEST_PREFIX} characters)" if begun else ""
-    starts = {file.session_id[:length]: file.session_id for file in files if file.named_by_uuid}
+    starts = {file.session_id[: len(reference)]: file.session_id for file in files if file.named_by_uuid}
     near = difflib.get_close_matches(reference.casefold(), starts, n=3, cutoff=0.7)
     return f" (near: {', '.join(starts[start][:_NAMED_BY] for start in near)})" if near else ""
 

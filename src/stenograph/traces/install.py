@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from stenograph.client_settings import (
 )
 from stenograph.errors import DiskError, UsageError
 from stenograph.releases import release_numbers
-from stenograph.sessions import find_sessions, glance, newest_first
+from stenograph.sessions import find_sessions, newest_record_first
 from stenograph.traces import hook as hook_script
 
 _INSTALL, _UNINSTALL = {"command": "trace install"}, {"command": "trace uninstall"}
@@ -129,10 +130,9 @@ def oldest_release(home: Path, environ: Mapping[str, str]) -> str | None:
 
 def _of_newest_session(home: Path) -> str | None:
     try:
-        for file in newest_first(find_sessions([home]))[:5]:
-            release = glance(file.path).release
-            if release and _RELEASE.match(release):
-                return release
+        for _, seen in islice(newest_record_first(find_sessions([home])), 5):
+            if seen.release and _RELEASE.match(seen.release):
+                return seen.release
     except (DiskError, UsageError):
         return None
     return None

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.transcript import render_session
     from stenograph.views.terminal.turns import render_steps, render_turns
     from stenograph.views.terminal.updates import UpdateRenderer
-    from stenograph.views.text import count_of, harmless, plain, quoted, short_path
+    from stenograph.views.text import count_of, harmless, local_time, plain, quoted, short_path
 
 _MODULES = {
     "CompletionPage": "pages.doctor",
@@ -110,6 +110,7 @@ _MODULES = {
     "is_shown_as": "terminal.sessions",
     "json_schema": "schema",
     "left_out_lines": "terminal.sessions",
+    "local_time": "text",
     "lost_page": "pages.messages",
     "mask_page": "masking",
     "message_pages": "pages.messages",
@@ -144,8 +145,8 @@ _MODULES = {
     "render_resume": "terminal.messages",
     "render_schema": "terminal.record_schema",
     "render_schema_diff": "terminal.record_schema",
-    "render_session": "terminal.transcript",
     "render_search": "terminal.search",
+    "render_session": "terminal.transcript",
     "render_sessions": "terminal.sessions",
     "render_settings_change": "terminal.trace",
     "render_settings_diff": "terminal.trace",
@@ -209,6 +210,7 @@ __all__ = [
     "is_shown_as",
     "json_schema",
     "left_out_lines",
+    "local_time",
     "lost_page",
     "mask_page",
     "message_pages",

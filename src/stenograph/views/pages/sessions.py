@@ -22,7 +22,7 @@ class SessionRow(Page, frozen=True):
     project: str | None
     """The directory it began in; null where no line says it."""
     title: str | None
-    """As the newest client's picker shows it."""
+    """As lists show it: given by a user or a client, else a prompt that says something."""
     first_prompt: str | None
     custom_title: str | None
     """Given by a user or a command."""
@@ -33,17 +33,28 @@ class SessionRow(Page, frozen=True):
     """The first time in the file."""
     modified: datetime
     """When the file last changed."""
+    last_record: datetime
+    """When its last record was written; of the file's last change where no record says."""
     size: int
     """Of the session's own file, in bytes."""
     release: str | None
     git_branch: str | None
     entrypoint: str | None
     """How the client was started, in its own words: `cli`, `sdk-py`."""
+    slug: str | None
+    """The client's own name for the conversation."""
+    summary: str | None
+    """As a client summarized it in its own file."""
+    pull_requests: tuple[str, ...]
+    """Addresses that the client noted."""
+    turns: int | None
+    """Of every branch; null where they were not counted, because files are large or a command does not show them."""
     steps: int
     """Lines of the conversation; a least number where not `steps_exact`."""
     steps_exact: bool
     hidden: str | None
-    """Why lists leave it out by default: `empty`, `name`, `warm-up`, `sidechain`, `short` or `unanswered`; null: they show it."""
+    """Why lists leave it out by default: `empty`, `name`, `warm-up`, `sidechain`, `print`, `sdk`, `short` or `unanswered`; null:
+    they show it."""
 
 
 class SessionsPage(Document, frozen=True, tag="sessions/1"):
@@ -82,10 +93,15 @@ def session_row(info: SessionInfo) -> SessionRow:
         status=info.status.value,
         started=utc(info.created),
         modified=info.modified,
+        last_record=info.last_record,
         size=info.size,
         release=info.release,
         git_branch=info.branch,
         entrypoint=info.entrypoint,
+        slug=info.slug,
+        summary=info.summary,
+        pull_requests=info.pull_requests,
+        turns=info.turns,
         steps=info.steps,
         steps_exact=info.steps_exact,
         hidden=info.hidden,
@@ -109,7 +125,7 @@ class ProjectRow(Page, frozen=True):
     """The directory they began in; the name of their folder where no line says it."""
     sessions: int
     modified: datetime
-    """When the newest of them last changed."""
+    """When the newest record of them was written."""
 
 
 class OverviewPage(Document, frozen=True, tag="overview/1"):
@@ -135,7 +151,10 @@ def overview_page(listing: Listing, homes: Sequence[Path]) -> OverviewPage:
     shown = [info for info in listing.sessions if info.hidden is None]
     return OverviewPage(
         homes=tuple(HomePage(os.fspath(home), os.path.isdir(home)) for home in homes),  # noqa: PTH112 - never raises
-        projects=tuple(ProjectRow(name, len(found), found[0].modified) for name, found in _by_project(listing.sessions).items()),
+        projects=tuple(
+            ProjectRow(name, len(found), max(info.last_record for info in found))
+            for name, found in _by_project(listing.sessions).items()
+        ),
         newest=tuple(session_row(info) for info in shown[:NEWEST]),
         sessions=len(listing.sessions),
         hidden=len(listing.sessions) - len(shown),

@@ -1,7 +1,7 @@
 """Sessions as lines, and the notes on what a list left out.
 
 In a pipe every line is whole. In a terminal it fits: where a title would get less than its share, first the project is cut to its
-last folder, then release, size and steps are left out, then the project is cut further.
+last directory, then release, size and turns are left out, then the project is cut further.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from stenograph.views.text import (
 )
 
 _COLORS = {"running": GREEN, "interrupted": YELLOW, "failed": RED}
-_HEADER = ("id", "status", "changed", "steps", "size", "release", "project", "title")
-_RIGHT = frozenset({"steps", "size"})
+_HEADER = ("id", "status", "last", "turns", "size", "release", "project", "title")
+_RIGHT = frozenset({"turns", "size"})
 _PROJECT_COLUMNS = 32
 _NARROW_PROJECT_COLUMNS = 8
 _TITLE_COLUMNS = 30
 #: What a narrow terminal goes without, in this order.
-_DISPENSABLE = ("release", "size", "steps")
+_DISPENSABLE = ("release", "size", "turns")
 _GAP = 2
 _NO_TITLE = "(no prompt)"
 _SHORT_ID = 8
@@ -49,23 +49,27 @@ def render_sessions(page: SessionsPage, options: RenderOptions) -> Iterator[str]
 
 
 def session_lines(sessions: Sequence[SessionRow], options: RenderOptions) -> Iterator[str]:
-    """One line a session: id, status, time, steps, size, release, project, title; in a terminal a header before them."""
+    """A header and one line a session; turns only where they were counted."""
+    if not sessions:
+        return
     columns = options.width
     now = options.now or datetime.now(UTC)
-    rows = [_row(info, now, narrow=columns is not None) for info in sessions]
-    if columns is None or not rows:
-        lines = table(rows, _right(_HEADER))
-        header = []
-    else:
-        named = _fitted([dict(zip(_HEADER, row, strict=True)) for row in (list(_HEADER), *rows)], columns)
-        kept = tuple(named[0])
-        heading, *lines = [cut(line, columns) for line in table([list(row.values()) for row in named], _right(kept))]
-        header = [options.paint(heading, DIM)]
-    # Colour last: its bytes take no columns.
-    start = column_width([*(row[0] for row in rows), *_HEADER[: len(header)]]) + _GAP
-    yield from header
+    rows = [_HEADER, *(_row(info, now, narrow=columns is not None) for info in sessions)]
+    named = [dict(zip(_HEADER, row, strict=True)) for row in rows]
+    if all(info.turns is None for info in sessions):
+        named = _without(named, "turns")
+    if columns is not None:
+        named = _fitted(named, columns)
+    heading, *lines = [cut(line, columns) for line in table([list(row.values()) for row in named], _right(tuple(named[0])))]
+    # Color last: its bytes take no columns.
+    start = column_width(row["id"] for row in named) + _GAP
+    yield options.paint(heading, DIM)
     for line, info in zip(lines, sessions, strict=True):
         yield _colored(line, info.status, start, options)
+
+
+def _without(rows: list[dict[str, str]], name: str) -> list[dict[str, str]]:
+    return [{key: value for key, value in row.items() if key != name} for row in rows]
 
 
 def _right(names: Sequence[str]) -> frozenset[int]:
@@ -81,7 +85,7 @@ def _fitted(rows: list[dict[str, str]], columns: int) -> list[dict[str, str]]:
     for name in _DISPENSABLE:
         if _left_for_title(rows, columns) >= wanted:
             return rows
-        rows = [{key: value for key, value in row.items() if key != name} for row in rows]
+        rows = _without(rows, name)
     if (missing := wanted - _left_for_title(rows, columns)) > 0:
         project = max(_NARROW_PROJECT_COLUMNS, _widest(rows, "project") - missing)
         rows = [{**row, "project": cut(row["project"], project)} for row in rows]
@@ -125,21 +129,21 @@ def short_id(name: str) -> str:
     return name[:_SHORT_ID] if is_session_id(name) else plain(name)
 
 
-def _row(info: SessionRow, now: datetime, *, narrow: bool) -> list[str]:
+def _row(info: SessionRow, now: datetime, *, narrow: bool) -> tuple[str, ...]:
     project = short_path(project_of(info))
     title = plain(info.title or "")
     if not width(title):  # nothing that anybody could see
         title = _NO_TITLE
-    return [
-        short_id(info.id),
+    return (
+        short_id(info.id) if narrow else plain(info.id),
         info.status,
-        age(info.modified, now) if narrow else local_time(info.modified),
-        f"{info.steps}{'' if info.steps_exact else '+'}",
+        age(info.last_record, now) if narrow else local_time(info.last_record),
+        "" if info.turns is None else f"{info.turns:,}",
         size(info.size),
         plain(info.release or "-"),
         cut_start(project, _PROJECT_COLUMNS) if narrow else project,
         f"[{plain(info.tag)}] {title}" if info.tag else title,
-    ]
+    )
 
 
 def _colored(line: str, status: str, start: int, options: RenderOptions) -> str:
