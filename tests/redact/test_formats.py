@@ -134,7 +134,14 @@ def test_every_rule_has_a_secret_in_these_tests() -> None:
     from tests.redact.test_mask import SECRETS
 
     by_parts = {"slack-webhook", "azure-key", "aws-secret", "aws-session-token", "bearer-token", "basic-auth", "url-password"}
-    by_parts |= {"connection-password"}
+    by_parts |= {
+        "connection-password",
+        "zhipu-key",
+        "authorization",
+        "cookie",
+        "url-token",
+        "command-password",
+    }  # test_real_world
     named = {row[0] for row in FORMATS} | {name for name, _ in SECRETS} | by_parts
     assert ASSIGNED
     assert {rule.name for rule in RULES} == named | {"assigned-secret"}

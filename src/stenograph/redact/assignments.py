@@ -1,87 +1,131 @@
-"""Values that are secrets because of the name they are given to: `DB_PASSWORD=…`, `"apiKey": "…"`, `token: …`.
+"""Values that are secrets because of the name they are given to: `DB_PASSWORD=…`, `"apiKey": "…"`, `--token …`.
 
-In: the match of a sign (`=`, `:`, `=>`, `:=`) with a value behind it. Out: whether it is a secret. Knows names and what values
-look like; knows no key formats.
+In: a text and a place in it where a name may be, or a member of JSON with its name. Out: where the secret is. Knows names and
+what values look like; knows nothing about key formats.
 
-A value is one where it could not well be anything else: it holds digits among letters, more than words with a number do, and few
-characters more than once. Without digits it can't be told from a name in code.
+In a text a value counts when it could hardly be anything else: it mixes letters and digits more than words with a number do, and
+repeats few characters. Without digits it can't be distinguished from a name in code.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from math import log2
 
 from stenograph.redact.names import NameKind, compiled, name_kind
 
-# Quotes, also those inside a JSON string, and blanks.
-_AROUND = r"[\"'`\\ \t]"
-_VALUE = r"[^\s\"'`\\,;<>(){}\[\]$|&]"
-LEAST, MOST = 8, 200
-# How names of secrets end, or types written behind them.
-_ENDS = r"(?:[eE][tTnNyY]|[rRwW][dD]|[dDlLtT][sS]|[aA][lL]|[sS][eE]|[tT][hH]|[uU][eE]|tr|ng|[eEyYtTnNdD_][0-9])"
-_NAME_ENDS = (
-    rf"(?:(?<=[A-Za-z0-9][:=])(?<={_ENDS}[:=])"
-    rf"|(?<=[\"'` ][:=])(?:(?<={_ENDS}[\"'` ][:=])|(?<={_ENDS}[\"'`\\][\"'` ][:=])|(?<={_ENDS}\\[\"'] [:=])))"
+#: What names hold, in small letters, capitals and mixed. Most are without their first letter, which may be either.
+NAME_LITERALS = (
+    *("auth", "Auth", "AUTH", "creds", "Creds", "CREDS", "redential", "REDENTIAL", "jwt", "JWT", "key", "Key", "KEY"),
+    *("nemonic", "NEMONIC", "pass", "Pass", "PASS", "_pat", "PAT", "pwd", "Pwd", "PWD", "ecret", "ECRET", "oken", "OKEN"),
 )
-# `:=` and `=>`, but not `==`.
-_GOES_ON = "(?:(?<=:)=|(?<==)>)?"
-VALUE_FOLLOWS = rf"{_NAME_ENDS}{_GOES_ON}{_AROUND}{{0,5}}{_VALUE}{{{LEAST}}}"
-VALUE_OF = rf"[:=]{_GOES_ON}(?P<quote>{_AROUND}{{0,5}})(?P<secret>{_VALUE}{{{LEAST},{MOST}}})(?P<next>.)?"
+LEAST = 8
+#: Bits per character. Of random values of eight hexadecimal digits 9 % have less; words and repetitions do too.
+LEAST_ENTROPY = 2.25
 
-_LONGEST_NAME = 60
-_PLACEHOLDER = r"(?i)your|example|placeholder|change.?me|dummy|replace|redact|insert|fake|mock|sample|x{4}|\*{3}|\.\.\.|…|0{6}"
-# A placeholder too, where hardly anything else is in the value.
-_SEQUENCE = r"(?i)0?123456?7?8?9?0?|abcdef?g?h?i?j?"
-_LEAST_BESIDE_SEQUENCE = 4
-_NO_LITERAL = r"[.~]{0,2}/|[A-Za-z][A-Za-z0-9+.-]*://|[0-9]{4}-[0-9]{2}-[0-9]{2}|[^@]+@[A-Za-z0-9-]+\.[a-z]"
-# Names of types and of variables, as in `private_key: Ed25519PrivateKey`.
-_SAYS_ITSELF = r"(?i)key|token|secret|passw|cred|auth"
-_OUR_PLACEHOLDER = r"\[[a-z-]{1,40}\Z"
-_UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
-_PART = r"[A-Za-z0-9]+"
-_SWITCH = r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]"
-_LEAST_LITERAL = 4
-# Types and words of a form, variables and templates, names of variables, placeholders of ours.
-_NO_VALUE = (
-    r"(?i)(?:string|text|str|bytes|none|null|undefined|true|false|required|optional|hidden|include|omit|same-origin"
-    r"|password|secret|api.?key|token)\Z"
-    r"|[$<{%*\[]|process\.env|os\.|(?-i:[A-Z][A-Z_]*_[A-Z]+)\Z"
+# From a place inside a name to the value: the rest of the name, quotes (with backslashes inside JSON), a type, a sign, a quote.
+_TO_VALUE = (
+    r"(?P<rest>[A-Za-z0-9_-]{0,40}+)(?P<close>(?:\\{0,3}+[\"'`]){0,2}+)\]?+"
+    r"(?::[ ]?[&A-Za-z][\w.&|?\[\]]{0,30}+(?=[ ]?=[^=]))?+"
+    r"(?P<sign>[ \t]{0,8}+(?::=|=>|[:=](?!=)|,(?=[ ]?\\?[\"'`]))|(?=[ \t])|>)(?P<blank>[ \t]{0,8}+)"
+    r"(?:[bBrRuUfF]{1,2}+(?=[\"']))?+(?P<quote>(?:\\{0,3}+[\"'`])?+)"
+    # There is a digit in every value that counts.
+    r"(?=[^\r\n\"'`0-9]{0,200}+[0-9])"
 )
+#: Finds the places at which `find_assigned` is worth calling.
+SOMETHING_ASSIGNED = rf"(?:{'|'.join(NAME_LITERALS)}){_TO_VALUE}"
+# So much is judged; what goes on in the same way belongs to the secret.
+_BARE = r"[^\s\"'`\\,;<>(){}\[\]$|&]{6,200}+"
+# In `NAME=value`, as shells and files of settings have it, more belongs to the value.
+_BARE_SETTING = r"[^\s\"'`\\,;<>{}|&]{6,200}+"
+_MORE = r"[^\s\"'`\\,;<>(){}\[\]$|&]*+"
+_JUDGED = 200
+_LONGEST_NAME = 60
+_NAME_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-. "
+_LONGEST_QUOTED = 400
+_LEAST_MIXED = 6
+_SYMBOLS = frozenset("!@#$%^&*()?+=~")
+# After a name and nothing but a blank, or a comma.
+_LEAST_IN_PROSE = 16
+_SWITCHES_IN_PROSE = 3
+_CODE_GOES_ON = ("(", "[", "{", "<", "$")
+
+# No branch begins with a repetition: so `re` knows the few characters that can begin a match.
+_PLACEHOLDER = r"your|example|placeholder|change.?me|dummy|replace|redact|insert|fake|mock|sample|xxxx|\*\*\*|\.\.\.|…|000000"
+# A placeholder too, where hardly anything else is in the value.
+_SEQUENCE = r"0?1234?5?6?7?8?9?0?|abcd?e?f?g?h?i?j?"
+_LEAST_BESIDE_SEQUENCE = 4
+# Paths, names of resources, addresses, dates; variables and templates; placeholders in brackets, ours among them.
+_STANDS_FOR = (
+    r"[.~]{0,2}/|arn:|[A-Za-z][A-Za-z0-9+.-]*+://|[0-9]{4}-[0-9]{2}-[0-9]{2}|[^@]++@[A-Za-z0-9-]++\.[a-z]"
+    r"|\$(?:[{(]|env:|[A-Za-z_]+\Z|[A-Z0-9_]+\Z)|%(?:s\Z|\(|\w+%\Z)|<[^>]*>|\{|[^\s${]{0,40}+(?:\$[{(]|\{\{)"
+    r"|\[[A-Za-z _-]+(?::[0-9a-f]+)?\]"
+)
+# Names of types and of variables, as in `private_key: Ed25519PrivateKey`; members, as in `auth = exports.Socks5Auth`.
+_CODE = r"(?i)key|token|secret|passw|cred|auth|\A[a-z_$][\w$]*(?:\.[a-z_$][\w$]*)+\Z"
+_UUID_LENGTH = 36
+_UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
+_LEAST_LITERAL = 4
+# Types and words of a form; names of variables.
+_NO_VALUE = (
+    r"process\.env|os\.|(?i:string|text|str|bytes|none|null|undefined|true|false|required|optional|hidden|include|omit"
+    r"|same-origin|password|secret|api.?key|token)\Z|[A-Z][A-Z_]*_[A-Z]+\Z"
+)
+# Selectors of pages, and parts of names.
+_NO_PASSWORD_STARTS = (".", "#", "-", "_")
 _CREDENTIAL = r"(?:[A-Za-z][A-Za-z0-9-]{2,20} +)?+(?P<secret>(?![$<{%*\[]|[A-Za-z]{1,30}\Z)(?s:.{4,}))"
-# Attributes of a cookie are no secrets.
 _COOKIES = (
     r"[^\s=;]{1,100}=(?P<secret>(?![$<{%*\[])[^\r\n]{4,}?)"
     r"(?=; *(?i:path|domain|expires|max-age|httponly|secure|samesite|partitioned)\b|[\r\n]|\Z)"
 )
-_WHAT_CODE_GOES_ON_WITH = ("(", "[", "{", "<", "$")
-
-#: Bits a character. In what comes this far it only tells repetitions: of random values of eight hexadecimal digits 9 % have less.
-LEAST_ENTROPY = 2.25
-
-
-def entropy(value: str) -> float:
-    """Shannon's, in bits a character."""
-    size = len(value)
-    return -sum(count / size * log2(count / size) for count in Counter(value).values())
+_SHAPE = dict.fromkeys(range(128), " ") | {
+    code: "a" if chr(code).isalpha() else "0" for code in range(128) if chr(code).isalnum()
+}
 
 
-def says_secret(match: re.Match[str]) -> bool:
-    """Whether the name before the sign says that this is a secret, and the value looks like one."""
-    text, sign = match.string, match.start()
-    name = text[max(0, sign - _LONGEST_NAME) : sign]
+def find_assigned(text: str, place: int) -> tuple[int, int] | None:
+    """The secret that is assigned to the name around a place, if there is one."""
+    to_value = compiled(_TO_VALUE).match(text, place)
+    if to_value is None:
+        return None
+    rest, close, sign, blank, quote = to_value.groups()
+    before = text[max(0, place - _LONGEST_NAME) : place]
+    begins = len(before.rstrip(_NAME_CHARACTERS))
+    name = before[begins:].lstrip() + rest
     kind = name_kind(name)
-    if kind not in (NameKind.CERTAIN, NameKind.LIKELY) or match["next"] in _WHAT_CODE_GOES_ON_WITH:
-        return False
-    if match["next"] == "]" and compiled(_OUR_PLACEHOLDER).search(name):
-        return False
-    value, quote = match["secret"], match["quote"].strip(" \t")
-    # Unquoted, it may be a name in code; in a file of settings there is no blank before it.
-    is_written_out = bool(quote) or not match["quote"]
-    if not is_written_out and compiled(_SAYS_ITSELF).search(value):
-        return False
-    return _looks_random(kind, value, 1 if is_written_out else 2)
+    if kind is not NameKind.CERTAIN and kind is not NameKind.LIKELY:
+        return None
+    name, sign, outside, start = name.rpartition(" ")[2], sign.strip(), before[begins - 1 : begins], to_value.end()
+    end = text.find(quote, start, start + _LONGEST_QUOTED) if quote else -1
+    in_quotes = end > start and text.find("\n", start, end) < 0
+    if not in_quotes:
+        bare = compiled(_BARE_SETTING if sign == "=" and not blank and name.isupper() else _BARE).match(text, start)
+        if bare is None or _goes_on(text[bare.end() : bare.end() + 1], sign, outside):
+            return None
+        end = bare.end()
+    value = text[start:end]
+    is_option = name.startswith("--") or (sign == ">" and outside == "<")
+    if is_option or (in_quotes and close and sign == ":"):
+        is_secret = _looks_random(kind, value) or (kind is NameKind.CERTAIN and _mixes(value))
+    elif sign == ">" or (sign == outside == ":" and not close and not blank):  # a comparison, a part of a resource's name
+        is_secret = False
+    elif sign in ("", ","):
+        is_secret = in_quotes == bool(sign) and len(value) >= _LEAST_IN_PROSE and _looks_random(kind, value, _SWITCHES_IN_PROSE)
+    elif in_quotes:
+        has_symbol = not _SYMBOLS.isdisjoint(value)
+        is_secret = _looks_random(kind, value) or (kind is NameKind.CERTAIN and has_symbol and _mixes(value))
+    elif quote or not blank:
+        is_secret = _looks_random(kind, value)
+    else:  # it may be a name in code; in a file of settings there is no blank before it
+        is_secret = _looks_random(kind, value, 2) and not compiled(_CODE).search(value)
+    if not is_secret:
+        return None
+    more = compiled(_MORE).match(text, end) if len(value) == _JUDGED and not in_quotes else None
+    return start, more.end() if more else end
+
+
+def _goes_on(after: str, sign: str, outside: str) -> bool:
+    """Whether what follows a bare value shows that it is code, or a placeholder of ours."""
+    return (after in _CODE_GOES_ON and sign != ">") or (after == "]" and outside == "[")
 
 
 def secret_part(name: str, value: str) -> tuple[int, int] | None:
@@ -100,28 +144,56 @@ def secret_part(name: str, value: str) -> tuple[int, int] | None:
         match = compiled(_CREDENTIAL if kind is NameKind.AUTHORIZATION else _COOKIES).match(value)
         if match:
             return match.span("secret")
-    is_secret = _is_literal(value) if kind is NameKind.CERTAIN else _looks_random(kind, value, 1)
+    is_secret = is_literal(value) if kind is NameKind.CERTAIN else _looks_random(kind, value)
     return (0, len(value)) if is_secret else None
 
 
-def _looks_random(kind: NameKind, value: str, least_switches: int) -> bool:
-    if compiled(_UUID).match(value):
+def looks_random(value: str) -> bool:
+    """Whether a value that has no name could hardly be anything but a secret."""
+    return _looks_random(NameKind.LIKELY, value, _SWITCHES_IN_PROSE)
+
+
+def entropy(value: str) -> float:
+    """Shannon's, in bits per character."""
+    size = len(value)
+    return log2(size) - sum([count * log2(count) for count in map(value.count, set(value))]) / size
+
+
+def _looks_random(kind: NameKind, value: str, least_switches: int = 1) -> bool:
+    if len(value) == _UUID_LENGTH and compiled(_UUID).match(value):
         return kind is NameKind.CERTAIN
-    mixed = "".join(part for part in compiled(_PART).findall(value) if not part.isalpha() and not part.isdigit())
-    if len(mixed) < LEAST or len(compiled(_SWITCH).findall(mixed)) < least_switches:
+    shape = value.translate(_SHAPE)
+    if shape.count("a0") + shape.count("0a") < least_switches:
         return False
-    return not compiled(_NO_LITERAL).match(value) and not _is_placeholder(value) and entropy(value) >= LEAST_ENTROPY
+    if sum([len(part) for part in shape.split() if "a" in part and "0" in part]) < LEAST:
+        return False
+    return _is_varied(value) and not compiled(_STANDS_FOR).match(value) and not _is_placeholder(value)
 
 
-def _is_literal(value: str) -> bool:
+def _is_varied(value: str) -> bool:
+    # Of so many different characters the entropy is never lower.
+    different = len(set(value))
+    return (different >= LEAST and 2 * different > len(value)) or entropy(value) >= LEAST_ENTROPY
+
+
+def _mixes(value: str) -> bool:
+    """Whether a value is one word with a letter and a digit in it, as few words of a language are."""
+    shape = value.translate(_SHAPE)
+    is_one_word = len(value) >= _LEAST_MIXED and not value.startswith(_NO_PASSWORD_STARTS) and len(value.split()) == 1
+    return is_one_word and "a" in shape and "0" in shape and is_literal(value)
+
+
+def is_literal(value: str) -> bool:
     """Whether a value is what it says, and does not stand for a secret: a type, a variable, a path, asterisks."""
-    if len(value) < _LEAST_LITERAL or compiled(_NO_LITERAL).match(value) or compiled(_NO_VALUE).match(value):
+    if len(value) < _LEAST_LITERAL or compiled(_STANDS_FOR).match(value) or compiled(_NO_VALUE).match(value):
         return False
     return not _is_placeholder(value)
 
 
 def _is_placeholder(value: str) -> bool:
-    if compiled(_PLACEHOLDER).search(value):
+    lower = value.lower()
+    if compiled(_PLACEHOLDER).search(lower):
         return True
-    beside, sequences = compiled(_SEQUENCE).subn("", value)
-    return bool(sequences) and sum(map(str.isalnum, beside)) < _LEAST_BESIDE_SEQUENCE
+    if "123" not in lower and "abc" not in lower:
+        return False
+    return sum(map(str.isalnum, compiled(_SEQUENCE).sub("", lower))) < _LEAST_BESIDE_SEQUENCE

@@ -10,15 +10,18 @@ from __future__ import annotations
 import hmac
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache, partial
 from math import isfinite
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from stenograph.redact.assignments import secret_part
-from stenograph.redact.names import item_names, member_names
-from stenograph.redact.places import Places
-from stenograph.redact.rules import ASSIGNED, RULES
+from stenograph.redact.names import compiled, item_names, member_names
+from stenograph.redact.rules import ASSIGNED, DOT, DOT_BEFORE, RULES
+
+if TYPE_CHECKING:
+    from ahocorasick_rs import AhoCorasick
 
 #: How deep values are copied, and what stands for what is deeper.
 DEEPEST = 200
@@ -28,8 +31,15 @@ _LONGEST_NUMBER = 14_000
 # What a masker remembers as harmless: texts of so many characters, so many of them.
 _SHORT = 32
 _MANY = 10_000
+# A secret that the end of a text cuts off is seldom longer.
+_LONGEST_CUT = 20_000
 # Of a keyed placeholder: among 100,000 secrets two are alike with a chance of 1 in 56,000.
 _MARK_BYTES = 6
+
+
+# Where a secret begins, minus its end, and the number of its rule: in this order the longest of equals is the first.
+_Found: TypeAlias = tuple[int, int, int]
+_NAMES = [*(rule.name for rule in RULES), ASSIGNED]
 
 
 class Secret(NamedTuple):
@@ -63,29 +73,39 @@ def as_is(text: str, _name: str = "", /) -> str:
 def find_secrets(text: str, name: str = "") -> list[Secret]:
     """Every secret, in order; those that overlap are one. With a name also the one that only the name gives away.
 
-    Also one that a program has coloured in the middle, as grep does with what it found, or that holds unseen characters.
+    Also one that a program has colored in the middle, as grep does with what it found, or that holds unseen characters.
     """
-    found = _find_coloured(text)
+    found = _find(text)
+    if not text.isascii() or "\x1b" in text:
+        found += _find_hidden(text)
     if name and (part := secret_part(name, text)):
-        found = _apart(sorted([*found, Secret(*part, ASSIGNED)], key=lambda secret: (secret.start, -secret.end)))
-    return found
+        found.append((part[0], -part[1], len(RULES)))
+    if not found:
+        return []
+    # Of equals the first rule's comes first: it has the more telling name.
+    found.sort()
+    apart: list[Secret] = []
+    end = 0
+    for start, minus_end, number in found:
+        if start >= end:
+            end = -minus_end
+            apart.append(Secret(start, end, _NAMES[number]))
+        elif -minus_end > end:
+            end = -minus_end
+            apart[-1] = apart[-1]._replace(end=end)
+    return apart
 
 
-def _find_coloured(text: str) -> list[Secret]:
-    has_unseen = not text.isascii() and re.search(_UNSEEN, text) is not None
-    wanted = [_ORDER] * ("\x1b" in text) + [_UNSEEN] * has_unseen
-    if not wanted:
-        return _find(text)
-    orders = re.compile("|".join(wanted))
-    coloured = _find(orders.sub("", text))
-    if coloured:
-        coloured = _placed(coloured, text, orders)
-    return _apart(sorted([*coloured, *_find(text)], key=lambda secret: (secret.start, -secret.end)))
-
-
-def _placed(bare_secrets: list[Secret], text: str, orders: re.Pattern[str]) -> list[Secret]:
-    """Where secrets of the text without orders stand in the text itself."""
-    # Where what is between two orders begins: in the text without them, and in the text itself.
+def _find_hidden(text: str) -> list[_Found]:
+    """What is a secret without what a terminal takes for orders and without unseen characters."""
+    hidden = [each for each in (_ORDER, _UNSEEN) if compiled(each).search(text)]
+    if not hidden:
+        return []
+    orders = compiled("|".join(hidden))
+    found = _find(orders.sub("", text))
+    if not found:
+        return []
+    # Where each piece between two orders begins: in the text without them, and in the text itself.
     bare_starts, starts = [0], [0]
     for order in orders.finditer(text):
         bare_starts.append(bare_starts[-1] + order.start() - starts[-1])
@@ -95,43 +115,50 @@ def _placed(bare_secrets: list[Secret], text: str, orders: re.Pattern[str]) -> l
         piece = bisect_right(bare_starts, bare) - 1
         return starts[piece] + bare - bare_starts[piece]
 
-    return [Secret(place(start), place(end - 1) + 1, name) for start, end, name in bare_secrets]
+    return [(place(start), -place(-minus_end - 1) - 1, number) for start, minus_end, number in found]
 
 
-def _find(text: str) -> list[Secret]:
-    found: list[tuple[int, Secret]] = []
-    # Where the next of a literal's may begin: those of one literal don't overlap.
-    free: dict[tuple[int, str], int] = {}
-    for place, literal, number, rule in _places()(text):
-        if place < free.get((number, literal), 0):
-            continue
-        begun = rule.begun_pattern
-        match = rule.pattern.match(text, place) or (begun.match(text, place) if begun else None)
-        if match is None or (rule.is_secret and not rule.is_secret(match)):
-            continue
-        free[number, literal] = match.end()
-        found.append((number, Secret(*match.span("secret" if "secret" in match.re.groupindex else 0), rule.name)))
-    if not found:
+def _find(text: str) -> list[_Found]:
+    """What each rule finds where one of its literals is."""
+    prefilter = _prefilter()
+    try:
+        hits = prefilter.literals.find_matches_as_indexes(text, overlapping=True)
+    except UnicodeEncodeError:  # a lone surrogate, which transcripts hold
+        return _find(compiled("[\ud800-\udfff]").sub("\ufffd", text))
+    if not hits and not prefilter.dots.search(text):
         return []
-    # Of equals the first rule's stands first.
-    found.sort(key=lambda numbered: (numbered[1].start, -numbered[1].end, numbered[0]))
-    return _apart([secret for _, secret in found])
+    places: dict[int, list[int]] = defaultdict(list)
+    for literal, place, _ in hits:
+        for number in prefilter.rules_of[literal]:
+            places[number].append(place)
+    for match in prefilter.dots.finditer(text):
+        for number in prefilter.dotted:
+            places[number].append(match.start())
+    last_cut = 0 if "…" in text or "..." in text else len(text) - _LONGEST_CUT
+    return [(start, -end, number) for number, at in places.items() for start, end in RULES[number].find(text, at, last_cut)]
+
+
+class _Prefilter(NamedTuple):
+    """What finds the places to try rules at, in one pass over a text for all literals and another for dots."""
+
+    literals: AhoCorasick
+    #: The numbers of the rules of each literal.
+    rules_of: list[list[int]]
+    dots: re.Pattern[str]
+    dotted: list[int]
 
 
 @cache
-def _places() -> Places:
-    return Places(RULES)
+def _prefilter() -> _Prefilter:
+    from ahocorasick_rs import AhoCorasick, Implementation
 
-
-def _apart(found: list[Secret]) -> list[Secret]:
-    apart = found[:1]
-    for secret in found[1:]:
-        last = apart[-1]
-        if secret.start >= last.end:
-            apart.append(secret)
-        elif secret.end > last.end:
-            apart[-1] = last._replace(end=secret.end)
-    return apart
+    rules_of: dict[str, list[int]] = defaultdict(list)
+    for number, rule in enumerate(RULES):
+        for literal in rule.literals:
+            rules_of[literal].append(number)
+    dotted = rules_of.pop(DOT)
+    automaton = AhoCorasick(rules_of, implementation=Implementation.DFA)
+    return _Prefilter(automaton, list(rules_of.values()), re.compile(DOT_BEFORE), dotted)
 
 
 class Masker:

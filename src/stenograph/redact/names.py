@@ -24,41 +24,47 @@ class NameKind(Enum):
     COOKIE = "cookie"
 
 
-_KINDS_OF_KEY = ["api", "private", "access", "secret", "auth", "signing", "encryption", "master", "account", "service", "deploy"]
+_KINDS_OF_KEY = ("api", "private", "access", "secret", "auth", "signing", "encryption", "master", "account", "service", "deploy")
 _CERTAIN = (
-    *("password", "passwd", "passphrase", "passcode", "pwd", "secret", "credential", "credentials", "creds"),
+    *("password", "passwd", "passphrase", "passcode", "pwd", "secret", "credential", "credentials", "creds", "mnemonic"),
     *(f"{kind}key" for kind in _KINDS_OF_KEY),
 )
 # Tokens that open nothing: positions in a list, marks in the texts of models.
-_POSITIONS = [
-    "next",
-    "page",
-    "continuation",
-    "sync",
-    "cursor",
-    "max",
-    "min",
-    "num",
-    "total",
-    "stop",
-    "start",
-    "end",
-    "pad",
-    "eos",
-    "bos",
-    "unk",
-    "sep",
-    "mask",
-    "cls",
-]
-_HARMLESS = tuple(f"{kind}token" for kind in _POSITIONS)
+_POSITIONS = ("next", "page", "continuation", "sync", "cursor", "max", "min", "num", "total", "stop", "start", "starting", "end")
+_HARMLESS_TOKENS = tuple(
+    f"{kind}token" for kind in (*_POSITIONS, "idempotency", "pad", "eos", "bos", "unk", "sep", "mask", "cls")
+)
+# Keys that only find something.
+_HARMLESS_KEYS = frozenset(
+    (
+        "cache",
+        "foreign",
+        "group",
+        "idempotency",
+        "index",
+        "lookup",
+        "object",
+        "partition",
+        "primary",
+        "public",
+        "registry",
+        "sort",
+    )
+)
+# What `TOKEN_URL`, `SECRET_NAME` and their like hold is not the secret.
+_ABOUT = frozenset(
+    {"arn", "audience", "count", "dir", "endpoint", "expiry", "file", "hash", "host", "id", "issuer", "length", "limit", "name"}
+    | {"path", "policy", "sha", "sha256", "size", "ttl", "type", "uri", "url", "version"}
+)
+_INSIDE = frozenset(("token", "secret", "password", "passwd", "apikey"))
 # Members that name the value beside them: headers, settings of containers, attributes of spans.
 _LABELS = ("name", "key", "header", "Name", "Key")
 _LONGEST_NAME = 100
+_NAME = r"[\w.-]{3,100}\Z"
 _MARKS = str.maketrans("", "", "_-. ")
-# A type, a number, or a word that adds nothing.
-_SUFFIX = r"(?:[_-]?(?:key[_-]?base|base|value|[0-9]{1,3})|: ?(?:str|string))\Z"
-_SHORT_WORD = r"(?:\A|[^a-z0-9])(?:auth|jwt)\Z"
+# A number, or a word that adds nothing.
+_SUFFIX = r"[_-]?(?:key[_-]?base|base|value|[0-9]{1,3})\Z"
+_BETWEEN_WORDS = r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])"
 
 
 @cache
@@ -70,19 +76,32 @@ def compiled(expression: str) -> re.Pattern[str]:
 @lru_cache(2048)
 def name_kind(name: str) -> NameKind:
     """The kind of one name. Only its end counts, so a longer text that ends in a name will do."""
-    lower = name.strip("\"'`\\ \t").lower()
-    if suffix := compiled(_SUFFIX).search(lower):
-        lower = lower[: suffix.start()]
-    plain = lower.translate(_MARKS)
+    name = name.strip("\"'`\\ \t")
+    if suffix := compiled(_SUFFIX).search(name.lower()):
+        name = name[: suffix.start()]
+    plain = name.lower().translate(_MARKS)
     if plain.endswith("authorization"):
         return NameKind.AUTHORIZATION
     if plain.endswith("cookie"):
         return NameKind.COOKIE
     if plain.endswith(_CERTAIN):
         return NameKind.CERTAIN
-    if (plain.endswith("token") and not plain.endswith(_HARMLESS)) or compiled(_SHORT_WORD).search(lower):
-        return NameKind.LIKELY
-    return NameKind.OTHER
+    if plain.endswith("token"):
+        return NameKind.OTHER if plain.endswith(_HARMLESS_TOKENS) else NameKind.LIKELY
+    return _kind_by_words(name.rpartition(" ")[2])
+
+
+def _kind_by_words(name: str) -> NameKind:
+    *before, last = map(str.lower, compiled(_BETWEEN_WORDS).split(name))
+    if last == "pass" and before:
+        return NameKind.CERTAIN
+    is_likely = (
+        last in ("auth", "jwt", "pass")
+        or (last == "pat" and before)
+        or (name.isupper() and last == "key" and before and before[-1] not in _HARMLESS_KEYS)
+        or (name.isupper() and last not in _ABOUT and not _INSIDE.isdisjoint(before))
+    )
+    return NameKind.LIKELY if is_likely else NameKind.OTHER
 
 
 def member_names(members: dict[str, Any], name: str) -> list[str]:
@@ -91,8 +110,7 @@ def member_names(members: dict[str, Any], name: str) -> list[str]:
     A member of `credentials` is called `credentials/user`. In `{"name": "Authorization", "value": …}` a value's name is a value.
     """
     beside = next((said for label in _LABELS if isinstance(said := members.get(label), str)), "")
-    if name_kind(beside) is NameKind.OTHER:
-        beside = ""
+    beside = _judged(beside)
     return [
         beside if beside and own.lower().endswith("value") else _judged(own) or (f"{name}/{own}" if name else "")
         for own in members
@@ -105,7 +123,7 @@ def item_names(items: Sequence[Any], name: str) -> list[str]:
         return [name] * len(items)
     names = [""]
     for item in items[:-1]:
-        said = _judged(item) if isinstance(item, str) else ""
+        said = _judged(item) if isinstance(item, str) and compiled(_NAME).match(item) else ""
         is_sure = said.startswith("-") or name_kind(said) in (NameKind.AUTHORIZATION, NameKind.COOKIE)
         names.append(said if is_sure or not said else f"{said}/")
     return names if items else []

@@ -9,40 +9,73 @@ Titles and summaries come already cut: where a text ends, or an ellipsis stands,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
-from stenograph.redact.assignments import VALUE_FOLLOWS, VALUE_OF, says_secret
+from stenograph.redact.assignments import NAME_LITERALS, SOMETHING_ASSIGNED, find_assigned, is_literal, looks_random
 from stenograph.redact.names import compiled
 
 
 class SecretRule(NamedTuple):
-    #: Of what kind the secret is; part of its placeholder.
+    #: The kind of the secret; part of its placeholder.
     name: str
-    #: What stands in every such secret, or right before it; the pattern is matched where one of these stands.
+    #: What is in every such secret, or right before it: the rule is tried only where one of these is.
     literals: tuple[str, ...]
-    #: The secret is the group `secret` where there is one, else all that matches.
-    expression: str
     #: Who says that they look like this.
     source: str
-    #: The same for one that was cut off, without what must stand behind it; empty where `expression` takes those too.
+    #: The secret is the group `secret` where there is one, else all that matches at the literal.
+    expression: str = ""
+    #: The same for one that was cut off, without what must follow; empty where `expression` takes those too.
     begun: str = ""
-    #: What follows the literal in all that matches, where that is quickly seen; most places need no closer look then.
-    follows: str = ""
     #: Has the last word on what matched.
     is_secret: Callable[[re.Match[str]], bool] | None = None
+    #: Finds the secret at a place instead of the expression, which then only finds the places worth a look.
+    finder: Callable[[str, int], tuple[int, int] | None] | None = None
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        return compiled(self.expression)
+    def find(self, text: str, places: list[int], last_cut: int) -> Iterator[tuple[int, int]]:
+        """The secrets of a text whose literals are at these places. `last_cut`: none before it can be cut off.
 
-    @property
-    def begun_pattern(self) -> re.Pattern[str] | None:
-        return compiled(f"(?:{self.begun}){_CUT_OFF}") if self.begun else None
+        Place by place; where there are so many that Python would be slow, by searching.
+        """
+        is_dense = len(places) * _DENSE > len(text)
+        if self.finder:
+            if is_dense:
+                places = [match.start() for match in compiled(self.expression).finditer(text, places[0])]
+            yield from self._at_places(self.finder, text, places)
+        elif is_dense:
+            yield from self._search(self.expression, text, places[0])
+            if self.begun and places[-1] >= last_cut:
+                yield from self._search(self.begun + _CUT_OFF, text, max(places[0], last_cut))
+        else:
+            yield from self._at_places(partial(self._match, last_cut), text, places)
+
+    def _at_places(
+        self, find: Callable[[str, int], tuple[int, int] | None], text: str, places: list[int]
+    ) -> Iterator[tuple[int, int]]:
+        inside = 0
+        for place in places:
+            # What is inside a secret of the same rule is part of it, but a literal may begin in one and end behind it.
+            if place >= inside and (span := find(text, place)):
+                inside = span[1] - _LONGEST_LITERAL
+                yield span
+
+    def _match(self, last_cut: int, text: str, place: int) -> tuple[int, int] | None:
+        match = compiled(self.expression).match(text, place)
+        if match is None and self.begun and place >= last_cut:
+            match = compiled(self.begun + _CUT_OFF).match(text, place)
+        return match.span(match.lastgroup or 0) if match and (not self.is_secret or self.is_secret(match)) else None
+
+    def _search(self, expression: str, text: str, start: int) -> Iterator[tuple[int, int]]:
+        pattern = compiled(f"(?={'|'.join(map(re.escape, self.literals))}){expression}")
+        while match := pattern.search(text, start):
+            if not self.is_secret or self.is_secret(match):
+                yield match.span(match.lastgroup or 0)
+            start = max(match.start() + 1, match.end() - _LONGEST_LITERAL)
 
 
-def _rule(name: str, literals: str, expression: str, source: str, begun: str = "", follows: str = "") -> SecretRule:
-    return SecretRule(name, tuple(literals.split()), expression, source, begun, follows)
+def _rule(name: str, literals: str, expression: str, source: str, begun: str = "") -> SecretRule:
+    return SecretRule(name, tuple(literals.split()), source, expression, begun)
 
 
 # A key ends where its alphabet ends: "…{36}" inside a longer word is something else.
@@ -51,7 +84,7 @@ def _rule(name: str, literals: str, expression: str, source: str, begun: str = "
 _AFTER_ESCAPE = r"|(?<=\\[nrtbf])|(?<=[\[;]m)|(?<=[\[;:][0-9]m)|(?<=[\[;:][0-9]{2}m)|(?<=[\[;:][0-9]{3}m)|(?<=\[K)"
 _WORD_STARTS = rf"(?:(?<![A-Za-z0-9]){_AFTER_ESCAPE})"
 _WORD_ENDS = r"(?![A-Za-z0-9])"
-_HAS_DIGIT = r"(?=[A-Za-z_-]{0,99}[0-9])"
+_HAS_DIGIT = r"(?=[A-Za-z_-]{0,99}+[0-9])"
 # Between a name and its value, in shells, JSON (also inside a JSON string), YAML and code.
 _IS = r"[\"'\\\s]{0,6}[:=][\"'\\\s]{0,6}"
 _PEM_NAME = r"(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -59,6 +92,12 @@ _PEM_NAME = r"(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 # Not what stands for a secret: a variable, a template, asterisks, a placeholder of ours.
 _STANDS_FOR_NOTHING = r"(?![$<{*%\[]|[xX.*]{3})"
 
+#: More places than one in so many characters are not tried one by one.
+_DENSE = 20
+_LONGEST_LITERAL = 20
+_BARE = r"[^\s\"'`\\,;<>(){}\[\]$|&]"
+# So much of a value is judged.
+_JUDGED = 200
 _CUT_OFF = r"(?=\s{0,9}\Z|…|\.\.\.)"
 
 
@@ -70,11 +109,14 @@ def _key(name: str, literals: str, alphabet: str, lengths: tuple[int, int], sour
     least, most = lengths
     prefix = _WORD_STARTS + f"(?:{'|'.join(re.escape(literal) for literal in literals.split())})"
     if random:
-        prefix += rf"(?={alphabet}{{0,99}}[0-9])"
+        prefix += rf"(?={alphabet.replace('0-9', '')}{{0,99}}+[0-9])"
     expression = rf"{prefix}{alphabet}{{{least},{most}}}(?!{alphabet})"
     return _rule(name, literals, expression, source, rf"{prefix}{alphabet}{{4,{least - 1}}}")
 
 
+#: The literal of keys that have no other. As there are so many, rules are tried only where this matches.
+DOT = "."
+DOT_BEFORE = r"\.[A-Za-z0-9_-]{6}+(?:\.[A-Za-z0-9_-]{27}|[A-Za-z0-9]{10}(?![A-Za-z0-9]))"
 #: The kind of a secret that only its name gives away.
 ASSIGNED = "assigned-secret"
 #: Where two rules find the same secret the first one names it.
@@ -91,77 +133,77 @@ RULES = (
     _rule(
         "anthropic-key",
         "sk-ant-",
-        r"sk-ant-[A-Za-z0-9_-]{16,300}",
+        r"sk-ant-[A-Za-z0-9_-]{16,}+",
         "the vendor's documentation: keys (api03), OAuth tokens (oat01), admin keys (admin01)",
         r"sk-ant-[A-Za-z0-9_-]{4,15}",
     ),
     _rule(
         "openai-key",
         "sk-",
-        rf"{_WORD_STARTS}sk-(?:(?:proj|svcacct|admin)-{_HAS_DIGIT}[A-Za-z0-9_-]{{20,300}}|{_HAS_DIGIT}[A-Za-z0-9]{{32,100}}){_WORD_ENDS}",
+        rf"{_WORD_STARTS}sk-(?:(?:proj|svcacct|admin)-{_HAS_DIGIT}[A-Za-z0-9_-]{{20,}}+|(?=[A-Za-z]{{0,99}}+[0-9])[A-Za-z0-9]{{32,}}+)",
         "the vendor's documentation",
         rf"{_WORD_STARTS}sk-{_HAS_DIGIT}(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{{4,19}}|[A-Za-z0-9]{{4,31}})",
     ),
     _rule(
         "openrouter-key",
         "sk-or-v1-",
-        r"sk-or-v1-[A-Za-z0-9]{16,300}",
+        r"sk-or-v1-[A-Za-z0-9]{16,}+",
         "OpenRouter, authentication",
         r"sk-or-v1-[A-Za-z0-9]{4,15}",
     ),
     _rule(
         "groq-key",
         "gsk_",
-        rf"{_WORD_STARTS}gsk_{_HAS_DIGIT}[A-Za-z0-9]{{32,300}}",
+        rf"{_WORD_STARTS}gsk_{_HAS_DIGIT}[A-Za-z0-9]{{32,}}+",
         "Groq, API keys",
         rf"{_WORD_STARTS}gsk_{_HAS_DIGIT}[A-Za-z0-9]{{4,31}}",
     ),
     _rule(
         "xai-key",
         "xai-",
-        rf"{_WORD_STARTS}xai-{_HAS_DIGIT}[A-Za-z0-9]{{40,300}}",
+        rf"{_WORD_STARTS}xai-{_HAS_DIGIT}[A-Za-z0-9]{{40,}}+",
         "xAI, API keys",
         rf"{_WORD_STARTS}xai-{_HAS_DIGIT}[A-Za-z0-9]{{8,39}}",
     ),
     _rule(
         "huggingface-token",
         "hf_",
-        rf"{_WORD_STARTS}hf_[A-Za-z0-9]{{34,100}}{_WORD_ENDS}",
+        rf"{_WORD_STARTS}hf_[A-Za-z0-9]{{34,}}+{_WORD_ENDS}",
         "Hugging Face, user access tokens",
         rf"{_WORD_STARTS}hf_(?=[a-z]{{0,33}}[A-Z0-9])[A-Za-z0-9]{{4,33}}",
     ),
     _rule(
         "sendgrid-key",
         "SG.",
-        rf"{_WORD_STARTS}SG\.[A-Za-z0-9_-]{{16,64}}\.[A-Za-z0-9_-]{{32,128}}",
+        rf"{_WORD_STARTS}SG\.[A-Za-z0-9_-]{{16,64}}\.[A-Za-z0-9_-]{{32,}}+",
         "SendGrid, API keys",
         rf"{_WORD_STARTS}SG\.{_HAS_DIGIT}[A-Za-z0-9_-]{{8,64}}(?:\.[A-Za-z0-9_-]{{0,31}})?",
     ),
     _rule(
         "digitalocean-token",
         "dop_v1_ doo_v1_ dor_v1_",
-        r"do[por]_v1_[a-f0-9]{32,128}",
+        r"do[por]_v1_[a-f0-9]{32,}+",
         "DigitalOcean, token prefixes",
         r"do[por]_v1_[a-f0-9]{4,31}",
     ),
     _rule(
         "google-oauth-token",
         "ya29.",
-        rf"{_WORD_STARTS}ya29\.[A-Za-z0-9_.-]{{20,2048}}",
+        rf"{_WORD_STARTS}ya29\.[A-Za-z0-9_.-]{{20,}}+",
         "Google, OAuth 2.0 access tokens",
         rf"{_WORD_STARTS}ya29\.[A-Za-z0-9_.-]{{4,19}}",
     ),
     _rule(
         "slack-webhook",
         "hooks.slack.com/",
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9]{4,20}/[A-Za-z0-9/]{12,200})",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9]{4,20}/[A-Za-z0-9/]{12,}+)",
         "Slack, incoming webhooks",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9]{4,20}/[A-Za-z0-9/]{0,200})",
     ),
     _rule(
         "azure-key",
         "AccountKey= SharedAccessKey=",
-        r"(?:Account|SharedAccess)Key=(?P<secret>[A-Za-z0-9+/]{40,100}={0,2})",
+        r"(?:Account|SharedAccess)Key=(?P<secret>[A-Za-z0-9+/]{40,}+={0,2})",
         "Azure Storage, connection strings",
         r"(?:Account|SharedAccess)Key=(?P<secret>[A-Za-z0-9+/]{4,39})",
     ),
@@ -182,35 +224,35 @@ RULES = (
     _rule(
         "aws-session-token",
         "aws_session AWS_SESSION SessionToken sessionToken",
-        rf"(?i:(?:aws_)?session_?token){_IS}(?P<secret>[A-Za-z0-9/+=]{{100,4000}})",
+        rf"(?i:(?:aws_)?session_?token){_IS}(?P<secret>[A-Za-z0-9/+=]{{100,}}+)",
         "AWS STS, GetSessionToken",
         rf"(?i:(?:aws_)?session_?token){_IS}(?P<secret>[A-Za-z0-9/+=]{{8,99}})",
     ),
     _rule(
         "github-token",
         "ghp_ gho_ ghu_ ghs_ ghr_",
-        r"gh[pousr]_[A-Za-z0-9]{36,255}",
+        r"gh[pousr]_[A-Za-z0-9]{36,}+",
         "GitHub, token formats",
         r"gh[pousr]_[A-Za-z0-9]{4,35}",
     ),
     _rule(
         "github-token",
         "github_pat_",
-        r"github_pat_[A-Za-z0-9_]{22,255}",
+        r"github_pat_[A-Za-z0-9_]{22,}+",
         "GitHub, token formats",
         r"github_pat_[A-Za-z0-9_]{4,21}",
     ),
     _rule(
         "gitlab-token",
         "glpat- gldt- glrt- glcbt- glptt- glsoat-",
-        rf"{_WORD_STARTS}gl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_.-]{{20,300}}",
+        rf"{_WORD_STARTS}gl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_.-]{{20,}}+",
         "GitLab, token prefixes",
         rf"{_WORD_STARTS}gl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_.-]{{4,19}}",
     ),
     _rule(
         "slack-token",
         "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-",
-        rf"{_WORD_STARTS}xox[abeoprs]-{_HAS_DIGIT}[A-Za-z0-9-]{{10,300}}",
+        rf"{_WORD_STARTS}xox[abeoprs]-{_HAS_DIGIT}[A-Za-z0-9-]{{10,}}+",
         "Slack, token types",
         rf"{_WORD_STARTS}xox[abeoprs]-{_HAS_DIGIT}[A-Za-z0-9-]{{4,9}}",
     ),
@@ -225,7 +267,7 @@ RULES = (
     _rule(
         "stripe-key",
         "sk_live_ rk_live_ sk_test_ rk_test_",
-        rf"{_WORD_STARTS}[rs]k_(?:live|test)_[A-Za-z0-9]{{16,300}}",
+        rf"{_WORD_STARTS}[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}+",
         "Stripe, API keys",
         rf"{_WORD_STARTS}[rs]k_(?:live|test)_[A-Za-z0-9]{{4,15}}",
     ),
@@ -236,23 +278,22 @@ RULES = (
         "npm, access token format",
         rf"{_WORD_STARTS}npm_(?=[a-z]{{0,35}}[A-Z0-9])[A-Za-z0-9]{{4,35}}",
     ),
-    _rule("pypi-token", "pypi-Ag", r"pypi-Ag[A-Za-z0-9_-]{50,1000}", "PyPI, API tokens", r"pypi-Ag[A-Za-z0-9_-]{4,49}"),
+    _rule("pypi-token", "pypi-Ag", r"pypi-Ag[A-Za-z0-9_-]{50,}+", "PyPI, API tokens", r"pypi-Ag[A-Za-z0-9_-]{4,49}"),
     _key("slack-token", "xapp-", "[A-Za-z0-9-]", (20, 300), "Slack, app-level tokens", random=True),
     _key("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/]", (24, 100), "Stripe, webhook signatures", random=True),
     _rule(
         "npm-auth",
         "authToken",
-        rf"(?<=_)authToken{_IS}(?P<secret>{_STANDS_FOR_NOTHING}[^\s\"'\\;…]{{8,512}})",
+        rf"(?<=_)authToken{_IS}(?P<secret>{_STANDS_FOR_NOTHING}[^\s\"'\\;…]{{8,}}+)",
         "npm, .npmrc",
         rf"(?<=_)authToken{_IS}(?P<secret>{_STANDS_FOR_NOTHING}[^\s\"'\\;…]{{4,7}})",
     ),
     _rule(
         "twilio-key",
-        "SK",
+        " ".join(f"SK{digit}" for digit in "0123456789abcdef"),
         rf"{_WORD_STARTS}SK[0-9a-f]{{32}}{_WORD_ENDS}",
         "Twilio, API keys",
         rf"{_WORD_STARTS}SK(?=[a-f]{{0,30}}[0-9])[0-9a-f]{{8,31}}",
-        follows="[0-9a-f]{8}",
     ),
     # Before the colon stands the bot's number, which is no secret.
     _rule(
@@ -262,19 +303,25 @@ RULES = (
         "Telegram, bot API: authorizing your bot",
         r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{4,32})",
     ),
-    # Before the dot stands the bot's number in base64, 18 or 19 digits.
-    _rule(
+    # Before the dot is the bot's number in base64, 18 or 19 digits.
+    SecretRule(
         "discord-token",
-        ".",
+        (DOT,),
+        "Discord, API reference: authentication",
         r"(?:(?<=(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9]{23})|(?<=(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9]{25}))"
         r"\.(?P<secret>[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])",
-        "Discord, API reference: authentication",
-        follows=r"[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}",
+    ),
+    # Before the dot is the key's number.
+    SecretRule(
+        "zhipu-key",
+        (DOT,),
+        "Zhipu AI, API keys: `id.secret`",
+        r"(?<=(?<![A-Za-z0-9])[0-9a-f]{32})\.(?P<secret>(?=[A-Za-z]{0,15}[0-9])(?=[a-z0-9]{0,15}[A-Z])[A-Za-z0-9]{16})(?![\w.-])",
     ),
     _rule(
         "discord-webhook",
         "/api/webhooks/",
-        r"/api/webhooks/[0-9]{16,20}/(?P<secret>[A-Za-z0-9_-]{40,100})",
+        r"/api/webhooks/[0-9]{16,20}/(?P<secret>[A-Za-z0-9_-]{40,}+)",
         "Discord, webhook resource",
         r"/api/webhooks/[0-9]{16,20}/(?P<secret>[A-Za-z0-9_-]{4,39})",
     ),
@@ -284,7 +331,6 @@ RULES = (
         rf"{_WORD_STARTS}dapi[0-9a-f]{{32}}(?:-[0-9])?{_WORD_ENDS}",
         "Databricks, personal access tokens",
         rf"{_WORD_STARTS}dapi(?=[a-f]{{0,30}}[0-9])[0-9a-f]{{4,31}}",
-        follows="[0-9a-f]{4}",
     ),
     _key("langfuse-key", "sk-lf- pk-lf-", "[0-9a-f-]", (36, 36), "Langfuse, API keys"),
     _key("langsmith-key", "lsv2_pt_ lsv2_sk_", "[0-9a-f_]", (32, 60), "LangSmith, API keys"),
@@ -361,7 +407,7 @@ RULES = (
         # `Pwd=` may also be the working folder of a shell: that one begins with a slash.
         r"(?:(?:(?<=[;?&]P)|(?<=[;?&]p)|(?<=[;?&] P)|(?<=[;?&] p))(?i:assword|wd)|(?:(?<=\bP)|(?<=\bp))(?i:assword|wd)"
         r"(?=[ ]?=[^;\s\"'`]{1,128};[ ]?(?i:user|uid|server|data|database|host|port|driver|encrypt|trust|ssl|pooling|initial)))"
-        rf"=(?P<secret>{_STANDS_FOR_NOTHING}(?![/~.])[^;&\s\"'`<>\\]{{1,256}})",
+        rf"=(?P<secret>{_STANDS_FOR_NOTHING}(?![/~.])[^;&\s\"'`<>\\]{{1,}}+)",
         "ADO.NET and ODBC connection strings; JDBC connection URLs",
     ),
     _rule(
@@ -376,35 +422,66 @@ RULES = (
     _rule(
         "bearer-token",
         "Bearer bearer BEARER",
-        r"(?i:bearer)[ \t]{1,4}(?P<secret>(?=[A-Za-z._~+/=-]{0,99}[0-9])[A-Za-z0-9._~+/=-]{20,4000})",
+        r"(?i:bearer)[ \t]{1,4}(?P<secret>(?=[A-Za-z._~+/=-]{0,99}+[0-9])[A-Za-z0-9._~+/=-]{20,}+)",
         "RFC 6750",
-        r"(?i:bearer)[ \t]{1,4}(?P<secret>(?=[A-Za-z._~+/=-]{0,18}[0-9])[A-Za-z0-9._~+/=-]{4,19})",
+        r"(?i:bearer)[ \t]{1,4}(?P<secret>(?=[A-Za-z._~+/=-]{0,18}+[0-9])[A-Za-z0-9._~+/=-]{4,19})",
     ),
     _rule(
         "basic-auth",
         "Authorization authorization AUTHORIZATION",
         # Not a word, as in `Authorization: Basic authentication`. The shortest that is masked says `a:bcd`.
         rf"(?i:authorization){_IS}(?i:basic)[ \t]{{1,4}}"
-        r"(?P<secret>(?=.[a-z]{0,99}[A-Z0-9+/=])[A-Za-z0-9+/_-]{7,4000}={0,2})",
+        r"(?P<secret>(?=.[a-z]{0,99}[A-Z0-9+/=])[A-Za-z0-9+/_-]{7,}+={0,2})",
         "RFC 7617",
         rf"(?i:authorization){_IS}(?i:basic)[ \t]{{1,4}}(?P<secret>(?=.[a-z]{{0,4}}[A-Z0-9+/=])[A-Za-z0-9+/_-]{{2,6}})",
+    ),
+    SecretRule(
+        "authorization",
+        ("Authorization", "authorization", "AUTHORIZATION"),
+        "RFC 9110 §11.6.2: a scheme and a credential",
+        rf"(?<![A-Za-z])(?i:authorization){_IS}(?:[A-Za-z][A-Za-z0-9-]{{1,20}}[ \t]{{1,4}})?+"
+        rf"(?P<secret>(?={_BARE}{{0,99}}?[0-9]){_BARE}{{12,}}+)",
+        is_secret=lambda match: looks_random(match["secret"][:_JUDGED]),
+    ),
+    SecretRule(
+        "cookie",
+        ("ookie", "OOKIE"),
+        "RFC 6265",
+        # Each value of `Cookie`, but no attributes of `Set-Cookie`.
+        r"(?i:ookie)[\"'\\]{0,4}:[\"'\\ \t]{0,6}[^\s=;\"'\\]{1,100}="
+        r"(?P<secret>(?:[^\s\"'\\;]++|; ?+(?!(?i:path|domain|expires|max-age|httponly|secure|samesite|partitioned)\b))+)",
+        is_secret=lambda match: looks_random(match["secret"][:_JUDGED]),
     ),
     _rule(
         "url-password",
         "://",
         # Not what stands for a password: a variable, a template, asterisks, a placeholder of ours.
-        r"://[^\s/?#:@\"'`<>]{0,128}:(?P<secret>(?![$<{*%]|\[[a-z-]+:[0-9a-f]+\]@)[^\s/?#@\"'`<>]{1,256})@",
+        r"://[^\s/?#:@\"'`<>]{0,128}+:(?P<secret>(?![$<{*%]|\[[a-z-]+:[0-9a-f]+\]@)[^\s/?#@\"'`<>]{1,256}+)@",
         "RFC 3986 §3.2.1",
         # Of `host:8080` nobody can tell that it is none, so digits alone are left.
-        r"://[^\s/?#:@\"'`<>]{0,128}:(?P<secret>(?![$<{*%]|\[[a-z-]+:[0-9a-f]+\]|[0-9]{1,5}(?![\w@]))[^\s/?#@\"'`<>…]{1,256})",
-        r"[^\s/?#:@\"'`<>]{0,128}:[^\s/?#@\"'`<>]",
+        r"://[^\s/?#:@\"'`<>]{0,128}+:(?P<secret>(?![$<{*%]|\[[a-z-]+:[0-9a-f]+\]|[0-9]{1,5}(?![\w@]))[^\s/?#@\"'`<>…]{1,256})",
+    ),
+    SecretRule(
+        "url-token",
+        ("://",),
+        "RFC 3986 §3.2.1: a token instead of a user",
+        r"://(?P<secret>[A-Za-z0-9_.~%+-]{16,256}+)(?::[^\s/?#@\"'`<>]{0,256}+)?@",
+        is_secret=lambda match: looks_random(match["secret"]),
+    ),
+    SecretRule(
+        "command-password",
+        (" -u", "--user"),
+        "curl: -u, --user",
+        r"(?: -u|--user)[ =]?[\"'\\]{0,3}[^\s:\"'\\$]{1,64}:(?P<secret>(?![$<{*%])[^\s\"'\\]{4,128}+)",
+        is_secret=lambda match: (
+            is_literal(match["secret"]) and "curl" in match.string[max(0, match.start() - 300) : match.start()]
+        ),
     ),
     SecretRule(
         ASSIGNED,
-        (":", "="),
-        VALUE_OF,
+        NAME_LITERALS,
         "a name that says so, and a value that no person would have thought of",
-        follows=VALUE_FOLLOWS,
-        is_secret=says_secret,
+        SOMETHING_ASSIGNED,
+        finder=find_assigned,
     ),
 )
