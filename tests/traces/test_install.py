@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from lab.clients import client_environment, run_client
 from lab.terminal import Terminal
 from tests.cli.running import SOURCE, assert_one_clear_line, run
 from tests.conftest import Client
+from tests.homes import session_id, write_session
 from tests.traces.test_hook import holding
 
 from stenograph.archive import Archive
 from stenograph.client_settings import events_known_to
 from stenograph.errors import UsageError
+from stenograph.testing.lines import user
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, MessagesHandler, ScriptedApi, script_prompt
 from stenograph.traces.install import EVENTS, hook_command, oldest_release, plan_uninstall, shared_hook_command
 
@@ -444,6 +447,18 @@ def test_events_are_known_since_their_release() -> None:
     assert known_to("2.1.76") == {*OLD_EVENTS, "PostCompact"}
     assert known_to("2.1.77") == {*OLD_EVENTS, "PostCompact"}
     assert known_to("2.1.78") == known_to("2.1.325") == known_to("3.0.0") == ALL_EVENTS
+
+
+def test_the_newest_session_is_the_one_with_the_last_record_not_the_last_written_file(home: Path) -> None:
+    """A title appends a line to an old session and so makes its file the newest."""
+    for number, (release, day) in enumerate((("2.0.76", "2025-12-01"), ("2.1.325", "2026-11-01"), ("2.1.45", "2026-02-01"))):
+        line = user("u", "Hi", version=release, sessionId=session_id(number)) | {"timestamp": f"{day}T10:00:00.000Z"}
+        moment = datetime.fromisoformat(f"{day}T10:00:05+00:00").timestamp()
+        write_session(home, session_id(number), [line], modified=moment)
+    old = next(home.glob(f"projects/*/{session_id(0)}.jsonl"))
+    assert run("rename", str(old), "Renamed").returncode == 0
+    os.utime(old)
+    assert oldest_release(home, {"PATH": ""}) == "2.1.325"
 
 
 def test_the_older_of_the_program_and_the_newest_session_counts(home: Path, tmp_path: Path) -> None:
