@@ -301,6 +301,67 @@ def test_an_older_release_has_the_measured_price_for_each_name(release: str) -> 
         assert {price_usage(given, model, release=release).usd for model in models.split()} == {Decimal(usd)}, usd
 
 
+# Releases before 2.1.325 charge its prices for the models they know, but for what was measured otherwise: by release the models,
+# those with another price, the factor of `speed: fast`, and those that cost more from a prompt of 200,001 tokens on.
+_OLD = "claude-opus-4-1 claude-opus-4 claude-sonnet-4-5 claude-sonnet-4 claude-3-7-sonnet claude-3-5-sonnet claude-3-5-haiku"
+_MIDDLE = f"{_OLD} claude-opus-4-5 claude-haiku-4-5"
+_LATER = f"{_MIDDLE} claude-opus-4-6 claude-sonnet-4-6"
+_DEARER_SONNET = ("5", "25", "0.50", "6.25", "6.25")
+OLDER: dict[str, tuple[str, dict[str, tuple[str, ...]], dict[str, int], str]] = {
+    "1.0.128": (_OLD, {}, {}, "claude-sonnet-4 claude-sonnet-4-5"),
+    "2.0.36": (f"{_OLD} claude-haiku-4-5", {}, {}, "claude-sonnet-4-5"),
+    "2.0.76": (_MIDDLE, {}, {}, "claude-sonnet-4-5 claude-sonnet-4 claude-3-7-sonnet"),
+    "2.1.29": (_MIDDLE, {}, {}, "claude-sonnet-4-5"),
+    "2.1.45": (
+        _LATER,
+        {"claude-sonnet-4-5": _DEARER_SONNET, "claude-sonnet-4-6": _DEARER_SONNET},
+        {"claude-opus-4-6": 6},
+        "claude-opus-4-6 claude-opus-4-5 claude-sonnet-4-5 claude-sonnet-4-6",
+    ),
+    "2.1.112": (f"{_LATER} claude-opus-4-7", {}, {"claude-opus-4-6": 6}, ""),
+    "2.1.200": (
+        f"{_LATER} claude-opus-4-7 claude-opus-4-8 claude-sonnet-5",
+        {"claude-sonnet-5": ("3", "15", "0.30", "3.75", "6")},
+        {"claude-opus-4-8": 2, "claude-opus-4-7": 6, "claude-opus-4-6": 6},
+        "",
+    ),
+}
+#: "haiku-4-5, opus-4-1, opus-4, 3-5-haiku never have it"; 2.1.112 and 2.1.200 have it for none.
+NEVER_LONG = "claude-haiku-4-5 claude-opus-4-1 claude-opus-4 claude-3-5-haiku"
+DATED = {"claude-opus-4-1": "-20250805", "claude-opus-4": "-20250514", "claude-sonnet-4": "-20250514"} | {
+    "claude-sonnet-4-5": "-20250929",
+    "claude-3-7-sonnet": "-20250219",
+    "claude-3-5-sonnet": "-20241022",
+    "claude-3-5-haiku": "-20241022",
+}
+
+
+@pytest.mark.parametrize("release", OLDER)
+def test_an_older_release_charges_the_same_but_for_what_was_measured_otherwise(release: str) -> None:
+    models, others, fast, long = OLDER[release]
+    for model in models.split():
+        prices = list(others.get(model) or NEWEST[model + DATED.get(model, "")][:5])
+        if release != "2.1.200":  # the first that tells an hour from five minutes
+            prices[4] = prices[3]
+        for kind, price in zip(KINDS, prices, strict=True):
+            assert price is not None
+            given = {kind: 100_000}
+            usd = Decimal(price) / 10
+            assert price_usage(usage(**given), model, release=release).usd == usd, (model, kind)
+            assert price_usage(usage(**given, speed="fast"), model, release=release).usd == fast.get(model, 1) * usd, (
+                model,
+                kind,
+            )
+            assert price_usage(usage(**given, inference_geo="us"), model, release=release).usd == usd, (model, kind)
+        searched = usage(server_tool_use={"web_search_requests": 100})
+        assert price_usage(searched, model, release=release).usd == 1
+        at_most, above = (price_usage(usage(input_tokens=n), model, release=release).usd / n for n in (200_000, 200_001))
+        if model in long.split():
+            assert above == 2 * at_most, model
+        elif model in NEVER_LONG.split() or not long:
+            assert above == at_most, model
+
+
 def _advised(item: dict[str, Any], **members: Any) -> Decimal:
     own = {"type": "message", "input_tokens": 10_000, "output_tokens": 1}
     advice = {"type": "advisor_message", "input_tokens": 1_000, "output_tokens": 100, **item}
