@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab.otlp_sink import OtlpSink
@@ -30,7 +31,7 @@ KEPT = "a-word-that-is-no-secret"
 def session(folder: Path) -> Path:
     """One turn with a sub-agent, and secrets in each text and each tool input."""
     words = f"{KEPT} {' '.join(FORMATS)} and on"
-    inputs = {
+    inputs: dict[str, dict[str, Any]] = {
         "t1": {"password": PASSWORD, "api_key": API_KEY, "note": KEPT},
         "t2": {"env": {"DB_PASSWORD": VARIABLE, "HOME": "/home/user"}, "command": "psql"},
         "t3": {"headers": {"Authorization": f"Basic {BASIC}", "X-Api-Key": HEADER}, "url": "https://example.com/"},
