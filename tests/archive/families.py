@@ -45,3 +45,8 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 def times(folder: Path) -> dict[str, int]:
     """When the files below a folder were changed."""
     return {path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def modes(folder: Path) -> dict[str, int]:
+    """The permissions of the files below a folder."""
+    return {path.relative_to(folder).as_posix(): path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file()}

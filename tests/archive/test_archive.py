@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.archive.families import AGENT, HISTORY, META, NAME, RESULT, SESSION, contents, times
+from tests.archive.families import AGENT, HISTORY, META, NAME, RESULT, SESSION, contents, modes, times
 from tests.disk.conftest import Unprivileged
 from tests.homes import LONG_AGO, session_id, user, write_session
 
 from stenograph.archive import Archive, State, default_archive_folder, plan_removal
+from stenograph.archive.store import Store
 from stenograph.disk import append_lines, state_of
 from stenograph.errors import BusyError, UnreadableError, UnwritableError, UsageError
 
@@ -391,3 +392,78 @@ def test_a_session_of_which_a_part_could_not_be_kept_is_not_removed(archive: Arc
     with pytest.raises(UnreadableError, match="broken-link"):
         archive.remove(project / NAME)
     assert contents(project) == before
+
+
+def _fail(*_: object, **__: object) -> None:
+    raise UnwritableError("no space", path=Path("x"))
+
+
+def _delete_and_write(archive: Archive, deleted: Path, written: Path) -> None:
+    with archive.transaction(SESSION, command=None) as change:
+        change.delete(deleted)
+        change.write(written, b"{}\n")
+
+
+# Permissions
+
+
+def _of_many_modes(project: Path) -> dict[str, int]:
+    """As clients leave them: sessions are private, backups have the modes of the user's files."""
+    home = project.parent.parent
+    for path, mode in ((project / NAME, 0o600), (project / RESULT, 0o644), (project / AGENT, 0o640), (home / HISTORY, 0o755)):
+        path.chmod(mode)
+    return modes(home)
+
+
+def test_a_removed_session_comes_back_with_its_permissions(archive: Archive, project: Path, tmp_path: Path) -> None:
+    before = _of_many_modes(project)
+    entry = archive.remove(project / NAME)
+    restored = archive.restore(entry.number, tmp_path / "elsewhere")
+    assert sorted(path.stat().st_mode & 0o777 for path in restored) == sorted(
+        mode for name, mode in before.items() if SESSION in name
+    )
+    archive.undo(entry.number)
+    assert modes(project.parent.parent) == before
+
+
+def test_permissions_survive_an_edit_its_undo_and_a_rollback(
+    archive: Archive, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _of_many_modes(project)
+    with archive.transaction(SESSION, command=None) as change:
+        change.write(project / AGENT, b"{}\n")
+        change.delete(project / RESULT)
+    assert modes(project.parent.parent) == {name: mode for name, mode in before.items() if not name.endswith("b1.txt")}
+    assert change.entry is not None
+    archive.undo(change.entry.number)
+    assert modes(project.parent.parent) == before
+
+    monkeypatch.setattr("stenograph.archive.change.put_in_place", _fail)
+    with pytest.raises(UnwritableError):
+        _delete_and_write(archive, project.parent.parent / HISTORY, project / AGENT)
+    assert modes(project.parent.parent) == before
+
+
+# What fails midway
+
+
+def test_an_edit_that_fails_midway_is_rolled_back_at_once_and_the_journal_says_so(
+    archive: Archive, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(project)
+    monkeypatch.setattr("stenograph.archive.change.put_in_place", _fail)
+    with pytest.raises(UnwritableError):
+        _delete_and_write(archive, project / RESULT, project / AGENT)
+    assert contents(project) == before
+    assert [entry.state for entry in archive.entries()] == [State.ROLLED_BACK]
+    assert archive.recover() == []
+
+
+def test_a_file_that_changes_while_it_is_copied_is_not_kept_under_the_name_of_what_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"new")
+    store = Store(tmp_path / "objects")
+    with pytest.raises(BusyError, match="changed while it was read"):
+        store.keep_file(file, sha(b"old"))
+    assert not store.has(sha(b"old"))
+    assert not [path for path in store.folder.rglob("*") if path.is_file()]

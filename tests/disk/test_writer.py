@@ -18,12 +18,16 @@ from tests.disk.conftest import NOBODY, Unprivileged
 from stenograph.disk import (
     FileState,
     append_lines,
+    delete_file,
     lock,
     move_file,
+    put_in_place,
     read_lines,
     remove_file,
     replace_file,
+    stage_file,
     state_of,
+    unfinished_beside,
     write_atomically,
     write_user_file,
 )
@@ -659,3 +663,75 @@ def test_a_lock_file_can_be_made(tmp_path: Path) -> None:
     with lock(path, create=True), pytest.raises(BusyError), lock(path, timeout=0):
         pass
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+# A client, which takes no lock, in the very moment
+
+
+def _just_before_it_is_moved(monkeypatch: pytest.MonkeyPatch, file: Path, line: bytes) -> None:
+    """A client appends a line after the last look at the file."""
+    move = os.replace
+
+    def appended(source: Path, target: Path) -> None:
+        if file in (Path(source), Path(target)) and file.exists() and line not in file.read_bytes():
+            with file.open("ab") as client:
+                client.write(line)
+        move(source, target)
+
+    monkeypatch.setattr(os, "replace", appended)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be replaced there")
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_what_a_client_appends_at_the_last_moment_is_in_the_new_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch, is_staged: bool
+) -> None:
+    state = state_of(file)
+    _just_before_it_is_moved(monkeypatch, file, b"late\n")
+    if is_staged:
+        put_in_place(stage_file(file, b"new\n", unfinished=unfinished_beside(file)), expect=state)
+    else:
+        replace_file(file, b"new\n", expect=state)
+    assert file.read_bytes() == b"new\nlate\n"
+
+
+def test_a_file_that_a_client_appends_to_at_the_last_moment_is_not_deleted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, state = file.read_bytes(), state_of(file)
+    _just_before_it_is_moved(monkeypatch, file, b"late\n")
+    with pytest.raises(BusyError):
+        delete_file(file, expect=state)
+    assert file.read_bytes() == before + b"late\n"
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+# The time of change
+
+
+def test_a_line_beside_the_conversation_keeps_the_time_of_change_unless_a_client_wrote_too(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.utime(file, (1_000_000_000, 1_000_000_000))
+    with lock(file) as locked:
+        locked.append_lines([b"label"], keep_time=True)
+        assert file.stat().st_mtime == 1_000_000_000
+        write = os.write
+
+        def beside_a_client(descriptor: int, data: bytes) -> int:
+            written = write(descriptor, data)
+            with file.open("ab", buffering=0) as client:
+                write(client.fileno(), b"late\n")
+            return written
+
+        monkeypatch.setattr(os, "write", beside_a_client)
+        locked.append_lines([b"label"], keep_time=True)
+    assert file.stat().st_mtime > 1_000_000_000
+
+
+def test_a_staged_file_gets_the_mode_asked_for_only_where_there_is_none(file: Path) -> None:
+    file.chmod(0o640)
+    for path, mode in ((file, 0o640), (file.with_name("new"), 0o755)):
+        put_in_place(
+            stage_file(path, b"x", unfinished=unfinished_beside(path), mode=0o755),
+            expect=state_of(path) if path.exists() else None,
+        )
+        assert path.stat().st_mode & 0o777 == mode

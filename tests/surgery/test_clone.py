@@ -155,6 +155,33 @@ def test_agents_beside_the_session_get_names_that_nobody_has() -> None:
     assert all(len(file.target.name) == len(file.source.name) and file.target.name.startswith("agent-a") for file in agents)
 
 
+def test_an_agent_whose_new_name_is_taken_gets_another(tmp_path: Path) -> None:
+    source = FIXTURES / "recorded" / "2.0.76" / "interactive" / "-home-user-proj-i-2-0-76"
+    path = next(path for path in sorted(source.glob("*.jsonl")) if path.stem in (source / "agent-a0f86f7.jsonl").read_text())
+    first = plan_clone(path, to_project=tmp_path, new_id=NEW_ID)
+    taken = next(file.target for file in first.files if file.what == "agent")
+    taken.write_bytes(b'{"type":"user","sessionId":"of-another"}\n')
+    second = plan_clone(path, to_project=tmp_path, new_id=NEW_ID)
+    apply_clone(second, Archive(tmp_path / "archive"))
+    assert taken.read_bytes() == b'{"type":"user","sessionId":"of-another"}\n'
+    new = next(file.target for file, old in zip(second.files, first.files, strict=True) if old.target == taken)
+    assert new != taken
+    assert {record["agentId"] for record in records_of(new.read_bytes())} == {new.stem.removeprefix("agent-")}
+
+
+def test_a_clone_has_the_permissions_of_its_original(tmp_path: Path) -> None:
+    path = _family(tmp_path)
+    backup = tmp_path / "file-history" / FAMILY / "0123456789abcdef@v1"
+    backup.chmod(0o755)
+    path.chmod(0o600)
+    (path.parent / FAMILY / "tool-results" / "b43u7qv4e.txt").chmod(0o644)
+    plan = plan_clone(path, new_id=NEW_ID)
+    apply_clone(plan, Archive(tmp_path / "archive"))
+    modes = {file.target: (file.source.stat().st_mode, file.target.stat().st_mode) for file in plan.files}
+    assert all(old == new for old, new in modes.values())
+    assert (tmp_path / "file-history" / NEW_ID / backup.name).stat().st_mode & 0o777 == 0o755
+
+
 def test_an_original_and_its_clones_count_once(tmp_path: Path) -> None:
     path = _family(tmp_path)
     archive = Archive(tmp_path / "archive")
@@ -458,7 +485,8 @@ def test_the_command_refuses_what_can_not_be(arguments: tuple[str, ...], tmp_pat
     assert_one_clear_line(run("clone", FAMILY, "--home", tmp_path, *arguments))
 
 
-def test_a_clone_takes_nothing_through_a_link_to_a_folder_and_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("as_fork", [False, True])
+def test_a_clone_takes_nothing_through_a_link_to_a_folder_and_says_so(tmp_path: Path, as_fork: bool) -> None:
     path = write_session(tmp_path / "home", FAMILY, turns(2))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -467,17 +495,18 @@ def test_a_clone_takes_nothing_through_a_link_to_a_folder_and_says_so(tmp_path: 
     histories.mkdir()
     for link in (path.with_suffix(""), histories / FAMILY):
         link.symlink_to(elsewhere)
-    plan = plan_clone(path)
+    plan = plan_clone(path, as_fork=as_fork)
     assert [file.source for file in plan.files] == [path]
     assert sum("a link to a folder" in note for note in plan.notes) == 2
 
 
-def test_a_clone_of_a_file_that_is_not_named_by_a_uuid_leaves_the_folder_beside_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("as_fork", [False, True])
+def test_a_clone_of_a_file_that_is_not_named_by_a_uuid_leaves_the_folder_beside_it(tmp_path: Path, as_fork: bool) -> None:
     path = tmp_path / "src.jsonl"
     path.write_bytes(write_session(tmp_path / "home", FAMILY, turns(2)).read_bytes())
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "main.py").write_text("print()")
-    assert [file.source for file in plan_clone(path).files] == [path]
+    assert [file.source for file in plan_clone(path, as_fork=as_fork).files] == [path]
 
 
 # Beside its original

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,11 @@ from tests.corpora import RICH
 from tests.surgery.edited import EDITS, recorded_sessions
 
 from stenograph import __version__
+from stenograph.archive import Archive
 from stenograph.check import check
-from stenograph.errors import UsageError
+from stenograph.errors import BusyError, UsageError
+from stenograph.inputs import Status
+from stenograph.sessions import glance, status
 from stenograph.surgery import (
     AnyEdit,
     Compress,
@@ -31,6 +37,7 @@ from stenograph.surgery import (
     Selector,
     StripThinking,
     TruncateResults,
+    apply,
     make_plan,
 )
 
@@ -212,3 +219,52 @@ def test_bookkeeping_and_agents_go() -> None:
     plan = make_plan(with_agents, [DropAgents()])
     assert {path.parent.name for path in plan.working.deleted} == {"subagents"}
     assert not plan.problems
+
+
+def _copied_with_agents(folder: Path) -> Path:
+    source = next(path for path in recorded_sessions() if (path.parent / path.stem / "subagents").is_dir())
+    shutil.copytree(source.parent / source.stem, folder / source.stem)
+    shutil.copy(source, folder)
+    for path in folder.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    return folder / source.name
+
+
+def test_an_agents_file_that_was_written_to_since_the_plan_is_not_deleted(tmp_path: Path) -> None:
+    session = _copied_with_agents(tmp_path)
+    plan = make_plan(session, [DropAgents()])
+    agent = next((tmp_path / session.stem / "subagents").glob("*.jsonl"))
+    with agent.open("ab") as client:
+        client.write(b'{"type":"user"}\n')
+    os.utime(agent, (1_700_000_000, 1_700_000_000))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(BusyError):
+        apply(plan, Archive(tmp_path.parent / f"{tmp_path.name}-archive"))
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_agents_that_an_undo_brings_back_have_the_permissions_that_they_had(tmp_path: Path) -> None:
+    session = _copied_with_agents(tmp_path)
+    agents = list((tmp_path / session.stem / "subagents").iterdir())
+    for agent in agents:
+        agent.chmod(0o644)
+    archive = Archive(tmp_path.parent / f"{tmp_path.name}-archive")
+    entry = apply(make_plan(session, [DropAgents()]), archive)
+    assert entry is not None
+    assert not any(agent.exists() for agent in agents)
+    archive.undo(entry.number)
+    assert {agent.stat().st_mode & 0o777 for agent in agents} == {0o644}
+
+
+def test_an_edit_keeps_the_time_of_change_so_that_the_session_does_not_look_alive(tmp_path: Path) -> None:
+    session = _copied_with_agents(tmp_path)
+    # As a session that was interrupted long ago: its last line is a prompt without an answer.
+    lines = session.read_bytes().splitlines(keepends=True)
+    asked = max(place for place, line in enumerate(lines) if b'"type":"assistant"' in line)
+    session.write_bytes(b"".join(lines[:asked]))
+    os.utime(session, (1_700_000_000, 1_700_000_000))
+    before = status(glance(session), now=time.time())
+    assert before is not Status.RUNNING
+    assert apply(make_plan(session, [TruncateResults(limit=10)]), Archive(tmp_path.parent / f"{tmp_path.name}-archive"))
+    assert session.stat().st_mtime == 1_700_000_000
+    assert status(glance(session), now=time.time()) is before

@@ -28,6 +28,7 @@ from stenograph.disk import (
     Finding,
     absolute_path,
     make_folder,
+    mode_of,
     put_in_place,
     resolved_file,
     stage_file,
@@ -161,7 +162,7 @@ class Archive:
             for file, state in zip(entry.files, states, strict=True):
                 if file.before is not None:
                     data = self._store.stream(file.before)
-                    change.write(file.path, data, expect=state, modified_ns=file.modified_ns)
+                    change.write(file.path, data, expect=state, modified_ns=file.modified_ns, mode=file.mode)
                 elif state is not None:
                     change.delete(file.path, expect=state)
             for folder in entry.folders_made:
@@ -186,6 +187,7 @@ class Archive:
                 self._store.stream(file.before or ""),
                 unfinished=unfinished_beside(place),
                 modified_ns=file.modified_ns,
+                mode=file.mode,
             )
             put_in_place(staged, expect=None)
         return places
@@ -238,7 +240,7 @@ class Archive:
         state = state_of(path)
         sha256, size = digest_of(path)
         self._store.keep_file(path, sha256)
-        return JournaledFile(path, sha256, sha256, size, size, state.mtime_ns)
+        return JournaledFile(path, sha256, sha256, size, size, state.mtime_ns, mode=mode_of(path))
 
     def _keep_given(self, path: Path, data: bytes | None) -> JournaledFile:
         path = absolute_path(path)

@@ -26,6 +26,7 @@ from stenograph.disk import (
     delete_file,
     make_folder,
     missing_folders,
+    mode_of,
     put_in_place,
     resolved_file,
     stage_file,
@@ -93,10 +94,12 @@ class Change:
         *,
         expect: FileState | None = None,
         modified_ns: int | None = None,
+        mode: int | None = None,
     ) -> None:
         """Give a file new bytes; a new one is made, with its folders. Bytes that it has already change nothing.
 
-        `expect` is the state in which it was read. Raises BusyError where it is in another or in use, DiskError, UsageError.
+        `expect` is the state in which it was read, `mode` the permissions of a new file. Raises BusyError where it is in another
+        state or in use, DiskError, UsageError.
         """
         path = self._own(path)
         state, before = self._keep(path, expect)
@@ -104,7 +107,7 @@ class Change:
         unfinished = unfinished_beside(path)
         self._leave([unfinished], folders)
         make_folder(path.parent)
-        staged = stage_file(path, data, unfinished=unfinished, modified_ns=modified_ns)
+        staged = stage_file(path, data, unfinished=unfinished, modified_ns=modified_ns, mode=mode)
         if staged.sha256 == before:
             tidy(Leftovers([unfinished]))
             return
@@ -116,6 +119,7 @@ class Change:
             staged.size,
             state.mtime_ns if state else None,
             unfinished,
+            mode_of(path) if state else None,
         )
         self._prepared[path] = _Prepared(change, state, staged)
 
@@ -132,7 +136,7 @@ class Change:
         unfinished = unfinished_beside(path)
         self._leave([unfinished], [])
         self._prepared[path] = _Prepared(
-            JournaledFile(path, before, None, state.size, 0, state.mtime_ns, unfinished), state, None
+            JournaledFile(path, before, None, state.size, 0, state.mtime_ns, unfinished, mode_of(path)), state, None
         )
 
     def make_folder(self, folder: Path) -> None:

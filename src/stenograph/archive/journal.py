@@ -50,6 +50,8 @@ class JournaledFile(msgspec.Struct, frozen=True, omit_defaults=True):
     modified_ns: int | None = None
     #: Its name beside its place, before it was put there or deleted.
     unfinished: Path | None = None
+    #: Permissions before the edit, which an undo gives to a file that it brings back.
+    mode: int | None = None
 
 
 @redacted_repr

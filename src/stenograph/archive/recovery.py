@@ -135,7 +135,9 @@ def _make_old(file: _Seen, number: int, store: Store, journal: OpenJournal) -> N
     # Not the entry's own unfinished name: that may still hold the new bytes, needed until all is settled.
     unfinished = unfinished_beside(change.path)
     journal.note(State.STAGING, number, unfinished=(unfinished,))
-    staged = stage_file(change.path, store.stream(change.before), unfinished=unfinished, modified_ns=change.modified_ns)
+    staged = stage_file(
+        change.path, store.stream(change.before), unfinished=unfinished, modified_ns=change.modified_ns, mode=change.mode
+    )
     put_in_place(staged, expect=file.state)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -26,7 +25,6 @@ def make_change(change: SettingsChange, archive: Archive) -> Entry | None:
     if change.is_empty:
         return None
     target = Path(os.path.realpath(change.path))
-    mode = stat.S_IMODE(target.stat().st_mode) if change.state is not None else None
     with archive.transaction(_JOURNAL_NAME, command=change.command) as edit:
         if change.state is None and os.path.lexists(target):
             raise BusyError(f"{change.path} changed since it was read; try again", path=change.path)
@@ -36,9 +34,6 @@ def make_change(change: SettingsChange, archive: Archive) -> Entry | None:
                 edit.remove_folder(folder)
         else:
             edit.write(target, change.after, expect=change.state)
-    if mode is not None and change.after is not None:
-        # Settings are often in a repository, or read by others; those that clients make are not private either.
-        target.chmod(mode)
     return edit.entry
 
 

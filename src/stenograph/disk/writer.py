@@ -55,6 +55,14 @@ class StagedFile(msgspec.Struct, frozen=True):
     sha256: str
 
 
+def mode_of(path: Path) -> int:
+    """The permissions of a file. Raises UnreadableError."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116
+    except OSError as error:
+        raise UnreadableError(f"{path} can't be read: {error.strerror}", path=path) from error
+
+
 def state_of(path: Path) -> FileState:
     """The state of a file now. Raises UnreadableError."""
     try:
@@ -74,10 +82,7 @@ class LockedFile:
         return _state(os.fstat(self._descriptor))
 
     def append_lines(self, lines: Sequence[bytes], *, sync: bool = False, keep_time: bool = False) -> int:
-        """See the function `append_lines`. `sync` waits for the disk.
-
-        `keep_time` leaves the time of change as it was, for lines that say nothing new: clients order sessions by it.
-        """
+        """`keep_time`: the time of change stays, for lines that are not part of the conversation."""
         data = _join(lines)
         try:
             status = os.fstat(self._descriptor)
@@ -283,8 +288,18 @@ def unfinished_beside(path: Path) -> Path:
     return path.with_name(f"{UNFINISHED}{os.urandom(8).hex()}.tmp")
 
 
-def stage_file(path: Path, data: bytes | Iterable[bytes], *, unfinished: Path, modified_ns: int | None = None) -> StagedFile:
-    """Write a whole file beside its place, under the name `unfinished`; the folder must exist. Raises UnwritableError."""
+def stage_file(
+    path: Path,
+    data: bytes | Iterable[bytes],
+    *,
+    unfinished: Path,
+    modified_ns: int | None = None,
+    mode: int | None = None,
+) -> StagedFile:
+    """Write a whole file beside its place, under the name `unfinished`; the folder must exist. Raises UnwritableError.
+
+    `mode`: the permissions of a new file; one that is replaced keeps its own.
+    """
     digest, size = hashlib.sha256(), 0
 
     def counted() -> Iterator[bytes]:
@@ -294,7 +309,10 @@ def stage_file(path: Path, data: bytes | Iterable[bytes], *, unfinished: Path, m
             size += len(part)
             yield part
 
-    with _written_beside(path, counted(), owner=_owner_of(path), unfinished=unfinished) as fresh:
+    owner = _owner_of(path)
+    with _written_beside(path, counted(), owner=owner, unfinished=unfinished) as fresh:
+        if mode is not None and not (owner and stat.S_ISREG(owner.st_mode)):
+            os.chmod(unfinished, mode)  # noqa: PTH101
         if modified_ns is not None:
             os.utime(unfinished, ns=(modified_ns, modified_ns))
     os.close(fresh.descriptor)

@@ -23,6 +23,7 @@ def apply(plan: Plan, archive: Archive, *, active_seconds: float = ACTIVE_SECOND
     reasons = dict.fromkeys(done.edit.reason for done in plan.done if done.edit.reason)
     reason = "; ".join(reasons)
     with archive.transaction(plan.session_id, command=command, reason=reason, active_seconds=active_seconds) as change:
+        # An edit is not a sign of life: lists and status go by the time of change.
         change.write(plan.path, plan.new_file(), expect=plan.state, modified_ns=plan.state.mtime_ns)
         for path, state in plan.taken_away.items():
             change.delete(path, expect=state)

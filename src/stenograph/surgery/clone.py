@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.archive import Archive, Entry
-from stenograph.disk import FileState, absolute_path, read_blocks, read_lines, read_whole, state_of
+from stenograph.disk import FileState, absolute_path, mode_of, read_blocks, read_lines, read_whole, state_of
 from stenograph.errors import BusyError, UsageError
 from stenograph.family import (
     LINES_SUFFIX,
@@ -167,7 +167,7 @@ def apply_clone(plan: ClonePlan, archive: Archive) -> Entry:
     command = {"command": "clone", "from": str(plan.source), "session": plan.session_id, "at": plan.at, "title": plan.title}
     with archive.transaction(plan.new_id, command=command) as change:
         for file in plan.files:
-            change.write(file.target, read_clone(plan, file))
+            change.write(file.target, read_clone(plan, file), mode=mode_of(file.source))
     if change.entry is None:
         raise AssertionError("a clone has a file")
     return change.entry
