@@ -112,7 +112,7 @@ def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
         problems=verified.problems,
         notes=[*verified.notes, *_about_agents(working)],
         outlook=look_ahead(of_newest(verified.outcomes), _last_model(session)),
-        losses=compare_losses(working, path) if any(isinstance(edit, MakePortable) for edit in edits) else [],
+        losses=compare_losses(working, verified.graph) if any(isinstance(edit, MakePortable) for edit in edits) else [],
         taken_away={file: state_of(file) for file in working.deleted},
         working=working,
     )

@@ -38,10 +38,14 @@ class Verification(msgspec.Struct, frozen=True):
     problems: list[str]
     #: Differences for releases that lost some of the session before, and what a release would add.
     notes: list[str]
+    #: Of the new file.
+    graph: Graph
 
 
 def verify(working: WorkingFile, path: Path) -> Verification:
-    new = new_graph(working, path)
+    if working.is_untouched:  # what stays as it is can't be made worse
+        return _of_untouched(working)
+    new = _new_graph(working, path)
     outcomes: list[ReleaseOutcome] = []
     problems = list(_worse(working, new))
     notes: list[str] = []
@@ -53,18 +57,28 @@ def verify(working: WorkingFile, path: Path) -> Verification:
         selection = select(old, release, message_habits(release))
         before = messages_of(selection, release)
         after = resume_messages(new, release)
+        sent = plain(after)
         readings = [selection, whole, *_read_now(working, new, release, selection, whole)]
         expected = [plain(messages_of(_edited(each, working), release)) for each in readings if not each.refused]
-        outcomes.append(ReleaseOutcome(release, after.refused or "", plain(before), plain(after)))
+        outcomes.append(ReleaseOutcome(release, after.refused or "", plain(before), sent))
         if after.refused and not before.refused:
             problems.append(f"{release} would not resume it (rule {after.refused})")
-        elif expected and plain(after) not in expected:
-            told = f"{release} would not send what the edits make of it: {_first_difference(expected[0], plain(after))}"
+        elif expected and sent not in expected:
+            told = f"{release} would not send what the edits make of it: {_first_difference(expected[0], sent)}"
             (problems if selection.nodes == whole.nodes else notes).append(told)
         if (own := count_own(after)) > count_own(before):
             notes.append(name_own(release, own))
     problems += _unanswered(of_newest(outcomes))
-    return Verification(outcomes, [] if working.is_untouched else problems, notes)
+    return Verification(outcomes, problems, notes, new)
+
+
+def _of_untouched(working: WorkingFile) -> Verification:
+    outcomes = []
+    for release in PROVED:
+        resume = resume_messages(working.own_graph, release)
+        sent = plain(resume)
+        outcomes.append(ReleaseOutcome(release, resume.refused or "", sent, sent))
+    return Verification(outcomes, [], [], working.own_graph)
 
 
 def _read_now(working: WorkingFile, new: Graph, release: str, selection: Selection, whole: Selection) -> Iterator[Selection]:
@@ -92,12 +106,14 @@ def of_newest(outcomes: list[ReleaseOutcome]) -> ReleaseOutcome:
     return next(each for each in outcomes if each.release == NEWEST)
 
 
-def new_graph(working: WorkingFile, path: Path) -> Graph:
-    """The graph of the new file, read like any other."""
+def _new_graph(working: WorkingFile, path: Path) -> Graph:
+    """The graph of the new file, read like any other; lines that keep their bytes were read before."""
+    changed = working.changed_nodes()
     located = []
     offset = 0
-    for number, (_, data) in enumerate(working.lines(), 1):
-        located.append(Located(decode(data), number, offset, len(data)))
+    for number, (node, data) in enumerate(working.lines(), 1):
+        record = decode(data) if node in changed or node == NOWHERE else working.graph.records[node]
+        located.append(Located(record, number, offset, len(data)))
         offset += len(data) + 1
     return build_graph([(path, "", located)])
 
@@ -183,6 +199,8 @@ class LossChange(Struct, frozen=True):
         return self.before.release
 
 
-def compare_losses(working: WorkingFile, path: Path) -> list[LossChange]:
-    new = new_graph(working, path)
-    return [LossChange(lost(working.own_graph, release), lost(new, release)) for release in PROVED]
+def compare_losses(working: WorkingFile, new: Graph) -> list[LossChange]:
+    old = [lost(working.own_graph, release) for release in PROVED]
+    if new is working.own_graph:
+        return [LossChange(each, each) for each in old]
+    return [LossChange(before, lost(new, before.release)) for before in old]
