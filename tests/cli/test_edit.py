@@ -37,7 +37,7 @@ def test_without_apply_nothing_is_written(session: Path, tmp_path: Path) -> None
     assert done.returncode == 0
     assert "nothing was written: --apply does it" in done.stdout
     assert "messages sent by 2.0.76" in done.stdout
-    assert "estimated" in done.stdout
+    assert "tokens in context" in done.stdout
     assert session.read_bytes() == RICH.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 

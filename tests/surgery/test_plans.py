@@ -8,14 +8,28 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.cli.running import run
 from tests.corpora import RICH
+from tests.homes import session_id, write_session
+from tests.surgery.conversations import called, linked, turn
 from tests.surgery.edited import EDITS, recorded_sessions
 
 from stenograph.archive import Archive
 from stenograph.check import check
 from stenograph.errors import BusyError, UsageError
 from stenograph.records import Record, decode
-from stenograph.surgery import AnyEdit, Compress, DropTurns, MakePortable, Plan, Selector, TruncateResults, apply, make_plan
+from stenograph.surgery import (
+    AnyEdit,
+    Compress,
+    DropToolCalls,
+    DropTurns,
+    MakePortable,
+    Plan,
+    Selector,
+    TruncateResults,
+    apply,
+    make_plan,
+)
 
 SESSIONS = recorded_sessions()
 
@@ -144,3 +158,24 @@ def test_lines_that_keep_their_bytes_are_read_once(tmp_path: Path, monkeypatch: 
     assert decoded == []
     plan = make_plan(RICH, [TruncateResults(limit=10)])
     assert len(decoded) == plan.changed < plan.lines_before
+
+
+def test_a_refused_edit_names_a_way_out_that_works(tmp_path: Path) -> None:
+    """A prompt that is in the file behind its answer: without the call between, the answer would hang off a later line."""
+    prompt, use, result, answer, *rest = linked(
+        *turn("One", called("Read", {"file_path": "/p"}, "words", identity="toolu_1")), *turn("Two")
+    )
+    path = write_session(tmp_path / "home", session_id(1), [use, result, answer, prompt, *rest])
+    archive = Archive(tmp_path / "archive")
+    plan = make_plan(path, [DropToolCalls()])
+    assert plan.problems == ["the tree would be broken: forward-parent"]
+    with pytest.raises(UsageError, match="make the session portable first"):
+        apply(plan, archive)
+    refused = run("edit", path, "--drop-tool-calls")
+    assert refused.returncode == 2
+    way_out = refused.stderr.splitlines()[-1]
+    assert way_out.startswith("try: ")
+    assert way_out.endswith(f" edit {path} --portable --apply, then this edit again")
+    assert json.loads(run("edit", path, "--drop-tool-calls", "--json").stdout)["try_first"] in way_out
+    assert run("edit", path, "--portable", "--apply").returncode == 0
+    assert run("edit", path, "--drop-tool-calls", "--apply").returncode == 0

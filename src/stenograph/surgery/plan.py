@@ -20,7 +20,6 @@ from stenograph.surgery.outlook import Outlook, look_ahead
 from stenograph.surgery.reach import narrow, why_nothing
 from stenograph.surgery.verify import LossChange, ReleaseOutcome, compare_losses, of_newest, verify
 from stenograph.surgery.working import WorkingFile
-from stenograph.turns import Session
 
 
 class EditEffect(Struct, frozen=True):
@@ -52,6 +51,8 @@ class Plan(Struct, frozen=True):
     outcomes: list[ReleaseOutcome]
     #: Why it is refused; empty when it is not.
     problems: list[str]
+    #: Whether making the session portable first is a way out of the problems.
+    is_easier_portable: bool
     notes: list[str]
     outlook: Outlook
     #: By proved release, for edits that are meant to change losses.
@@ -110,12 +111,21 @@ def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
         uncounted=_uncounted(working),
         outcomes=verified.outcomes,
         problems=verified.problems,
+        is_easier_portable=bool(verified.problems) and _is_easier_portable(path, edits),
         notes=[*verified.notes, *_about_agents(working)],
-        outlook=look_ahead(of_newest(verified.outcomes), _last_model(session)),
+        outlook=look_ahead(of_newest(verified.outcomes), working),
         losses=compare_losses(working, verified.graph) if any(isinstance(edit, MakePortable) for edit in edits) else [],
         taken_away={file: state_of(file) for file in working.deleted},
         working=working,
     )
+
+
+def _is_easier_portable(path: Path, edits: Sequence[AnyEdit]) -> bool:
+    """One chain in the order of the file has no branches and forward links that an edit could break."""
+    if edits == [MakePortable()]:
+        return False
+    portable = _make_plan(path, [MakePortable()], prune=False)
+    return not (portable.problems or portable.is_empty)
 
 
 def _do(working: WorkingFile, edit: AnyEdit, *, prune: bool) -> EditEffect:
@@ -135,11 +145,6 @@ def _uncounted(working: WorkingFile) -> int:
 def _about_agents(working: WorkingFile) -> Iterator[str]:
     if any(run.path in working.deleted and run.tool_use_id for run in working.session.agents):
         yield "the calls that started the sub-agents stay, so `steno check` will find missing-agent-file there"
-
-
-def _last_model(session: Session) -> str:
-    calls = (call for turn in reversed(session.turns) for call in reversed(turn.calls))
-    return next((call.model for call in calls if call.model and not call.is_synthetic), "")
 
 
 _NAMES = ("type", "id", "tool_use_id")

@@ -112,7 +112,9 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     losses: tuple[LossChangePage, ...]
     """Empty where no edit is there to change what releases lose."""
     tokens: BeforeAfterPage
-    """Tokens that the newest release sends, estimated from characters."""
+    """Tokens in the context of the next call: system prompt, tools and thinking included. Those after the edit are estimated."""
+    tokens_measured: bool
+    """Whether those before are what the API counted at the last call; otherwise they are estimated too."""
     tokens_to_cache: int
     """Of those after, the tokens that the prompt cache does not know, estimated."""
     saved_usd_per_turn: float
@@ -124,6 +126,8 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     """The price table knows the model."""
     problems: tuple[str, ...]
     """Why the edit is refused; empty where it is not."""
+    try_first: str | None
+    """A command after which the refused edit is likely to pass; null where there is none."""
     notes: tuple[str, ...]
     preview: PreviewPage | None
     """Null where it was not asked for."""
@@ -159,12 +163,14 @@ def edit_page(
         newest=of_newest(plan.outcomes).release,
         losses=tuple(_losses(change) for change in plan.losses),
         tokens=BeforeAfterPage(outlook.tokens_before, outlook.tokens_after),
+        tokens_measured=outlook.is_measured,
         tokens_to_cache=outlook.tokens_to_cache,
         saved_usd_per_turn=float(outlook.saved_a_turn),
         cache_cost_usd=float(outlook.cache_cost),
         model=outlook.model or None,
         priced=outlook.is_listed,
         problems=tuple(plan.problems),
+        try_first=again("edit", str(plan.path), "--portable", "--apply") if plan.is_easier_portable else None,
         notes=tuple(plan.notes),
         preview=None if preview is None else _preview(preview),
         in_use=attempt.busy is not None and refusal is None,

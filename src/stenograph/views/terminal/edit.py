@@ -117,7 +117,7 @@ def _comparison(page: EditPage) -> list[str]:
         ["lines", f"{page.lines.before:,}", f"{page.lines.after:,}"],
         ["size", size(page.size.before), size(page.size.after)],
         *([["size with the files that go", size(page.size.before + gone), size(page.size.after)]] if gone else []),
-        ["tokens sent, estimated", f"{page.tokens.before:,}", f"{page.tokens.after:,}"],
+        ["tokens in context", f"{'' if page.tokens_measured else '~'}{page.tokens.before:,}", f"~{page.tokens.after:,}"],
         *([f"messages sent by {sent.release}", str(sent.messages.before), str(sent.messages.after)] for sent in page.releases),
     ]
     return table(rows, frozenset({1, 2}))
