@@ -10,7 +10,7 @@ from tests.corpora import CORPUS, NO_CORPUS, without_agents
 from tests.homes import session_id, write_session
 from tests.surgery.conversations import linked, turn
 
-from stenograph.sessions.load import load_file
+from stenograph.sessions import load_file
 from stenograph.surgery import Compress, DropTurns, Selector, make_plan
 from stenograph.turns import ApiCall, Session
 
