@@ -1,7 +1,7 @@
 """Make the registry of what releases write from the committed recordings and the counts of public sessions.
 
-Comes in: `recordings/` and `tests/fixtures/recorded/` (sessions recorded from real releases), `recordings/public.json` (counts
-of the public corpus: names of keys and JSON types, no values). Goes out:
+In: `recordings/` and `tests/fixtures/recorded/` (sessions recorded from real releases, and the tools each offers),
+`recordings/public.json` (counts of the public corpus: names of keys and JSON types, no values). Out:
 `src/stenograph/drift/registry.json`. `--count-public FOLDER` first counts a corpus of public sessions into that file.
 
     python scripts/make_registry.py [--count-public FOLDER]
@@ -24,6 +24,8 @@ from stenograph.releases import release_numbers
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = (ROOT / "recordings", ROOT / "tests" / "fixtures" / "recorded")
+#: In the recordings of a release; a `?` marks an optional parameter (lab.observatory.offered_tools).
+TOOLS, OPTIONAL = "tools.json", "?"
 PUBLIC = ROOT / "recordings" / "public.json"
 REGISTRY = ROOT / "src" / "stenograph" / "drift" / "registry.json"
 
@@ -83,7 +85,30 @@ def session_files(folder: Path) -> Iterator[Path]:
 
 
 def recorded_evidence() -> dict[str, Evidence]:
-    return tally_files(path for folder in RECORDINGS for path in session_files(folder))
+    """What the recorded sessions hold, and the parameters of all tools that each release offered."""
+    found = tally_files(path for folder in RECORDINGS for path in session_files(folder))
+    for path in sorted(RECORDINGS[0].glob(f"*/{TOOLS}")):
+        tools = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
+        add_forms(found.setdefault(path.parent.name, {}), offered_forms(tools))
+    return found
+
+
+def offered_forms(tools: Mapping[str, Mapping[str, str]]) -> Iterator[Form]:
+    """Tools as a `tools.json` lists them, as two calls of each: with every parameter, and with the required ones."""
+    for tool, parameters in tools.items():
+        objects: dict[str, dict[str, tuple[str, ...]]] = {"": {}}
+        for path, types in parameters.items():
+            inner = path.removesuffix(OPTIONAL)
+            if inner.endswith((ELEMENT, ANY_KEY)):
+                yield Form(f"tool:{tool}", inner[:-2], {inner[-2:]: tuple(types.split("|"))}, 1, 0, 0)
+            else:
+                parent, _, name = path.rpartition(".")
+                objects.setdefault(parent, {})[name] = tuple(types.split("|"))
+        for path, fields in objects.items():
+            every = {name.removesuffix(OPTIONAL): types for name, types in fields.items()}
+            required = {name: types for name, types in fields.items() if not name.endswith(OPTIONAL)}
+            for form in (every, required):
+                yield Form(f"tool:{tool}", path, form, 1, 0, 0)
 
 
 def public_evidence() -> dict[str, Evidence]:

@@ -1,8 +1,7 @@
 """Record real releases: install each, play the scenarios, keep what it wrote, take the client away again.
 
-Comes in: releases, by number. Goes out: `recordings/RELEASE/…`, as lab.observatory describes them. What was
-played before is not played again, so a run that was stopped goes on where it stopped. A client that was in the cache before
-stays there.
+In: releases, by number. Out: `recordings/RELEASE/…`, as lab.observatory describes them. What was played before is not played
+again, so a run that was stopped continues where it stopped. A client that was in the cache before stays there.
 
     python scripts/record.py [-j 2] [--only NAME…] [--again] [--out FOLDER] RELEASE…
 """
@@ -18,9 +17,11 @@ import tempfile
 from pathlib import Path
 
 from lab.clients import ClientMissing, client_program, default_clients_folder, install_client
-from lab.observatory import print_scenarios, terminal_scenarios
+from lab.observatory import offered_tools, print_scenarios, terminal_scenarios
 from lab.observatory.recorder import forget, is_played, record_release
 from lab.observatory.studio import Scenario
+
+from stenograph.drift import load_registry
 
 SCENARIOS = (*print_scenarios.SCENARIOS, *terminal_scenarios.SCENARIOS)
 
@@ -34,7 +35,9 @@ def record(release: str, scenarios: list[Scenario], recordings: Path, scratch: P
     """Record one release; the reason where that was not possible."""
     if again:
         forget(recordings / release, scenarios)
-    if is_played(recordings / release, scenarios):
+    folder = recordings / release
+    needs_tools = again or not (folder / offered_tools.FILE_NAME).exists()
+    if is_played(folder, scenarios) and not needs_tools:
         return None
     clients = default_clients_folder(os.environ)
     if not client_program(clients, release).exists():
@@ -44,6 +47,10 @@ def record(release: str, scenarios: list[Scenario], recordings: Path, scratch: P
         place = scratch / release
         place.mkdir(parents=True, exist_ok=True)
         record_release(program, release, scenarios, recordings=recordings, scratch=place, tell=tell)
+        if needs_tools:
+            known = [name.removeprefix("tool:") for name in load_registry().shapes if name.startswith("tool:")]
+            tools = offered_tools.record_tools(program, release, folder, place, known)
+            tell(f"{release} tools: {len(tools)}")
     except ClientMissing as missing:
         return str(missing)
     finally:

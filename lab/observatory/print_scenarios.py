@@ -128,6 +128,13 @@ def fetch(studio: Studio) -> None:
         studio.run(studio.scene("fetch", scene, "Fetch it."), ALLOW_ALL, environment=trusted)
 
 
+def pull_request(studio: Studio) -> None:
+    """A command that looks as if it opened a pull request: clients go by its words and by the address that it prints."""
+    command = "echo https://github.com/user/project/pull/7 # gh pr create"
+    calls = [say(tool("Bash", command=command, description="Open a pull request")), say(text("Opened."))]
+    studio.run(studio.scene("pull-request", calls, "Open a pull request."), ALLOW_ALL)
+
+
 def modes(studio: Studio) -> None:
     """Tools that change how a session goes on: plan mode, questions, worktrees, wake-ups, workflows."""
     question = {"question": "Which colour?", "header": "Colour", "multiSelect": False}
@@ -422,6 +429,7 @@ SCENARIOS = (
     Scenario("tools", tools),
     Scenario("deferred", deferred),
     Scenario("fetch", fetch),
+    Scenario("pull-request", pull_request),
     Scenario("modes", modes),
     Scenario("agents", agents),
     Scenario("errors", errors),

@@ -52,6 +52,7 @@ def test_recorded_projects_are_counted_as_plain_json_counts_them(path: Path) -> 
     types: Counter[str] = Counter()
     blocks: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    releases: Counter[str] = Counter()
     human = lines = 0
     for file in path.glob("*.jsonl"):
         if file.name.startswith("agent-"):
@@ -60,6 +61,7 @@ def test_recorded_projects_are_counted_as_plain_json_counts_them(path: Path) -> 
             record = json.loads(line)
             lines += 1
             types[record["type"]] += 1
+            releases.update([record["version"]] if "version" in record else [])
             if record["type"] not in ("user", "assistant"):
                 continue
             content = record["message"]["content"]
@@ -68,7 +70,7 @@ def test_recorded_projects_are_counted_as_plain_json_counts_them(path: Path) -> 
             if record["type"] == "assistant":
                 reasons[record["message"]["stop_reason"] or "null"] += 1
     totals = take_inventory([path]).session_totals
-    assert (totals.lines, totals.human_turns) == (lines, human)
+    assert (totals.lines, totals.human_turns, totals.releases) == (lines, human, releases)
     assert (totals.types, totals.blocks, totals.stop_reasons) == (types, blocks, reasons)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from tests.check.sessions import SESSION, Lines, changed, first, last, recorded_lines, write
 from tests.cli.running import run_unprivileged
 
-from stenograph.check import DAMAGE, DRIFT, check
+from stenograph.check import DAMAGE, DRIFT, check, report
 
 
 def _codes(path: Path) -> set[str]:
@@ -253,6 +254,54 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     one, two = check([tmp_path], jobs=1), check([tmp_path], jobs=2)
     assert one == two
     assert len(one.drift) >= len(DRIFTING)
+
+
+def _die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_share_of_a_process_that_was_killed_is_checked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, (code, changes) in enumerate(DRIFTING.items()):
+        write(tmp_path, changed(changes[0]), name=f"{number}{code}.jsonl")
+    expected = check([tmp_path], jobs=1)
+    monkeypatch.setattr(report, "_help", _die)
+    assert check([tmp_path], jobs=2) == expected
+
+
+def test_a_file_whose_age_is_unknown_is_a_failure_and_not_an_old_one(open_home: Path) -> None:
+    folder = open_home / "project"
+    folder.mkdir()
+    shutil.copy(SESSION, folder)
+    folder.chmod(0o744)  # nobody may list it, and may not look at what it lists
+    done = run_unprivileged("check", folder, "--since", "1d", "--json")
+    assert [each["code"] for each in json.loads(done.stdout)["failures"]] == ["unreadable"]
+
+
+def test_a_last_prompt_that_a_rewind_wrote_is_not_stale(tmp_path: Path) -> None:
+    lines = changed(DAMAGING["stale-last-prompt"])
+    last(lines, "last-prompt")["explicit"] = True
+    assert "stale-last-prompt" not in _codes(write(tmp_path, lines))
+
+
+def test_null_is_not_enough_for_a_field_that_is_always_there(tmp_path: Path) -> None:
+    path = write(tmp_path, changed(lambda lines: first(lines, "user").update(sessionId=None, slug=None)))
+    found = [(each.code, each.shape, each.field, each.met) for each in check([path]).drift]
+    assert found == [("TYPE_MISMATCH", "record:user", "sessionId", "null")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "level", "shape"),
+    [
+        ("error", "error", "record:system/error"),  # the example of seed 000
+        ("brand_new", "brand_new", "record:system/‹name withheld›"),  # perhaps something that was said
+        ("brand_new", "error", "record:system/brand_new"),
+        ("hunter2-Zm9vYmFy", "error", "record:system/‹name withheld›"),
+    ],
+)
+def test_an_unknown_kind_is_named_unless_it_may_be_content(kind: str, level: str, shape: str, tmp_path: Path) -> None:
+    line = {"type": "system", "subtype": kind, "level": level, "content": "Error message", "retryAttempt": 1, "maxRetries": 3}
+    path = write(tmp_path, changed(lambda lines: lines.append(line)))
+    assert [each.shape for each in check([path]).drift if each.code == "UNKNOWN_TYPE"] == [shape]
 
 
 def test_only_files_changed_since_are_looked_at(tmp_path: Path) -> None:

@@ -33,6 +33,16 @@ def answered(uuid: str, parent: str, text: str, second: int = 0, model: str = "m
     return {**line, "type": "assistant", "message": {"id": message or uuid, "model": model, "content": content, "usage": usage}}
 
 
+def test_tokens_written_to_the_cache_for_an_hour_are_not_counted_for_five_minutes_too(tmp_path: Path) -> None:
+    answer = answered("b", "a", "done")
+    answer["message"]["usage"] |= {
+        "cache_creation_input_tokens": 100,
+        "cache_creation": {"ephemeral_5m_input_tokens": 70, "ephemeral_1h_input_tokens": 30},
+    }
+    tokens = session_of(tmp_path, said("a", None, "Do it."), answer).tokens
+    assert (tokens.cache_write_5m, tokens.cache_write_1h, tokens.cache_write, tokens.total) == (70, 30, 100, 107)
+
+
 @pytest.mark.parametrize(
     ("content", "more", "kind", "text"),
     [

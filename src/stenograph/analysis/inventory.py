@@ -20,7 +20,6 @@ from stenograph.family import LINES_SUFFIX, is_agent_file, is_session_id, owner_
 from stenograph.records import (
     AssistantRecord,
     Block,
-    ChainedRecord,
     Content,
     DamagedRecord,
     Opt,
@@ -141,8 +140,8 @@ def _count(path: Path, report: Callable[[int], None]) -> FileInventory:
         _add(counts.types, record.kind.partition("/")[0])
         if named is None and isinstance(record, SessionRecord) and isinstance(record.sessionId, str):
             named = record.sessionId
-        if isinstance(record, ChainedRecord) and isinstance(record.version, str):
-            _add(counts.releases, record.version)
+        if isinstance(release := getattr(record, "version", None), str):
+            _add(counts.releases, release)
         if isinstance(record, UserRecord):
             content = record.content
             counts.human_turns += isinstance(content, str)

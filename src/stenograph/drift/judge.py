@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from stenograph.drift.registry import NEVER, NOT_MET, Registry
+from stenograph.drift.registry import NEVER, NOT_MET, WORDS, Registry
 from stenograph.drift.shapes import ANY_KEY, ELEMENT, FREE_TYPED_FIELD, TYPE_NAMES, Form, field_path
 from stenograph.records import OWN_FIELD
 from stenograph.releases import release_numbers
@@ -27,7 +27,6 @@ LINES_TO_JUDGE_A_TYPE = 20
 
 WITHHELD = "‹name withheld›"
 _CHARACTERS = re.compile(r"[A-Za-z0-9_$-]+", re.ASCII)
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CONSONANTS = re.compile(r"[^aeiouy]{5}")
 LONGEST_NAME = 48
 _LONGEST_WORD = 16
@@ -124,7 +123,7 @@ def _looks_like_a_name(name: str) -> bool:
     """camelCase, snake_case, kebab-case or PascalCase of few pronounceable words; random characters hardly ever pass."""
     if len(name) > LONGEST_NAME or not _CHARACTERS.fullmatch(name):
         return False
-    parts = _WORDS.findall(name)
+    parts = WORDS.findall(name)
     words = [part for part in parts if not part.isdigit()]
     digits = [part for part in parts if part.isdigit()]
     short = [word for word in words if len(word) <= 2 and not word.isupper()]
@@ -159,7 +158,7 @@ def _drift(
     described = registry.shapes.get(form.shape)
     return Drift(
         code=code,
-        shape=form.shape if described else _shown_shape(form.shape, is_echo=form.is_echo),
+        shape=form.shape if described else _shown_shape(registry, form),
         field=path if described and path in described.fields else _shown_path(path),
         met=met,
         known_types=known or [],
@@ -180,17 +179,17 @@ def _sample(registry: Registry, form: Form) -> dict[str, str]:
     }
 
 
-def _shown_shape(shape: str, *, is_echo: bool) -> str:
-    family, _, kind = shape.partition(":")
-    if is_echo:
-        return f"{family}:{WITHHELD}"
-    base, slash, subtype = kind.partition("/")
-    return f"{family}:{_shown_kind(base)}{slash}{_shown_kind(subtype) if slash else ''}"
+def _shown_shape(registry: Registry, form: Form) -> str:
+    family, _, kind = form.shape.partition(":")
+    return f"{family}:{'/'.join(_shown_kind(registry, part, is_echo=form.is_echo) for part in kind.split('/', 1))}"
 
 
-def _shown_kind(kind: str) -> str:
-    # A type in parentheses is ours: the name was not a string.
-    return kind if kind in _NOT_A_STRING or not kind else shown_name(kind)
+def _shown_kind(registry: Registry, kind: str, *, is_echo: bool) -> str:
+    if kind in _NOT_A_STRING or not kind:  # a type in parentheses is ours: the name was not a string
+        return kind
+    # An echo may be something that was said, unless it consists of the format's own words, such as `error`.
+    is_said = is_echo and not registry.words.issuperset(word.lower() for word in WORDS.findall(kind))
+    return WITHHELD if is_said else shown_name(kind)
 
 
 def _shown_path(path: str) -> str:

@@ -6,6 +6,7 @@ A data file of this package, made by `make registry` from recordings and public 
 from __future__ import annotations
 
 import functools
+import re
 from bisect import bisect_left, bisect_right
 from importlib import resources
 
@@ -14,6 +15,9 @@ import msgspec
 from stenograph.drift.shapes import ANY_KEY, ELEMENT
 from stenograph.errors import UsageError
 from stenograph.releases import release_numbers
+
+#: The words of a name in any case: camel, snake, kebab, Pascal.
+WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 #: From this many objects on, a field that was in all of them is required.
 ENOUGH = 20
@@ -124,6 +128,12 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
     def recorded_numbers(self) -> list[int]:
         recorded = set(self.recorded)
         return [number for number, release in enumerate(self.releases) if release in recorded]
+
+    @functools.cached_property
+    def words(self) -> frozenset[str]:
+        """Every word in a name of a kind or field, in lower case."""
+        names = [*self.shapes, *(path for shape in self.shapes.values() for path in shape.fields)]
+        return frozenset(word.lower() for word in WORDS.findall(" ".join(names)))
 
     def _field(self, shape: str, path: str) -> Field | None:
         described = self.shapes.get(shape)
