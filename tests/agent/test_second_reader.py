@@ -46,7 +46,7 @@ def told(*args: str | Path) -> Json:
 def test_the_strict_checker_finds_nothing(ours: Played) -> None:
     done = run("check", "--strict", ours.path, *ours.agents)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert "nothing found" in done.stdout
+    assert "Nothing found." in done.stdout
 
 
 def test_every_client_resumes_it_whole(ours: Played) -> None:

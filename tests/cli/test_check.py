@@ -8,11 +8,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.check.sessions import SESSION, changed, first, recorded_lines, write
+from tests.check.sessions import SESSION, changed, first, last, recorded_lines, write
 from tests.cli.running import assert_one_clear_line, run, run_in_terminal
 from tests.corpora import FIXTURES
 
 from stenograph.drift import load_registry
+from stenograph.testing.lines import tool_use
 
 #: Forty messages, parallel calls and their results, as 2.0.76 wrote them.
 WHOLE = next((FIXTURES / "recorded" / "2.0.76" / "print").glob("*/44e51aa6-*.jsonl"))
@@ -21,7 +22,7 @@ WHOLE = next((FIXTURES / "recorded" / "2.0.76" / "print").glob("*/44e51aa6-*.jso
 def test_a_clean_session_is_called_clean_and_told_whole_for_every_client() -> None:
     done = run("check", WHOLE, "--strict")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "nothing found" in done.stdout
+    assert done.stdout.startswith("Nothing found.\n")
     assert done.stdout.count(" whole ") == 3
 
 
@@ -74,6 +75,41 @@ def test_the_hint_why_something_is_lost_can_be_pasted(tmp_path: Path) -> None:
     assert words[:2] == ["--home", str(home)]
     told = run(*words).stdout
     assert "\n19: " in told
+
+
+def test_a_home_begins_with_counts_and_shows_damage_before_drift_with_every_file(tmp_path: Path) -> None:
+    """By hand: seven sessions without a result, twice in the first; twelve new fields in the last."""
+    folder = tmp_path / "home" / "projects" / "-home-user-project"
+    folder.mkdir(parents=True)
+    uses = [tool_use(f"toolu_orphan{number}", "Bash", command="ls") for number in range(2)]
+    for number in range(7):
+        lines = recorded_lines()
+        last(lines, "assistant")["message"]["content"] += uses if number == 0 else uses[:1]
+        write(folder, lines, name=f"0000000{number}-0000-4000-8000-000000000000.jsonl")
+    drifting = changed(lambda lines: first(lines, "user").update({f"brandNew{chr(97 + n)}": 1 for n in range(12)}))
+    write(folder, drifting, name="00000007-0000-4000-8000-000000000000.jsonl")
+    shown = run("check", "--home", tmp_path / "home").stdout.splitlines()
+    assert shown[0] == "Damage in 7 files (8 findings); drift in 2.1.325 (12 findings)."
+    assert shown[1].startswith("8 files, ")
+    assert shown.index("Damage") < shown.index("Drift")
+    listed = shown[shown.index("orphan-tool-use  8 times in 7 files") + 2 : shown.index("Drift") - 1]
+    assert [line.split("/")[-1].split("-")[0] for line in listed[:-1]] == [f"0000000{number}" for number in range(5)]
+    assert listed[0].endswith("  2 times")
+    assert listed[-1].strip() == "and 2 more files: --json lists them"
+    [drift] = [line for line in shown if line.startswith("NEW_FIELD")]
+    assert drift == "NEW_FIELD  record:user brandNewa, brandNewb, brandNewc, brandNewd and 8 more"
+    page = json.loads(run("check", "--home", tmp_path / "home", "--json").stdout)
+    [orphans] = page["damage"]
+    assert [(place["path"][-42:-34], place["count"]) for place in orphans["places"]] == [
+        (f"0000000{number}", 2 if number == 0 else 1) for number in range(7)
+    ]
+    assert page["summary"] == {
+        "damaged_files": 7,
+        "damage": 8,
+        "drift": 12,
+        "drifting_releases": ["2.1.325"],
+        "unreadable": 0,
+    }
 
 
 def test_without_a_path_the_homes_are_checked(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from stenograph.check.codes import DAMAGE
 from stenograph.check.families import family_findings
 from stenograph.check.file import Damage, FileReport, look_at
 from stenograph.disk import Finding
-from stenograph.drift import Drift, Registry, ShapeTally, judge, load_registry, merge
+from stenograph.drift import Drift, Registry, ShapeTally, judge, load_registry, merge, release_order
 from stenograph.errors import DiskError
 from stenograph.records import gc_paused
 from stenograph.releases import newest_rules_note
@@ -77,6 +77,11 @@ class CheckReport(msgspec.Struct, frozen=True):
     @property
     def is_clean(self) -> bool:
         return not (self.drift or self.damage or self.failures)
+
+    @property
+    def drifting_releases(self) -> tuple[str, ...]:
+        """Oldest first."""
+        return tuple(sorted({release for each in self.drift for release in each.releases}, key=release_order))
 
 
 class _Part(msgspec.Struct):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stenograph._exports import lazy_exports
-from stenograph.drift.judge import Drift, judge, merge
+from stenograph.drift.judge import Drift, judge, merge, release_order
 from stenograph.drift.registry import Registry, load_registry
 from stenograph.drift.shapes import Form, ShapeTally
 
@@ -39,6 +39,7 @@ __all__ = [
     "load_registry",
     "markdown",
     "merge",
+    "release_order",
     "schema_of",
 ]
 

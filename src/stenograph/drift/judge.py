@@ -109,7 +109,7 @@ def merge(found: Iterable[Drift]) -> list[Drift]:
         first.count += drift.count
         first.known_types = sorted({*first.known_types, *drift.known_types})
     for key, drift in merged.items():
-        drift.releases = sorted(releases[key], key=_release_order)
+        drift.releases = sorted(releases[key], key=release_order)
     order = (UNKNOWN_TYPE, TYPE_MISMATCH, MISSING_FIELD, NEW_FIELD)
     return sorted(merged.values(), key=lambda drift: (order.index(drift.code), drift.shape, drift.field, drift.met))
 
@@ -201,7 +201,8 @@ def _shown_release(release: str) -> str:
     return release if re.fullmatch(r"\d{1,4}(\.\d{1,5}){1,3}", release) else "?"
 
 
-def _release_order(release: str) -> tuple[int, ...]:
+def release_order(release: str) -> tuple[int, ...]:
+    """To sort releases as findings name them."""
     return () if release == "?" else release_numbers(release)
 
 

@@ -27,12 +27,35 @@ class DriftPage(FindingPage, frozen=True):
     """Field to JSON type, of the object it was first met in."""
 
 
+class DamagedFilePage(Page, frozen=True):
+    """One kind of damage in one file."""
+
+    path: str
+    line: int | None
+    """The first line that has it; null for the file as a whole."""
+    count: int
+
+
 class DamagePage(FindingPage, frozen=True):
     """One kind of damage, with the place where it is first found."""
 
     count: int
     files: int
     """How many files have it."""
+    places: tuple[DamagedFilePage, ...]
+    """Those files, in order of their paths."""
+
+
+class CheckSummaryPage(Page, frozen=True):
+    """How much was found."""
+
+    damaged_files: int
+    damage: int
+    """Damaged places in all of them."""
+    drift: int
+    """Kinds, fields and types that differ, each counted once."""
+    drifting_releases: tuple[str, ...]
+    unreadable: int
 
 
 class ResumabilityPage(Page, frozen=True):
@@ -58,6 +81,7 @@ class CheckPage(Document, frozen=True, tag="check/1"):
     size: int
     recorded: tuple[str, ...]
     """The releases that the files were compared with, oldest first."""
+    summary: CheckSummaryPage
     drift: tuple[DriftPage, ...]
     damage: tuple[DamagePage, ...]
     resume: tuple[ResumabilityPage, ...]
@@ -77,11 +101,22 @@ def check_page(report: CheckReport, again: CommandLine) -> CheckPage:
         lines=report.lines,
         size=report.size,
         recorded=report.recorded,
+        summary=_summary(report),
         drift=tuple(_drift(each) for each in report.drift),
         damage=tuple(_damage(each) for each in report.damage),
         resume=tuple(_resumability(str(path), each, again) for path, answers in report.resumed.items() for each in answers),
         failures=finding_pages(report.failures),
         note=report.note or None,
+    )
+
+
+def _summary(report: CheckReport) -> CheckSummaryPage:
+    return CheckSummaryPage(
+        damaged_files=len({path for each in report.damage for path in each.files}),
+        damage=sum(each.count for each in report.damage),
+        drift=len(report.drift),
+        drifting_releases=report.drifting_releases,
+        unreadable=len(report.failures),
     )
 
 
@@ -104,7 +139,8 @@ def _drift(found: DriftFinding) -> DriftPage:
 
 def _damage(found: DamageFinding) -> DamagePage:
     meaning = DAMAGE.get(found.code, "")
-    return DamagePage(found.code, str(found.path), found.line or None, meaning, found.count, len(found.files))
+    places = tuple(DamagedFilePage(str(path), each.line or None, each.count) for path, each in sorted(found.files.items()))
+    return DamagePage(found.code, str(found.path), found.line or None, meaning, found.count, len(places), places)
 
 
 def _resumability(path: str, found: Resumability, again: CommandLine) -> ResumabilityPage:

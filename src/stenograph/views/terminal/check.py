@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from stenograph.views.pages.check import CheckPage, DamagePage, DriftPage, ResumabilityPage
+from stenograph.views.pages.check import CheckPage, DamagedFilePage, DamagePage, DriftPage, ResumabilityPage
 from stenograph.views.terminal.options import BOLD, DIM, GREEN, YELLOW, RenderOptions
 from stenograph.views.text import count_of, cut, short_path, size, table
 
-#: Of one code; JSON has them all.
-_MOST_ROWS = 30
+#: Of each kind of damage; JSON has them all.
+_MOST_FILES = 5
+#: With more drift in several files, the fields of one kind share a line.
+_MOST_DETAILED = 10
+_MOST_FIELDS = 4
 _MOST_RELEASES = 4
 _SAMPLE_COLUMNS = 200
 
 
 def render_check(page: CheckPage, options: RenderOptions) -> Iterator[str]:
+    yield options.paint(_verdict(page), GREEN if page.is_clean else BOLD)
     recorded = page.recorded
     against = f"against {count_of(len(recorded), 'recorded release')}, {recorded[0]} to {recorded[-1]}"
-    yield f"{count_of(page.files, 'file')}, {count_of(page.lines, 'line')}, {size(page.size)}, {against}"
-    if page.drift:
-        yield from _heading("Drift", options)
-        yield from _drift(page.drift, options)
+    yield options.paint(f"{count_of(page.files, 'file')}, {count_of(page.lines, 'line')}, {size(page.size)}, {against}", DIM)
     if page.damage:
         yield from _heading("Damage", options)
         for damage in page.damage:
             yield from _damage(damage, options)
-    if page.is_clean:
-        yield options.paint("nothing found", GREEN)
+    if page.drift:
+        yield from _heading("Drift", options)
+        yield from _drift(page, options)
     sessions = {path: list(answers) for path, answers in groupby(page.resume, lambda each: each.path)}
     for path, answers in sessions.items():
         yield from _heading(f"Resume {short_path(path)}" if len(sessions) > 1 else "Resume", options)
@@ -37,19 +38,40 @@ def render_check(page: CheckPage, options: RenderOptions) -> Iterator[str]:
             yield f"Why: {explain}"
 
 
+def _verdict(page: CheckPage) -> str:
+    found = page.summary
+    parts = []
+    if found.damage:
+        parts.append(f"damage in {count_of(found.damaged_files, 'file')} ({count_of(found.damage, 'finding')})")
+    if found.drift:
+        parts.append(f"drift in {_some(found.drifting_releases, _MOST_RELEASES)} ({count_of(found.drift, 'finding')})")
+    if found.unreadable:
+        parts.append(f"{count_of(found.unreadable, 'unreadable file')}")
+    verdict = "; ".join(parts) or "nothing found"
+    return verdict[0].upper() + verdict[1:] + "."
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def _heading(text: str, options: RenderOptions) -> list[str]:
     return ["", options.paint(text, BOLD)]
 
 
-def _drift(found: Sequence[DriftPage], options: RenderOptions) -> Iterator[str]:
-    met: Counter[str] = Counter()
-    for each in found:
-        met[each.code] += 1
-        if met[each.code] <= _MOST_ROWS:
+def _drift(page: CheckPage, options: RenderOptions) -> Iterator[str]:
+    if page.files == 1 or len(page.drift) <= _MOST_DETAILED:
+        for each in page.drift:
             yield from _one_drift(each, options)
-    for code, number in met.items():
-        if number > _MOST_ROWS:
-            yield f"and {number - _MOST_ROWS} more {code}: --json has them all"
+        return
+    for (code, shape), alike in groupby(page.drift, lambda each: (each.code, each.shape)):
+        group = list(alike)
+        fields = _some([each.field for each in group if each.field], _MOST_FIELDS)
+        releases = _some(list(dict.fromkeys(release for each in group for release in each.releases)), _MOST_RELEASES)
+        yield f"{options.paint(code, YELLOW)}  {options.paint(f'{shape} {fields}'.rstrip(), BOLD)}"
+        yield f"    {count_of(sum(each.count for each in group), 'time')}, in {releases}; first {_place(group[0])}"
+    yield options.paint("Each field with a sample: --json, or check the file.", DIM)
 
 
 def _one_drift(found: DriftPage, options: RenderOptions) -> Iterator[str]:
@@ -57,8 +79,7 @@ def _one_drift(found: DriftPage, options: RenderOptions) -> Iterator[str]:
     if found.met:
         what += f": {found.met}, known {' or '.join(found.known_types)}"
     known = f"known in {found.known_in}" if found.known_in else "never recorded"
-    more = len(found.releases) - _MOST_RELEASES
-    releases = ", ".join(found.releases[:_MOST_RELEASES]) + (f" and {more} more" if more > 0 else "")
+    releases = _some(found.releases, _MOST_RELEASES)
     yield f"{options.paint(found.code, YELLOW)}  {options.paint(what, BOLD)}"
     yield f"    {count_of(found.count, 'time')}, in {releases}; {known}; first {_place(found)}"
     sample = ", ".join(f"{name}: {kind}" for name, kind in found.sample.items())
@@ -67,18 +88,22 @@ def _one_drift(found: DriftPage, options: RenderOptions) -> Iterator[str]:
 
 def _damage(found: DamagePage, options: RenderOptions) -> Iterator[str]:
     times = f"{count_of(found.count, 'time')} in {count_of(found.files, 'file')}"
-    yield f"{options.paint(found.code, YELLOW)}  {times}; first {_place(found)}"
+    yield f"{options.paint(found.code, YELLOW)}  {times}"
     if found.detail:
         yield options.paint(f"    {found.detail}", DIM)
+    for place in found.places[:_MOST_FILES]:
+        yield f"    {_place(place)}" + (f"  {count_of(place.count, 'time')}" if place.count > 1 else "")
+    if found.files > _MOST_FILES:
+        yield f"    and {count_of(found.files - _MOST_FILES, 'more file', 'more files')}: --json lists them"
 
 
-def _place(found: DriftPage | DamagePage) -> str:
+def _place(found: DriftPage | DamagedFilePage) -> str:
     path = short_path(found.path or "")
     return path if found.line is None else f"{path}:{found.line}"
 
 
 def _resumability(answers: Sequence[ResumabilityPage]) -> list[str]:
-    rows = [["release", "", "messages", "tool calls", "thinking"]]
+    rows = [["release", "", "messages lost", "tool calls lost", "thinking lost"]]
     for each in answers:
         verdict = f"refused (rule {each.refused})" if each.refused else "whole" if each.whole else "loses"
         lost, said = each.lost, each.said
