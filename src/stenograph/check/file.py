@@ -6,7 +6,8 @@ outline, for the graph to say what is wrong. Findings never quote a line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import msgspec
 
 from stenograph.disk import Finding, Line, read_lines
 from stenograph.drift import ShapeTally
-from stenograph.family import is_agent_file
+from stenograph.errors import DiskError
+from stenograph.family import LINES_SUFFIX, is_agent_file, owner_of
 from stenograph.graph import Graph, ancestors, build_graph, choose_leaf
 from stenograph.records import AssistantRecord, LastPromptRecord, Located, UserRecord, locate, outline, peek
 from stenograph.releases import NEWEST, OLD, first_with
@@ -78,8 +80,10 @@ def look_at(path: Path, number: int, tally: ShapeTally) -> FileReport:
     tally.end()
     for place in tools.orphan_uses:
         looked.note("orphan-tool-use", place)
-    for place in tools.orphan_results:
-        looked.note("orphan-tool-result", place)
+    known = _in_its_session(path, tools.orphan_results.keys())
+    for called, place in tools.orphan_results.items():
+        if called not in known:
+            looked.note("orphan-tool-result", place)
     looked.agents = {agent: line for agent, line in tools.agents.items() if agent not in tools.inline_agents}
     if not plain.is_plain:
         for finding in _in_the_graph(path):
@@ -103,10 +107,24 @@ def _note_line(line: Line, looked: FileReport) -> None:
 
 def _in_the_graph(path: Path) -> list[Finding]:
     graph = build_graph([(path, "", _outlines(path))])
-    findings = list(graph.findings)
+    parents = {located.number: getattr(located.record, "parentUuid", None) for located in graph.nodes}
+    known = _in_its_session(path, {parents[finding.line] for finding in graph.findings if finding.code == "dangling-parent"})
+    findings = [each for each in graph.findings if each.code != "dangling-parent" or parents[each.line] not in known]
     if not is_agent_file(path):
         findings += _misled(graph, path)
     return findings
+
+
+def _in_its_session(path: Path, ids: Collection[object]) -> set[object]:
+    """Of some ids those that the session of an agent's file has: an agent may be a fork of its session's conversation."""
+    wanted = {id_: id_.encode(errors="replace") for id_ in ids if isinstance(id_, str)} if is_agent_file(path) else {}
+    found: set[object] = set()
+    if wanted:
+        project, session_id = owner_of(path)
+        with contextlib.suppress(DiskError):
+            for line in read_lines(project / f"{session_id}{LINES_SUFFIX}"):
+                found.update(id_ for id_, data in wanted.items() if data in line.data)
+    return found
 
 
 def _outlines(path: Path) -> Iterator[Located]:
@@ -183,8 +201,8 @@ class ToolWatch:
         return list(self._open.values())
 
     @property
-    def orphan_results(self) -> list[int]:
-        return list(self._early.values())
+    def orphan_results(self) -> dict[str, int]:
+        return self._early
 
     def _use(self, called: str, line: int) -> None:
         if called not in self._used:

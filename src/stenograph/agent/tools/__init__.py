@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from stenograph.agent.tools.base import Tool
 
 
+#: Parameters that 2.0 does not have (recordings/2.0.76/tools.json).
+_NOT_IN_OLD = {"Grep": frozenset({"-o", "context"}), "Read": frozenset({"allow_large", "pages"})}
+
+
 def all_tools(options: AgentOptions) -> list[Tool[Any]]:
     """Always in the same order: the endpoint's cache starts with them."""
     from stenograph.agent.tools.agent import AgentTool, TaskTool
@@ -25,7 +29,7 @@ def all_tools(options: AgentOptions) -> list[Tool[Any]]:
     from stenograph.agent.tools.write import OldWrite, WriteTool
 
     is_old = options.compat is Compat.OLD
-    return [
+    tools: list[Tool[Any]] = [
         TaskTool() if is_old else AgentTool(),
         OldBash() if is_old else Bash(),
         BashOutput(),
@@ -41,3 +45,6 @@ def all_tools(options: AgentOptions) -> list[Tool[Any]]:
         OldWebSearch() if is_old else WebSearch(),
         OldWrite() if is_old else WriteTool(),
     ]
+    for tool in tools if is_old else ():
+        tool.not_offered = _NOT_IN_OLD.get(tool.name, frozenset())
+    return tools

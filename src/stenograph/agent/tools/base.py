@@ -148,6 +148,8 @@ class Tool(Generic[In]):
     #: Other releases' names of input members: {"shell_id": "task_id"}.
     also_spelled: ClassVar[dict[str, str]] = {}
     input_type: type[In]
+    #: Parameters that the release whose shapes are written does not have.
+    not_offered: frozenset[str] = frozenset()
     #: Changes nothing: runs in parallel, and needs no permission in the default mode.
     is_read_only: ClassVar[bool] = False
     #: Although it may change something.

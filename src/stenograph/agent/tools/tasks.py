@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
 from stenograph.agent.engine.background import BackgroundAgent, BackgroundShell, BackgroundTask
 from stenograph.agent.tools.agent import DEFAULT_TYPE
@@ -168,10 +168,16 @@ class TaskStop(Tool[TaskStopInput]):
         }
 
 
+class KillShellInput(TaskStopInput):
+    task_id: Annotated[str, Meta(description="The id of the shell")] = field(name="shell_id")
+
+
 class KillShell(TaskStop):
     """In the shapes of 2.0."""
 
     name = "KillShell"
+    input_type = KillShellInput
+    also_spelled = {"task_id": "shell_id"}  # noqa: RUF012
     also_called = ("TaskStop", "KillBash")
 
     def _told(self, task: BackgroundTask) -> Json:

@@ -67,6 +67,7 @@ def _definition(tool: AnyTool) -> Json:
     _, components = msgspec.json.schema_components([tool.input_type])
     schema = _inlined(components[tool.input_type.__name__], components)
     members = {name: value for name, value in schema.items() if name != "title"}
+    members["properties"] = {name: value for name, value in members["properties"].items() if name not in tool.not_offered}
     return {"name": tool.name, "description": tool.description(), "input_schema": {**members, "additionalProperties": False}}
 
 
