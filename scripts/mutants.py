@@ -2,7 +2,8 @@
 
 In: the core packages, a seed, the operators of cosmic-ray, tests/equivalent_mutants.txt. Out: the mutants that no test of their
 package noticed; exit code 1 where fewer than 95 % were. A place in the code is drawn first, then one of the operators that fit
-it, because a single `|` has eleven mutants and a `not` has one. The working tree is never changed: mutants live in a copy.
+it, because a single `|` has eleven mutants and a `not` has one. The working tree is never changed: mutants live in
+memory, or in a copy.
 
     python scripts/mutants.py [--count 200] [--seed 17] [--only NAME] [--list]
 """
@@ -11,6 +12,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
+import gc
+import inspect
+import itertools
+import multiprocessing
 import os
 import random
 import resource
@@ -18,11 +24,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
@@ -35,6 +42,8 @@ PACKAGES = ("disk", "records", "graph", "turns", "messages", "redact", "surgery"
 SEED = 17
 COUNT = 200
 WANTED = 0.95
+#: Seconds of CPU that the tests of a package may take with a mutant.
+LONGEST = 600
 
 Position = tuple[int, int]
 
@@ -108,62 +117,139 @@ def sample(seed: int, count: int) -> list[Mutant]:
     return sorted(chosen, key=lambda mutant: (PACKAGES.index(mutant.package), mutant.path, mutant.line, mutant.name))
 
 
-class Copy:
-    """A copy of the sources to plant mutants in, and the tests run against it."""
+class Planter:
+    """A pytest plugin that runs the tests of one package in a fork for every mutant.
 
-    def __init__(self, folder: Path) -> None:
-        self.source = folder / "src"
-        shutil.copytree(SOURCE, self.source / "stenograph", ignore=shutil.ignore_patterns("__pycache__"))
-        # Seconds of CPU, by package: a mutant that takes three times as long hangs.
-        self.usual: dict[str, float] = {}
+    All modules are imported once; in the fork the mutated functions get their new code. A mutant outside of functions, or in a
+    default or decorator, can't be planted so: it gets a process of its own.
+    """
 
-    def is_killed(self, mutant: Mutant) -> bool:
-        target = self.source / "stenograph" / mutant.path
-        original = target.read_text(encoding="utf-8")
-        mutated = mutate_code(original, get_operator(mutant.operator)(), mutant.occurrence)
-        target.write_text(mutated, encoding="utf-8")
+    def __init__(self, mutants: list[Mutant]) -> None:
+        self.mutants = mutants
+        self.failed = False
+        self.survived: list[Mutant] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.failed = self.failed or report.failed
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        few = list(_few_of_each(session.items))
+        if self._fork(session, few, None):
+            raise RuntimeError("the tests fail without a mutant")
+        for number, mutant in enumerate(self.mutants, 1):
+            # First a few cases of every test; what survives meets all of them.
+            if not any(self._fork(session, items, mutant) for items in (few, session.items)):
+                self.survived.append(mutant)
+                tell(f"survived: {mutant.name}\tline {mutant.line}")
+            if not number % 10:
+                tell(f"{mutant.package}: {number} of {len(self.mutants)}, {len(self.survived)} survived")
+        return True
+
+    def _fork(self, session: pytest.Session, items: list[pytest.Item], mutant: Mutant | None) -> bool:
+        """Whether a test failed, or took far too long."""
+        child = os.fork()
+        if child:
+            return os.waitpid(child, 0)[1] != 0
         try:
-            return self._test(mutant.package, 3 * self.usual[mutant.package] + 30) != 0
+            # Seconds of CPU. A mutant that never ends is noticed too.
+            resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
+            _silence()
+            if mutant is not None:
+                _plant(mutant)
+            for item, following in zip(items, [*items[1:], None], strict=True):
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if self.failed:
+                    break
+            session._setupstate.teardown_exact(None)
+        except BaseException:  # noqa: BLE001 - whatever a mutant breaks
+            self.failed = True
         finally:
-            target.write_text(original, encoding="utf-8")
+            os._exit(self.failed)
 
-    def measure(self, package: str) -> None:
-        """Run the tests without a mutant. Raises RuntimeError where they fail: then nothing would say anything."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if self._test(package, 3600):
-            raise RuntimeError(f"the tests of {package} fail without a mutant")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.usual[package] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    def _test(self, package: str, seconds: float) -> int:
-        command = [
-            sys.executable,
-            "-B",
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-n",
-            "0",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
-            "--tb=no",
-        ]
-        command += ["-m", "not clients", "--hypothesis-seed=0", f"tests/{package}"]
-        # The same tests everywhere: no public corpus.
-        environment = {**os.environ, "PYTHONPATH": str(self.source), "STENO_CORPUS": str(self.source / "none")}
-        limit = round(seconds)
-        return subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
-        ).returncode
+def _few_of_each(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """The first, middle and last case of every test: most have hundreds that differ in the recording alone."""
+    for _, group in itertools.groupby(items, lambda item: item.nodeid.partition("[")[0]):
+        cases = list(group)
+        yield from (cases[index] for index in sorted({0, len(cases) // 2, len(cases) - 1}))
+
+
+def _silence() -> None:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+
+
+def _plant(mutant: Mutant) -> None:
+    """Give functions their mutated code. Raises LookupError where that changes nothing."""
+    path = SOURCE / mutant.path
+    source = path.read_text(encoding="utf-8")
+    mutated = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
+    before, after = (_functions(compile(text, str(path), "exec", dont_inherit=True)) for text in (source, mutated))
+    changed = {key: after[key] for key, code in before.items() if key in after and after[key] != code}
+    if not changed:
+        raise LookupError(mutant.name)
+    for each in gc.get_objects():
+        if isinstance(each, types.FunctionType) and each.__code__.co_filename == str(path):
+            key = (each.__code__.co_qualname, each.__code__.co_firstlineno)
+            if key in changed:
+                each.__code__ = changed[key]
+        elif isinstance(each, functools._lru_cache_wrapper):
+            each.cache_clear()
+
+
+def _functions(code: types.CodeType) -> dict[tuple[str, int], types.CodeType]:
+    found = {}
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            if inner.co_flags & inspect.CO_OPTIMIZED:
+                found[inner.co_qualname, inner.co_firstlineno] = inner
+            found |= _functions(inner)
+    return found
+
+
+def can_be_planted(mutant: Mutant) -> bool:
+    path = SOURCE / mutant.path
+    source = path.read_text(encoding="utf-8")
+    mutated = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
+    before, after = (compile(text, str(path), "exec", dont_inherit=True) for text in (source, mutated))
+    return _outside_of_functions(before) == _outside_of_functions(after)
+
+
+def _outside_of_functions(code: types.CodeType) -> list[object]:
+    """What a module and its classes do when they are imported."""
+    rest: list[object] = [code.co_code, code.co_names]
+    for inner in code.co_consts:
+        if not isinstance(inner, types.CodeType):
+            rest.append(inner)
+        elif not inner.co_flags & inspect.CO_OPTIMIZED:
+            rest.append(_outside_of_functions(inner))
+    return rest
+
+
+def run_in_fork(package: str, mutants: list[Mutant]) -> list[Mutant]:
+    """The mutants that the tests of their package do not notice."""
+    if not mutants:
+        return []
+    planter = Planter(mutants)
+    # The same tests everywhere: no public corpus.
+    os.environ["STENO_CORPUS"] = os.devnull
+    options = ["-s", "-n", "0", "-p", "no:terminal", "-p", "no:cacheprovider", "-m", "not clients", "--hypothesis-seed=0"]
+    if pytest.main([*options, str(ROOT / "tests" / package)], plugins=[planter]):
+        raise RuntimeError(f"the tests of {package} could not be run")
+    return planter.survived
+
+
+def survives_alone(mutant: Mutant, folder: Path) -> bool:
+    """In a process and a copy of the sources of its own."""
+    copy = folder / "src"
+    shutil.copytree(SOURCE, copy / "stenograph", ignore=shutil.ignore_patterns("__pycache__"))
+    target = copy / "stenograph" / mutant.path
+    target.write_text(mutate_code(target.read_text(), get_operator(mutant.operator)(), mutant.occurrence), encoding="utf-8")
+    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=no"]
+    command += ["-m", "not clients", "--hypothesis-seed=0", f"tests/{mutant.package}"]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "STENO_CORPUS": os.devnull}
+    return not subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False).returncode
 
 
 def equivalents() -> dict[str, str]:
@@ -174,6 +260,20 @@ def equivalents() -> dict[str, str]:
 def tell(words: str) -> None:
     sys.stdout.write(words + "\n")
     sys.stdout.flush()
+
+
+def _in_a_process(package: str, mutants: list[Mutant]) -> list[Mutant]:
+    """Each package gets a fresh process, so that no test module of another is loaded."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=lambda: sender.send(run_in_fork(package, mutants)))
+    process.start()
+    sender.close()
+    try:
+        found: list[Mutant] = receiver.recv()
+    except EOFError:
+        raise RuntimeError(f"the tests of {package} could not be run") from None
+    process.join()
+    return found
 
 
 def main() -> int:
@@ -190,19 +290,16 @@ def main() -> int:
             tell(f"{mutant.name}\tline {mutant.line}{' (equivalent)' if mutant.name in known else ''}")
         return 0
     asked = [mutant for mutant in chosen if mutant.name not in known]
-    survived = []
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="steno-mutants-") as folder:
-        copy = Copy(Path(folder))
-        for number, mutant in enumerate(asked, 1):
-            if mutant.package not in copy.usual:
-                copy.measure(mutant.package)
-                tell(f"{mutant.package}: {copy.usual[mutant.package]:.0f} s of CPU without a mutant")
-            if not copy.is_killed(mutant):
-                survived.append(mutant)
-                tell(f"survived: {mutant.name}\tline {mutant.line}")
-            if not number % 10:
-                tell(f"{number} of {len(asked)}, {len(survived)} survived, {time.monotonic() - began:.0f} s")
+    survived: list[Mutant] = []
+    for package in PACKAGES:
+        own = [mutant for mutant in asked if mutant.package == package]
+        alone = [mutant for mutant in own if not can_be_planted(mutant)]
+        survived += _in_a_process(package, [mutant for mutant in own if mutant not in alone])
+        for mutant in alone:
+            with tempfile.TemporaryDirectory(prefix="steno-mutant-") as folder:
+                if survives_alone(mutant, Path(folder)):
+                    survived.append(mutant)
+                    tell(f"survived: {mutant.name}\tline {mutant.line}")
     killed = len(asked) - len(survived)
     tell(f"{killed} of {len(asked)} killed, {len(chosen) - len(asked)} of the sample are equivalent")
     return 0 if killed >= WANTED * len(asked) else 1
