@@ -44,6 +44,7 @@ COUNT = 200
 WANTED = 0.95
 #: Seconds of CPU that the tests of a package may take with a mutant.
 LONGEST = 600
+NOT_PLANTED = 3
 
 Position = tuple[int, int]
 
@@ -149,13 +150,16 @@ class Planter:
         """Whether a test failed, or took far too long."""
         child = os.fork()
         if child:
-            return os.waitpid(child, 0)[1] != 0
+            status = os.waitpid(child, 0)[1]
+            if os.WIFEXITED(status) and os.WEXITSTATUS(status) == NOT_PLANTED:
+                raise RuntimeError(f"{mutant} could not be planted")
+            return status != 0
         try:
             # Seconds of CPU. A mutant that never ends is noticed too.
             resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
             _silence()
-            if mutant is not None:
-                _plant(mutant)
+            if mutant is not None and not _plant(mutant):
+                os._exit(NOT_PLANTED)
             for item, following in zip(items, [*items[1:], None], strict=True):
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if self.failed:
@@ -180,22 +184,23 @@ def _silence() -> None:
         os.dup2(nowhere, stream)
 
 
-def _plant(mutant: Mutant) -> None:
-    """Give functions their mutated code. Raises LookupError where that changes nothing."""
+def _plant(mutant: Mutant) -> int:
+    """Give functions their mutated code; how many there were."""
     path = SOURCE / mutant.path
     source = path.read_text(encoding="utf-8")
     mutated = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
     before, after = (_functions(compile(text, str(path), "exec", dont_inherit=True)) for text in (source, mutated))
     changed = {key: after[key] for key, code in before.items() if key in after and after[key] != code}
-    if not changed:
-        raise LookupError(mutant.name)
+    planted = 0
     for each in gc.get_objects():
         if isinstance(each, types.FunctionType) and each.__code__.co_filename == str(path):
             key = (each.__code__.co_qualname, each.__code__.co_firstlineno)
             if key in changed:
                 each.__code__ = changed[key]
+                planted += 1
         elif isinstance(each, functools._lru_cache_wrapper):
             each.cache_clear()
+    return planted
 
 
 def _functions(code: types.CodeType) -> dict[tuple[str, int], types.CodeType]:
@@ -235,6 +240,8 @@ def run_in_fork(package: str, mutants: list[Mutant]) -> list[Mutant]:
     # The same tests everywhere: no public corpus.
     os.environ["STENO_CORPUS"] = os.devnull
     options = ["-s", "-n", "0", "-p", "no:terminal", "-p", "no:cacheprovider", "-m", "not clients", "--hypothesis-seed=0"]
+    options += ["-o", "addopts=--strict-markers --import-mode=importlib"]
+    sys.path.insert(0, str(SOURCE.parent))
     if pytest.main([*options, str(ROOT / "tests" / package)], plugins=[planter]):
         raise RuntimeError(f"the tests of {package} could not be run")
     return planter.survived

@@ -443,8 +443,12 @@ def test_turns_tell_their_round(tmp_path: Path) -> None:
     def rounds(*arguments: str) -> list[str]:
         return [turn["round"] for turn in told_json("turns", path, *arguments)["turns"]]
 
-    # Seed 004: no parent; a parent and no long silence; a silence longer than the threshold.
+    # Nothing before it; no long silence; a silence longer than the threshold.
     assert rounds() == ["new_session", "new_round", "resume"]
+    rows = [line.split() for line in told("turns", path).splitlines()]
+    assert [row[0] for row in rows if "resumed" in row] == ["3"]
+    assert [turn["round"] for turn in told_json("show", path)["turns"]] == rounds()
+    assert [line.split()[2] for line in told("show", path).splitlines() if " · resumed · " in line] == ["3"]
     assert rounds("--round-threshold", "90") == ["new_session", "new_round", "new_round"]
     assert rounds("--round-threshold", "0.1") == ["new_session", "resume", "resume"]
 

@@ -1,4 +1,4 @@
-"""Seed 004's readings of a user message that the product does not use; its round types are `stenograph.turns.rounds`.
+"""Seed 004's readings of a user message. The product's own round types are `stenograph.turns.rounds`.
 
 In: a user record. Out: the document's names for what kind of input it is, what marks its round, and its blocks.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from stenograph.records import (
     AssistantRecord,
+    ChainedRecord,
     Content,
     Record,
     TextBlock,
@@ -19,9 +20,10 @@ from stenograph.records import (
     ToolResultBlock,
     ToolUseBlock,
     UserRecord,
+    moment,
     rebuild,
 )
-from stenograph.turns.rounds import has_parent, has_permission_mode, has_tool_result
+from stenograph.turns.rounds import RoundType
 
 # The document's typical words of a round that only continues.
 CONTINUING_WORDS = ("继续", "下一步")
@@ -43,6 +45,39 @@ class RoundFeatures(Struct, frozen=True):
     input_type: InputType | None
     # `high`, `medium`, `low`; None for tool results too.
     complexity: str | None
+
+
+def round_type(message: Record, previous: Record | None = None, threshold_minutes: float = 5.0) -> RoundType:
+    """The type of one user message; `previous` is the message before it, None when there is none."""
+    if has_permission_mode(message) or not has_parent(message):
+        return RoundType.NEW_SESSION
+    if has_tool_result(message):
+        return RoundType.CONTINUE
+    if previous is not None and _is_gap_large(previous, message, threshold_minutes):
+        return RoundType.RESUME
+    return RoundType.NEW_ROUND
+
+
+def has_permission_mode(message: Record) -> bool:
+    mode = message.permissionMode if isinstance(message, UserRecord) else UNSET
+    return (message.extra.get("permissionMode") if mode is UNSET else mode) is not None
+
+
+def has_parent(message: Record) -> bool:
+    parent = message.parentUuid if isinstance(message, ChainedRecord) else UNSET
+    return (message.extra.get("parentUuid") if parent is UNSET else parent) is not None
+
+
+def has_tool_result(message: Record) -> bool:
+    content = _content(message)
+    return isinstance(content, tuple) and any(isinstance(block, ToolResultBlock) for block in content)
+
+
+def _is_gap_large(previous: Record, message: Record, threshold_minutes: float) -> bool:
+    """A time that cannot be read makes no gap."""
+    before = moment(previous.timestamp) if isinstance(previous, ChainedRecord) else None
+    now = moment(message.timestamp) if isinstance(message, ChainedRecord) else None
+    return before is not None and now is not None and (now - before).total_seconds() > threshold_minutes * 60
 
 
 def starts_round(message: Record) -> bool:

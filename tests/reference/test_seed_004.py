@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.reference.seed004 import InputType, input_type, parse_content_blocks, round_features, starts_round
+from tests.reference.seed004 import InputType, input_type, parse_content_blocks, round_features, round_type, starts_round
 from tests.turns.loading import load, read
 
 from stenograph.inputs import InputKind
 from stenograph.records import Record
 from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user
 from stenograph.turns import Status
+from stenograph.turns.rounds import RoundType
 
 SELECTION = text("<ide_selection>The user selected the lines 78 to 78 from a.py</ide_selection>")
 OPENED = text("<ide_opened_file>The user opened the file a.py in the IDE.</ide_opened_file>")
@@ -175,3 +176,49 @@ def test_filter_a_message_with_only_a_tool_use_does_not_break_the_turn(tmp_path:
     ]
     (turn,) = load(tmp_path, *lines).turns
     assert (len(turn.calls), turn.answer) == (2, "Done")
+
+
+def test_round_type_1_permission_mode_is_a_new_session_before_all_else() -> None:
+    message = one(user("u1", [tool_result("t1")], "p", permissionMode="default"))
+    assert round_type(message) is RoundType.NEW_SESSION
+
+
+def test_round_type_1_a_permission_mode_of_any_type_counts_unless_it_is_null() -> None:
+    assert round_type(one(user("u1", "Go", "p", permissionMode=7))) is RoundType.NEW_SESSION
+    assert round_type(one(user("u1", "Go", "p", permissionMode=None))) is RoundType.NEW_ROUND
+
+
+def test_round_type_2_no_parent_is_a_new_session() -> None:
+    absent = user("u1", [tool_result("t1")])
+    del absent["parentUuid"]
+    assert round_type(one(user("u1", [tool_result("t1")], None))) is RoundType.NEW_SESSION
+    assert round_type(one(absent)) is RoundType.NEW_SESSION
+
+
+def test_round_type_3_a_tool_result_continues() -> None:
+    late = user("u1", [text("x"), tool_result("t1")], "p", timestamp="2026-01-01T23:00:00Z")
+    assert round_type(one(late), one(user("p", "Go"))) is RoundType.CONTINUE
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "expected"),
+    [
+        ("2026-01-01T10:05:00Z", RoundType.NEW_ROUND),
+        ("2026-01-01T10:05:00.001Z", RoundType.RESUME),
+        ("2026-01-01T09:00:00Z", RoundType.NEW_ROUND),
+        ("whenever", RoundType.NEW_ROUND),
+    ],
+)
+def test_round_type_4_a_gap_over_five_minutes_is_a_resume(timestamp: str, expected: RoundType) -> None:
+    before, message = one(user("p", "Go")), one(user("u1", "On", "p", timestamp=timestamp))
+    assert round_type(message, before) is expected
+
+
+def test_round_type_4_the_threshold_is_a_parameter() -> None:
+    before, message = one(user("p", "Go")), one(user("u1", "On", "p", timestamp="2026-01-01T10:02:00Z"))
+    assert round_type(message, before, threshold_minutes=1) is RoundType.RESUME
+    assert round_type(message, before, threshold_minutes=2) is RoundType.NEW_ROUND
+
+
+def test_round_type_4_without_a_message_before_there_is_no_gap() -> None:
+    assert round_type(one(user("u1", "On", "p", timestamp="2030-01-01T00:00:00Z"))) is RoundType.NEW_ROUND

@@ -1,74 +1,74 @@
-"""Round types: whether a prompt opens a session, continues it, or resumes it after a silence.
-
-In: a session. Out: one of four words for each turn. `permissionMode` counts as the surest sign of a new session, so with releases
-that write it on every prompt every prompt is one; turns do not depend on it. Described in docs/seeds.md.
-"""
+"""Round types: whether a turn begins a conversation, resumes it after a silence, or only asks for more."""
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
-
-from stenograph.records import AssistantRecord, ChainedRecord, Record, ToolResultBlock, UserRecord, moment
+from stenograph.inputs import InputKind
+from stenograph.records import AssistantRecord, UserRecord
+from stenograph.turns.values import moment_of
 
 if TYPE_CHECKING:
-    from stenograph.turns.model import Session
+    from stenograph.turns.model import Session, Turn
 
 THRESHOLD_MINUTES = 5.0
 
+#: Prompts that say nothing but "go on"; compared in lower case, without punctuation and without a word of politeness.
+CONTINUING = frozenset(
+    """
+    continue|continue on|go on|go ahead|go|proceed|carry on|keep going|keep on|resume|next|next step|more|
+    weiter|mach weiter|weitermachen|fortfahren|fahre fort|nächster schritt|continuer|continuez|vas y|allez y|la suite|suite|
+    continúa|continua|continuar|sigue|seguir|adelante|siguiente|continue assim|prossiga|segue|próximo|avanti|vai avanti|prosegui|
+    ga door|ga verder|verder|fortsätt|fortsett|fortsæt|jatka|kontynuuj|dalej|pokračuj|folytasd|tovább|
+    продолжай|продолжайте|продолжи|продолжить|дальше|далее|продовжуй|далі|devam|devam et|συνέχισε|תמשיך|המשך|
+    تابع|استمر|أكمل|जारी रखें|जारी रखो|आगे बढ़ो|tiếp tục|tiếp|lanjut|lanjutkan|teruskan|ต่อ|ทำต่อ|
+    继续|繼續|继续吧|接着|接着做|下一步|続けて|続けてください|続き|続ける|次|次へ|계속|계속해|계속해줘|계속하세요|다음
+    """.strip()
+    .replace("\n    ", "")
+    .split("|")
+)
+_POLITE = re.compile(
+    r"^(?:please|pls|ok|okay|yes|bitte|por favor|ja|oui|sí|si|请|請)\s*|\s+(?:please|pls|bitte|por favor|svp|吧)$"
+)
+_NOT_A_WORD = re.compile(r"[^\w\s]|_")
+#: Characters; nothing that only says to go on is longer.
+_LONGEST = 40
+
 
 class RoundType(StrEnum):
+    #: Nothing was said before it on its chain.
     NEW_SESSION = "new_session"
-    CONTINUE = "continue"
     NEW_ROUND = "new_round"
+    #: It only says to go on, or a background task reports.
+    CONTINUE = "continue"
+    #: It comes after a silence.
     RESUME = "resume"
 
 
 def round_types(session: Session, threshold_minutes: float = THRESHOLD_MINUTES) -> dict[int, RoundType]:
     """The round type of each turn, by the node that opened it."""
-    graph = session.graph
-    types: dict[int, RoundType] = {}
-    for turn in session.all_turns:
-        before = graph.before[turn.node]
-        while before >= 0 and not isinstance(graph.records[before], UserRecord | AssistantRecord):
-            before = graph.before[before]
-        previous = graph.records[before] if before >= 0 else None
-        types[turn.node] = round_type(graph.records[turn.node], previous, threshold_minutes)
-    return types
+    return {turn.node: _round_type(session, turn, threshold_minutes) for turn in session.all_turns}
 
 
-def round_type(message: Record, previous: Record | None = None, threshold_minutes: float = THRESHOLD_MINUTES) -> RoundType:
-    """The type of one user message; `previous` is the message before it, None when there is none."""
-    if has_permission_mode(message) or not has_parent(message):
+def _round_type(session: Session, turn: Turn, threshold_minutes: float) -> RoundType:
+    if turn.previous < 0:
         return RoundType.NEW_SESSION
-    if has_tool_result(message):
+    if turn.kind is InputKind.NOTIFICATION or says_to_continue(turn.prompt):
         return RoundType.CONTINUE
-    if previous is not None and _is_gap_large(previous, message, threshold_minutes):
-        return RoundType.RESUME
-    return RoundType.NEW_ROUND
+    graph = session.graph
+    before = graph.before[turn.node]
+    while before >= 0 and not isinstance(graph.records[before], UserRecord | AssistantRecord):
+        before = graph.before[before]
+    last, now = moment_of(graph, before) if before >= 0 else None, turn.started
+    is_late = last is not None and now is not None and (now - last).total_seconds() > threshold_minutes * 60
+    return RoundType.RESUME if is_late else RoundType.NEW_ROUND
 
 
-def has_permission_mode(message: Record) -> bool:
-    mode = message.permissionMode if isinstance(message, UserRecord) else UNSET
-    return (message.extra.get("permissionMode") if mode is UNSET else mode) is not None
-
-
-def has_parent(message: Record) -> bool:
-    parent = message.parentUuid if isinstance(message, ChainedRecord) else UNSET
-    return (message.extra.get("parentUuid") if parent is UNSET else parent) is not None
-
-
-def has_tool_result(message: Record) -> bool:
-    # `message.content` only: a flat line's own content does not count.
-    inside = message.message if isinstance(message, UserRecord | AssistantRecord) else None
-    content = inside.content if inside else None
-    return isinstance(content, tuple) and any(isinstance(block, ToolResultBlock) for block in content)
-
-
-def _is_gap_large(previous: Record, message: Record, threshold_minutes: float) -> bool:
-    """A time that cannot be read makes no gap."""
-    before = moment(previous.timestamp) if isinstance(previous, ChainedRecord) else None
-    now = moment(message.timestamp) if isinstance(message, ChainedRecord) else None
-    return before is not None and now is not None and (now - before).total_seconds() > threshold_minutes * 60
+def says_to_continue(prompt: str) -> bool:
+    """Whether a prompt says nothing but to go on, in any of some languages."""
+    if len(prompt) > _LONGEST:
+        return False
+    words = " ".join(_NOT_A_WORD.sub(" ", prompt.casefold()).split())
+    return words in CONTINUING or _POLITE.sub("", words) in CONTINUING

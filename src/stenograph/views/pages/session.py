@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TypeAlias
 
+from msgspec import structs
+
 from stenograph.records import ChainedRecord
-from stenograph.turns import AgentRun, Branch, Session, Turn, runs_below
+from stenograph.turns import AgentRun, Branch, Session, Turn, round_types, runs_below
 from stenograph.views.pages.page import Document, Page, TokensPage, tokens_page, utc
 from stenograph.views.pages.transcript import AgentPart, NotePart, TurnPage
 from stenograph.views.pages.turn_parts import agent_part, aside_parts, turn_page
@@ -99,9 +101,11 @@ def session_pieces(
     whole = all(wanted(turn) for turn in branch.turns)
     yield session_heading(session, branch, title=title, whole=whole)
     seen: set[str] = set()
+    rounds = round_types(session)
     for turn in branch.turns:
         if wanted(turn):
-            yield turn_page(turn, agents=agents, whole=full, seen=seen)
+            page = turn_page(turn, agents=agents, whole=full, seen=seen)
+            yield structs.replace(page, round=rounds[turn.node].value)
     if whole and agents:
         yield from (agent_part(run, whole=full, seen=seen) for run in stray_agents(session))
 

@@ -120,3 +120,5 @@ class TurnPage(Page, frozen=True):
     parts: tuple[Part, ...]
     new_model: str = ""
     """The model that it went on with, where that is another than before."""
+    round: str | None = None
+    """`new_session`, `new_round`, `continue` or `resume`, as in `turns`; null for turns of subagents and outside of `show`."""

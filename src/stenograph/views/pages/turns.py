@@ -93,7 +93,8 @@ class TurnDetail(Page, frozen=True):
     status: str
     """`running`, `done`, `interrupted` or `failed`."""
     round: str | None
-    """`new_session`, `new_round`, `continue` or `resume`, by the silence before it; null for turns of subagents and in `diff`."""
+    """`new_session` (nothing was said before it), `resume` (after a silence), `continue` (it only says to go on, or a background
+    task reports) or `new_round`; null for turns of subagents and in `diff`."""
     uuid: str
     """Of the record that opened it; empty where that has none."""
     prompt: str

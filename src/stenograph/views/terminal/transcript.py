@@ -24,6 +24,7 @@ from stenograph.views.pages.transcript import (
     TurnPage,
 )
 from stenograph.views.terminal.options import BLUE, BOLD, CYAN, DIM, GREEN, ITALIC, RED, YELLOW, RenderOptions
+from stenograph.views.terminal.turns import round_word
 from stenograph.views.text import amount, count_of, cut, duration, harmless, local_time, one_line, thousands, width, wrap
 
 _LONGEST_LINE = 400
@@ -46,6 +47,7 @@ def _heading(page: TurnPage, options: RenderOptions) -> str:
         duration(page.duration_ms) if page.duration_ms else "",
         f"{thousands(page.tokens.output)} out" if page.tokens.output else "",
         one_line(page.new_model),
+        round_word(page.round),
         page.status,
     ]
     left, right = f"── turn {page.number} ", " " + " · ".join(fact for fact in facts if fact)

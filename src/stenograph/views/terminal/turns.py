@@ -11,11 +11,11 @@ from stenograph.views.terminal.options import BOLD, RenderOptions
 from stenograph.views.text import column_width, cut, duration, local_time, one_line, table, thousands
 
 _PROMPT_IN_A_PIPE = 200
-_HEADINGS = ("turn", "kind", "status", "started", "took", "calls", "tools", "agents", "in", "out", "prompt")
+_HEADINGS = ("turn", "kind", "round", "status", "started", "took", "calls", "tools", "agents", "in", "out", "prompt")
 _RIGHT = frozenset({"turn", "took", "calls", "tools", "agents", "in", "out"})
 _PROMPT_COLUMNS = 30
 #: What a narrow terminal goes without, in this order.
-_DISPENSABLE = ("in", "out", "calls", "agents", "tools", "took", "kind", "started")
+_DISPENSABLE = ("round", "in", "out", "calls", "agents", "tools", "took", "kind", "started")
 
 
 def render_turns(page: TurnsPage, options: RenderOptions) -> Iterator[str]:
@@ -30,6 +30,8 @@ def render_turns(page: TurnsPage, options: RenderOptions) -> Iterator[str]:
 
 def _fitted(rows: list[dict[str, str]], columns: int | None) -> list[dict[str, str]]:
     """The rows, without what is least needed where prompts would get less than their share of the columns."""
+    if not any(row["round"] for row in rows[1:]):
+        rows = [{name: cell for name, cell in row.items() if name != "round"} for row in rows]
     if columns is None:
         return rows
     wanted = min(_PROMPT_COLUMNS, column_width(row["prompt"] for row in rows))
@@ -45,6 +47,7 @@ def _row(turn: TurnDetail) -> list[str]:
     return [
         str(turn.number),
         turn.kind,
+        round_word(turn.round),
         turn.status,
         local_time(turn.started) if turn.started else "-",
         duration(turn.duration_ms) if turn.duration_ms is not None else "-",
@@ -55,6 +58,11 @@ def _row(turn: TurnDetail) -> list[str]:
         thousands(turn.tokens.output),
         cut(one_line(_asked(turn)), _PROMPT_IN_A_PIPE),
     ]
+
+
+def round_word(round_: str | None) -> str:
+    """Where it says something that the place of a turn does not."""
+    return {"resume": "resumed", "continue": "continued"}.get(round_ or "", "")
 
 
 def _asked(turn: TurnDetail) -> str:
