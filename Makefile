@@ -6,7 +6,7 @@ BIN := .venv/bin
 TESTS ?= tests
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-all test-pythons check format docs site bench registry record drift clean
+.PHONY: help run test test-all mutants test-pythons check format docs site bench registry record drift clean
 .DEFAULT_GOAL := help
 
 help:                ## this list
@@ -23,6 +23,10 @@ test: .venv/.dev     ## the tests, in minutes
 test-all: .venv/.dev ## the full matrices
 	@scripts/provide npm tmux rg=ripgrep
 	$(BIN)/python -m pytest -n 2 --dist worksteal --full $(TESTS)
+	@$(MAKE) --no-print-directory mutants
+
+mutants: .venv/.mutants ## do the tests of the core notice small faults? a sample of 200
+	$(BIN)/python scripts/mutants.py
 
 test-pythons: .venv/.dev ## the core tests against the wheel, on every Python that is supported
 	$(BIN)/python scripts/test_pythons.py $(REQUIRE)
@@ -73,4 +77,8 @@ clean:               ## take away everything that was built or installed here
 
 .venv/.dev: .venv/.core
 	@$(BIN)/python -m pip install -q -c constraints.txt --group check --group test --group bench
+	@touch $@
+
+.venv/.mutants: .venv/.dev
+	@$(BIN)/python -m pip install -q -c constraints.txt --group mutants
 	@touch $@

@@ -114,8 +114,29 @@ def sample(seed: int, count: int) -> list[Mutant]:
     """By package, so that tests of one package run together."""
     places = [place for package in PACKAGES for path in sorted((SOURCE / package).rglob("*.py")) for place in mutants_of(path)]
     chance = random.Random(seed)
-    chosen = [chance.choice(place) for place in chance.sample(places, min(count, len(places)))]
+    chance.shuffle(places)
+    chosen: list[Mutant] = []
+    for place in places:
+        if len(chosen) == count:
+            break
+        # cosmic-ray takes the `*` of keyword-only parameters for a product.
+        valid = [mutant for mutant in place if _compiles(mutant)]
+        if valid:
+            chosen.append(chance.choice(valid))
     return sorted(chosen, key=lambda mutant: (PACKAGES.index(mutant.package), mutant.path, mutant.line, mutant.name))
+
+
+def _mutated(mutant: Mutant, source: str) -> str:
+    text: str = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
+    return text
+
+
+def _compiles(mutant: Mutant) -> bool:
+    try:
+        compile(_mutated(mutant, (SOURCE / mutant.path).read_text(encoding="utf-8")), mutant.path, "exec", dont_inherit=True)
+    except SyntaxError:
+        return False
+    return True
 
 
 class Planter:
@@ -188,7 +209,7 @@ def _plant(mutant: Mutant) -> int:
     """Give functions their mutated code; how many there were."""
     path = SOURCE / mutant.path
     source = path.read_text(encoding="utf-8")
-    mutated = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
+    mutated = _mutated(mutant, source)
     before, after = (_functions(compile(text, str(path), "exec", dont_inherit=True)) for text in (source, mutated))
     changed = {key: after[key] for key, code in before.items() if key in after and after[key] != code}
     planted = 0
@@ -216,7 +237,7 @@ def _functions(code: types.CodeType) -> dict[tuple[str, int], types.CodeType]:
 def can_be_planted(mutant: Mutant) -> bool:
     path = SOURCE / mutant.path
     source = path.read_text(encoding="utf-8")
-    mutated = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
+    mutated = _mutated(mutant, source)
     before, after = (compile(text, str(path), "exec", dont_inherit=True) for text in (source, mutated))
     return _outside_of_functions(before) == _outside_of_functions(after)
 
@@ -252,7 +273,7 @@ def survives_alone(mutant: Mutant, folder: Path) -> bool:
     copy = folder / "src"
     shutil.copytree(SOURCE, copy / "stenograph", ignore=shutil.ignore_patterns("__pycache__"))
     target = copy / "stenograph" / mutant.path
-    target.write_text(mutate_code(target.read_text(), get_operator(mutant.operator)(), mutant.occurrence), encoding="utf-8")
+    target.write_text(_mutated(mutant, target.read_text(encoding="utf-8")), encoding="utf-8")
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=no"]
     command += ["-m", "not clients", "--hypothesis-seed=0", f"tests/{mutant.package}"]
     environment = {**os.environ, "PYTHONPATH": str(copy), "STENO_CORPUS": os.devnull}

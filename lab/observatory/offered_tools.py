@@ -66,7 +66,7 @@ def describe_tools(offered: Iterable[Json]) -> Tools:
         name, schema = tool.get("name"), tool.get("input_schema")
         if not isinstance(name, str) or not isinstance(schema, dict) or name.startswith(FREE_TOOL_PREFIX):
             continue
-        met = {}
+        met: dict[str, set[str]] = {}
         for path, kinds, is_optional in _parameters(schema, schema, "", _DEEPEST):
             met.setdefault(path, set()).update(kinds)
             if is_optional:

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from stenograph.sessions.loading import load_file
 from tests.corpora import FIXTURES
 from tests.turns.loading import load
 
+from stenograph.sessions.loading import load_file
 from stenograph.testing.lines import assistant, text, user
 from stenograph.turns.rounds import RoundType, round_types, says_to_continue
 
