@@ -71,6 +71,7 @@ class _Chosen(Struct):
     spans: list[Span] = []
     #: Of turns not sent before.
     traces: list[bytes] = []
+    seen: set[bytes] = set()
     #: Of turns that another program sent.
     taken: list[bytes] = []
     #: Key -> trace.
@@ -176,7 +177,8 @@ class SessionSender:
                 known |= {key: chosen.told[key] for key in keys if key in chosen.told}
                 told_elsewhere = frozenset(key for key, trace in known.items() if trace != trace_id)
                 # A fork's copy has no subagents, and in 2.1.29 and 2.1.45 no parallel calls: the original sends those.
-                is_told = self._is_told(trace_id, chosen.traces) and all(key in known for key in keys)
+                is_sent = trace_id in chosen.seen or self._state.is_sent(self._name, trace_id)
+                is_told = is_sent and all(key in known for key in keys)
                 with as_unreadable(path):
                     is_copy = _is_copy(traced, told_elsewhere)
                 if group.offset < taken_over:
@@ -191,6 +193,7 @@ class SessionSender:
                     spans = Mapper(self._config, self._texts, told_elsewhere).spans(traced, frozenset(unfinished))
                 chosen.spans += spans[1:] if group.is_again and self._has_lost_some(traced, trace_id, keys) else spans
                 chosen.traces.append(trace_id)
+                chosen.seen.add(trace_id)
                 chosen.told |= dict.fromkeys((key for key in keys if key not in told_elsewhere), trace_id)
             if at_work or group.is_again:
                 chosen.waiting.append(Waiting(group.offset, group.turns, frozenset(at_work)))
@@ -259,9 +262,6 @@ class SessionSender:
         """A late result may branch off before the answer and so take it out of its turn: the root stays as it was sent."""
         found = self._state.traces_that_told(self._name, {*keys, _opening(traced)})
         return sum(trace == trace_id for trace in found.values()) < self._state.count_told(self._name, trace_id)
-
-    def _is_told(self, trace_id: bytes, now: list[bytes]) -> bool:
-        return trace_id in now or self._state.is_sent(self._name, trace_id)
 
     def _is_at_work(self, run: AgentRun, closing: Closing) -> bool:
         """Whether a subagent may continue. Background ones and warm-ups outlive their turn, a failed turn and `/clear` too."""

@@ -26,6 +26,8 @@ from stenograph.traces.reading import Closing, Place, ReadFailure
 _VERSION = 3
 _BUSY_SECONDS = 20.0
 _REMEMBERED_REFUSALS = 1_000
+#: SQLite allows 999 variables at least.
+_KEYS_AT_ONCE = 500
 
 _SCHEMA = """
 CREATE TABLE cursors (
@@ -202,11 +204,13 @@ class TraceState:
 
     def traces_that_told(self, destination: str, keys: Iterable[str]) -> dict[str, bytes]:
         """The traces that sent some keys; the first trace wins."""
-        found = {}
-        for key in keys:
-            row = self._one("SELECT trace_id FROM told WHERE destination = ? AND key = ?", destination, _short(key))
-            if row:
-                found[key] = row[0]
+        by_digest = {_short(key): key for key in keys}
+        digests, found = list(by_digest), dict[str, bytes]()
+        for start in range(0, len(digests), _KEYS_AT_ONCE):
+            some = digests[start : start + _KEYS_AT_ONCE]
+            names = ", ".join("?" * len(some))
+            rows = self._all(f"SELECT key, trace_id FROM told WHERE destination = ? AND key IN ({names})", destination, *some)
+            found |= {by_digest[digest]: trace_id for digest, trace_id in rows}
         return found
 
     def count_told(self, destination: str, trace_id: bytes) -> int:

@@ -138,9 +138,8 @@ class Turn(Struct, frozen=True, dict=True):
         measured = [event.what for event in self.events if event.kind == "turn-duration"]
         if measured:
             return sum(int(float(each)) for each in measured)
-        if self.started and self.ended:
-            return max(0, round((self.ended - self.started).total_seconds() * 1000))
-        return None
+        started, ended = self.started, self.ended
+        return max(0, round((ended - started).total_seconds() * 1000)) if started and ended else None
 
 
 class AgentRun(Struct, frozen=True, dict=True):
