@@ -140,13 +140,12 @@ class Worker:
             remove_file(path)
 
     def _make_previous_due(self, transcript: Path, stamp: int) -> None:
-        """What the sessions before a continuation lack; due before it."""
-        previous = previous_sessions(transcript)
+        """What the sessions before a continuation lack, due before it; once, when it is first sent."""
+        names = [each.name for each in self._config.destinations if self._state.cursor(each.name, transcript) is None]
+        previous = previous_sessions(transcript) if names else {}
         for place, (path, closing) in enumerate(previous.items()):
             candidate = candidate_of(path)
-            behind = [
-                each.name for each in self._config.destinations if candidate and is_behind(candidate, each.name, self._state)
-            ]
+            behind = [name for name in names if candidate and is_behind(candidate, name, self._state)]
             self._state.make_due(behind, path, closing, stamp - len(previous) + place)
 
     def _send_due(self, destination: Destination) -> None:
