@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import types
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,9 +121,9 @@ def sample(seed: int, count: int) -> list[Mutant]:
         if len(chosen) == count:
             break
         # cosmic-ray takes the `*` of keyword-only parameters for a product.
-        valid = [mutant for mutant in place if _compiles(mutant)]
-        if valid:
-            chosen.append(chance.choice(valid))
+        mutant = chance.choice(place)
+        if _compiles(mutant):
+            chosen.append(mutant)
     return sorted(chosen, key=lambda mutant: (PACKAGES.index(mutant.package), mutant.path, mutant.line, mutant.name))
 
 
@@ -133,7 +134,8 @@ def _mutated(mutant: Mutant, source: str) -> str:
 
 def _compiles(mutant: Mutant) -> bool:
     try:
-        compile(_mutated(mutant, (SOURCE / mutant.path).read_text(encoding="utf-8")), mutant.path, "exec", dont_inherit=True)
+        with warnings.catch_warnings(action="ignore"):
+            compile(_mutated(mutant, (SOURCE / mutant.path).read_text(encoding="utf-8")), mutant.path, "exec", dont_inherit=True)
     except SyntaxError:
         return False
     return True

@@ -23,6 +23,7 @@ DECIDES = ("records/", "inputs.py")
 EXCEPTIONS = {
     "messages/ending.py": "rule 41: what a release takes for a local command at the end is decided by how its string begins",
     "messages/selection.py": "rule 30: what comes with a call beside the chain goes by the line's mark, not by its words",
+    "turns/outline.py": "what is kept of a line includes its mark; `inputs` reads it from there",
 }
 
 

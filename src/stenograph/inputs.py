@@ -20,6 +20,7 @@ from stenograph.records import (
     CAVEATS,
     INTERRUPTED,
     WARM_UP,
+    AssistantRecord,
     Block,
     ChainedRecord,
     Content,
@@ -359,6 +360,11 @@ def topic_of(prompt: str) -> str | None:
         return prompt
     rest = prompt[opening.end() :].lstrip("# ")
     return _NEXT_HEADING.split(rest, maxsplit=1)[0].strip() or None
+
+
+def is_note(record: AssistantRecord) -> bool:
+    """Whether the client marks a line of the assistant as its own: no answer, and never sent."""
+    return bool(record.isMeta)
 
 
 def is_warm_up(prompt: object) -> bool:

@@ -20,6 +20,7 @@ for place, _ in COMMANDS.values():
     importlib.import_module(place.partition(":")[0])
 import stenograph.check, stenograph.drift, stenograph.sessions
 import stenograph.cli._output, stenograph.cli.ls, stenograph.views.terminal.sessions
+import stenograph.turns.reader, stenograph.views.pages.check, stenograph.views.terminal.check
 stenograph.drift.load_registry()
 if os.geteuid() == 0:
     os.setgroups([])

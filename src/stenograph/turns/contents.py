@@ -8,7 +8,7 @@ from typing import Any
 
 from stenograph.disk import Finding
 from stenograph.graph import NOWHERE
-from stenograph.inputs import InputKind, Status, classify_local
+from stenograph.inputs import InputKind, Status, classify_local, is_note
 from stenograph.records import (
     SYNTHETIC,
     ApiErrorRecord,
@@ -47,7 +47,7 @@ def calls_of(context: Context, nodes: Sequence[int]) -> tuple[ApiCall, ...]:
     for node in nodes:
         record = records[node]
         if isinstance(record, AssistantRecord):
-            if record.isMeta:
+            if is_note(record):
                 continue
             message = record.message
             message_id = message.id if message else None
@@ -152,7 +152,7 @@ def ending_of(context: Context, opening: int, nodes: Sequence[int], calls: Seque
     for node in reversed(nodes):
         record = context.graph.records[node]
         if isinstance(record, AssistantRecord):
-            if is_synthetic(record) or record.isMeta:
+            if is_synthetic(record) or is_note(record):
                 continue
             if record.isApiErrorMessage:
                 return Status.FAILED
@@ -178,7 +178,7 @@ def said_in(context: Context, nodes: Sequence[int]) -> Iterator[int]:
         if understood is not None:
             if node == nodes[0] or understood.kind in (InputKind.TOOL_RESULT, InputKind.INTERRUPT):
                 yield node
-        elif isinstance(record := context.graph.records[node], AssistantRecord) and not (is_synthetic(record) or record.isMeta):
+        elif isinstance(record := context.graph.records[node], AssistantRecord) and not (is_synthetic(record) or is_note(record)):
             yield node
 
 

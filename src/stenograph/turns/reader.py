@@ -20,7 +20,7 @@ from msgspec import Struct
 from stenograph.disk import read_slice
 from stenograph.family import Family
 from stenograph.graph import build_graph
-from stenograph.inputs import InputKind
+from stenograph.inputs import InputKind, is_note
 from stenograph.records import (
     AssistantRecord,
     CompactBoundaryRecord,
@@ -292,7 +292,7 @@ class TurnReader:
 
 def _says(record: Record) -> bool:
     return isinstance(record, CompactBoundaryRecord) or (
-        isinstance(record, AssistantRecord) and not (record.isSidechain or record.isMeta)
+        isinstance(record, AssistantRecord) and not (record.isSidechain or is_note(record))
     )
 
 
