@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
+from stenograph.agent.permissions.named_files import files_named
 from stenograph.agent.permissions.reading_commands import is_reading, leads_to
 from stenograph.agent.permissions.rules import (
     PathRule,
@@ -156,9 +158,10 @@ class Permissions:
             return any(matches_command(rule.spec, text) for text in texts)
         if rule.tool not in _EDITING | {"Read"}:
             return False
-        # Longer than any path: text that goes into a file.
-        named = {word for words in commands for word in words if word and len(word) < 4096 and "\n" not in word}
-        return any(self._paths[rule].matches(_Places(self._workspace.resolve(word)).all) for word in named)
+        named = files_named(command, self._workspace.cwd)
+        if named.is_endless or named.may_mean(rule.spec):
+            return True
+        return any(self._paths[rule].matches(_Places(path).all) for path in named.paths)
 
     # What is allowed
 
@@ -349,11 +352,11 @@ _PASSED_OVER = {"nohup": 1, "timeout": 2}
 _ACTIONS_OF_FIND = ("-exec", "-ok", "-delete", "-fprint", "-fls")
 
 
+#: What can't turn into an action of `find`.
+_PLAIN_PATTERN = re.compile(r"[\w./~][^${}]*|\*\.\w+")
+
+
 def _allows_part(rule: PermissionRule, part: Part) -> bool:
-    is_exact = matches_command(rule.spec, part.text) and "*" not in rule.spec
-    # A rule for all of `find` was not meant for what it runs or deletes (2.1.325).
-    if not is_exact and part.words[0] == "find" and any(word.startswith(_ACTIONS_OF_FIND) for word in part.words):
-        return False
     text, words = part.text, part.words
     while words and not matches_command(rule.spec, text):
         skipped = _PASSED_OVER.get(words[0])
@@ -364,7 +367,14 @@ def _allows_part(rule: PermissionRule, part: Part) -> bool:
         if len(rest) <= skipped or tuple(rest[:skipped]) != words[:skipped]:
             return False
         text, words = rest[skipped], words[skipped:]
-    return bool(words)
+    return bool(words) and ("*" not in rule.spec or not _may_act(words, part.loose))
+
+
+def _may_act(words: Sequence[str], loose: Sequence[str]) -> bool:
+    """Whether `find` may run or delete something: a rule for all of it was not meant for that (2.1.325)."""
+    if words[0].rpartition("/")[2] != "find":
+        return False
+    return any(word.startswith(_ACTIONS_OF_FIND) for word in words) or not all(map(_PLAIN_PATTERN.fullmatch, loose))
 
 
 def _text(given: ToolInput, raw: Json, name: str) -> str:

@@ -38,9 +38,13 @@ _KEYWORDS = frozenset({
 #: They run the command behind them.
 _WRAPPERS = frozenset({
     "sudo", "doas", "env", "command", "builtin", "exec", "nohup", "timeout", "nice", "ionice", "stdbuf", "setsid", "xargs",
-    "watch", "chroot", "unshare", "parallel",
+    "watch", "chroot", "unshare", "parallel", "time", "busybox", "toybox", "flock", "script", "strace", "ltrace", "taskset",
+    "chrt", "runuser", "sg", "systemd-run", "nsenter", "setarch", "fakeroot", "set",
 })  # fmt: skip
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "su"})
+#: Their arguments are commands.
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "su", "trap", "alias"})
+#: What follows is a name, not a command.
+_NAMING = frozenset({"function", "coproc"})
 _EXEC_OF_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _ASSIGNMENT = re.compile(rf"{_NAME}(?:\[[^]]*\])?\+?=")
 #: Characters of nested commands, and words behind wrappers: each is read from its own start.
@@ -49,6 +53,13 @@ _MOST_WORK = 300_000
 _EXPANDED = re.compile(r"\$\{[^}]*\}|\$\w+|\$\(.*\)|`[^`]*`", re.DOTALL)
 _LONGEST_NAME = 1000
 _BRACES = str.maketrans("{},", "   ")
+#: `$x`, `${x}` and `${x:-else}`.
+_PARAMETER = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})(?::?[-=+?]([^}}]{{0,200}}))?\}})")
+#: What variables hold that no command sets. `~` and `.` are for whoever looks at names of files.
+_VALUES = {"IFS": " ", "SHELL": "sh", "BASH": "bash", "HOME": "~", "PWD": "."}
+_MOST_VALUES = 16
+_ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL)
 
 
 class Part(Struct, frozen=True):
@@ -58,8 +69,12 @@ class Part(Struct, frozen=True):
     text: str
     #: Unquoted.
     words: tuple[str, ...]
-    #: No variable, pattern, tilde or brace: the words are what the program gets.
-    is_literal: bool
+    #: Words with a variable, a pattern, a tilde or a brace, as written. All others are what the program gets.
+    loose: tuple[str, ...] = ()
+
+    @property
+    def is_literal(self) -> bool:
+        return not self.loose
 
 
 def split_command(command: str) -> list[Part] | None:
@@ -67,10 +82,10 @@ def split_command(command: str) -> list[Part] | None:
     if _CONTROL.search(command):
         return None
     parts: list[Part] = []
-    text = word = ""
+    text = word = written = ""
     words: list[str] = []
-    in_word = False
-    is_literal = True
+    loose: list[str] = []
+    in_word = is_loose = False
     at = 0
     while at <= len(command):
         found = _TOKEN.match(command, at) if at < len(command) else None
@@ -87,21 +102,24 @@ def split_command(command: str) -> list[Part] | None:
                 return None
             if in_word:
                 words.append(word)
-            word, in_word = "", False
+                loose += [written] if is_loose else []
+            word = written = ""
+            in_word = is_loose = False
             text += raw if kind == "blank" else " " if kind == "nowhere" else ""
             if kind == "split" and words:
                 if words[0] in _KEYWORDS:
                     return None
-                parts.append(Part(text.strip(), tuple(words), is_literal))
+                parts.append(Part(text.strip(), tuple(words), tuple(loose)))
             if kind == "split":
-                text, words, is_literal = "", [], True
+                text, words, loose = "", [], []
             continue
         if kind in ("variable", "wild") or (kind == "double" and re.search(r"(?<!\\)\$", raw)):
-            is_literal = False
+            is_loose = True
             # The program must be literal, and a comment hides what follows from this reader only.
             if not words or (raw == "#" and not in_word):
                 return None
         word += _unquoted(kind or "", raw)
+        written += raw
         text += raw
         in_word = True
     return parts
@@ -131,7 +149,10 @@ def commands_within(command: str) -> list[tuple[str, ...]] | None:
             continue
         seen.add(text)
         spent += len(text)
-        for words, nested in _loose_commands(text):
+        commands = list(_loose_commands(text))
+        if "$" in text and spent <= len(command) + _MOST_WORK:
+            waiting += _substituted(text, [words for words, _ in commands])
+        for words, nested in commands:
             waiting += nested
             for candidate in _unwrapped(words):
                 spent += len(candidate)
@@ -144,7 +165,30 @@ def commands_within(command: str) -> list[tuple[str, ...]] | None:
                     found.setdefault((*written, *candidate[1:]))
                 if name in _SHELLS:
                     waiting += [" ".join(candidate[1:]), *candidate[1:]]
+                if name in _SHELLS or name in _WRAPPERS:  # `alias x='rm y'`, `env -S'rm y'`, `watch 'rm y'`
+                    waiting += [word.partition("=")[2] for word in candidate[1:] if "=" in word]
+                    waiting += [re.sub(r"^-\w", "", word) for word in candidate[1:] if " " in word]
     return list(found)
+
+
+def _substituted(text: str, commands: list[tuple[str, ...]]) -> list[str]:
+    """The same text with its variables replaced by what it sets them to itself; nothing, if it does not set them."""
+    values: dict[str, list[str]] = {name: [value] for name, value in _VALUES.items()}
+    for words in commands:
+        for word in words:
+            if set_to := _ASSIGNMENT.match(word):
+                values.setdefault(re.split(r"\W", word)[0], []).append(word[set_to.end() :])
+        if words[:1] == ("for",) and words[2:3] == ("in",):
+            values.setdefault(words[1], []).extend(words[3:])
+    made: list[str] = []
+    for turn in range(min(max(map(len, values.values())), _MOST_VALUES)):
+
+        def value(found: re.Match[str], turn: int = turn) -> str:
+            known = values.get(found[1] or found[2], [])
+            return known[min(turn, len(known) - 1)] if known else found[3] or ""
+
+        made.append(_PARAMETER.sub(value, text))
+    return [one for one in dict.fromkeys(made) if one != text and len(one) <= 2 * len(text) + _LONGEST_NAME]
 
 
 def _written(name: str) -> list[str]:
@@ -157,14 +201,19 @@ def _written(name: str) -> list[str]:
 
 def _unwrapped(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The command itself, and what may be one behind `sudo`, `env A=1`, `then`, `-exec`."""
-    is_wrapped = False
+    is_wrapped = is_named = False
     may_begin = True
     for index, word in enumerate(words):
         if word in _KEYWORDS or _ASSIGNMENT.match(word):
+            is_wrapped = is_wrapped or (may_begin and word == "time")
+            is_named = may_begin and word in _NAMING
             continue
         if may_begin:
             yield words[index:]
             is_wrapped = is_wrapped or word.rpartition("/")[2] in _WRAPPERS
+        if is_named:
+            is_named = False
+            continue
         # Which options of a wrapper take a value is unknown: any word may be the command.
         may_begin = is_wrapped or word in _EXEC_OF_FIND
 
@@ -205,10 +254,13 @@ def _piece(command: str, at: int, nested: list[str]) -> tuple[str, int]:
     char = command[at]
     if char == "\\":
         return command[at + 1 : at + 2].replace("\n", ""), at + 2
-    if char == "'" or command.startswith("$'", at):
-        start = at + (1 if char == "'" else 2)
-        end = _find(command, "'", start)
-        return command[start:end], end + 1
+    if char == "'":
+        end = _find(command, "'", at + 1)
+        return command[at + 1 : end], end + 1
+    if command.startswith("$'", at):
+        closed = re.compile(r"(?:[^'\\]|\\.)*", re.DOTALL).match(command, at + 2)
+        end = closed.end() if closed else at + 2
+        return _ESCAPE.sub(_meant, command[at + 2 : end]), end + 1
     if char == "`":
         end = _find(command, "`", at + 1)
         nested.append(command[at + 1 : end])
@@ -225,6 +277,15 @@ def _piece(command: str, at: int, nested: list[str]) -> tuple[str, int]:
         piece, at = ("'", at + 1) if command[at] == "'" else _piece(command, at, nested)
         text += piece
     return text, at + 1
+
+
+def _meant(escape: re.Match[str]) -> str:
+    """A character as `$'…'` writes it."""
+    code, octal, control, other = escape[1] or escape[2] or escape[3], escape[4], escape[5], escape[6]
+    if code or octal:
+        number = int(code, 16) if code else int(octal, 8)
+        return chr(number) if number < 0x110000 else ""
+    return chr(ord(control) & 0x1F) if control else _ESCAPES.get(other, other)
 
 
 def _closing(command: str, at: int) -> int:

@@ -39,7 +39,7 @@ class Glob:
     def __init__(self, pattern: str, *, braces: bool = True, flags: int = 0) -> None:
         """Raises GlobError."""
         body = pattern.removeprefix("./")
-        self._patterns = [_compile(each, pattern, flags) for each in (_alternatives(body) if braces else [body])]
+        self._patterns = [_compile(each, pattern, flags) for each in (brace_alternatives(body) if braces else [body])]
 
     def matches(self, relative: str) -> bool:
         return any(whole.match(relative) for whole, _ in self._patterns)
@@ -115,7 +115,7 @@ def _name(text: str, pattern: str) -> str:
     return f"{pieces[0]}{middle}[^/]*{pieces[-1]}"
 
 
-def _alternatives(pattern: str) -> list[str]:
+def brace_alternatives(pattern: str) -> list[str]:
     """The patterns that `{a,b}` expands to."""
     waiting, found = [pattern], []
     while waiting:
