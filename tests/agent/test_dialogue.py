@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from lab.observatory.scenes import Fail, Say, Scene, cue, say, text, think, tool
 from tests.agent.checking import assert_resumes_as_it_was, assert_valid
 from tests.agent.contract import check_order
 from tests.agent.sending import assert_each_extends_the_last, conversations_of, stretches_of
+from tests.agent.tools.test_bash import wait_until_gone
 from tests.agent.world import World, lines_of, of, turn_ends, world_at
 
 from stenograph.agent.engine import events
@@ -356,3 +359,62 @@ def test_what_is_not_allowed_is_refused_and_counted(world: World) -> None:
     assert isinstance(end, events.SessionEnd)
     assert [denial["tool_name"] for denial in end.denials] == ["Write"]
     assert_valid(world.session)
+
+
+def test_lines_say_the_folder_and_the_branch_that_a_command_changed_to(tmp_path: Path) -> None:
+    """The result of the command is the first that does, as 2.0.76 writes it; of the folder, 2.1.325 too."""
+    scene = [
+        say(text("Go."), tool("Bash", command="cd sub")),
+        say(tool("Bash", command="git checkout -q -b feature")),
+        say(tool("Bash", command="cd ..")),
+        say(text("Done.")),
+    ]
+    with world_at(tmp_path, {"moves": scene}) as world:
+        (world.cwd / "sub").mkdir()
+        subprocess.run(["git", "init", "-q", "-b", "main"], cwd=world.cwd, check=True)
+        world.run(cue("moves"))
+        lines = [line for line in lines_of(world.session) if line["type"] in ("user", "assistant")]
+        places = [(os.path.relpath(line["cwd"], world.cwd), line["gitBranch"]) for line in lines]
+        assert places == [
+            (".", "main"),  # the prompt
+            (".", "main"),  # Go.
+            (".", "main"),  # cd sub
+            ("sub", "main"),
+            ("sub", "main"),  # git checkout
+            ("sub", "feature"),
+            ("sub", "feature"),  # cd ..
+            (".", "feature"),
+            (".", "feature"),  # Done.
+        ]
+        assert_valid(world.session)
+
+
+def test_commands_in_the_background_end_with_the_session(tmp_path: Path) -> None:
+    command = "echo $$ > pid; exec sleep 300"
+    scene = [
+        say(tool("Bash", command=command, run_in_background=True)),
+        say(tool("Bash", command="while [ ! -s pid ]; do sleep 0.01; done")),
+        say(text("Started.")),
+    ]
+    with world_at(tmp_path, {"starts": scene}) as world:
+        world.run(cue("starts"))
+        wait_until_gone(int((world.cwd / "pid").read_text()))
+
+
+def test_the_memory_of_an_inner_folder_is_sent_once(tmp_path: Path) -> None:
+    scenes: dict[str, Scene] = {
+        "reads": [
+            say(tool("Read", file_path="sub/a.txt")),
+            say(tool("Read", file_path="sub/a.txt")),
+            say(tool("Read", file_path="sub/b.txt")),
+            say(text("Read.")),
+        ]
+    }
+    with world_at(tmp_path, scenes) as world:
+        (world.cwd / "sub").mkdir()
+        for name in ("a.txt", "b.txt"):
+            (world.cwd / "sub" / name).write_text("x\n")
+        (world.cwd / "sub" / "CLAUDE.md").write_text("THE NESTED MEMORY")
+        world.run(cue("reads"), cue("reads"))
+        assert [str(request).count("THE NESTED MEMORY") for request in world.asked()] == [0] + [1] * 7
+        assert world.session.read_text().count("THE NESTED MEMORY") == 1

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-_HEADS = "ref: refs/heads/"
+from stenograph.agent.tools.base import ToolFailed
+from stenograph.agent.tools.texts import read_bytes
+
+#: Bytes of a file; both hold one line.
+_MOST = 4096
+#: As git allows it; anything else would be somebody's words in the system prompt.
+_BRANCH = re.compile(r"ref: refs/heads/([^\s~^:?*\[\\\x00-\x20\x7f]{1,255})")
 
 
 def branch_of(folder: Path) -> str:
@@ -13,9 +20,14 @@ def branch_of(folder: Path) -> str:
         git = parent / ".git"
         try:
             if git.is_file():  # a worktree, or a submodule
-                git = parent / git.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
-            head = (git / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
-        except OSError:
+                git = parent / _first_line(git).removeprefix("gitdir:").strip()
+            head = _first_line(git / "HEAD")
+        except (OSError, ValueError, ToolFailed):  # a pipe, a device, a name that can't be one
             continue
-        return head.removeprefix(_HEADS) if head.startswith(_HEADS) else "HEAD"
+        found = _BRANCH.fullmatch(head)
+        return found[1] if found else "HEAD"
     return ""
+
+
+def _first_line(path: Path) -> str:
+    return read_bytes(path, _MOST).decode("utf-8", "replace").partition("\n")[0].strip()

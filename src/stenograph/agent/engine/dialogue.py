@@ -125,8 +125,7 @@ class Dialogue:
 
     def _record_prompt(self, content: str | list[Json], *, is_notification: bool) -> None:
         mode = self.shared.options.permission_mode.value
-        self.recorder.envelope.cwd = str(self.workspace.cwd)
-        self.recorder.envelope.git_branch = branch_of(self.workspace.cwd)
+        self._locate()
         if is_notification:
             uuid = self.recorder.notification(str(content), permission_mode=mode)
         else:
@@ -135,6 +134,11 @@ class Dialogue:
             self.recorder.prompt(content, permission_mode=mode, snapshot=snapshot, uuid=uuid)
         self.conversation.add_user(blocks_of(content))
         self._emit(events.TurnBegin(prompt=content, uuid=uuid, agent_id=self._agent_id))
+
+    def _locate(self) -> None:
+        """Lines say where they were written: a command may have changed the folder or the branch (2.0.76)."""
+        self.recorder.envelope.cwd = str(self.workspace.cwd)
+        self.recorder.envelope.git_branch = branch_of(self.workspace.cwd)
 
     async def _answer(self, turn: TurnInProgress) -> tuple[Outcome, ModelError | str | None]:
         has_shrunk = False
@@ -372,6 +376,7 @@ class Dialogue:
 
     def _record_result(self, turn: TurnInProgress, result: CallResult) -> None:
         call = result.call
+        self._locate()
         uuid = self.recorder.result(
             result.block,
             structured=result.structured,
