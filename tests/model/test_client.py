@@ -251,6 +251,18 @@ def test_after_the_last_retry_the_failure_is_raised(name: str) -> None:
     assert "\n" not in str(events[-1])
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_an_endpoint_that_is_not_started_on_this_machine_is_not_waited_for(host: str) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    clock = Clock()
+    [error] = ask(f"http://{host}:{port}", clock=clock)
+    assert isinstance(error, UnreachableError)
+    assert str(error) == f"nothing listens on {host}:{port}: start the endpoint, or check ANTHROPIC_BASE_URL"
+    assert clock.slept == []
+
+
 def test_ten_retries_wait_longer_and_longer() -> None:
     clock = Clock()
     with RawEndpoint([error(529, "overloaded_error")]) as server:

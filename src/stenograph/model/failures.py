@@ -5,6 +5,7 @@ The endpoint's own words are part of it, cut, without the keys that some endpoin
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +27,7 @@ from stenograph.errors import (
 from stenograph.model.endpoint import Endpoint
 from stenograph.model.events import Json
 from stenograph.model.json_text import read_json
-from stenograph.net import ResponseHead, read_number, read_retry_after
+from stenograph.net import ResponseHead, is_loopback, read_number, read_retry_after
 
 #: Characters of the endpoint's words.
 _LONGEST_WORDS = 1_000
@@ -56,6 +57,8 @@ class Failures:
         self._idle_timeout = endpoint.idle_timeout
         self._longest_stall = endpoint.longest_stall
         self._has_proxy = endpoint.proxy is not None
+        self._address = endpoint.address.with_port
+        self._is_local = endpoint.proxy is None and is_loopback(endpoint.address.host)
 
     def of_answer(self, head: ResponseHead, body: bytes, *, now: float) -> RequestFailure:
         """`now`: seconds since 1970, for dates in `retry-after`."""
@@ -128,6 +131,10 @@ class Failures:
             if self._has_proxy:  # whose name was looked up
                 told = "the proxy's name can't be found: check the network and HTTPS_PROXY or HTTP_PROXY"
             return self._unreachable(told, head, is_temporary=True)
+        if self._is_local and error.errno == errno.ECONNREFUSED:
+            # Nothing on the way can fail: whoever waits would wait for a program that is not there.
+            told = f"nothing listens on {self._address}: start the endpoint, or check ANTHROPIC_BASE_URL"
+            return self._unreachable(told, head, is_temporary=False)
         return self.of_silence(f"can't be reached ({error.reason}): check the network and ANTHROPIC_BASE_URL")
 
     def _unreachable(self, told: str, head: ResponseHead | None, *, is_temporary: bool) -> RequestFailure:

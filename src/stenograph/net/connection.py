@@ -5,6 +5,7 @@ Follows no redirects and judges no status. Every failure is a NetworkError; the 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -186,7 +187,9 @@ def network_error(error: Exception) -> NetworkError:
         case OSError(errno=int(number)):
             return NetworkError(reason, errno=number)
         case OSError():
-            return NetworkError(reason)
+            # asyncio puts those of several addresses of a name into one text.
+            numbers = {int(number) for number in re.findall(r"\[Errno (\d+)\]", str(error))}
+            return NetworkError(reason, errno=numbers.pop() if len(numbers) == 1 else 0)
     return MalformedResponseError(reason)
 
 
