@@ -20,7 +20,8 @@ from lab.clients import run_client
 from tests.cli.running import SOURCE, assert_one_clear_line
 from tests.conftest import Client
 
-from stenograph.cli.agent import _repeated
+import stenograph
+from stenograph.cli.agent import _install_command, _repeated
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, ScriptedApi, Step, script_prompt
 
 Json = dict[str, Any]
@@ -204,10 +205,34 @@ def test_an_unknown_command_among_lines_is_told_and_not_asked(api: ScriptedApi) 
 
 
 def test_a_tool_that_nobody_has_is_told_and_the_rest_goes_on(api: ScriptedApi) -> None:
-    rules = ("--allowedTools", "Nope,Bash(ls),mcp__x__y,SendMessage", "--disallowedTools", "Wriet(x)")
+    rules = ("--allowedTools", "Nope,Bash(ls),mcp__x__y,SendMessage,bashh", "--disallowedTools", "mcp__z,LS")
     done = ask(api, SIMPLE, *rules)
-    assert done.stderr == "steno: no tool is called 'Nope'\nsteno: no tool is called 'Wriet'\n"
+    assert done.stderr == 'steno: no tool is called "Nope"\nsteno: no tool is called "bashh"; did you mean Bash?\n'
     assert (done.stdout, done.returncode) == ("All done.\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("bash", 'no tool is called "bash"; did you mean Bash?'),
+        ("Edit,Wriet(x)", 'no tool is called "Wriet"; did you mean Write?'),
+        ("Webfetch(domain:example.com)", 'no tool is called "Webfetch"; did you mean WebFetch?'),
+        ("Everything", 'no tool is called "Everything"'),
+    ],
+)
+def test_a_misspelled_tool_is_not_allowed_instead_of_denied(api: ScriptedApi, rule: str, words: str) -> None:
+    done = ask(api, SIMPLE, "--disallowedTools", rule)
+    assert_one_clear_line(done)
+    assert words in done.stderr
+    assert (done.returncode, api.requests) == (2, [])
+
+
+def test_the_way_to_install_what_is_missing_works_from_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout = Path(stenograph.__file__).resolve().parents[2]
+    assert (checkout / "pyproject.toml").is_file()
+    assert _install_command() == f"pip install '{checkout}[agent]'"
+    monkeypatch.setattr(stenograph, "__file__", str(tmp_path / "lib" / "site-packages" / "stenograph" / "__init__.py"))
+    assert _install_command() == "pip install 'stenograph[agent]'"
 
 
 def test_a_home_that_is_not_there_is_made(api: ScriptedApi) -> None:
@@ -460,4 +485,4 @@ def test_without_its_packages_it_says_what_to_install(api: ScriptedApi, tmp_path
     path = os.pathsep.join([str(tmp_path), str(SOURCE)])
     done = run(api.url, "-p", "hi", env={"PYTHONPATH": path})
     assert_one_clear_line(done)
-    assert "stenograph[agent]" in done.stderr
+    assert f"pip install '{SOURCE.parent}[agent]'" in done.stderr

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.print_input import LinePrompts, one_prompt, whole_prompt
     from stenograph.agent.faces.print_mode import OutputFormat, run_print
     from stenograph.agent.faces.stream_json import StreamMessages
-    from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, split_rules
+    from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, similar_tools, split_rules
     from stenograph.agent.tools import all_tools
 
 _MODULES = {
@@ -30,6 +30,7 @@ _MODULES = {
     "open_agent": "engine.session",
     "parse_rule": "permissions.rules",
     "run_print": "faces.print_mode",
+    "similar_tools": "permissions.rules",
     "split_rules": "permissions.rules",
     "whole_prompt": "faces.print_input",
 }
@@ -48,6 +49,7 @@ __all__ = [
     "open_agent",
     "parse_rule",
     "run_print",
+    "similar_tools",
     "split_rules",
     "whole_prompt",
 ]

@@ -140,7 +140,7 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     _refuse_without_extra()
     output_format = _output_format(given)
     options = _options(ctx, given)
-    _warn_of_unknown_tools(options)
+    _check_tool_names(options)
     descriptor = None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.fileno()
 
     from stenograph.agent import LinePrompts, one_prompt, whole_prompt
@@ -172,7 +172,16 @@ def _refuse_without_extra() -> None:
     from importlib.util import find_spec
 
     if find_spec("h11") is None:
-        raise UsageError("the agent needs packages that are not installed; `pip install 'stenograph[agent]'` installs them")
+        raise UsageError(f"the agent needs packages that are not installed; try: {_install_command()}")
+
+
+def _install_command() -> str:
+    """In a checkout the name alone would look for a package elsewhere."""
+    import stenograph
+
+    checkout = Path(stenograph.__file__).resolve().parents[2]
+    name = checkout if (checkout / "pyproject.toml").is_file() else "stenograph"
+    return f"pip install '{name}[agent]'"
 
 
 def _output_format(given: dict[str, Any]) -> OutputFormat:
@@ -260,18 +269,22 @@ def _settings_of(ctx: click.Context) -> Settings:
     return state_options(ctx)
 
 
-def _warn_of_unknown_tools(options: AgentOptions) -> None:
-    """A rule about a tool that nobody has is most likely misspelt. It may be another endpoint's or release's: no failure."""
-    rules = [*options.allowed, *options.disallowed]
-    if not rules:
+def _check_tool_names(options: AgentOptions) -> None:
+    """A misspelled name in a rule that denies would deny nothing: raises UsageError. One that allows is only reported."""
+    if not options.allowed and not options.disallowed:
         return
-    from stenograph.agent import all_tools, is_rule_of_a_known_tool, parse_rule, split_rules
+    from stenograph.agent import all_tools, parse_rule, similar_tools, split_rules
 
-    ours = {tool.name for tool in all_tools(options)}
-    for text in (text for rule in rules for text in split_rules(rule)):
-        name = parse_rule(text).tool
-        if name not in ours and not is_rule_of_a_known_tool(text):
-            click.echo(f"steno: no tool is called {name!r}", err=True)
+    ours = [tool.name for tool in all_tools(options)]
+    for rules, denies in ((options.disallowed, True), (options.allowed, False)):
+        for name in (parse_rule(text).tool for rule in rules for text in split_rules(rule)):
+            similar = similar_tools(name, ours)
+            if similar is None:
+                continue
+            hint = f"; did you mean {' or '.join(similar)}?" if similar else ""
+            if denies:
+                raise UsageError(f'no tool is called "{name}"{hint}')
+            click.echo(f'steno: no tool is called "{name}"{hint}', err=True)
 
 
 async def _converse(

@@ -26,6 +26,11 @@ _SAME = (
 _KNOWN = frozenset({
     "Bash", "Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "SendMessage", "Skill", "TodoWrite",
     "WebFetch", "WebSearch", "Write",
+    # Only the client's, of any release.
+    "AskUserQuestion", "CronCreate", "CronDelete", "CronList", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree",
+    "LS", "LSP", "ListMcpResourcesTool", "Monitor", "NotebookRead", "ReadMcpResourceTool", "ScheduleWakeup", "SlashCommand",
+    "StructuredOutput", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TeamCreate", "TeamDelete", "TodoRead", "ToolSearch",
+    "Workflow",
 }.union(*_SAME))  # fmt: skip
 
 
@@ -71,6 +76,16 @@ def is_rule_of_a_known_tool(text: str) -> bool:
     """Whether a word after a rule on a command line can be another rule."""
     rules = [_RULE.fullmatch(rule) for rule in split_rules(text)]
     return bool(rules) and all(rule and (rule["tool"] in _KNOWN or rule["tool"].startswith("mcp__")) for rule in rules)
+
+
+def similar_tools(name: str, ours: Iterable[str]) -> list[str] | None:
+    """Known tools with a similar name, if it is not one itself; None if it is, or may be that of a server."""
+    if name in _KNOWN or name in ours or name.startswith("mcp__"):
+        return None
+    from difflib import get_close_matches  # for a mistake only
+
+    by_spelling = {known.lower(): known for known in sorted({*_KNOWN, *ours})}
+    return [by_spelling[found] for found in get_close_matches(name.lower(), by_spelling, n=2, cutoff=0.75)]
 
 
 def names_of(rule: PermissionRule) -> frozenset[str]:
