@@ -7,6 +7,8 @@ import base64
 import json
 import os
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -360,6 +362,20 @@ NOTEBOOK: Json = {
 }
 
 
+@pytest.mark.parametrize("depth", [400, 990, 100_000])
+@pytest.mark.parametrize("member", ["source", "execution_count", "id", "outputs"])
+def test_a_notebook_that_is_nested_deep_is_read_or_refused(desk: Desk, depth: int, member: str) -> None:
+    value = "[" * depth + "]" * depth
+    (desk.project / "deep.ipynb").write_text(f'{{"cells": [{{"cell_type": "code", "{member}": {value}}}]}}')
+    try:
+        output = asyncio.run(desk.call(READ, file_path=str(desk.project / "deep.ipynb")))
+        words, size = "", len(json.dumps(output.structured))
+    except ToolFailed as failure:
+        words, size = failure.words, 0
+    assert words in ("", "Notebook file is nested too deep to be one.")
+    assert size < 3000
+
+
 def test_a_notebook_comes_as_cells(desk: Desk) -> None:
     (desk.project / "nb.ipynb").write_text(json.dumps(NOTEBOOK))
     content, structured = blocks(desk, "nb.ipynb")
@@ -433,6 +449,16 @@ def test_a_pdf_is_a_document(desk: Desk) -> None:
         {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": text}},
     ]
     assert structured == {"type": "pdf", "file": {"filePath": name, "base64": text, "originalSize": len(data)}}
+
+
+def test_damage_in_a_pdf_is_not_logged_to_the_terminal(desk: Desk) -> None:
+    damaged = pdf(2).replace(b"startxref\n", b"startxref\n9")
+    (desk.project / "damaged.pdf").write_bytes(damaged)
+    call = [sys.executable, "-c", "import sys; from stenograph.agent.tools.media import take_pages\n"
+            "try: take_pages(open(sys.argv[1], 'rb').read(), 1, 1)\nexcept Exception as e: print(type(e))",
+            str(desk.project / "damaged.pdf")]  # fmt: skip
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 def test_pages_of_a_pdf_are_a_document_of_their_own(desk: Desk) -> None:

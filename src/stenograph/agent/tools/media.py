@@ -101,6 +101,10 @@ def page_range(pages: str) -> tuple[int, int]:
 def take_pages(data: bytes, first: int, last: int) -> bytes:
     # Slow to load, and rarely needed.
     import io
+    import logging
+
+    # What it has to say about damage, for programmers, would go to the terminal.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
 
     try:
         from pypdf import PdfReader, PdfWriter

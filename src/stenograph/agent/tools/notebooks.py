@@ -15,6 +15,13 @@ from stenograph.agent.tools.media import media_type
 
 def read_cells(data: bytes) -> list[Json]:
     try:
+        return _read_cells(data)
+    except RecursionError:
+        raise ToolFailed("Notebook file is nested too deep to be one.") from None
+
+
+def _read_cells(data: bytes) -> list[Json]:
+    try:
         notebook = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         words = f"Notebook file is not valid JSON (it may be truncated, corrupted, or still being written): {error}"
@@ -34,7 +41,7 @@ def _member(value: Json, name: str) -> Json:
 def _cell(cell: Json, index: int, language: str) -> Json:
     is_code = cell.get("cell_type") == "code"
     read: Json = {"cellType": str(cell.get("cell_type", "")), "source": _joined(cell.get("source"))}
-    if is_code and cell.get("execution_count") is not None:
+    if is_code and isinstance(cell.get("execution_count"), int):
         read["execution_count"] = cell["execution_count"]
     read["cell_id"] = str(cell.get("id") or f"cell-{index}")
     if is_code:
