@@ -103,12 +103,16 @@ def test_a_session_is_found_by_id_prefix_title_and_path(world: World, reference:
     assert_valid(path)
 
 
-def test_what_matches_nothing_or_several_is_told_in_one_line(world: World) -> None:
+def test_what_matches_nothing_or_several_is_told(world: World) -> None:
     world.run(cue("plain"), session_id=ID)
     world.run(cue("plain"), session_id=ID[:-1] + "c")
-    for reference in ("no-such-session", ID[:8], str(world.cwd / "missing.jsonl")):
+    for reference in ("no-such-session", str(world.cwd / "missing.jsonl")):
         done = steno(world, "Go on.", "--resume", reference)
         assert_one_clear_line(done)
+    done = steno(world, "Go on.", "--resume", ID[:8])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "2 sessions match" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_continue_takes_the_newest_of_this_folder_and_nothing_else(world: World) -> None:
