@@ -261,7 +261,7 @@ def played(variant: str, folders: pytest.TempPathFactory) -> Played:
 
 def play(folder: Path, compat: Compat, *, compacts: bool) -> Played:
     """Run the whole script once, in this process."""
-    with _page() as page, world_at(folder, {}) as world:
+    with served_page() as page, world_at(folder, {}) as world:
         _furnish(world.cwd)
         for name, scene in scenes(world.cwd, page.url + "/", compat).items():
             world.stage.add(name, scene)
@@ -309,7 +309,7 @@ def _pdf() -> bytes:
     return out.getvalue()
 
 
-class _Page(LoopbackService):
+class Page(LoopbackService):
     def __init__(self) -> None:
         super().__init__(LoopbackServer(("127.0.0.1", 0), _PageHandler))
 
@@ -327,8 +327,8 @@ class _PageHandler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def _page() -> Iterator[_Page]:
-    with _Page() as page:
+def served_page() -> Iterator[Page]:
+    with Page() as page:
         yield page
 
 
