@@ -262,6 +262,19 @@ def test_four_syncs_a_writer_and_kill_leave_a_store_as_built_anew(home: Path, se
     assert_as_built_anew(store, home)
 
 
+def test_a_store_of_mostly_deleted_lines_is_built_anew(home: Path, session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stenograph.index.store._GARBAGE", 10)
+    store = open_store(None)
+    for number in range(1, 10):
+        session.write_bytes(encode(_turn(number, f"Prompt {number}")))
+        sync(store, [home])
+    made = store.connection.execute("SELECT count(*) FROM text_docsize").fetchone()[0]
+    assert made < 9 * 4
+    assert names(store, "number9") == [NAME]
+    assert names(store, "number3") == []
+    assert_as_built_anew(store, home)
+
+
 def test_a_full_disk_leaves_the_store_as_it_was(home: Path, session: Path, tmp_path: Path) -> None:
     path = tmp_path / "index.sqlite"
     store = open_store(path)

@@ -22,7 +22,7 @@ _NAME = f"index-{VERSION}.sqlite"
 _PATIENCE = 30.0
 
 # Full text is kept without the texts: they are in the sessions. SQLite before 3.43 can't delete from such a table, so the rows of
-# deleted lines stay behind without a row in `docs`, where no search finds them, until `collect_garbage` makes the table anew.
+# deleted lines stay behind without a row in `docs`, where no search finds them, until there are so many that all is read anew.
 _TABLES = """
 CREATE TABLE files (
   id INTEGER PRIMARY KEY,
@@ -98,6 +98,21 @@ class IndexStore:
         finally:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
+
+
+_GARBAGE = 50_000
+
+
+def clear_if_mostly_garbage(store: IndexStore) -> None:
+    """Forget everything once most documents are those of deleted lines. Raises UnwritableError."""
+    live = store.connection.execute("SELECT count(*) FROM docs").fetchone()[0]
+    made = store.connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'docs'").fetchone()[0]
+    if made <= _GARBAGE + 3 * live:
+        return
+    with store.writing() as db:
+        for table in ("files", "sessions", "turns", "docs", "calls", "sqlite_sequence"):
+            db.execute(f"DELETE FROM {table}")
+        db.execute("INSERT INTO text (text) VALUES ('delete-all')")
 
 
 def store_path(environ: Mapping[str, str]) -> Path | None:

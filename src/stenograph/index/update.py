@@ -7,6 +7,7 @@ a crash the store is as it was before the last batch of files.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import sqlite3
@@ -20,7 +21,7 @@ from msgspec import Struct
 from stenograph.disk import Finding, read_slice
 from stenograph.errors import UnreadableError, UnwritableError
 from stenograph.family import ProjectListing, SessionFile, find_family, named_owner
-from stenograph.index.store import IndexStore
+from stenograph.index.store import IndexStore, clear_if_mostly_garbage
 from stenograph.index.texts import TextKind, texts_of
 from stenograph.index.tokens import indexed
 from stenograph.inputs import InputReader
@@ -67,6 +68,8 @@ def sync(
     """Bring the store up to date with the sessions of these homes; with `seconds`, for about that long."""
     deadline = None if seconds is None else time.monotonic() + seconds
     listings, findings = find_projects(homes)
+    with contextlib.suppress(UnwritableError):  # said below, if there is anything to write
+        clear_if_mostly_garbage(store)
     sources = {os.fsencode(source.path): source for listing in listings for source in _sources(listing)}
     known = {row[0]: row[1:] for row in store.connection.execute("SELECT path, device, inode, size, changed_ns FROM files")}
     stale = [
