@@ -19,11 +19,11 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct
 
 from stenograph.config import Destination, TraceConfig
-from stenograph.disk import projects_folder
 from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError, UsageError
-from stenograph.family import is_session_id, list_project
+from stenograph.family import is_session_id
 from stenograph.records import moment, read_records
 from stenograph.redact import Masker
+from stenograph.sessions import find_projects
 from stenograph.traces.delivery import Sender
 from stenograph.traces.folder import alone, mask_key
 from stenograph.traces.keys import with_keys
@@ -79,16 +79,12 @@ class BackfillReport(Struct, frozen=True):
 def find_sessions(homes: Iterable[Path], filters: Filters | None = None) -> list[Candidate]:
     """The session files of some homes, least recently written first."""
     chosen = filters or Filters()
-    found = []
-    for home in homes:
-        for folder in _folders(projects_folder(home)):
-            if chosen.project and chosen.project not in folder.name:
-                continue
-            try:
-                listing = list_project(folder)
-            except DiskError:
-                continue
-            found += [Candidate(file.path, file.session_id, file.size, file.mtime_ns / 1e9) for file in listing.sessions]
+    found = [
+        Candidate(file.path, file.session_id, file.size, file.mtime_ns / 1e9)
+        for project in find_projects(homes)[0]
+        if chosen.project in project.folder.name
+        for file in project.sessions
+    ]
     return sorted((each for each in found if _is_meant(each, chosen)), key=_by_age)
 
 
@@ -184,13 +180,6 @@ def candidate_of(path: Path) -> Candidate | None:
     if not stat.S_ISREG(status.st_mode):
         return None
     return Candidate(path, path.stem, status.st_size, status.st_mtime)
-
-
-def _folders(projects: Path) -> list[Path]:
-    try:
-        return [path for path in projects.iterdir() if path.is_dir()]
-    except OSError:
-        return []
 
 
 def _is_meant(candidate: Candidate, filters: Filters) -> bool:
