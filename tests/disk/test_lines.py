@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import tracemalloc
@@ -247,3 +248,17 @@ def test_the_ends_are_those_of_all_lines(shared_file: Path, data: bytes, head: i
     else:
         assert ends.head == [piece for start, piece in lines if start + len(piece) + 1 <= head]
         assert ends.tail == [piece for start, piece in lines if start >= len(data) - tail]
+
+
+class _Halting(io.BytesIO):
+    """As a read of more than 2 GiB: it gives less than was asked for."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(min(3, size if size is not None and size >= 0 else 3))
+
+
+def test_a_read_that_gives_less_than_asked_for_is_continued() -> None:
+    from stenograph.disk.lines import _read_fully
+
+    assert _read_fully(_Halting(b"0123456789"), 8) == b"01234567"  # type: ignore[arg-type]
+    assert _read_fully(_Halting(b"01"), 8) == b"01"  # type: ignore[arg-type]

@@ -735,3 +735,33 @@ def test_a_staged_file_gets_the_mode_asked_for_only_where_there_is_none(file: Pa
             expect=state_of(path) if path.exists() else None,
         )
         assert path.stat().st_mode & 0o777 == mode
+
+
+def test_a_staged_file_that_cannot_be_moved_leaves_no_file_open(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    staged = stage_file(file, b"new\n", unfinished=unfinished_beside(file))
+    opened = len(list(Path("/dev/fd").glob("*")))
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "broken")
+
+    with lock(file) as locked:
+        state = locked.state()
+        monkeypatch.setattr(os, "replace", fail)
+        with pytest.raises(UnwritableError):
+            locked.put_in_place(staged, expect=state)
+    assert len(list(Path("/dev/fd").glob("*"))) == opened
+
+
+def test_a_users_file_that_cannot_be_replaced_for_another_reason_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "user"
+    path.write_bytes(b"old")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(UnwritableError):
+        write_user_file(path, b"new")
+    assert path.read_bytes() == b"old"
