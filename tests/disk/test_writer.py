@@ -765,3 +765,12 @@ def test_a_users_file_that_cannot_be_replaced_for_another_reason_is_not_overwrit
     with pytest.raises(UnwritableError):
         write_user_file(path, b"new")
     assert path.read_bytes() == b"old"
+
+
+def test_a_new_file_of_a_users_project_gets_the_mode_that_any_program_would_give_it(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        write_user_file(tmp_path / "user", b"x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "user").stat().st_mode) == 0o666
