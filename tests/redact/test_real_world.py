@@ -213,6 +213,9 @@ mysql --user=root --password=«{_W15}» shop
 kubectl create secret generic db --from-literal=password=«{_W15}»
 terraform apply -var="db_password=«{_W15}»"
 gh secret set DEPLOY_TOKEN --body x # DEPLOY_TOKEN=«{_W24}»
+"env": [{{"name": "DB_PASS", "value": "«{_W15}»"}}]
+\\"name\\": \\"X-Api-Key\\", \\"value\\": \\"«{_W24}»\\"
+["--token", "«{_W24}»"]
 DEBUG token=«{_W24}» user=7
 """.strip("\n").split("\n")
 

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from stenograph.cli import FAILED
 from stenograph.cli._arguments import HintingCommand, named_session, session_to_change
@@ -122,7 +121,7 @@ def edit(
         refusal=DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None,
     )
     mask, masker = make_mask(reveal)
-    page = msgspec.structs.replace(page, preview=mask_page(page.preview, mask)) if page.preview else page
+    page = mask_page(page, mask)
     echo_page(page, render_edit, render_options(ctx), as_json=as_json)
     tell_masked(masker)
     if busy:
@@ -191,8 +190,9 @@ def _named(edits: Sequence[AnyEdit]) -> str:
 
 def _edits(which: Selector, options: dict[str, Any]) -> list[AnyEdit]:
     from stenograph import surgery
+    from stenograph.redact import mask
 
-    reason = options["reason"]
+    reason = mask(options["reason"])[0]  # the journal keeps it
     edits: list[AnyEdit] = []
     if options["drop_turns"]:
         if not which.chooses_turns:

@@ -23,10 +23,12 @@ LEAST = 8
 LEAST_ENTROPY = 2.25
 
 # From a place inside a name to the value: the rest of the name, quotes (with backslashes inside JSON), a type, a sign, a quote.
+# The sign may be the name of a member: `"name": "API_KEY", "value": "…"`.
 _TO_VALUE = (
     r"(?P<rest>[A-Za-z0-9_-]{0,40}+)(?P<close>(?:\\{0,3}+[\"'`]){0,2}+)\]?+"
     r"(?::[ ]?[&A-Za-z][\w.&|?\[\]]{0,30}+(?=[ ]?=[^=]))?+"
-    r"(?P<sign>[ \t]{0,8}+(?::=|=>|[:=](?!=)|,(?=[ ]?\\?[\"'`]))|(?=[ \t])|>)(?P<blank>[ \t]{0,8}+)"
+    r"(?P<sign>[ \t]{0,8}+(?::=|=>|[:=](?!=))|,?\s{0,40}+[\"'\\]{0,4}+(?i:[a-z]{0,9}value)[\"'\\]{0,4}+ ?:"
+    r"|,(?=[ ]?\\?[\"'`])|(?=[ \t])|>)(?P<blank>[ \t]{0,8}+)"
     r"(?:[bBrRuUfF]{1,2}+(?=[\"']))?+(?P<quote>(?:\\{0,3}+[\"'`])?+)"
     # There is a digit in every value that counts.
     r"(?=[^\r\n\"'`0-9]{0,200}+[0-9])"
@@ -94,7 +96,8 @@ def find_assigned(text: str, place: int) -> tuple[int, int] | None:
     kind = name_kind(name)
     if kind is not NameKind.CERTAIN and kind is not NameKind.LIKELY:
         return None
-    name, sign, outside, start = name.rpartition(" ")[2], sign.strip(), before[begins - 1 : begins], to_value.end()
+    name, outside, start = name.rpartition(" ")[2], before[begins - 1 : begins], to_value.end()
+    sign = ":" if sign.endswith(":") else sign.strip()
     end = text.find(quote, start, start + _LONGEST_QUOTED) if quote else -1
     in_quotes = end > start and text.find("\n", start, end) < 0
     if not in_quotes:

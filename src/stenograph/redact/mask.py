@@ -33,6 +33,8 @@ _SHORT = 32
 _MANY = 10_000
 # A secret that the end of a text cuts off is seldom longer.
 _LONGEST_CUT = 20_000
+# How a secret of several lines begins; a patch is a list of lines.
+_SPANS_LINES = "-----BEGIN"
 # Of a keyed placeholder: among 100,000 secrets two are alike with a chance of 1 in 56,000.
 _MARK_BYTES = 6
 
@@ -245,6 +247,10 @@ def mask_json(value: Any, mask: Mask) -> Any:
                 ]
                 waiting += reversed(inner)
             else:
+                if any(isinstance(item, str) and _SPANS_LINES in item for item in value) and all(
+                    isinstance(item, str) and "\n" not in item for item in value
+                ):
+                    value = mask("\n".join(value)).split("\n")
                 items: list[Any] = []
                 put(items)
                 waiting += [

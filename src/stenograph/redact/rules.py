@@ -466,6 +466,7 @@ RULES = (
         ("://",),
         "RFC 3986 §3.2.1: a token instead of a user",
         r"://(?P<secret>[A-Za-z0-9_.~%+-]{16,256}+)(?::[^\s/?#@\"'`<>]{0,256}+)?@",
+        r"://(?P<secret>[A-Za-z0-9_~%+-]{10,256}+)",
         is_secret=lambda match: looks_random(match["secret"]),
     ),
     SecretRule(

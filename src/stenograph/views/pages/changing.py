@@ -8,8 +8,10 @@ from typing import TypeAlias
 
 from stenograph.archive import Entry, LabelChange, Removal
 from stenograph.family import SessionFile
+from stenograph.redact import Masker
 from stenograph.sessions import title
 from stenograph.surgery import ClonePlan
+from stenograph.views.masking import mask_page
 from stenograph.views.pages.page import Document, Page
 
 #: Words of a command -> the line that a user can paste: this program, with the homes and config file of this run.
@@ -178,7 +180,7 @@ class TagPage(Document, frozen=True, tag="tag/1"):
 
 def rename_page(file: SessionFile, change: LabelChange, again: CommandLine) -> RenamePage:
     before = change.before
-    return RenamePage(
+    page = RenamePage(
         id=file.session_id,
         path=str(file.path),
         title=change.after or "",
@@ -187,12 +189,13 @@ def rename_page(file: SessionFile, change: LabelChange, again: CommandLine) -> R
         undo=None if before is None else again("rename", file.session_id, *_as_argument(before)),
         lost_undo=_lost_undo(file, change, again),
     )
+    return mask_page(page, Masker().mask)
 
 
 def tag_page(file: SessionFile, change: LabelChange, again: CommandLine) -> TagPage:
     before = change.before
     words = ["--clear"] if before is None else _as_argument(before)
-    return TagPage(
+    page = TagPage(
         id=file.session_id,
         path=str(file.path),
         tag=change.after,
@@ -200,6 +203,7 @@ def tag_page(file: SessionFile, change: LabelChange, again: CommandLine) -> TagP
         undo=None if before is None and change.after is None else again("tag", file.session_id, *words),
         lost_undo=_lost_undo(file, change, again),
     )
+    return mask_page(page, Masker().mask)
 
 
 def _as_argument(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stenograph.redact import Mask, Masker
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
 
 if TYPE_CHECKING:
@@ -59,25 +60,31 @@ class InventoryPage(Document, frozen=True, tag="inventory/1"):
 
 
 def inventory_page(inventory: Inventory) -> InventoryPage:
+    """The names of kinds come from the files: a secret in one is masked."""
+    mask = Masker().mask
     return InventoryPage(
-        sessions=tuple(map(_file, inventory.sessions)),
-        agents=tuple(map(_file, inventory.agents)),
-        session_totals=_counts(inventory.session_totals),
-        agent_totals=_counts(inventory.agent_totals),
+        sessions=tuple(_file(file, mask) for file in inventory.sessions),
+        agents=tuple(_file(file, mask) for file in inventory.agents),
+        session_totals=_counts(inventory.session_totals, mask),
+        agent_totals=_counts(inventory.agent_totals, mask),
         failures=finding_pages(inventory.failures),
     )
 
 
-def _file(file: FileInventory) -> FileCounts:
+def _file(file: FileInventory, mask: Mask) -> FileCounts:
     return FileCounts(
         id=file.session_id,
         path=str(file.path),
         size=file.size,
         agents=file.agents,
-        counts=_counts(file.counts),
+        counts=_counts(file.counts, mask),
         findings=finding_pages(file.findings),
     )
 
 
-def _counts(counts: RecordCounts) -> CountsPage:
-    return CountsPage(**{name: getattr(counts, name) for name in CountsPage.__struct_fields__})
+def _counts(counts: RecordCounts, mask: Mask) -> CountsPage:
+    members = {name: getattr(counts, name) for name in CountsPage.__struct_fields__}
+    for name, counted in members.items():
+        if isinstance(counted, dict):
+            members[name] = {mask(key): number for key, number in counted.items()}
+    return CountsPage(**members)

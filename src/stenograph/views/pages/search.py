@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from stenograph.redact import Mask, as_is
+from stenograph.views.masking import mask_page
 from stenograph.views.pages.page import Document, Page
 from stenograph.views.text import one_line
 
@@ -71,20 +72,21 @@ class SearchPage(Document, frozen=True, tag="search/1"):
 
 def search_page(text: str, sought: Query | re.Pattern[str], found: Found, report: SyncReport, mask: Mask = as_is) -> SearchPage:
     """Texts are masked whole, and cut afterwards."""
-    return SearchPage(
-        query=mask(text),
+    page = SearchPage(
+        query=text,
         total=found.total,
         partial=found.is_partial,
         stale=report.pending > 0,
         hits=tuple(_hit_page(hit, sought, mask) for hit in found.hits),
     )
+    return mask_page(page, mask)
 
 
 def _hit_page(hit: Hit, sought: Query | re.Pattern[str], mask: Mask) -> HitPage:
     return HitPage(
         id=hit.session,
         path=str(hit.path),
-        title=mask(hit.title) if hit.title else None,
+        title=hit.title,
         project=hit.project,
         branch=hit.branch,
         release=hit.release,

@@ -119,7 +119,7 @@ def settings_change_page(
         path=str(change.path),
         changed=not change.is_empty,
         applied=applied,
-        diff=tuple(mask(line) for line in change.diff()),
+        diff=tuple(mask("\n".join(lines)).split("\n")) if (lines := change.diff()) else (),
         warnings=change.warnings,
         entry=entry.number if entry else None,
         next=tuple(steps),
