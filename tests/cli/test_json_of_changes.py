@@ -47,6 +47,7 @@ def test_what_is_said_of_a_session_is_what_the_schemas_say(path: Path) -> None:
     assert printed("resume", "resume", path)["path"] == str(path)
     printed("clone", "clone", path, "--dry-run")
     printed("rm", "rm", path)
+    printed("purge", "purge", path)
     cut = ("--truncate-results", "100", "--strip-thinking", "all", "--drop-images")
     printed("edit", "edit", path, *cut, "--preview", codes=(0, 2))
     printed("edit", "edit", path, "--compress", "--keep-last", "1", "--preview", codes=(0, 2))
@@ -78,6 +79,8 @@ def test_what_is_done_to_a_copy_is_what_the_schemas_say(path: Path, tmp_path: Pa
     assert printed("rename", "rename", copy, "Another title")["title"] == "Another title"
     assert printed("tag", "tag", copy, "keep")["tag"] == "keep"
     assert printed("tag", "tag", copy, "--clear")["before"] == "keep"
+    assert printed("purge", "purge", copy, "--apply")["edits"]
+    assert not copy.exists()
 
 
 def test_what_releases_write_and_what_is_installed_is_what_the_schemas_say(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from stenograph.archive.change import Change, Recovery
 from stenograph.archive.history import Undone, find_edits, undo_edit
 from stenograph.archive.journal import Entry, JournaledFile, State
 from stenograph.archive.labels import LabelChange, rename_session, tag_session
+from stenograph.archive.purge import ArchivePurge
 from stenograph.archive.removal import Removal, plan_removal
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _MODULES = {
 
 __all__ = [
     "Archive",
+    "ArchivePurge",
     "Change",
     "Entry",
     "JournaledFile",

@@ -19,6 +19,7 @@ from typing import Any
 from stenograph.archive.change import Change, EditHead, Recovery
 from stenograph.archive.journal import Entry, JournaledFile, Ledger, OpenJournal, State, open_journal, read_journal
 from stenograph.archive.live import live, looks_live, refuse_open
+from stenograph.archive.purge import ArchivePurge, delete_session_files, plan_archive_purge, purge_archive
 from stenograph.archive.recovery import holds, settle, tidy
 from stenograph.archive.removal import plan_removal
 from stenograph.archive.store import Store, digest_of
@@ -204,6 +205,21 @@ class Archive:
         if change.entry is None:
             raise AssertionError("a session has a file")
         return change.entry
+
+    def plan_purge(self, session_id: str, path: Path | None) -> ArchivePurge:
+        """What would be deleted for good; `path` is the session's file where it is still in its home. Raises UnreadableError."""
+        return plan_archive_purge(self.entries(), self._store, session_id, path)
+
+    def purge(self, plan: ArchivePurge, *, active_seconds: float = ACTIVE_SECONDS) -> None:
+        """Delete a session for good. Raises BusyError where it is in use, DiskError; then it can be repeated."""
+        if plan.removal is not None:
+            for file in plan.removal.files:
+                if (busy := self.why_busy(file, active_seconds=active_seconds)) is not None:
+                    raise busy
+            delete_session_files(plan.removal)
+        if plan.edits:
+            with self._writing() as (journal, _, _):
+                purge_archive(plan, self._store, journal)
 
     def _read(self) -> Ledger:
         return read_journal(self._journal)

@@ -8,6 +8,7 @@ A line that can't be read is a finding: a torn last one was never acknowledged, 
     rolled back  they are all old again, or never changed
     left         they were changed in between by someone else, so they were left alone
     kept         originals were kept, nothing was changed
+    purged       the edit was forgotten with its session; only its number is left
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ class State(enum.Enum):
     ROLLED_BACK = "rolled back"
     LEFT = "left"
     KEPT = "kept"
+    PURGED = "purged"
 
 
 _ENDS = frozenset({State.DONE, State.ROLLED_BACK, State.LEFT, State.KEPT})
@@ -132,6 +134,17 @@ class OpenJournal:
     def read(self) -> Ledger:
         return read_journal(self._locked.path)
 
+    def forget(self, numbers: Collection[int], name: bytes) -> None:
+        """Rewrite the journal without some entries, and without damaged lines that mention a name. Raises DiskError."""
+        state = self._locked.state()
+        kept = []
+        for line in read_lines(self._locked.path):
+            read = _read_line(line.data)
+            if name not in line.data if read is None else read.entry not in numbers:
+                kept.append(line.data)
+        purged = [json.dumps({"step": State.PURGED.value, "entry": number}).encode() for number in sorted(numbers)]
+        self._locked.replace(b"".join(line + b"\n" for line in (*kept, *purged)), expect=state)
+
 
 @contextlib.contextmanager
 def open_journal(path: Path, *, timeout: float) -> Iterator[OpenJournal]:
@@ -153,9 +166,7 @@ def read_journal(path: Path) -> Ledger:
     findings: list[Finding] = []
     next_number = 1
     for line in read_lines(path) if path.exists() else ():
-        try:
-            read = msgspec.convert(json.loads(line.data), _Line, dec_hook=_path_of_text)
-        except (ValueError, RecursionError):  # msgspec's ValidationError is a ValueError
+        if (read := _read_line(line.data)) is None:
             if line.data.strip():
                 findings.append(Finding("damaged-journal-line", path, line.number, detail="left by a write that was stopped"))
             continue
@@ -172,6 +183,13 @@ def read_journal(path: Path) -> Ledger:
             leavings.pop(read.entry, None)
             _mark_undone(entries, read.entry)
     return Ledger(entries, leavings, findings, next_number)
+
+
+def _read_line(data: bytes) -> _Line | None:
+    try:
+        return msgspec.convert(json.loads(data), _Line, dec_hook=_path_of_text)
+    except (ValueError, RecursionError):  # msgspec's ValidationError is a ValueError
+        return None
 
 
 def _mark_undone(entries: dict[int, Entry], number: int) -> None:

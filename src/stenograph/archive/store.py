@@ -66,6 +66,10 @@ class Store:
         if digest.hexdigest() != sha256:
             raise _damaged(path)
 
+    def delete(self, sha256: str) -> None:
+        """Raises UnwritableError."""
+        remove_file(self.path_of(sha256))
+
     def clean(self) -> None:
         """Remove what killed writers left; nobody may be writing."""
         with contextlib.suppress(OSError, UnwritableError):  # what stays does no harm

@@ -36,6 +36,7 @@ COMMANDS = {
         "Trim or compress a session.",
     ),
     "rm": ("stenograph.cli.rm:rm", "Remove a session, to the archive."),
+    "purge": ("stenograph.cli.purge:purge", "Delete a session for good."),
     "undo": ("stenograph.cli.undo:undo", "Undo an edit, byte for byte."),
     "agent": ("stenograph.cli.agent:agent", "Run an agent in this directory."),
     "trace": ("stenograph.cli.trace:trace", "Send turns to Langfuse, Phoenix, MLflow or any OTLP receiver."),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         shared_hook_command,
     )
     from stenograph.traces.keys import notes_on, notes_on_all
+    from stenograph.traces.purge import Purge, plan_purge, purge_session
     from stenograph.traces.reading import ReadFailure
     from stenograph.traces.sending import Probe, probe
     from stenograph.traces.state import TraceState
@@ -45,6 +46,9 @@ _MODULES = {
     "ReadFailure": "reading",
     "Filters": "history",
     "Probe": "sending",
+    "Purge": "purge",
+    "plan_purge": "purge",
+    "purge_session": "purge",
     "probe": "sending",
     "BackfillReport": "history",
     "TraceState": "state",
@@ -78,6 +82,7 @@ __all__ = [
     "Candidate",
     "Filters",
     "Probe",
+    "Purge",
     "ReadFailure",
     "TraceState",
     "backfill",
@@ -96,8 +101,10 @@ __all__ = [
     "notes_on_all",
     "oldest_release",
     "plan_install",
+    "plan_purge",
     "plan_uninstall",
     "probe",
+    "purge_session",
     "select_destinations",
     "send_due",
     "shared_hook_command",

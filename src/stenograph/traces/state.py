@@ -54,6 +54,13 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
 
 
+#: Table -> which of its entries name a file.
+_NAMING = {
+    **dict.fromkeys(("cursors", "waiting", "due"), "instr(CAST(path AS BLOB), ?) > 0"),
+    "unread": "instr(CAST(session AS BLOB), ?1) > 0 OR instr(CAST(path AS BLOB), ?1) > 0",
+}
+
+
 class Cursor(Struct, frozen=True):
     place: Place
     #: Of the bytes before the place: detects a rewritten file.
@@ -287,6 +294,25 @@ class TraceState:
         """How many lines of which sessions another program sent."""
         rows = self._all("SELECT path, lines FROM taken_over WHERE destination = ? ORDER BY path", destination)
         return {_path(path): lines for path, lines in rows}
+
+    def destinations(self) -> list[str]:
+        """Those that anything was sent to."""
+        return [row[0] for row in self._all("SELECT DISTINCT destination FROM sent_turns ORDER BY destination")]
+
+    def entries_of(self, part: str) -> int:
+        """How many entries are about files whose paths hold some part: a session's id."""
+        counts = [
+            self._one(f"SELECT count(*) FROM {table} WHERE {condition}", part.encode()) for table, condition in _NAMING.items()
+        ]
+        return sum(row[0] for row in counts if row)
+
+    def forget_session(self, part: str) -> None:
+        """Delete these entries, and overwrite them; digests of what was sent stay."""
+        self._connection.execute("PRAGMA secure_delete = ON")
+        with self._transaction() as run:
+            for table, condition in _NAMING.items():
+                run(f"DELETE FROM {table} WHERE {condition}", (part.encode(),))
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def note_failure(self, destination: str, error: str, retry_at: float, at: float) -> None:
         with self._transaction() as run:

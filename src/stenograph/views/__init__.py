@@ -15,7 +15,7 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.views.encode import encode_long, encode_page, page_text
     from stenograph.views.masking import mask_page
-    from stenograph.views.pages.changing import clone_page, removal_page, rename_page, tag_page
+    from stenograph.views.pages.changing import clone_page, purge_page, removal_page, rename_page, tag_page
     from stenograph.views.pages.check import check_page
     from stenograph.views.pages.comparison import comparison_page
     from stenograph.views.pages.doctor import (
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         render_clone,
         render_edits,
         render_originals,
+        render_purge,
         render_removal,
         render_rename,
         render_tag,
@@ -122,6 +123,7 @@ _MODULES = {
     "problem": "pages.doctor",
     "quoted": "text",
     "release_schema_page": "pages.record_schema",
+    "purge_page": "pages.changing",
     "removal_page": "pages.changing",
     "rename_page": "pages.changing",
     "render_backfill": "terminal.trace",
@@ -140,6 +142,7 @@ _MODULES = {
     "render_originals": "terminal.changing",
     "render_overview": "terminal.sessions",
     "render_release_schema": "terminal.record_schema",
+    "render_purge": "terminal.changing",
     "render_removal": "terminal.changing",
     "render_rename": "terminal.changing",
     "render_resume": "terminal.messages",
@@ -220,6 +223,7 @@ __all__ = [
     "page_text",
     "plain",
     "problem",
+    "purge_page",
     "quoted",
     "release_schema_page",
     "removal_page",
@@ -239,6 +243,7 @@ __all__ = [
     "render_messages",
     "render_originals",
     "render_overview",
+    "render_purge",
     "render_release_schema",
     "render_removal",
     "render_rename",

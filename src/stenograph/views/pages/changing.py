@@ -11,6 +11,7 @@ from stenograph.family import SessionFile
 from stenograph.redact import Masker
 from stenograph.sessions import title
 from stenograph.surgery import ClonePlan
+from stenograph.traces import Purge
 from stenograph.views.masking import mask_page
 from stenograph.views.pages.page import Document, Page
 
@@ -137,6 +138,69 @@ def removal_page(
         refusal=refusal,
         apply=None if entry or refusal else again("rm", str(path), "--apply"),
         undo=again("undo", "--entry", str(entry.number)) if entry else None,
+    )
+
+
+class SentTurnsPage(Page, frozen=True):
+    """Turns that left the machine."""
+
+    destination: str
+    turns: tuple[int, ...]
+    """Their numbers; the receiver has them still."""
+
+
+class PurgePage(Document, frozen=True, tag="purge/1"):
+    """The deletion of a session for good."""
+
+    id: str
+    files: tuple[FileSizePage, ...]
+    """Files that are still in the Claude config directory; none where `steno rm` removed the session before."""
+    edits: tuple[int, ...]
+    """Its edits in the archive's journal."""
+    originals: int
+    """How many originals go from the archive."""
+    originals_size: int
+    shared_originals: int
+    """Originals that stay, because edits of other sessions need the same bytes."""
+    trace_events: int
+    """Events that wait to be sent."""
+    trace_entries: int
+    """Entries in the state of tracing."""
+    index: str | None
+    """The search index, which is deleted as a whole and made again when it is next needed."""
+    sent: tuple[SentTurnsPage, ...]
+    sent_known: bool
+    """False where no copy of the session can be read, so that it is not known what was sent."""
+    clones: tuple[str, ...]
+    """Sessions that were cloned from it. They keep their copies of what was said."""
+    applied: bool
+    in_use: bool
+    refusal: str | None
+    """Why it would be refused now; null where it would not, or was done."""
+    apply: str | None
+    """The command that does it; null where it was done or would be refused."""
+
+
+def purge_page(plan: Purge, again: CommandLine, *, is_applied: bool, busy: str | None, refusal: str | None) -> PurgePage:
+    archived = plan.archived
+    refusal = None if is_applied else refusal or busy
+    return PurgePage(
+        id=plan.session_id,
+        files=file_sizes(archived.removal.files if archived.removal else {}),
+        edits=archived.edits,
+        originals=len(archived.originals),
+        originals_size=sum(archived.originals.values()),
+        shared_originals=archived.shared,
+        trace_events=len(plan.events),
+        trace_entries=plan.state_entries,
+        index=str(plan.index) if plan.index else None,
+        sent=tuple(SentTurnsPage(destination, turns) for destination, turns in plan.sent.items()),
+        sent_known=plan.is_sent_known,
+        clones=archived.clones,
+        applied=is_applied,
+        in_use=busy is not None,
+        refusal=refusal,
+        apply=None if is_applied or refusal else again("purge", plan.session_id, "--apply"),
     )
 
 

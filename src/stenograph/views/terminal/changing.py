@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.views.pages.changing import ClonePage, LostUndoPage, RemovalPage, RenamePage, TagPage
+from stenograph.views.pages.changing import ClonePage, LostUndoPage, PurgePage, RemovalPage, RenamePage, TagPage
 from stenograph.views.pages.undo import EditsPage, EntryPage, OriginalsPage, RecoveryPage, UndoPage
-from stenograph.views.terminal.options import DIM, RenderOptions
+from stenograph.views.terminal.options import BOLD, DIM, RenderOptions
 from stenograph.views.terminal.sessions import short_id
 from stenograph.views.text import count_of, local_time, plain, short_path, size, table, width, wrap
 
@@ -42,6 +42,34 @@ def render_removal(page: RemovalPage, options: RenderOptions) -> Iterator[str]: 
         yield f"Nothing was changed, and --apply would be refused now: {plain(page.refusal)}"
     else:
         yield f"Nothing was changed: {page.refusal}"
+
+
+def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
+    yield from (f"{size(file.size):>8}  {short_path(file.path)}" for file in page.files)
+    rows = [
+        ("files", f"{len(page.files):,}", size(sum(file.size for file in page.files))),
+        ("originals in the archive", f"{page.originals:,}", size(page.originals_size)),
+        ("edits in its journal", f"{len(page.edits):,}", ""),
+        ("events to be sent", f"{page.trace_events:,}", ""),
+        ("entries about tracing", f"{page.trace_entries:,}", ""),
+        *([("the search index, made again when needed", "1", "")] if page.index else []),
+    ]
+    yield options.paint(f"{page.id} {'was' if page.applied else 'would be'} deleted for good:", BOLD)
+    yield from table([list(row) for row in rows if row[1] != "0"], frozenset({1, 2}))
+    for sent in page.sent:
+        yield f"Left this machine: {count_of(len(sent.turns), 'turn')} sent to {plain(sent.destination)}. Delete them there."
+    if not page.sent_known:
+        yield "Not known: whether turns were sent to a trace receiver, because no copy of the session can be read."
+    elif not page.sent:
+        yield "No turn of it was sent to a trace receiver."
+    for clone in page.clones:
+        yield f"Stays: {clone}, a clone with copies of its turns. To delete it too: steno purge {clone}"
+    if page.shared_originals:
+        yield f"Stays: {count_of(page.shared_originals, 'original')} that edits of other sessions need."
+    if page.refusal is not None:
+        yield f"Nothing was deleted: {plain(page.refusal)}"
+    elif not page.applied:
+        yield f"This cannot be undone. To do it: {page.apply}"
 
 
 def render_rename(page: RenamePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001

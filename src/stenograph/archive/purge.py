@@ -1,0 +1,72 @@
+"""A session deleted for good: its files, its originals in the archive, and its edits in the journal.
+
+Originals that edits of other sessions need too are kept. Numbers of edits are never given twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from stenograph.archive.journal import Entry, OpenJournal
+from stenograph.archive.live import refuse_open
+from stenograph.archive.recovery import remove_folders
+from stenograph.archive.removal import Removal, plan_removal
+from stenograph.archive.store import Store
+from stenograph.disk import delete_file, state_of
+
+
+class ArchivePurge(msgspec.Struct, frozen=True):
+    session_id: str
+    #: What of the session is still in its home; None: it was removed.
+    removal: Removal | None
+    #: Numbers of the session's edits.
+    edits: tuple[int, ...]
+    #: sha256 of originals that only these edits need -> compressed size.
+    originals: dict[str, int]
+    #: Originals that stay, because edits of other sessions need the same bytes.
+    shared: int
+    #: Sessions that were cloned from it, which have copies of what was said.
+    clones: tuple[str, ...]
+    #: The newest copy of the session's own file in the archive.
+    newest: str | None
+
+
+def plan_archive_purge(entries: Sequence[Entry], store: Store, session_id: str, path: Path | None) -> ArchivePurge:
+    """Raises UnreadableError where a part of the session could not be deleted."""
+    own = [entry for entry in entries if entry.session_id == session_id]
+    kept = {sha for entry in own for file in entry.files if (sha := file.before) is not None}
+    needed = {sha for entry in entries if entry.session_id != session_id for file in entry.files for sha in (file.before,)}
+    cloned = [entry.session_id for entry in entries if _was_cloned_from(entry, session_id)]
+    mains = [file for entry in own for file in entry.files if file.path.stem == session_id and file.before is not None]
+    return ArchivePurge(
+        session_id,
+        plan_removal(path) if path is not None else None,
+        tuple(entry.number for entry in own),
+        {sha: store.path_of(sha).stat().st_size for sha in sorted(kept - needed) if store.has(sha)},
+        len(kept & needed),
+        tuple(dict.fromkeys(cloned)),
+        next((file.before for file in reversed(mains) if file.before and store.has(file.before)), None),
+    )
+
+
+def _was_cloned_from(entry: Entry, session_id: str) -> bool:
+    command = entry.command
+    return isinstance(command, dict) and command.get("command") == "clone" and command.get("session") == session_id
+
+
+def delete_session_files(removal: Removal) -> None:
+    """Raises BusyError where the session is in use, UnwritableError."""
+    refuse_open(removal.files)
+    for file in removal.files:
+        delete_file(file, expect=state_of(file))
+    remove_folders(removal.folders)
+
+
+def purge_archive(plan: ArchivePurge, store: Store, journal: OpenJournal) -> None:
+    """Originals first: stopped in between, the journal still knows what to purge. Raises DiskError."""
+    for sha256 in plan.originals:
+        store.delete(sha256)
+    journal.forget(plan.edits, plan.session_id.encode())

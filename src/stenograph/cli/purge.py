@@ -1,0 +1,56 @@
+"""`steno purge`: the library's `traces.plan_purge` and `purge_session`."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+import click
+
+from stenograph.cli._arguments import HintingCommand, session_to_change
+from stenograph.cli._output import echo_page, json_option, render_options
+from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
+
+_HINTS = {"--dry-run": "without --apply nothing is deleted"}
+
+
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Delete a session for good.")
+@session_to_change
+@click.option("--apply", "is_applied", is_flag=True, help="Delete it. Without this, only show what would be deleted.")
+@json_option
+@shared_options
+@click.pass_context
+def purge(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> None:
+    """Delete a session for good.
+
+    Deletes its files, its originals and edits in the archive, events and state of tracing, and the search index. Lists the turns
+    that were sent to trace receivers, and clones that keep copies. This cannot be undone. `steno rm` only moves a session to the
+    archive; a session that was removed can be purged by its id.
+
+    \b
+    Example:
+      steno purge 3f2a
+      steno purge 3f2a --apply
+    """
+    from stenograph.archive import Archive, default_archive_folder
+    from stenograph.index import store_path
+    from stenograph.traces import default_trace_folder, plan_purge, purge_session
+    from stenograph.views import purge_page, render_purge
+
+    settings = state_options(ctx)
+    archive = Archive(default_archive_folder(os.environ))
+    folder = default_trace_folder(os.environ)
+    plan = plan_purge(session, settings.homes, archive, folder, store_path(os.environ))
+    seconds = settings.config.active_seconds
+    if is_applied:
+        refuse_demo(settings, plan.path)
+        purge_session(plan, archive, folder, active_seconds=seconds)
+    busy = None if is_applied or plan.path is None else archive.why_busy(plan.path, active_seconds=seconds)
+    page = purge_page(
+        plan,
+        partial(again, ctx),
+        is_applied=is_applied,
+        busy=str(busy) if busy else None,
+        refusal=DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None,
+    )
+    echo_page(page, render_purge, render_options(ctx), as_json=as_json)

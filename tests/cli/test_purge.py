@@ -1,0 +1,126 @@
+"""`steno purge`: nothing is left on the machine, and what left it is said."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.archive.families import contents
+from tests.cli.running import assert_one_clear_line, run
+from tests.homes import session_id, write_session
+from tests.surgery.conversations import called, linked, turn
+
+from stenograph.sessions import load_file
+from stenograph.traces.folder import default_trace_folder
+from stenograph.traces.hook import note_event
+from stenograph.traces.mapping import seed_of
+from stenograph.traces.reading import Closing, Place
+from stenograph.traces.spans import trace_id_of
+from stenograph.traces.state import Cursor, Receipt, TraceState
+
+ID, OTHER = session_id(0xAAAA0001), session_id(0xBBBB0002)
+WORDS = "quicksilver"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A session that was edited, searched and partly sent, and another that was edited too."""
+    home = tmp_path / "home"
+    lines = linked(
+        *turn(f"Where is the {WORDS}?", called("Read", {"file_path": "/p"}, f"{WORDS} " * 100, identity="toolu_1")),
+        *turn(f"And the other {WORDS}?"),
+    )
+    path = write_session(home, ID, [{**line, "sessionId": ID} for line in lines])
+    spilled = path.with_suffix("") / "tool-results" / "b1.txt"
+    spilled.parent.mkdir(parents=True)
+    spilled.write_text(f"{WORDS} spilled")
+    sent = trace_id_of(seed_of(load_file(path).turns[1]))
+    other = linked(*turn("Something else", called("Read", {"file_path": "/p"}, "words " * 100, identity="toolu_2")))
+    write_session(home, OTHER, [{**line, "sessionId": OTHER} for line in other])
+    for session in (OTHER, ID):
+        assert run("edit", session, "--truncate-results", "10", "--apply", "--home", home).returncode == 0
+    assert run("search", WORDS, "--home", home).returncode == 0
+    folder = default_trace_folder(os.environ)
+    note_event(str(folder), {"hook_event_name": "Stop", "received_ns": 1, "session_id": ID, "transcript_path": str(path)})
+    note_event(str(folder), {"hook_event_name": "Stop", "received_ns": 2, "session_id": OTHER})
+    with TraceState(folder) as state:
+        cursor = Cursor(Place(0, 0, 0, 0), b"x")
+        state.acknowledge("langfuse", Receipt(path, cursor, turns=1, spans=2, posts=1, trace_ids=(sent,)))
+        state.acknowledge("langfuse", Receipt(path.with_name(f"{OTHER}.jsonl"), cursor, turns=1, spans=2, posts=1))
+        state.make_due(["langfuse"], path, Closing.UNKNOWN, 1)
+    return home
+
+
+def _holding(home: Path, *needles: str) -> list[Path]:
+    """The files in the home and in our own directories that hold one of these words, also in what is compressed or named."""
+    found = []
+    for path in (*home.rglob("*"), *Path(os.environ["HOME"]).rglob("*")):
+        data = path.read_bytes() if path.is_file() else b""
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        if any(needle.encode() in data or needle in path.name for needle in needles):
+            found.append(path)
+    return found
+
+
+def test_a_dry_run_lists_everything_and_deletes_nothing(home: Path) -> None:
+    before = contents(home)
+    done = run("purge", ID, "--home", home, "--json")
+    told = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert [Path(file["path"]).name for file in told["files"]] == [f"{ID}.jsonl", "b1.txt"]
+    assert (told["edits"], told["originals"], told["shared_originals"]) == ([2], 1, 0)
+    assert (told["trace_events"], told["trace_entries"]) == (1, 2)
+    assert told["index"] is not None
+    assert told["sent"] == [{"destination": "langfuse", "turns": [2]}]
+    assert (told["applied"], told["apply"] is None) == (False, False)
+    shown = run("purge", ID[:8], "--home", home).stdout
+    assert "Left this machine: 1 turn sent to langfuse" in shown
+    assert "cannot be undone" in shown
+    assert contents(home) == before
+    # The session, its spilled result, the original in the archive and the terms of the index.
+    assert len(_holding(home, WORDS)) >= 4
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_nothing_of_a_purged_session_is_left_and_others_stay_whole(home: Path, is_removed: bool) -> None:
+    if is_removed:
+        assert run("rm", ID, "--apply", "--home", home).returncode == 0
+    done = run("purge", ID, "--apply", "--home", home, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["applied"]
+    assert told["sent"] == [{"destination": "langfuse", "turns": [2]}]
+    assert len(told["files"]) == (0 if is_removed else 2)
+    assert _holding(home, WORDS, ID) == []
+    # The other session's edit can be undone, its events are waiting, and no number is given twice.
+    assert len(list((default_trace_folder(os.environ) / "spool").glob("*.json"))) == 1
+    undone = run("undo", OTHER, "--home", home, "--json")
+    assert undone.returncode == 0, undone.stderr
+    assert json.loads(undone.stdout)["entry"] == (4 if is_removed else 3)
+    assert_one_clear_line(run("purge", ID, "--home", home))
+
+
+def test_originals_that_another_session_needs_and_clones_stay_and_are_named(home: Path) -> None:
+    assert run("undo", ID, "--home", home).returncode == 0
+    copy = write_session(home, session_id(0xCCCC0003), [])
+    copy.write_bytes((copy.with_name(f"{ID}.jsonl")).read_bytes())
+    assert run("rm", session_id(0xCCCC0003), "--apply", "--home", home).returncode == 0
+    clone = json.loads(run("clone", ID, "--home", home, "--json").stdout)["id"]
+    told = json.loads(run("purge", ID, "--apply", "--home", home, "--json").stdout)
+    assert told["shared_originals"] == 1
+    assert told["clones"] == [clone]
+    assert run("undo", session_id(0xCCCC0003), "--home", home).returncode == 0
+
+
+def test_a_session_in_use_and_the_demo_are_not_purged(home: Path) -> None:
+    path = next((home / "projects").rglob(f"{ID}.jsonl"))
+    before = contents(home)
+    if Path("/proc/self/fd").is_dir():  # who has a file open is known on Linux only
+        with path.open("ab"):
+            assert json.loads(run("purge", ID, "--home", home, "--json").stdout)["in_use"]
+            assert_one_clear_line(run("purge", ID, "--apply", "--home", home))
+    assert contents(home) == before
+    assert_one_clear_line(run("purge", "1e73", "--demo", "--apply"))
