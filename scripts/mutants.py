@@ -5,7 +5,7 @@ package noticed; exit code 1 where fewer than 95 % were. A place in the code is 
 it, because a single `|` has eleven mutants and a `not` has one. The working tree is never changed: mutants live in
 memory, or in a copy.
 
-    python scripts/mutants.py [--count 200] [--seed 17] [--only NAME] [--list]
+    python scripts/mutants.py [--count 200] [--seed 17] [--only NAME] [--few] [--list]
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ class Planter:
     default or decorator, can't be planted so: it gets a process of its own.
     """
 
-    def __init__(self, mutants: list[Mutant]) -> None:
-        self.mutants = mutants
+    def __init__(self, mutants: list[Mutant], *, few: bool) -> None:
+        self.mutants, self.few = mutants, few
         self.failed = False
         self.survived: list[Mutant] = []
 
@@ -162,7 +162,7 @@ class Planter:
             raise RuntimeError("the tests fail without a mutant")
         for number, mutant in enumerate(self.mutants, 1):
             # First a few cases of every test; what survives meets all of them.
-            if not any(self._fork(session, items, mutant) for items in (few, session.items)):
+            if not any(self._fork(session, items, mutant) for items in ([few] if self.few else [few, session.items])):
                 self.survived.append(mutant)
                 tell(f"survived: {mutant.name}\tline {mutant.line}")
             if not number % 10:
@@ -255,11 +255,11 @@ def _outside_of_functions(code: types.CodeType) -> list[object]:
     return rest
 
 
-def run_in_fork(package: str, mutants: list[Mutant]) -> list[Mutant]:
+def run_in_fork(package: str, mutants: list[Mutant], *, few: bool) -> list[Mutant]:
     """The mutants that the tests of their package do not notice."""
     if not mutants:
         return []
-    planter = Planter(mutants)
+    planter = Planter(mutants, few=few)
     # The same tests everywhere: no public corpus.
     os.environ["STENO_CORPUS"] = os.devnull
     options = ["-s", "-n", "0", "-p", "no:terminal", "-p", "no:cacheprovider", "-m", "not clients", "--hypothesis-seed=0"]
@@ -292,10 +292,10 @@ def tell(words: str) -> None:
     sys.stdout.flush()
 
 
-def _in_a_process(package: str, mutants: list[Mutant]) -> list[Mutant]:
+def _in_a_process(package: str, mutants: list[Mutant], *, few: bool) -> list[Mutant]:
     """Each package gets a fresh process, so that no test module of another is loaded."""
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=lambda: sender.send(run_in_fork(package, mutants)))
+    process = multiprocessing.get_context("fork").Process(target=lambda: sender.send(run_in_fork(package, mutants, few=few)))
     process.start()
     sender.close()
     try:
@@ -311,6 +311,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--only", help="only mutants whose name holds this")
+    parser.add_argument("--few", action="store_true", help="only a few cases of every test: faster, and more survive")
     parser.add_argument("--list", action="store_true", help="list them, and run nothing")
     options = parser.parse_args()
     known = equivalents()
@@ -324,7 +325,7 @@ def main() -> int:
     for package in PACKAGES:
         own = [mutant for mutant in asked if mutant.package == package]
         alone = [mutant for mutant in own if not can_be_planted(mutant)]
-        survived += _in_a_process(package, [mutant for mutant in own if mutant not in alone])
+        survived += _in_a_process(package, [mutant for mutant in own if mutant not in alone], few=options.few)
         for mutant in alone:
             with tempfile.TemporaryDirectory(prefix="steno-mutant-") as folder:
                 if survives_alone(mutant, Path(folder)):
