@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from stenograph.releases import value_of
+from stenograph.releases import TABLE, own_kinds, phrases_of, value_of
 
 
 class NullLine(Enum):
@@ -63,13 +63,16 @@ class MessageHabits(NamedTuple):
     drops_thinking_only: bool
     drops_foreign_thinking: bool
     keeps_model: bool
+    models: tuple[str, ...]
     sends_local_commands: bool
     strips_tool_use: bool
     drops_plan: bool
     renames_task: bool
     trims_send_message: bool
     sends_rendered: bool
-    worded: frozenset[str]
+    reads_rendered_role: bool
+    never_sent: frozenset[str]
+    unsaid_to_system: frozenset[str]
     todo_reminder: TodoReminder
     replaces_images: bool
     says_continue: bool
@@ -95,6 +98,9 @@ class MessageHabits(NamedTuple):
     fills_empty_results: bool
     takes_strings: bool
     drops_malformed: bool
+    # Not rows of the table: what a release says about attachments, and about which it says things of its own.
+    phrases: Mapping[str, str]
+    own_kinds: frozenset[str]
 
 
 #: Values that have a type of their own.
@@ -110,5 +116,6 @@ _TYPES: dict[str, Callable[[Any], object]] = {
 @functools.cache
 def message_habits(release: str) -> MessageHabits:
     """The habits of a release. Raises UsageError for what is not a release."""
-    values = {name: value_of(name, release) for name in MessageHabits._fields}
+    values = {name: value_of(name, release) for name in MessageHabits._fields if name in TABLE}
+    values |= {"phrases": phrases_of(release), "own_kinds": own_kinds(release)}
     return MessageHabits(**values | {name: make(values[name]) for name, make in _TYPES.items()})

@@ -8,12 +8,9 @@ from stenograph.graph import Graph
 from stenograph.messages.habits import MessageHabits
 from stenograph.records import SYNTHETIC, AssistantRecord
 
-DEFAULT = "claude-opus-5-5"
 # Models that get reminders as messages of the role `system` (rule 37): each was asked of 2.1.325.
 _TAKE_SYSTEM = frozenset({"opus-5-5", "opus-5", "sonnet-5-5", "sonnet-5", "haiku-5-5", "fable-5", "opus-4-8"})
 _WRAP_SYSTEM = frozenset({"sonnet-5"})
-# All that 2.1.325 still calls. Retired ones and names that it does not know give way to its default.
-_CALLED = _TAKE_SYSTEM | {"opus-4-7", "opus-4-6", "opus-4-5", "sonnet-4-6", "sonnet-4-5", "haiku-4-5", "3-5-sonnet"}
 # A vendor's prefix, a date and a revision may stand around the name.
 _NAME = re.compile(r"(?:[a-z.]*\.)?claude-(?P<name>[a-z0-9-]+?)(?:-[0-9]{8})?(?:-v[0-9:]+)?")
 _WIDE = "[1m]"
@@ -23,13 +20,14 @@ def called_model(graph: Graph, nodes: list[int], habits: MessageHabits) -> str:
     """The model that answered last, where it is still to be had; empty for a release that always calls its default."""
     if not habits.keeps_model:
         return ""
+    default = f"claude-{habits.models[0]}"
     for node in reversed(nodes):
         record = graph.records[node]
         if isinstance(record, AssistantRecord) and record.message and record.message.model != SYNTHETIC:
             model = record.message.model
             wanted = bare_model(model) if isinstance(model, str) else ""
-            return wanted if _name(wanted) in _CALLED else DEFAULT
-    return DEFAULT
+            return wanted if _name(wanted) in habits.models else default
+    return default
 
 
 def bare_model(model: str) -> str:

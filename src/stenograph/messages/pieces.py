@@ -6,50 +6,39 @@ nothing. Does not look at its neighbours.
 
 from __future__ import annotations
 
-import json
 from enum import Enum
 from typing import Any
 
 from msgspec import Struct, field
 
 from stenograph.messages.habits import MessageHabits
+from stenograph.messages.reminders import file_called, notified, worded
 from stenograph.records import (
     SYNTHETIC,
     AssistantRecord,
     AttachmentRecord,
     CompactBoundaryRecord,
-    FileAttachment,
     LocalCommandRecord,
-    QueuedCommandAttachment,
     Record,
-    UnknownAttachment,
     UserRecord,
     plain_message,
     rebuild,
 )
+from stenograph.releases import KINDS
 
 Block = dict[str, Any]
 
 #: The type of a block that stands for a reminder in the release's own words. It keeps its place until the messages are done.
 OWN_WORDS = "own-words"
 #: The rule by which such a reminder is not shown.
-OWN_RULE = "37: in the release's own words, as a reminder"
+OWN_RULE = "37: in words of the release's own, which no file holds"
+#: The rule by which an attachment is not sent at all.
+NOT_SENT = "37: this release does not send an attachment of this kind"
 
-# Kinds whose words are the user's where nothing else is said, and kinds that no recorded session holds.
-_THE_USERS = ("session_context", "remote_session_change")
-_KNOWN_BESIDES = (
-    "todo_reminder",
-    "critical_system_reminder",
-    "nested_memory",
-    "task_status",
-    "output_style",
-    "compact_file_reference",
-    "mcp_resource",
-    "agent_mention",
-    "invoked_skills",
-    "hook_blocking_error",
-)
-_PROMPT_HOOKS = ("SessionStart", "UserPromptSubmit")
+# Kinds whose words are the user's where the line does not say in which role they go.
+_THE_USERS = ("instructions", "remote_session_change", "session_context", "unknown_command_fallback")
+# Kinds that stay beside a tool's result in the role `user`.
+_FILES = ("directory", "file", "nested_memory")
 _MALFORMED = "47: no block that this release can read"
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
@@ -133,9 +122,9 @@ def piece_of(node: int, record: Record, habits: MessageHabits, *, as_system: boo
 
 def _user(node: int, record: UserRecord, habits: MessageHabits) -> Piece | Omission:
     content = plain_message(record).content
-    if habits.sends_rendered and record.origin and record.origin.get("kind") == "task-notification":
-        return Piece(node, "user", [{"type": OWN_WORDS}])
     if isinstance(content, str):
+        if habits.sends_rendered and record.origin and record.origin.get("kind") == "task-notification":
+            return Piece(node, "user", [text_block(wrapped(notified(content, habits.phrases)))], is_string=True)
         return Piece(node, "user", [text_block(content)], is_string=True)
     if isinstance(content, list):
         blocks = _blocks(content, habits)
@@ -177,44 +166,48 @@ def _is_sound(block: Block) -> bool:
 
 def _attachment(node: int, record: AttachmentRecord, habits: MessageHabits, *, as_system: bool) -> Piece | Omission:
     """Rule 37: newer releases send what they stored, word for word; for the rest every release has its own wording."""
-    attachment = record.attachment
+    kind = record.kind.removeprefix("attachment/")
+    body = rebuild(record.attachment)
+    if not isinstance(body, dict) or kind in habits.never_sent:
+        return Omission(node, NOT_SENT)
     stored = _stored(record) if habits.sends_rendered else []
-    is_system = as_system and _role(record) == "system"
-    if isinstance(attachment, FileAttachment) and not is_system:
-        parts = [[text_block(text)] for text in stored] or _read_by_hand(attachment)
-        place = PiecePlace.FILE if as_system else PiecePlace.ASIDE
-        return (
-            Piece(node, "user", parts[0], place=place, more=parts[1:]) if parts else Omission(node, "37: a file without content")
-        )
+    is_system = as_system and _role(record, kind, habits) == "system"
     if not stored:
-        if not as_system and _is_worded(record, habits):
-            return Piece(node, "user", [{"type": OWN_WORDS}], place=PiecePlace.ASIDE)
-        return Omission(node, OWN_RULE)
-    if isinstance(attachment, QueuedCommandAttachment) and as_system and _is_persons(attachment):
+        image = _image(body, habits) if kind == "file" else []
+        if image:
+            return Piece(node, "user", image[0], place=PiecePlace.ASIDE, more=image[1:])
+        parts = None if kind in habits.own_kinds else worded(body, habits.phrases)
+        if parts is None:
+            return _own_words(node, as_system=as_system)
+        if not parts or (as_system and kind in habits.unsaid_to_system):
+            return Omission(node, NOT_SENT)
+        stored = [wrapped(part) for part in parts]
+    if as_system and kind == "queued_command" and _is_persons(body):
         return Piece(node, "user", [text_block(_unwrapped(text)) for text in stored], place=PiecePlace.QUEUED)
     if is_system:
         words = "\n".join(_unwrapped(text) for text in stored)
         return Piece(node, "system", [text_block(words)], place=PiecePlace.ASIDE)
-    parts = [[text_block(text)] for text in stored]
-    return Piece(node, "user", parts[0], place=PiecePlace.ASIDE, more=parts[1:])
+    blocks = [[text_block(text)] for text in stored]
+    return Piece(node, "user", blocks[0], place=_place(kind, habits, as_system=as_system), more=blocks[1:])
 
 
-def _is_worded(record: AttachmentRecord, habits: MessageHabits) -> bool:
-    """Whether the release says something of its own about an attachment; of a hook only what goes with a prompt."""
-    kind = record.kind.removeprefix("attachment/")
-    if kind not in habits.worded or kind != "hook_success":
-        return kind in habits.worded
-    made = rebuild(record.attachment)
-    return made.get("hookEvent") in _PROMPT_HOOKS and bool(made.get("content"))
+def _own_words(node: int, *, as_system: bool) -> Piece | Omission:
+    """A reminder of which only the place is known."""
+    if as_system:
+        return Omission(node, OWN_RULE)
+    return Piece(node, "user", [{"type": OWN_WORDS}], place=PiecePlace.ASIDE)
 
 
-def _role(record: AttachmentRecord) -> str:
-    """In which role an attachment's words are sent, where the model takes both; all kinds that 2.1.325 knows were asked."""
-    if isinstance(record.renderedRole, str):
+def _role(record: AttachmentRecord, kind: str, habits: MessageHabits) -> str:
+    """In which role an attachment's words are sent, where the model takes both."""
+    if habits.reads_rendered_role and isinstance(record.renderedRole, str):
         return record.renderedRole
-    kind = record.kind.removeprefix("attachment/")
-    is_known = not isinstance(record.attachment, UnknownAttachment) or kind in _KNOWN_BESIDES
-    return "system" if is_known and kind not in _THE_USERS else "user"
+    return "system" if kind in KINDS and kind not in _THE_USERS else "user"
+
+
+def _place(kind: str, habits: MessageHabits, *, as_system: bool) -> PiecePlace:
+    """Where words of the role `user` go."""
+    return PiecePlace.FILE if habits.reads_rendered_role and as_system and kind in _FILES else PiecePlace.ASIDE
 
 
 def _stored(record: AttachmentRecord) -> list[str]:
@@ -224,24 +217,19 @@ def _stored(record: AttachmentRecord) -> list[str]:
     return texts if len(texts) == len(parts) and all(isinstance(text, str) for text in texts) else []
 
 
-def _read_by_hand(attachment: FileAttachment) -> list[list[Block]]:
-    """A file that the person named, as if the model had read it. What is in it every release words on its own."""
-    content = rebuild(attachment.content)
-    file = content.get("file") if isinstance(content, dict) else None
-    if not isinstance(content, dict) or not isinstance(file, dict):
+def _image(body: dict[str, Any], habits: MessageHabits) -> list[list[Block]]:
+    """An image that the person named, as if the model had read it."""
+    content = body.get("content")
+    file = content.get("file") if isinstance(content, dict) and content.get("type") == "image" else None
+    if not isinstance(file, dict):
         return []
-    call = json.dumps({"file_path": attachment.filename}, ensure_ascii=False, separators=(",", ":"))
-    called = f"{_OPEN}\nCalled the Read tool with the following input: {call}\n{_CLOSE}"
-    if content.get("type") != "image":
-        return [[text_block(called)], [{"type": OWN_WORDS}]]
     source = {"type": "base64", "data": file.get("base64"), "media_type": file.get("type")}
-    return [[text_block(called)], [{"type": "image", "source": source}]]
+    return [[text_block(wrapped(file_called(body, habits.phrases)))], [{"type": "image", "source": source}]]
 
 
-def _is_persons(attachment: QueuedCommandAttachment) -> bool:
-    made = rebuild(attachment)
-    origin = made.get("origin")
-    return bool(made.get("humanTurn")) and isinstance(origin, dict) and origin.get("kind") == "human"
+def _is_persons(body: dict[str, Any]) -> bool:
+    origin = body.get("origin")
+    return bool(body.get("humanTurn")) and isinstance(origin, dict) and origin.get("kind") == "human"
 
 
 def wrapped(text: str) -> str:
@@ -249,6 +237,6 @@ def wrapped(text: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    if text.startswith(_OPEN + "\n") and text.rstrip().endswith("\n" + _CLOSE):
-        return text.rstrip()[len(_OPEN) + 1 : -len(_CLOSE) - 1]
+    if text.startswith(_OPEN + "\n") and text.endswith("\n" + _CLOSE):
+        return text[len(_OPEN) + 1 : -len(_CLOSE) - 1]
     return text

@@ -1,9 +1,12 @@
 """Client releases: what changed in which one, and how to compare them. Nothing else names a release."""
 
+from stenograph.releases.names import KINDS
 from stenograph.releases.numbers import NEWEST, OLD, PROVED, newest_rules_note, release_numbers, rules_note
 from stenograph.releases.table import TABLE, Behavior, Since, first_with, stages, value_of
+from stenograph.releases.words import own_kinds, phrases_of
 
 __all__ = [
+    "KINDS",
     "NEWEST",
     "OLD",
     "PROVED",
@@ -12,6 +15,8 @@ __all__ = [
     "Since",
     "first_with",
     "newest_rules_note",
+    "own_kinds",
+    "phrases_of",
     "release_numbers",
     "rules_note",
     "stages",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from stenograph.releases.names import TOOLS_OF_2_1_45, TOOLS_OF_2_1_325, WORDED_BY_2_0_76, WORDED_BY_2_1_45, WORDED_BY_2_1_325
+from stenograph.releases.names import MODELS_OF_2_1_159, MODELS_OF_2_1_280, MODELS_OF_2_1_325, TOOLS_OF_2_1_45, TOOLS_OF_2_1_325
 from stenograph.releases.numbers import OLD, release_numbers
 
 
@@ -222,6 +222,14 @@ _MESSAGES = (
         Since("2.1.144", True, "last_model_is_old"),
     ),
     _row(
+        "models",
+        "the models that it still calls, the one that it takes instead of others first",
+        "rule 33",
+        Since("2.1.280", MODELS_OF_2_1_280),
+        Since("2.1.325", MODELS_OF_2_1_325),
+        before=MODELS_OF_2_1_159,
+    ),
+    _row(
         "sends_local_commands",
         "a `system/local_command` line is sent as the user's text",
         "rule 34",
@@ -250,12 +258,24 @@ _MESSAGES = (
         Since("2.1.268", True, "unknown_attachment_with_rendered_text"),
     ),
     _row(
-        "worded",
-        "kinds of attachments without stored words that become a reminder in the release's own",
+        "reads_rendered_role",
+        "the line says in which role those are sent, and whether beside a tool's result",
         "rule 37",
-        Since("2.1.45", WORDED_BY_2_1_45),
-        Since("2.1.325", WORDED_BY_2_1_325),
-        before=WORDED_BY_2_0_76,
+        Since("2.1.325"),
+    ),
+    _row(
+        "never_sent",
+        "kinds of attachments that are not sent, stored words or not",
+        "rule 37",
+        Since("2.1.325", frozenset({"deferred_tools_record", "prompt_snapshot"})),
+        before=frozenset(),
+    ),
+    _row(
+        "unsaid_to_system",
+        "kinds that are not worded for a model that takes the role `system`",
+        "rule 37",
+        Since("2.1.280", frozenset({"task_reminder"})),
+        before=frozenset(),
     ),
     _row(
         "todo_reminder",
