@@ -87,7 +87,7 @@ def compare_with_answer(release: str, session: bytes, answer: Answer, ours: list
         told = "nothing" if answer.messages is None else " ".join(shape(plain(answer.messages)))
         return None if same else Difference(0, None, None if ours is None else " ".join(shape(ours)), told)
     theirs = normalise(answer.messages, keep=stored_reminders(session, rendered=sends_rendered(release)))
-    return None if ours == theirs else _first_difference(ours, theirs)
+    return None if ours == theirs else first_difference(ours, theirs)
 
 
 def compare(release: str, sha: str, our_messages: list[Json] | None) -> Difference | None:
@@ -109,7 +109,7 @@ def compare(release: str, sha: str, our_messages: list[Json] | None) -> Differen
     words = theirs.get("messages") or _kept_answer(release, sha)
     if words is None:
         return _first_difference_of_shapes(shape(ours_plain), theirs["shape"].split())
-    return _first_difference(ours_plain, words)
+    return first_difference(ours_plain, words)
 
 
 def _kept_answer(release: str, sha: str) -> list[Json] | None:
@@ -127,7 +127,7 @@ def _first_difference_of_shapes(ours: list[str], theirs: list[str]) -> Differenc
     return Difference(number, None, ours[number : number + 3], theirs[number : number + 3])
 
 
-def _first_difference(ours: list[Json], theirs: list[Json]) -> Difference:
+def first_difference(ours: list[Json], theirs: list[Json]) -> Difference:
     for number, (mine, other) in enumerate(zip(ours, theirs, strict=False)):
         if mine == other:
             continue

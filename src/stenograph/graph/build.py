@@ -94,8 +94,10 @@ def link_graph(files: list[GraphFile], nodes: Sequence[Located], records: Sequen
         _link_odd_ones(graph, file, own, odd)
     _cut_cycles(graph)
     graph.before = list(graph.parents)
-    for file in graph.files:
-        _link_what_came_before(graph, file)
+    gaps = [_gaps(graph, file) for file in graph.files]
+    roots = _Roots(graph.before)
+    for file, nodes in zip(graph.files, gaps, strict=True):
+        _link_what_came_before(graph, file, nodes, roots)
     graph.findings.sort(key=lambda finding: (str(finding.path), finding.line))
     return graph
 
@@ -193,14 +195,39 @@ def _nodes_that_close_a_loop(links: Sequence[int]) -> list[int]:
     return closing
 
 
-def _link_what_came_before(graph: Graph, file: GraphFile) -> None:
-    """Fill the gaps that parents leave: behind compactions, broken links and lines that name no parent at all."""
+def _gaps(graph: Graph, file: GraphFile) -> list[int]:
+    """The nodes of a file that follow none that counts; nothing is left before them."""
     # What hangs off a line of a sub-agent's file (2.1.29) hangs off nothing in the session's own.
     last = len(graph.nodes) if file.agent_id else file.last
     gaps = [node for node in range(file.first, file.last) if not 0 <= graph.parents[node] < last]
+    for node in gaps:
+        graph.before[node] = NOWHERE
+    return gaps
+
+
+class _Roots:
+    """The first node of the history that each node is part of; finding it costs next to nothing however long that is."""
+
+    def __init__(self, before: Sequence[int]) -> None:
+        self._up = list(before)
+
+    def of(self, node: int) -> int:
+        up = self._up
+        root = node
+        while up[root] >= 0:
+            root = up[root]
+        while up[node] >= 0:  # the next one takes the short way
+            up[node], node = root, up[node]
+        return root
+
+    def join(self, root: int, node: int) -> None:
+        self._up[root] = node
+
+
+def _link_what_came_before(graph: Graph, file: GraphFile, gaps: list[int], roots: _Roots) -> None:
+    """Fill the gaps that parents leave: behind compactions, broken links and lines that name no parent at all."""
     passed, main_line = file.first, NOWHERE
     for node in gaps:
-        graph.before[node] = min(graph.before[node], NOWHERE)
         record = graph.records[node]
         if not isinstance(record, ChainedRecord) or (record.parentUuid is None and not isinstance(record, CompactBoundaryRecord)):
             continue
@@ -216,22 +243,11 @@ def _link_what_came_before(graph: Graph, file: GraphFile) -> None:
             # 14 of 33 public compactions name a record that was never written.
             candidate = named if named >= 0 else main_line
         # Rule 23: newer clients bridge a broken link. Flat lines have no parents at all: file order is all there is.
-        _guess(graph, node, candidate)
-
-
-def _guess(graph: Graph, node: int, candidate: int) -> None:
-    """Take a candidate for what came before, unless that leads back here: a link that was written counts more."""
-    if candidate < 0:
-        return
-    # Only a link to a line further down can lead back, and hardly any file has one.
-    graph.has_forward_links = graph.has_forward_links or candidate > node
-    if graph.has_forward_links:
-        step = candidate
-        while step >= 0:
-            if step == node:
-                return
-            step = graph.before[step]
-    graph.before[node] = candidate
+        # Not where that leads back here: a link that was written counts more.
+        if candidate >= 0 and roots.of(candidate) != node:
+            graph.has_forward_links = graph.has_forward_links or candidate > node
+            graph.before[node] = candidate
+            roots.join(node, candidate)
 
 
 def ancestors(graph: Graph, node: int) -> Iterator[int]:

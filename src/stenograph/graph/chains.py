@@ -5,6 +5,7 @@ In: a graph and a release. Out: node indexes from the root to the leaf. What suc
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from datetime import datetime, timedelta
 
 from stenograph.graph.build import NOWHERE, Graph, GraphFile
@@ -52,22 +53,24 @@ def walk_chain(graph: Graph, leaf: int, release: str = NEWEST) -> list[int]:
     chain: list[int] = []
     seen: set[int] = set()
     node = leaf
-    trailing: list[int] = []
+    trailing: dict[int, None] = {}
     # What follows the last answer or prompt is put behind the chain: a bridge may lead to it.
     while habits.bridges and node >= 0 and not is_said(graph.records[node]):
         if node in trailing or isinstance(graph.records[node], CompactBoundaryRecord):
             break
-        trailing.append(node)
+        trailing[node] = None
         node = reading.parents[node]
     if node < 0:
-        node, trailing = leaf, []
+        node, trailing = leaf, {}
     # Rule 25: a loop is walked once round, then bridged like a missing parent. (2.0.76 never comes back from one.)
+    bridges: _Bridges | None = None
     while node >= 0 and node not in seen:
         seen.add(node)
         chain.append(node)
         node = reading.parents[node]
         if habits.bridges and (node == DANGLING or node in seen):
-            node = _bridge(graph, reading, chain[-1], seen)
+            bridges = bridges or _Bridges(graph, reading)
+            node = bridges.behind(chain[-1], seen)
     chain.reverse()
     return chain + [node for node in reversed(trailing) if node not in seen]
 
@@ -157,11 +160,14 @@ def _last_record(graph: Graph, reading: Reading) -> int:
 
 def _with_results(graph: Graph, reading: Reading, leaf: int) -> int:
     """A record, or the last of the results of tools that hang off it."""
+    last_result: dict[int, int] = {}
+    for node in sorted(reading.by_uuid.values()):
+        if _is_result(graph.records[node]):
+            last_result[reading.parents[node]] = node
     seen: set[int] = set()
-    while leaf >= 0 and leaf not in seen:
+    while leaf in last_result and leaf not in seen:
         seen.add(leaf)
-        hanging = [node for node in reading.by_uuid.values() if reading.parents[node] == leaf and _is_result(graph.records[node])]
-        leaf = max(hanging, default=leaf)
+        leaf = last_result[leaf]
     return leaf
 
 
@@ -211,13 +217,17 @@ def _has_words(graph: Graph, reading: Reading, node: int) -> bool:
 
 def _spoken(graph: Graph, reading: Reading, node: int) -> int:
     """The last record on the way to this one in which somebody said something, or a compaction; NOWHERE for none."""
-    seen: set[int] = set()
-    while node >= 0 and node not in seen:
+    known = reading.spoken
+    passed: dict[int, None] = {}
+    while node >= 0 and node not in known and node not in passed:
         if is_said(graph.records[node]) or isinstance(graph.records[node], CompactBoundaryRecord):
-            return node
-        seen.add(node)
+            known[node] = node
+            break
+        passed[node] = None
         node = reading.parents[node]
-    return NOWHERE
+    spoken = known.get(node, NOWHERE)
+    known.update(dict.fromkeys(passed, spoken))
+    return spoken
 
 
 def _below(graph: Graph, reading: Reading, top: int) -> list[int]:
@@ -294,25 +304,39 @@ def _is_sidechain(graph: Graph, node: int) -> bool:
     return isinstance(record, ChainedRecord) and bool(record.isSidechain)
 
 
-def _bridge(graph: Graph, reading: Reading, node: int, seen: set[int]) -> int:
+class _Bridges:
     """Rule 23, as 2.1.325 does it: behind a missing parent the newest record that is not newer, up to five seconds before.
 
-    Where it stands in the file does not matter; of equals the first counts. What the chain holds already is left out. From a line
-    of a sub-agent no bridge leads on.
+    Where it is in the file does not matter; of equals the first counts. What the chain holds already is left out. From a line of
+    a sub-agent no bridge leads on. All records are sorted by time once: files of nothing but missing parents exist.
     """
-    record = graph.records[node]
-    own = moment(record.timestamp) if isinstance(record, ChainedRecord) and is_main(record) else None
-    if own is None:
-        return NOWHERE
-    best = NOWHERE
-    best_time: datetime | None = None
-    for other in reading.by_uuid.values():
-        candidate = graph.records[other]
-        if other in seen or not isinstance(candidate, ChainedRecord) or not is_main(candidate):
-            continue
-        time = moment(candidate.timestamp)
-        if time is None or time > own or own - time > _BRIDGED_GAP:
-            continue
-        if best_time is None or time > best_time:
-            best, best_time = other, time
-    return best
+
+    def __init__(self, graph: Graph, reading: Reading) -> None:
+        self._graph = graph
+        main = [node for node in reading.by_uuid.values() if is_main(graph.records[node])]
+        timed = [(time, -place, node) for place, node in enumerate(main) if (time := _when(graph.records[node])) is not None]
+        timed.sort()
+        self._times = [time for time, _, _ in timed]
+        self._nodes = [node for _, _, node in timed]
+        # Of each place the next one at or before it that the chain may not hold yet, as far as that was looked for.
+        self._free = list(range(len(timed)))
+
+    def behind(self, node: int, seen: set[int]) -> int:
+        record = self._graph.records[node]
+        own = _when(record) if is_main(record) else None
+        if own is None:
+            return NOWHERE
+        place = self._next_free(bisect_right(self._times, own) - 1, seen)
+        return self._nodes[place] if place >= 0 and own - self._times[place] <= _BRIDGED_GAP else NOWHERE
+
+    def _next_free(self, place: int, seen: set[int]) -> int:
+        free, start = self._free, place
+        while place >= 0 and (free[place] != place or self._nodes[place] in seen):
+            place = free[place] if free[place] != place else place - 1
+        while start > place:  # the next one takes the short way
+            start, free[start] = (free[start] if free[start] != start else start - 1), place
+        return place
+
+
+def _when(record: Record) -> datetime | None:
+    return moment(record.timestamp) if isinstance(record, ChainedRecord) else None

@@ -62,6 +62,8 @@ class Reading(Struct):
     preserved: list[int] = []
     # Of lines whose uuid stood further up too: the line where it was met first.
     first_lines: dict[int, int] = {}
+    # Of records that were asked for: the last one on the way to each in which somebody said something.
+    spoken: dict[int, int] = {}
 
     def place(self, node: int) -> int:
         """Where a record counts as standing: a line that was written again stays where it was."""

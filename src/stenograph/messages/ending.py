@@ -48,7 +48,8 @@ def find_ending(records: list[Record], habits: MessageHabits) -> ConversationEnd
     if habits.takes_strings:  # Rule 47: a line without content is passed over, where it is not refused.
         records = [record for record in records if not isinstance(record, UserRecord) or isinstance(record.content, str | tuple)]
     passed: tuple[type[Record], ...] = (SystemRecord, ProgressRecord) if habits.looks_past_system else ()
-    if habits.looks_past_attachments:
+    behind_answer = habits.looks_past_attachments_of_answers and not any(isinstance(record, UserRecord) for record in records)
+    if habits.looks_past_attachments or behind_answer:
         passed = (*passed, AttachmentRecord)
     if habits.looks_past_local_commands and _ends_in_local_command(records, passed):
         return ConversationEnding()

@@ -57,6 +57,7 @@ class MessageHabits(NamedTuple):
     parts_texts: bool
     results_first: bool
     recovers_siblings: bool
+    recovers_attached: bool
     reads_from_boundary: bool
     moves_calls_back: bool
     moves_calls_back_in_a_line: bool
@@ -71,6 +72,7 @@ class MessageHabits(NamedTuple):
     trims_send_message: bool
     sends_rendered: bool
     reads_rendered_role: bool
+    glues_to_lists: bool
     never_sent: frozenset[str]
     unsaid_to_system: frozenset[str]
     todo_reminder: TodoReminder
@@ -78,6 +80,7 @@ class MessageHabits(NamedTuple):
     says_continue: bool
     looks_past_system: bool
     looks_past_attachments: bool
+    looks_past_attachments_of_answers: bool
     looks_past_local_commands: bool
     unanswered_at_end: Unanswered
     unanswered_sibling: Unanswered

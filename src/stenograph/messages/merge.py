@@ -24,13 +24,17 @@ class Message(Struct):
     model: str = ""
     # It is one record whose content was a string.
     is_string: bool = False
+    # How many tool results its content begins with; negative where nobody sorted it.
+    results: int = -1
+    # Words that are still to become part of its last block, a tool result.
+    words: list[str] = []
 
 
 def merge(pieces: list[Piece], habits: MessageHabits) -> list[Message]:
     """The messages; reminders in the role `system` stand behind what the user said before the next answer."""
     messages: list[Message] = []
     reminders: Message | None = None
-    met: set[str] = set()
+    responses = _Responses(messages, habits)
     for piece in _settled(pieces):
         if piece.role == "system":
             reminders = _joined(reminders, piece)
@@ -41,12 +45,11 @@ def merge(pieces: list[Piece], habits: MessageHabits) -> list[Message]:
                 messages.append(_behind(messages, reminders))
                 reminders = None
             if not piece.is_unsent:
-                # Only a response that was met before is looked for: long sessions have thousands.
-                known = _same_response(messages, piece, habits) if piece.message_id in met else None
-                met.add(piece.message_id)
-                _add_assistant(messages, piece, known)
+                responses.add(piece)
     if reminders is not None:
-        messages.append(reminders)
+        messages.append(_said(reminders))
+    for message in messages:
+        _glue(message, habits)
     if habits.moves_calls_back:
         for message in messages:
             in_lines = len(message.nodes) > 1 or habits.moves_calls_back_in_a_line
@@ -79,15 +82,20 @@ def _queued_last(asides: list[Piece]) -> list[Piece]:
 
 def _behind(messages: list[Message], reminders: Message) -> Message:
     """Reminders in the role `system` stand behind words of the user; where there are none they are such words themselves."""
+    reminders = _said(reminders)
     if messages and messages[-1].role == "user":
         return reminders
     return Message("user", [text_block(wrapped(reminders.content[0]["text"]))], reminders.nodes)
 
 
+def _said(reminders: Message) -> Message:
+    reminders.content = [text_block("\n\n".join(reminders.words))]
+    return reminders
+
+
 def _joined(reminders: Message | None, piece: Piece) -> Message:
-    if reminders is None:
-        return Message("system", list(piece.blocks), [piece.node])
-    reminders.content = [text_block(reminders.content[0]["text"] + "\n\n" + piece.blocks[0]["text"])]
+    reminders = reminders or Message("system", [], [])
+    reminders.words.append(piece.blocks[0]["text"])
     reminders.nodes.append(piece.node)
     return reminders
 
@@ -102,15 +110,27 @@ def _add_user(messages: list[Message], piece: Piece, habits: MessageHabits) -> N
     last.is_string = False
     for blocks in (piece.blocks, *piece.more):
         if piece.place is PiecePlace.ASIDE:
-            _add_aside(last.content, blocks, habits)
-        elif piece.place is PiecePlace.BESIDE:
+            _add_aside(last, blocks, habits)
+            continue
+        _glue(last, habits)
+        if piece.place is PiecePlace.BESIDE:
             last.content += blocks
         else:
             if habits.parts_texts and last.content and blocks and _is_text(last.content[-1]) and _is_text(blocks[0]):
                 _end_in_newline(last.content)
-            last.content += blocks
-            last.content.sort(key=lambda block: block.get("type") != "tool_result")
+            _add_results_first(last, blocks)
     last.nodes.append(piece.node)
+
+
+def _add_results_first(message: Message, blocks: list[Block]) -> None:
+    """Behind the results that there are, and before all else."""
+    if message.results < 0:
+        message.content.sort(key=lambda block: block.get("type") != "tool_result")
+        message.results = sum(block.get("type") == "tool_result" for block in message.content)
+    results = [block for block in blocks if block.get("type") == "tool_result"]
+    message.content[message.results : message.results] = results
+    message.results += len(results)
+    message.content += [block for block in blocks if block.get("type") != "tool_result"]
 
 
 def _is_text(block: Block) -> bool:
@@ -123,30 +143,41 @@ def _end_in_newline(blocks: list[Block]) -> None:
         blocks[-1] = {**last, "text": last["text"] + "\n"}
 
 
-def _add_aside(content: list[Block], blocks: list[Block], habits: MessageHabits) -> None:
+def _add_aside(message: Message, blocks: list[Block], habits: MessageHabits) -> None:
     """Words become part of the tool result that they follow; all else, and words behind words, stand for themselves."""
     for block in blocks:
-        if content and content[-1].get("type") == "tool_result" and _is_text(block):
-            content[-1] = _glued(content[-1], block.get("text", ""), habits)
+        if message.content and _is_text(block) and _takes_words(message.content[-1], habits):
+            message.words.append(block.get("text", ""))
         else:
-            content.append(block)
+            _glue(message, habits)
+            message.content.append(block)
 
 
-def _glued(result: Block, words: str, habits: MessageHabits) -> Block:
+def _glue(message: Message, habits: MessageHabits) -> None:
+    """Put words that wait for it into the last block, all at once: a result may be followed by thousands."""
+    if message.words and message.role == "user":
+        message.content[-1] = _glued(message.content[-1], message.words, habits)
+        message.words = []
+
+
+def _takes_words(block: Block, habits: MessageHabits) -> bool:
+    return block.get("type") == "tool_result" and (habits.glues_to_lists or not isinstance(block.get("content"), list))
+
+
+def _glued(result: Block, words: list[str], habits: MessageHabits) -> Block:
     inner = result.get("content")
-    if isinstance(inner, str):
-        return {**result, "content": _below(inner, words)}
     if not isinstance(inner, list):
-        return {**result, "content": words.strip()} if habits.sends_rendered else result
-    parts = list(inner)
-    if habits.parts_texts and parts and isinstance(parts[-1], dict):
-        _end_in_newline(parts)
-    return {**result, "content": [*parts, text_block(words)] if words else parts}
-
-
-def _below(text: str, words: str) -> str:
-    """Both without the blanks around them: the trace that a reminder leaves even where it is not shown."""
-    return "\n\n".join(part for part in (text.strip(), words.strip()) if part)
+        if not isinstance(inner, str) and not habits.sends_rendered:
+            return result
+        # All without the blanks around them: the trace that a reminder leaves even where it is not shown.
+        parts = [part.strip() for part in (inner if isinstance(inner, str) else "", *words)]
+        return {**result, "content": "\n\n".join(part for part in parts if part)}
+    blocks = list(inner)
+    for one in words:
+        if habits.parts_texts and blocks and isinstance(blocks[-1], dict):
+            _end_in_newline(blocks)
+        blocks += [text_block(one)] if one else []
+    return {**result, "content": blocks}
 
 
 def _calls_last(blocks: list[Block]) -> list[Block]:
@@ -157,22 +188,40 @@ def _calls_last(blocks: list[Block]) -> list[Block]:
     return sorted(blocks, key=lambda block: block.get("type") == "tool_use")
 
 
-def _add_assistant(messages: list[Message], piece: Piece, known: Message | None) -> None:
-    if known is None:
-        messages.append(Message("assistant", list(piece.blocks), [piece.node], piece.message_id, piece.model))
-    else:
-        known.content += piece.blocks
-        known.nodes.append(piece.node)
+class _Responses:
+    """The model's messages, each found again when another of its lines comes (rules 27 and 28); missing ids are equal.
+
+    A response continues over tool results, in newer releases over other answers too.
+    """
+
+    def __init__(self, messages: list[Message], habits: MessageHabits) -> None:
+        self._messages = messages
+        self._habits = habits
+        self._places: dict[str, int] = {}
+        self._last = -1
+        # Up to here it is known where the last message is that no response continues over.
+        self._passed = 0
+        self._end = -1
+
+    def add(self, piece: Piece) -> None:
+        place = self._places.get(piece.message_id, -1)
+        if place >= 0 and self._reaches(place):
+            self._messages[place].content += piece.blocks
+            self._messages[place].nodes.append(piece.node)
+            return
+        self._last = self._places[piece.message_id] = len(self._messages)
+        self._messages.append(Message("assistant", list(piece.blocks), [piece.node], piece.message_id, piece.model))
+
+    def _reaches(self, place: int) -> bool:
+        messages = self._messages
+        if not self._habits.merges_over_answers and place != self._last:
+            return False
+        while self._passed < len(messages) - 1:  # all but the last are done with
+            if _ends_response(messages[self._passed]):
+                self._end = self._passed
+            self._passed += 1
+        return place > self._end and not _ends_response(messages[-1])
 
 
-def _same_response(messages: list[Message], piece: Piece, habits: MessageHabits) -> Message | None:
-    """Rule 28: a response goes on over tool results, in newer releases over other answers too; missing ids are equal (27)."""
-    for message in reversed(messages):
-        if message.role == "assistant":
-            if message.message_id == piece.message_id:
-                return message
-            if not habits.merges_over_answers:
-                return None
-        elif not any(block.get("type") == "tool_result" for block in message.content):
-            return None
-    return None
+def _ends_response(message: Message) -> bool:
+    return message.role != "assistant" and not any(block.get("type") == "tool_result" for block in message.content)

@@ -7,12 +7,13 @@ refused. Does not know what a record says.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from msgspec import Struct, field
 
 from stenograph.graph import Graph, Reading, build_graph, choose_leaf, read_graph, reading_habits, walk_chain
-from stenograph.messages.habits import MessageHabits, NullLine
+from stenograph.messages.habits import MessageHabits, NullLine, message_habits
 from stenograph.messages.pieces import Omission
 from stenograph.messages.reading import from_last_compaction
 from stenograph.messages.salvage import salvaged
@@ -133,7 +134,8 @@ def siblings_of(graph: Graph, chain: list[int], release: str = NEWEST) -> list[i
         if own and _counts(graph, reading, node):
             beside.setdefault(_line_before(reading, own, node), []).append(node)
     results_of: dict[int, list[int]] = {}
-    for node, own in _results_of(graph, reading, chain, aside, lines, beside).items():
+    attached = _dead_ends(graph, reading, aside) if message_habits(release).recovers_attached else []
+    for node, own in _results_of(graph, reading, chain, aside, attached, lines, beside).items():
         results_of.setdefault(_line_before(reading, own, node), []).append(node)
     grown: list[int] = []
     waiting: list[int] = []
@@ -160,18 +162,23 @@ def _is_found(graph: Graph, reading: Reading, node: int) -> bool:
 
 def _line_before(reading: Reading, own: list[int], node: int) -> int:
     """The last line of a response on the chain that stands before a node; the first where none does."""
-    return max((one for one in own if reading.place(one) < reading.place(node)), key=reading.place, default=own[0])
+    return own[max(bisect_left(own, reading.place(node), key=reading.place) - 1, 0)]
 
 
 def _results_of(
-    graph: Graph, reading: Reading, chain: list[int], aside: list[int], lines: dict[str, list[int]], beside: dict[int, list[int]]
+    graph: Graph,
+    reading: Reading,
+    chain: list[int],
+    aside: list[int],
+    attached: list[int],
+    lines: dict[str, list[int]],
+    beside: dict[int, list[int]],
 ) -> dict[int, list[int]]:
     """The results beside the chain that answer a call of these responses, with the lines of that response on the chain.
 
     What the client put behind a call or a result comes with it, unless the conversation went on from there.
     """
     answers = {node: ids for node in aside if (ids := _answered_ids(graph, node))}
-    attached = _dead_ends(graph, reading, aside)
     if not answers and not attached:
         return {}
     calls: dict[str, list[int]] = {}

@@ -52,7 +52,8 @@ def drop_unanswered(
         else:
             what = habits.unanswered_at_end
         if what is Unanswered.BLOCK_GOES:
-            piece.blocks = [block for block in piece.blocks if block not in open_uses]
+            left_out = set(map(id, open_uses))
+            piece.blocks = [block for block in piece.blocks if id(block) not in left_out]
         if what is Unanswered.LINE_GOES or not piece.blocks:
             left.append(Omission(piece.node, "42: a tool use without a result"))
         else:

@@ -190,6 +190,12 @@ _MESSAGES = (
         "rule 30",
         Since("2.1.80", True, "parallel_calls_each_with_its_result"),
     ),
+    _row(
+        "recovers_attached",
+        "so are attachments and the like that hang off those alone",
+        "rule 30",
+        Since("2.1.280"),
+    ),
     _row("reads_from_boundary", "a long file is read from its last compaction on", "rule 51", Since("2.1.325")),
     _row(
         "moves_calls_back",
@@ -264,6 +270,12 @@ _MESSAGES = (
         Since("2.1.325"),
     ),
     _row(
+        "glues_to_lists",
+        "words become part of a tool's result that is a list, too",
+        "rule 37",
+        Since("2.1.280"),
+    ),
+    _row(
         "never_sent",
         "kinds of attachments that are not sent, stored words or not",
         "rule 37",
@@ -310,6 +322,12 @@ _MESSAGES = (
         "nor do attachments",
         "rule 41",
         Since("2.1.281", True, "ends_in_an_attachment_after_a_prompt"),
+    ),
+    _row(
+        "looks_past_attachments_of_answers",
+        "nor do attachments behind an answer",
+        "rule 41",
+        Since("2.1.280"),
     ),
     _row("looks_past_local_commands", "nor do local commands", "rule 41", Since("2.1.325")),
     _row(
