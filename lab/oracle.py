@@ -32,6 +32,8 @@ _REMINDER = re.compile(r"\s*<(system-reminder|available-deferred-tools)>.*</\1>\
 _ONE_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _TAGS = re.compile(r"\A\s*<system-reminder>|</system-reminder>\s*\Z")
 _GLUED_REMINDER = re.compile(r"(?:\A|\n\n)(<system-reminder>(?:(?!\n\n<system-reminder>).)*</system-reminder>)\s*\Z", re.DOTALL)
+# Where 2.1.45 says that it saved a result; the folders before are those of the question.
+_SAVED_RESULT = re.compile(r"(<persisted-output>Tool result saved to: )[^\n]*/(?=tool-results/)")
 _SHORT_NAMES = {"text": "T", "thinking": "TH", "redacted_thinking": "RTH", "tool_use": "TU", "tool_result": "TR", "image": "I"}
 
 
@@ -247,7 +249,7 @@ def _without_glued_reminders(block: Json, kept: frozenset[str]) -> Json:
     if block.get("type") != "tool_result":
         return block
     if isinstance(content, str):
-        return {**block, "content": _unglued(content, kept)}
+        return {**block, "content": _SAVED_RESULT.sub(r"\1", _unglued(content, kept))}
     if isinstance(content, list):
         stored = [part for part in content if not _is_reminder(part) or _holds_one_of(part["text"], kept)]
         parts = [{**part, "text": _unglued(part["text"], kept)} if part.get("type") == "text" else part for part in stored]

@@ -33,6 +33,23 @@ def test_a_parent_that_is_in_no_file_dangles() -> None:
     assert graph.parents == [NOWHERE, NOWHERE]
 
 
+def test_a_compaction_whose_logical_parent_was_never_written_follows_the_line_before() -> None:
+    """As 14 of 33 public compactions do."""
+    lines = [prompt("q1", None), answer("a1", "q1")]
+    graph = graph_of(
+        *lines, system("cut", None, subtype="compact_boundary", logicalParentUuid="never written"), prompt("q2", "cut")
+    )
+    assert graph.before == [NOWHERE, 0, 1, 2]
+    named = graph_of(*lines, system("cut", None, subtype="compact_boundary", logicalParentUuid="q1"), prompt("q2", "cut"))
+    assert named.before == [NOWHERE, 0, 0, 2]
+
+
+def test_what_came_before_never_leads_back_where_links_point_down() -> None:
+    """A link that was written counts more than a guess: q2 hangs off the last line, which leads back to it."""
+    graph = graph_of(prompt("q1", None), prompt("q2", "a2"), answer("a1", "gone"), answer("a2", "a1"))
+    assert graph.before == [NOWHERE, 3, NOWHERE, 2]
+
+
 def test_a_parent_of_null_does_not_dangle() -> None:
     assert found(graph_of(prompt("q1", None), prompt("q2", None))) == []
 

@@ -1,7 +1,6 @@
 """Sessions full of attachments: every kind that a client was recorded to write, in every position that matters, from a seed.
 
-Each attachment holds words that no other has (`w17x`), so that whatever a client makes of it is known by them. Knows nothing of what
-a client makes of it.
+Each attachment holds words that no other has (`w17x`), so that whatever a client makes of it is known by them.
 """
 
 from __future__ import annotations
@@ -47,13 +46,28 @@ BODIES: dict[str, tuple[str, list[Json]]] = {
     "agent_listing_delta": (
         _EITHER,
         [
-            {"addedTypes": ["@a"], "addedLines": ["- @a: one", "- @b: two"], "removedTypes": [], "isInitial": True, "showConcurrencyNote": True},
-            {"addedTypes": ["@a"], "addedLines": ["- @a: one"], "removedTypes": ["@g"], "isInitial": False, "showConcurrencyNote": True},
+            {
+                "addedTypes": ["@a"],
+                "addedLines": ["- @a: one", "- @b: two"],
+                "removedTypes": [],
+                "isInitial": True,
+                "showConcurrencyNote": True,
+            },
+            {
+                "addedTypes": ["@a"],
+                "addedLines": ["- @a: one"],
+                "removedTypes": ["@g"],
+                "isInitial": False,
+                "showConcurrencyNote": True,
+            },
             {"addedTypes": [], "addedLines": [], "removedTypes": ["@g", "@h"], "isInitial": False, "showConcurrencyNote": False},
         ],
     ),
     "already_read_file": (_BARE, [_file("@ read")]),
-    "auto_mode": (_STORED, [{"autoModeConsentFlow": False, "bashFirst": True, "bashFirstSteer": "relaxed", "steerOnly": True, "bypass": True}]),
+    "auto_mode": (
+        _STORED,
+        [{"autoModeConsentFlow": False, "bashFirst": True, "bashFirstSteer": "relaxed", "steerOnly": True, "bypass": True}],
+    ),
     "command_permissions": (_BARE, [{"allowedTools": ["@"]}]),
     "date": (_STORED, [{"date": "2026-11-15"}]),
     "deferred_tools_delta": (
@@ -64,7 +78,10 @@ BODIES: dict[str, tuple[str, list[Json]]] = {
             {"addedNames": [], "addedLines": [], "removedNames": ["@G", "@H"], "wireHiddenNames": [], "failedMcpServers": []},
         ],
     ),
-    "deferred_tools_record": (_BARE, [{"entries": [{"name": "@", "description": "@", "input_schema": {"type": "object", "properties": {}}}]}]),
+    "deferred_tools_record": (
+        _BARE,
+        [{"entries": [{"name": "@", "description": "@", "input_schema": {"type": "object", "properties": {}}}]}],
+    ),
     "directory": (_EITHER, [{"path": "/home/user/project/@", "content": '@ "one".py\n@two', "displayPath": "@"}]),
     "edited_text_file": (_EITHER, [{"filename": "/home/user/project/@.md", "snippet": "1\t@a\n2\tb {c}"}]),
     "environment": (_STORED, [{"snapshot": {"workingDirectory": "/home/user/project", "isGitRepo": True, "platform": "linux"}}]),
@@ -98,7 +115,10 @@ BODIES: dict[str, tuple[str, list[Json]]] = {
             }
         ],
     ),
-    "hook_non_blocking_error": (_BARE, [{**_HOOK, "hookName": "PreToolUse:Bash", "hookEvent": "PreToolUse", "stderr": "@", "exitCode": 1}]),
+    "hook_non_blocking_error": (
+        _BARE,
+        [{**_HOOK, "hookName": "PreToolUse:Bash", "hookEvent": "PreToolUse", "stderr": "@", "exitCode": 1}],
+    ),
     "hook_success": (
         _EITHER,
         [
@@ -110,7 +130,14 @@ BODIES: dict[str, tuple[str, list[Json]]] = {
     "instructions": (_STORED, [{"files": [{"path": "/home/user/project/CLAUDE.md", "type": "Project", "content": "@"}]}]),
     "invoked_skills": (
         _EITHER,
-        [{"skills": [{"name": "@s", "path": "projectSettings:@s", "content": "@ do"}, {"name": "t", "path": "user:t", "content": "@"}]}],
+        [
+            {
+                "skills": [
+                    {"name": "@s", "path": "projectSettings:@s", "content": "@ do"},
+                    {"name": "t", "path": "user:t", "content": "@"},
+                ]
+            }
+        ],
     ),
     "model": (_STORED, [{"identity": {"modelId": "claude-opus-5-5"}, "text": "@"}]),
     "nested_memory": (
@@ -123,8 +150,14 @@ BODIES: dict[str, tuple[str, list[Json]]] = {
             }
         ],
     ),
-    "plan_mode": (_EITHER, [{"reminderType": "full", "isSubAgent": False, "planFilePath": "/home/user/plan.md", "planExists": False}]),
-    "plan_mode_exit": (_EITHER, [{"planFilePath": "/home/user/@.md", "planExists": True}, {"planFilePath": "/home/user/@.md", "planExists": False}]),
+    "plan_mode": (
+        _EITHER,
+        [{"reminderType": "full", "isSubAgent": False, "planFilePath": "/home/user/plan.md", "planExists": False}],
+    ),
+    "plan_mode_exit": (
+        _EITHER,
+        [{"planFilePath": "/home/user/@.md", "planExists": True}, {"planFilePath": "/home/user/@.md", "planExists": False}],
+    ),
     "prompt_snapshot": (_BARE, [{"systemPrompt": ["@"]}]),
     "queued_command": (
         _EITHER,
@@ -133,7 +166,11 @@ BODIES: dict[str, tuple[str, list[Json]]] = {
             {"prompt": "@ queued\n\nmore {x}", "commandMode": "prompt", **_HUMAN},
             {"prompt": "@ queued", "commandMode": "prompt", "humanTurn": True, **_HUMAN},
             {"prompt": _NOTIFICATION, "commandMode": "task-notification"},
-            {"prompt": _NOTIFICATION, "commandMode": "task-notification", "origin": {"kind": "task-notification", "producer": "session-task"}},
+            {
+                "prompt": _NOTIFICATION,
+                "commandMode": "task-notification",
+                "origin": {"kind": "task-notification", "producer": "session-task"},
+            },
         ],
     ),
     "remote_session_change": (_STORED, [{**_CHANGE, "commit": "@c", "pr": "@p"}]),
@@ -145,7 +182,10 @@ BODIES: dict[str, tuple[str, list[Json]]] = {
         _BARE,
         [
             {"content": [], "itemCount": 0},
-            {"content": [{"id": "1", "subject": "@s", "description": "d", "status": "pending", "blocks": [], "blockedBy": []}], "itemCount": 1},
+            {
+                "content": [{"id": "1", "subject": "@s", "description": "d", "status": "pending", "blocks": [], "blockedBy": []}],
+                "itemCount": 1,
+            },
         ],
     ),
     "task_status": (
@@ -162,13 +202,19 @@ BODIES: dict[str, tuple[str, list[Json]]] = {
         _BARE,
         [
             {"content": [], "itemCount": 0},
-            {"content": [{"content": "@ one", "status": "pending", "activeForm": "a"}, {"content": "two", "status": "completed", "activeForm": "b"}], "itemCount": 2},
+            {
+                "content": [
+                    {"content": "@ one", "status": "pending", "activeForm": "a"},
+                    {"content": "two", "status": "completed", "activeForm": "b"},
+                ],
+                "itemCount": 2,
+            },
         ],
     ),
     "total_tokens_reminder": (_EITHER, [{"text": "<total_tokens>@ tokens left</total_tokens>"}]),
     "unknown_command_fallback": (_STORED, [{"commandName": "@", "availableCommandNames": ["a"], "availableCommandCount": 3}]),
     "workflow_keyword_request": (_BARE, [{}]),
-}  # fmt: skip
+}
 
 #: Kinds that were recorded in the role `user`; all others in the role `system`.
 _USERS = (

@@ -730,8 +730,7 @@ def attachment_of_unknown_kind(m: Maker) -> None:
 def attachment_of_queued_words(m: Maker) -> None:
     person = m.random.choice([{}, {"humanTurn": True, "origin": {"kind": "human"}}])
     rendered = m.random.choice([{}, {"rendered": _rendered(m), "renderedRole": "system"}])
-    # A person's words that were not stored as sent are worded by the release itself, outside of a reminder.
-    body = {"type": "queued_command", "prompt": m.words("queued"), "commandMode": "prompt", **(person if rendered else {})}
+    body = {"type": "queued_command", "prompt": m.words("queued"), "commandMode": "prompt", **person}
     m.attachment(body, **rendered)
 
 

@@ -5,7 +5,8 @@ Left out are only reminders that no session file holds, by name:
 - `context`: what a client says about the working folder and the day before the first prompt (2.1.45, 2.1.159);
 - `with the prompt`: reminders that come with the new prompt (environment, tools, skills, date, todo list);
 - `tools of today`: what changed since among tools and agents, which comes with the new prompt as well and names the client's own;
-- `own words`: instructions of a release about plan mode, auto mode and the keyword "workflow". A golden knows them by length and hash.
+- `own words`: instructions of a release about plan mode, auto mode and the keyword "workflow"; a golden knows them by length
+  and hash.
 """
 
 from __future__ import annotations
@@ -34,20 +35,26 @@ RELEASES = ("2.0.76", "2.1.45", "2.1.159", "2.1.280", "2.1.325")
 GOLDEN = FIXTURES / "golden-messages" / "attached.json"
 #: Kinds that a release speaks about in words of its own.
 OWN_KINDS: dict[str, Json] = {
-    "auto_mode": {"autoModeConsentFlow": False, "bashFirst": True, "bashFirstSteer": "relaxed", "steerOnly": True, "bypass": True},
+    "auto_mode": {
+        "autoModeConsentFlow": False,
+        "bashFirst": True,
+        "bashFirstSteer": "relaxed",
+        "steerOnly": True,
+        "bypass": True,
+    },
     "plan_mode": {"reminderType": "full", "isSubAgent": False, "planFilePath": "/home/user/plan.md", "planExists": False},
     "workflow_keyword_request": {},
 }
 
 _CONTEXT = "<system-reminder>\nAs you answer the user's questions, you can use the following context:"
-_REMINDER = re.compile(r"(?:\n\n)?<system-reminder>\n(.*?)\n</system-reminder>\n*", re.DOTALL)
+_REMINDER = re.compile(r"(?:\n\n)?<system-reminder>\n(.*?)\n</system-reminder>", re.DOTALL)
 _TOKEN = re.compile(TOKEN)
 _OF_TODAY = ("general-purpose", "NotebookEdit")
 
 
 @functools.cache
 def golden() -> dict[str, Any]:
-    """`own`: release -> [length, hash] of own words; `sessions`: hash of each; `answers`: release -> number -> digest and shape."""
+    """`own`: release -> [length, hash] of own words; `sessions`: their hashes; `answers`: release -> digests and shapes."""
     loaded: dict[str, Any] = json.loads(GOLDEN.read_text("utf-8"))
     return loaded
 
@@ -80,7 +87,9 @@ def own_words_sessions() -> Iterator[tuple[str, AttachedSession]]:
 def own_words_in(messages: list[Json]) -> Iterator[tuple[int, str]]:
     """Length and hash of the reminder behind the only result."""
     asked = plain(messages)
-    place = next(number for number, message in enumerate(asked) if any(block["type"] == "tool_result" for block in message["content"]))
+    place = next(
+        number for number, message in enumerate(asked) if any(block["type"] == "tool_result" for block in message["content"])
+    )
     behind = asked[place + 1]["content"] if asked[place + 1]["role"] == "system" else []
     for block in (*asked[place]["content"], *behind):
         content = block.get("content") or block["text"]
@@ -99,7 +108,9 @@ def comparable(messages: list[Json], own_words: OwnWords) -> list[Json]:
         content = message["content"]
         if number == last:
             place = next(place for place, block in enumerate(content) if PROMPT in str(block.get("text")))
-            content = [block for block in content[:place] if not _is_reminder(block) or _is_of_the_file(block["text"])]
+            content = [
+                _of_the_file(block) for block in content[:place] if not _is_reminder(block) or _is_of_the_file(block["text"])
+            ]
         if message["role"] == "system":
             content = [{**block, "text": _without_own(block["text"], own_words)} for block in content]
         else:
@@ -136,19 +147,27 @@ def _holds_prompt(message: Json) -> bool:
     return any(PROMPT in str(block.get("text")) for block in message["content"])
 
 
+def _of_the_file(block: Json) -> Json:
+    """A tool's result without what came with the new prompt."""
+    content = block.get("content") if block["type"] == "tool_result" else None
+    if not isinstance(content, str):
+        return block
+    return {**block, "content": _REMINDER.sub(lambda found: found[0] if _is_of_the_file(found[0]) else "", content)}
+
+
 def _is_of_the_file(words: str) -> bool:
     return bool(_TOKEN.search(words)) and not any(name in words for name in _OF_TODAY)
 
 
 def _is_reminder(block: Json) -> bool:
-    return block["type"] == "text" and bool(_REMINDER.fullmatch(block["text"]))
+    return block["type"] == "text" and bool(_REMINDER.fullmatch(block["text"].rstrip()))
 
 
 def _is_outside(block: Json, own_words: OwnWords) -> bool:
     if block["type"] != "text":
         return False
     words = block["text"]
-    found = _REMINDER.fullmatch(words)
+    found = _REMINDER.fullmatch(words.rstrip())
     return (words.startswith(_CONTEXT) and not _TOKEN.search(words)) or (found is not None and _known_by(found[1]) in own_words)
 
 

@@ -2,9 +2,6 @@
 
 The sessions of a seed are always the same, so a failure can be repeated: `scripts/differ_clients.py --seed N --only NUMBER
 --shrink` shows the difference. Nothing here holds words of a session but those that the generator made.
-
-One shape is never made, by name an exception: words of a person that were queued and not stored as they were sent. Each release
-puts them into a sentence of its own, outside of any reminder, so that there is nothing to compare (rule 37).
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.messages import hard_cases
-from tests.messages.hard_cases import Line, answer, call, image, result, returned, session, text, user
+from tests.messages.hard_cases import NEWEST_MODEL, Line, answer, attachment, call, image, result, returned, session, text, user
 
 from stenograph.cli._group import steno
 from stenograph.graph import Graph, build_graph
-from stenograph.messages import LossCounts, explain, lost, resume_messages
+from stenograph.messages import LossCounts, Lost, explain, lost, plain, resume_messages
 from stenograph.records import read_all_records
 
 OLD, MIDDLE, NEW = "2.0.76", "2.1.45", "2.1.325"
@@ -126,6 +126,100 @@ def test_what_an_old_release_loses_of_parallel_calls_is_counted(tmp_path: Path) 
     assert found.said == LossCounts(messages=10, tool_calls=3)
     assert found.total == LossCounts(messages=4, tool_calls=2)
     assert {loss.rule[:2]: loss.counts.messages for loss in found.losses} == {"42": 2, "30": 2}
+
+
+def _long_conversation(tmp_path: Path, sizes: list[int], tokens: int, tool: str = "Bash") -> Graph:
+    lines: list[Line] = [user(1, 0, "q")]
+    for size in sizes:
+        number = len(lines) + 1
+        lines.append(answer(number, number - 1, [{**call(f"toolu_{number}"), "name": tool}]))
+        lines.append(result(number + 1, number, returned(f"toolu_{number}", "x" * size)))
+    last = answer(len(lines) + 1, len(lines), "done")
+    last["message"]["usage"] = {"input_tokens": 1, "cache_read_input_tokens": tokens - 2, "output_tokens": 1}
+    return _graph(tmp_path, [*lines, last])
+
+
+def _cleared(graph: Graph, release: str) -> list[int]:
+    """Which results were cleared or saved."""
+    blocks = [block for message in plain(resume_messages(graph, release)) for block in message["content"]]
+    results = [block["content"] for block in blocks if block["type"] == "tool_result"]
+    return [number for number, words in enumerate(results) if words.startswith(("[Old tool result", "<persisted-output>Tool"))]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tokens", "cleared"),
+    [
+        ([4000] * 75, 135_000, 35),
+        ([4000] * 75, 134_999, 0),
+        ([4001] * 75, 180_001, 35),
+        ([4002] * 75, 180_001, 36),
+        ([4000] * 59, 180_001, 0),
+        ([4000] * 60, 180_001, 20),
+        ([120_000] * 3, 180_001, 0),
+        ([120_000] * 5, 180_001, 2),
+    ],
+)
+def test_old_releases_clear_the_oldest_results_of_a_long_conversation(
+    sizes: list[int], tokens: int, cleared: int, tmp_path: Path
+) -> None:
+    """As 2.0.76 did with these very sizes, and 2.1.45 with the first."""
+    graph = _long_conversation(tmp_path, sizes, tokens)
+    assert _cleared(graph, OLD) == _cleared(graph, MIDDLE) == list(range(cleared))
+    assert _cleared(graph, "2.1.159") == _cleared(graph, NEW) == []
+
+
+@pytest.mark.parametrize("tool", ["TodoWrite", "Task", "NotebookEdit", "mcp__a__b"])
+def test_results_of_other_tools_are_never_cleared(tool: str, tmp_path: Path) -> None:
+    assert _cleared(_long_conversation(tmp_path, [4000] * 75, 180_001, tool), OLD) == []
+
+
+def test_a_release_that_saves_results_says_where(tmp_path: Path) -> None:
+    graph = _long_conversation(tmp_path, [4000] * 75, 180_001)
+    first = plain(resume_messages(graph, MIDDLE))[2]["content"][0]["content"]
+    saved = tmp_path / "session" / "tool-results" / "toolu_2.txt"
+    assert first == f"<persisted-output>Tool result saved to: {saved}\n\nUse Read to view</persisted-output>"
+
+
+@pytest.mark.parametrize("release", [OLD, MIDDLE, NEW])
+def test_an_error_of_the_api_was_not_said_and_is_not_lost(release: str, tmp_path: Path) -> None:
+    error = answer(2, 1, "API Error: overloaded", model="<synthetic>", isApiErrorMessage=True)
+    graph = _graph(tmp_path, [user(1, 0, "q"), error, user(3, 2, "q2"), answer(4, 3, "a")])
+    assert lost(graph, release) == Lost(release, LossCounts(messages=3), ())
+
+
+def test_the_notification_of_a_task_is_not_lost_whatever_is_said_around_it(tmp_path: Path) -> None:
+    told = user(3, 2, "<task-notification>done</task-notification>", origin={"kind": "task-notification"})
+    graph = _graph(tmp_path, [user(1, 0, "q"), answer(2, 1, "a"), told, answer(4, 3, "b")])
+    for release in (OLD, MIDDLE, NEW):
+        assert lost(graph, release) == Lost(release, LossCounts(messages=4), ())
+        assert "<task-notification>done</task-notification>" in str(plain(resume_messages(graph, release)))
+
+
+def test_queued_words_are_sent_by_every_release_and_explained_so(tmp_path: Path) -> None:
+    queued = attachment(4, 3, {"type": "queued_command", "prompt": "and tests too", "commandMode": "prompt"})
+    planned = attachment(5, 4, {"type": "plan_mode", "reminderType": "full", "planFilePath": "/p.md", "planExists": False})
+    lines = [user(1, 0, "q"), answer(2, 1, [call("toolu_a")]), result(3, 2, returned("toolu_a", "ra")), queued, planned]
+    graph = _graph(tmp_path, [*lines, answer(6, 5, "done")])
+    begun = {OLD: "The user sent the following message:\n", MIDDLE: "The user sent a new message while you were working:\n"}
+    for release in (OLD, MIDDLE, NEW):
+        resume = resume_messages(graph, release)
+        assert begun.get(release, begun[MIDDLE]) + "and tests too\n\n" in str(plain(resume)[2]["content"][0]["content"])
+        explained = [one.rule for one in explain(resume, graph)]
+        assert explained[3] == "sent"
+        assert explained[4] == "37: in words of the release's own, which no file holds"
+
+
+def test_words_that_a_person_queued_come_behind_other_attachments(tmp_path: Path) -> None:
+    """As 2.1.325 sent them, whichever came first (tests/fixtures/golden-messages/attached.json)."""
+    human = {"humanTurn": True, "origin": {"kind": "human"}}
+    queued = attachment(4, 3, {"type": "queued_command", "prompt": "and tests too", "commandMode": "prompt", **human})
+    stored = {"rendered": [{"content": "<system-reminder>\ncontext\n</system-reminder>"}], "renderedRole": "user"}
+    context = attachment(5, 4, {"type": "session_context", "context": {"gitStatus": "x"}}, **stored)
+    lines = [user(1, 0, "q"), answer(2, 1, [call("toolu_a")]), result(3, 2, returned("toolu_a", "ra")), queued, context]
+    graph = _graph(tmp_path, [*lines, answer(6, 5, "done", model=NEWEST_MODEL)])
+    result_block, words = plain(resume_messages(graph, NEW))[2]["content"]
+    assert result_block["content"] == "ra\n\n<system-reminder>\ncontext\n</system-reminder>"
+    assert words["text"].startswith("The user sent a new message while you were working:\nand tests too\n")
 
 
 def test_what_stands_before_a_broken_link_is_lost_to_old_releases(tmp_path: Path) -> None:

@@ -32,31 +32,47 @@ def explain(resume: Resume, graph: Graph) -> list[Explained]:
     main = graph.files[0] if graph.files else None
     if main is None:
         return []
-    message_of = {node: message for message in resume.messages or [] for node in message.nodes}
+    sent_of = {
+        node: sent for message in resume.messages or [] for sent in [_SentBlocks(message.content)] for node in message.nodes
+    }
     rules = {left.node: left.rule for left in resume.left}
     explained: list[Explained] = []
     for node in range(main.first, main.last):
         record = graph.records[node]
-        if node in message_of and node not in rules:
-            rule = _rule_of_blocks(record, message_of[node].content)
+        if node in sent_of and node not in rules:
+            rule = _rule_of_blocks(record, sent_of[node])
         else:
             rule = rules.get(node) or resume.refused or _rule_of_place(graph, node, record)
         explained.append(Explained(node, graph.nodes[node].number, _kind(record), rule == SENT, rule))
     return explained
 
 
-def _rule_of_blocks(record: Record, sent: list[dict[str, object]]) -> str:
+class _SentBlocks:
+    """What a message holds, looked at once for all its records."""
+
+    def __init__(self, blocks: list[dict[str, object]]) -> None:
+        self.answered = {_id(block) for block in blocks}
+        self.has_thinking = any(map(is_thinking, blocks))
+
+
+def _rule_of_blocks(record: Record, sent: _SentBlocks) -> str:
     """By which rule all blocks of a record were left out of the message that it belongs to; `sent` when some are in it."""
     content = plain_message(record).content if isinstance(record, UserRecord | AssistantRecord) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     if not blocks:
         return SENT
     if all(block.get("type") == "tool_result" for block in blocks):
-        ids = [block.get("tool_use_id") for block in sent]
-        return SENT if any(block.get("tool_use_id") in ids for block in blocks) else "44: a result without its tool use"
+        is_sent = any(_id(block) in sent.answered for block in blocks)
+        return SENT if is_sent else "44: a result without its tool use"
     if all(map(is_thinking, blocks)):
-        return SENT if any(map(is_thinking, sent)) else "32: thinking of another model"
+        return SENT if sent.has_thinking else "32: thinking of another model"
     return SENT
+
+
+def _id(block: dict[str, object]) -> str:
+    """The id of the tool use that a result answers; it may be anything."""
+    found = block.get("tool_use_id")
+    return found if isinstance(found, str) else repr(found)
 
 
 def _rule_of_place(graph: Graph, node: int, record: Record) -> str:

@@ -99,6 +99,7 @@ class MessageHabits(NamedTuple):
     known_tools: frozenset[str] | None
     loads_tools: bool
     fills_empty_results: bool
+    clears_results: str
     takes_strings: bool
     drops_malformed: bool
     # Not rows of the table: what a release says about attachments, and about which it says things of its own.

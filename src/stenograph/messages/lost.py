@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from stenograph.graph import Graph, ancestors, choose_leaf, read_graph, reading_habits, walk_chain
 from stenograph.messages.explain import SENT, explain
-from stenograph.messages.pieces import OWN_RULE, is_thinking
+from stenograph.messages.pieces import is_thinking
 from stenograph.messages.resume import resume_messages
 from stenograph.messages.selection import siblings_of
 from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord, plain_message
@@ -61,8 +61,7 @@ def lost(graph: Graph, release: str = NEWEST) -> Lost:
         counts = _counts(graph, node)
         said += counts
         rule = rules.get(node, why)
-        # What a release says again in words of its own is not lost.
-        if rule in (SENT, OWN_RULE):
+        if rule == SENT:
             thinking_of_sent += counts.thinking
             continue
         # That a line is not on the release's chain says less than how it came to stand beside it.

@@ -182,7 +182,7 @@ def _attachment(node: int, record: AttachmentRecord, habits: MessageHabits, *, a
         if not parts or (as_system and kind in habits.unsaid_to_system):
             return Omission(node, NOT_SENT)
         stored = [wrapped(part) for part in parts]
-    if as_system and kind == "queued_command" and _is_persons(body):
+    if as_system and habits.sends_rendered and kind == "queued_command" and _is_persons(body):
         return Piece(node, "user", [text_block(_unwrapped(text)) for text in stored], place=PiecePlace.QUEUED)
     if is_system:
         words = "\n".join(_unwrapped(text) for text in stored)

@@ -1,7 +1,7 @@
 """An attachment -> the words in which a release sends it again, where they are not stored with it (rule 37).
 
-In: the attachment as JSON and a release's phrases. Out: its parts, each a reminder of its own; none where the release says nothing;
-None where it speaks in words that no file holds.
+In: the attachment as JSON and a release's phrases. Out: its parts, each a reminder of its own; none where the release says
+nothing; None where it speaks in words that no file holds.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from stenograph.graph import Graph
+from stenograph.messages.clearing import clear_old_results
 from stenograph.messages.ending import NO_LINE, before_new_prompt, closing, find_ending, new_prompt
 from stenograph.messages.habits import MessageHabits, message_habits
 from stenograph.messages.javascript import write_as_sent
@@ -22,7 +23,7 @@ from stenograph.messages.selection import Selection, answered_in, select
 from stenograph.messages.tidy import BLANK, drop_empty_answers, settle_references, tidy
 from stenograph.messages.todos import reminds_of_todos
 from stenograph.messages.tools import drop_unanswered, interrupted_results, pair
-from stenograph.records import SystemRecord
+from stenograph.records import AssistantRecord, SystemRecord
 from stenograph.releases import NEWEST
 
 
@@ -95,10 +96,21 @@ def messages_of(selection: Selection, release: str) -> Resume:
     while place and not interrupted and pieces[place - 1].node in behind:
         place -= 1
     pieces[place:place] = [*interrupted, *closing(ending, habits, has_results=bool(interrupted))]
+    clear_old_results(pieces, _tokens_of_last_answer(graph, nodes), graph.files[0].path, habits)
     pieces_and_prompt = [*pieces, *new_prompt(is_reminded=is_reminded, as_system=as_system)]
     messages = before_new_prompt(pair(merge(pieces_and_prompt, habits), habits))
     left += [*dropped, *(Omission(piece.node, "34: an API error is not sent") for piece in pieces if piece.is_unsent)]
     return Resume(release, tidy(messages, habits, model), left)
+
+
+def _tokens_of_last_answer(graph: Graph, nodes: list[int]) -> int:
+    for node in reversed(nodes):
+        record = graph.records[node]
+        usage = record.message.usage if isinstance(record, AssistantRecord) and record.message else None
+        if usage:
+            counts = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens, usage.output_tokens)
+            return sum(count for count in counts if count)
+    return 0
 
 
 def _newest_first(pieces: list[Piece], selection: Selection, habits: MessageHabits) -> Iterator[Piece]:

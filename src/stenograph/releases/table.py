@@ -426,6 +426,14 @@ _MESSAGES = (
         "rule 38",
         Since("2.1.30", True, "results_of_every_form"),
     ),
+    _row(
+        "clears_results",
+        "the oldest results of a long conversation are cleared, or saved and named; empty: all stay",
+        "rule 38",
+        Since("2.1.45", "saved"),
+        Since("2.1.159", ""),
+        before="cleared",
+    ),
     _row("takes_strings", "an assistant's content may be a string", "rule 47", Since("2.1.277", True, "answer_as_a_string")),
     _row(
         "drops_malformed",
