@@ -352,9 +352,22 @@ def terminal_work(studio: Studio) -> None:
                 at.ended(f"next-{window}", no_scene=True)
 
 
+def terminal_fork(studio: Studio) -> None:
+    """A sub-agent that starts with the conversation so far; releases that know no such kind say so in a result."""
+    furnish_project(studio.project)
+    studio.scene("forked-agent", [say(text("Fork over."))])
+    with desk(studio, *ALLOWED) as at:
+        with at.step("before"):
+            at.turn("before", [over("before")])
+        with at.step("fork"):
+            at.turn("fork", [lambda body: say(agent_call(body, "forked-agent", "fork")), over("fork")])
+            at.terminal.wait_until_still()
+
+
 SCENARIOS = (
     Scenario("terminal-talk", terminal_talk),
     Scenario("terminal-stops", terminal_stops),
     Scenario("terminal-asks", terminal_asks),
     Scenario("terminal-work", terminal_work),
+    Scenario("terminal-fork", terminal_fork),
 )

@@ -271,8 +271,8 @@ class AttachedSession:
         self.tip = self.lines[-1]["uuid"]
         return self.tip
 
-    def prompt(self, **members: object) -> str:
-        return self.add(user("", f"prompt {len(self.lines)}", **members))
+    def prompt(self) -> str:
+        return self.add(user("", f"prompt {len(self.lines)}"))
 
     def say(self) -> str:
         number = len(self.lines)
