@@ -14,8 +14,7 @@ from tests.conftest import Client
 from tests.corpora import CORPUS, without_agents
 from tests.homes import session_id, write_session
 from tests.messages.asking import Question, ask_question, normalised, of_file
-from tests.messages.exceptions import CLEARED, EXCEPTIONS
-from tests.messages.golden import RELEASES, Json, key_of, sends_rendered
+from tests.messages.golden import RELEASES, sends_rendered
 from tests.surgery.edited import EDITS, recorded_sessions
 from tests.surgery.test_behind_a_compaction import COMPACTED
 from tests.surgery.test_new_end import ATTACHMENT_LAST, INTERRUPTED, SECOND_TURN, THIRD_TURN, THREE
@@ -27,8 +26,6 @@ from stenograph.surgery import AnyEdit, Plan, make_plan
 pytestmark = pytest.mark.clients
 
 TIMEOUT = 120.0
-#: What 2.0.76 and 2.1.45 put in the place of old results in a long conversation (rule 38).
-CLEARED_RESULTS = ("[Old tool result content cleared]", "<persisted-output>Tool result saved to: ")
 
 
 def _changing(name: str, path: Path) -> Plan | None:
@@ -51,22 +48,7 @@ def _difference(program: Path, release: str, path: Path, plan: Plan) -> str:
     predicted = normalise([*outcome.after, {"role": "user", "content": PROMPT}], keep=keep)
     if sent == predicted:
         return ""
-    if sent and _without_cleared(sent, predicted) == predicted:
-        return CLEARED
     return f"{len(sent or [])} messages sent, {len(predicted)} predicted"
-
-
-def _without_cleared(sent: list[Json], predicted: list[Json]) -> list[Json]:
-    """What was sent, with the predicted results in the place of those that the client cleared."""
-    results = {
-        block["tool_use_id"]: block for message in predicted for block in message["content"] if block.get("type") == "tool_result"
-    }
-    return [{**message, "content": [results.get(_cleared(block), block) for block in message["content"]]} for message in sent]
-
-
-def _cleared(block: Json) -> str:
-    """Of a result that the client cleared: which use it belongs to; empty of all other blocks."""
-    return str(block["tool_use_id"]) if str(block.get("content")).startswith(CLEARED_RESULTS) else ""
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -132,9 +114,4 @@ def test_every_edit_of_public_sessions_is_resumed_as_predicted(place: int, relea
     if not _public():
         pytest.skip("no corpus of public sessions")
     path = _public()[place]
-    wrong = _wrong_edits(client(release), release, path)
-    if EXCEPTIONS.get(("public", release), {}).get(key_of(path.read_bytes())[:12]) == CLEARED:
-        # It differs before any edit too. Nothing but results that were cleared may differ, and some edit still shows it.
-        assert set(wrong.values()) == {CLEARED}, path.name
-    else:
-        assert not wrong, path.name
+    assert not _wrong_edits(client(release), release, path), path.name

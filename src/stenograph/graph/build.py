@@ -96,8 +96,8 @@ def link_graph(files: list[GraphFile], nodes: Sequence[Located], records: Sequen
     graph.before = list(graph.parents)
     gaps = [_gaps(graph, file) for file in graph.files]
     roots = _Roots(graph.before)
-    for file, nodes in zip(graph.files, gaps, strict=True):
-        _link_what_came_before(graph, file, nodes, roots)
+    for file, own_gaps in zip(graph.files, gaps, strict=True):
+        _link_what_came_before(graph, file, own_gaps, roots)
     graph.findings.sort(key=lambda finding: (str(finding.path), finding.line))
     return graph
 
