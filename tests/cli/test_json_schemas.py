@@ -94,6 +94,7 @@ def test_the_json_of_recordings_is_what_its_schema_says(release: Path) -> None:
         ["diff", "--branches", "1e73"],
         ["inventory", str(DEMO)],
         ["search", "checkout"],
+        ["history", "checkout.ts"],
     ],
     ids=" ".join,
 )
