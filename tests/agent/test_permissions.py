@@ -846,6 +846,11 @@ def test_a_search_is_not_filtered_where_no_rule_denies_to_read(project: Path) ->
         ("cat .e'n'v", True),
         ("cp .env x", True),
         ("cd $(pwd) && cat .env", True),
+        ("python3 -c \"print(open('.env').read())\"", True),
+        ("perl -ne print .env", True),
+        ("node -e 'fs.readFileSync(`.env`)'", True),
+        ("awk '{{print}}' .env", True),
+        ("git commit -m 'mention .env here'", False),
         ("cd $(dirname $(pwd))/project && cat .env", True),
         ("CDPATH=.. ; cd project && cat .env", True),
         ("cat *", False),
@@ -868,6 +873,20 @@ def test_a_file_is_denied_to_commands_from_the_folder_they_work_in(project: Path
     assert not may_run(project, "cat ../.env", mode="bypassPermissions", denied="Read(.env)", cwd=project / "sub")
     (project / ".env").write_text("KEY=1\n")
     assert not may_run(project, "cat ../.e*", mode="bypassPermissions", denied="Read(/.env)", cwd=project / "sub")
+
+
+def test_a_pattern_is_looked_up_each_time(project: Path) -> None:
+    options = AgentOptions(cwd=project, home=project, permission_mode=PermissionMode.BYPASS, disallowed=["Read(.env)"])
+    permissions = Permissions(options, Workspace(cwd=project, project=project))
+    call = CommandInput(command="cat .e*")
+    assert permissions.decide(Bash(), call, {}).allowed
+    (project / ".env").write_text("KEY=1\n")
+    assert not permissions.decide(Bash(), call, {}).allowed
+
+
+def test_commands_are_found_where_all_folders_are_the_project_s() -> None:
+    environment = command_environment({"PATH": "/usr/bin:/bin"}, {}, untrusted=[Path("/")])
+    assert shutil.which("ls", path=environment["PATH"]) is not None
 
 
 def test_a_pattern_for_too_many_files_is_denied_where_any_is(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ expanded. For denying only: it finds rather too much than too little.
 from __future__ import annotations
 
 import fnmatch
-import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +22,9 @@ _UNKNOWN = re.compile(r"\$\(.*\)|`[^`]*`|\$\{[^}]*\}|\$[\w@*#?!-]|\{\w+\.\.[\w.]
 _MAGIC = re.compile(r"[*?\[]")
 #: Behind these a word may begin to name a file: `if=x`, `@x`, `HEAD:x`.
 _SEPARATOR = re.compile(r"[=@:,]")
+#: Their arguments may be programs that name files.
+_INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|php|node|deno|bun|lua|tclsh|osascript|[gm]?awk|sed|jq)[\d.]*")
+_CODE = re.compile(r"[\s'\"`()<>;&|=@:,\[\]{}]+")
 #: Longer than any path: text that goes into a file.
 _LONGEST = 4096
 _MOST_FOLDERS = 16
@@ -31,7 +33,8 @@ _MOST_ENTRIES = 20_000
 
 
 class NamedFiles(Struct, frozen=True):
-    paths: frozenset[Path]
+    #: Of each file its path, and where that leads.
+    places: list[frozenset[str]]
     #: Words for files in a folder that could not be told.
     lost: frozenset[str]
     #: There is too much to look at.
@@ -47,25 +50,31 @@ class _Endless(Exception):  # noqa: N818 - never leaves this module
     """Too many entries."""
 
 
-@functools.lru_cache(maxsize=1)
 def files_named(command: str, cwd: Path) -> NamedFiles:
     commands = commands_within(command)
     if commands is None:
-        return NamedFiles(frozenset(), frozenset(), is_endless=True)
+        return NamedFiles([], frozenset(), is_endless=True)
     shows_hidden = "dotglob" in command
     try:
         folders, is_lost = _folders(commands, cwd, shows_hidden)
-        words = {text for words in commands for word in words for text in _parts(word)}
+        words = {text for words in commands for word in words for text in _parts(word, is_code=_is_interpreter(words[0]))}
         budget = [_MOST_ENTRIES]
         paths = {path for text in words for folder in folders for path in _expanded(folder, text, budget, shows_hidden)}
     except _Endless:
-        return NamedFiles(frozenset(), frozenset(), is_endless=True)
+        return NamedFiles([], frozenset(), is_endless=True)
     # A name of more than one file can't be told either, where the folder is not known.
     is_lost = is_lost or "CDPATH" in command
-    return NamedFiles(frozenset(paths), frozenset(words if is_lost else ()))
+    places = [frozenset({os.path.normpath(path), os.path.realpath(path)}) for path in paths]
+    return NamedFiles(places, frozenset(words if is_lost else ()))
 
 
-def _parts(word: str) -> Iterator[str]:
+def _is_interpreter(name: str) -> bool:
+    return _INTERPRETER.fullmatch(name.rpartition("/")[2]) is not None
+
+
+def _parts(word: str, *, is_code: bool) -> Iterator[str]:
+    if is_code:
+        yield from (text for text in _CODE.split(word) if text and len(text) < _LONGEST and "\0" not in text)
     if len(word) < _LONGEST and "\n" not in word and "\0" not in word:
         starts = [0, *(found.end() for found in _SEPARATOR.finditer(word)), *([2] if word.startswith("-") else [])]
         yield from (text for start in starts if (text := word[start:]))

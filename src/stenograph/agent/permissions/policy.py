@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
-from stenograph.agent.permissions.named_files import files_named
+from stenograph.agent.permissions.named_files import NamedFiles, files_named
 from stenograph.agent.permissions.reading_commands import is_reading, leads_to
 from stenograph.agent.permissions.rules import (
     PathRule,
@@ -124,9 +124,11 @@ class Permissions:
     def _deny(self, tool: Tool[Any], paths: list[_Places], command: str, given: ToolInput, raw: Json) -> Decision | None:
         if rule := next((rule for rule in self._denied if _is_about(rule, tool) and not _is_special(rule)), None):
             return _reject(f"Permission to use {tool.name} has been denied.", rule)
+        # Once for all rules, and never twice: the disk may have changed.
+        named = functools.cache(lambda: files_named(command, self._workspace.cwd))
         for rule in (rule for rule in self._denied if rule.spec):
             if tool.name == "Bash":
-                if self._denies_command(rule, command):
+                if self._denies_command(rule, command, named):
                     return _reject(f"Permission to use Bash with command {command} has been denied.", rule, "subcommandResults")
             elif rule.tool == "Read" and self._matches_any(rule, paths):
                 words = "File is in a directory that is denied by your permission settings."
@@ -148,7 +150,7 @@ class Permissions:
     def _matches_any(self, rule: PermissionRule, paths: Iterable[_Places]) -> bool:
         return any(self._paths[rule].matches(path.all) for path in paths)
 
-    def _denies_command(self, rule: PermissionRule, command: str) -> bool:
+    def _denies_command(self, rule: PermissionRule, command: str, named: Callable[[], NamedFiles]) -> bool:
         """Any part is enough, and any word that is a denied file."""
         commands = _commands_within(command)
         if commands is None:
@@ -158,10 +160,10 @@ class Permissions:
             return any(matches_command(rule.spec, text) for text in texts)
         if rule.tool not in _EDITING | {"Read"}:
             return False
-        named = files_named(command, self._workspace.cwd)
-        if named.is_endless or named.may_mean(rule.spec):
+        files = named()
+        if files.is_endless or files.may_mean(rule.spec):
             return True
-        return any(self._paths[rule].matches(_Places(path).all) for path in named.paths)
+        return any(self._paths[rule].matches(places) for places in files.places)
 
     # What is allowed
 

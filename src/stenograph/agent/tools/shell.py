@@ -281,7 +281,7 @@ def command_environment(environ: Mapping[str, str], more: Mapping[str, str], *, 
     kept = {name: value for name, value in both.items() if not _WITHHELD.match(name)}
     if folders := [os.path.realpath(folder) for folder in untrusted]:
         kept = {name: value for name, value in kept.items() if name not in _STARTUP_FILES}
-        kept["PATH"] = os.pathsep.join(_outside(kept.get("PATH", os.defpath), folders))
+        kept["PATH"] = os.pathsep.join(_outside(kept.get("PATH", os.defpath), folders) or [os.defpath])
     # An editor would wait forever; clients set this too (2.0.76, 2.1.325).
     return {**kept, **_git_settings(kept), "GIT_EDITOR": "true", "AI_AGENT": "stenograph"}
 
