@@ -125,7 +125,7 @@ def test_a_projects_file_can_not_have_files_from_elsewhere_sent(home: Path, proj
     found = memory(home, project)
     assert texts(found)[1:] == ["FINE"]
     assert found.problems == [
-        f"memory {project}/CLAUDE.md imports {file}, which is outside: it is not read"
+        f"{project}/CLAUDE.md imports {file}, which is outside the project; skipped"
         for file in (tmp_path / "secret", tmp_path / "secret", project / "link")
     ]
 
@@ -144,7 +144,7 @@ def test_a_memory_file_that_is_a_link_is_followed_inside_only(home: Path, projec
     assert texts(found) == ["MINE", "AGENTS"]
     assert found.nested_for(project / "sub" / "f") == found.nested_for(project / "sub" / "f") == []
     assert found.problems == [
-        f"memory {project}/{name} is not read: it leads outside" for name in ("CLAUDE.local.md", "sub/CLAUDE.md")
+        f"skipped {project}/{name}: it is a link to outside the project" for name in ("CLAUDE.local.md", "sub/CLAUDE.md")
     ]
 
 
@@ -158,7 +158,7 @@ def test_what_a_rule_denies_to_read_is_no_memory(home: Path, project: Path) -> N
     found = Memory(home, workspace, lambda path: path.name != "secret.md")
     assert [text.split()[0] for text in texts(found)] == ["MINE", "TOP", "FINE"]
     assert [file.text for file in found.nested_for(project / "sub" / "f")] == ["SUB @../secret.md"]
-    assert found.problems == [f"memory {project}/secret.md is not read: a rule denies to read it"]
+    assert found.problems == [f"skipped {project}/secret.md: a rule denies reading it"]
     assert Memory(home, workspace, lambda path: path.name != "CLAUDE.md").files == []
 
 
@@ -202,11 +202,10 @@ def test_what_can_not_be_taken_whole_is_a_problem_and_nothing_more(home: Path, p
     write(project / ".claude" / "CLAUDE.md", "@" + "n" * 300 + " fine")
     found = memory(home, project)
     assert [len(text) for text in texts(found)] == [LARGEST, 306]
-    assert [problem.split(" ", 2)[2].split(":")[0] for problem in found.problems] == [
-        "is not text",
-        "is too long",
-        "can't be read",
-    ]
+    wrong, long, unreadable = found.problems
+    assert wrong == f"skipped {project.parent}/CLAUDE.md: it is not text"
+    assert long == f"{project}/CLAUDE.md is too long; only its first {LARGEST} bytes are used"
+    assert unreadable.startswith(f"cannot read {project}/.claude/nnn")
 
 
 def test_all_files_together_have_a_limit_too(home: Path, project: Path) -> None:

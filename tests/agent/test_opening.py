@@ -255,14 +255,15 @@ def test_what_somebody_wrote_meanwhile_is_kept_and_told(world: World) -> None:
     seen = world.run("Another way.", resume=ID, rewind="2")
     assert (world.cwd / "a.txt").read_text() == "one\n"
     (notice,) = [event.text for event in seen if isinstance(event, Notice)]
-    assert notice.startswith(f"brought back: {world.cwd / 'a.txt'}")
+    assert notice.startswith(f"restored {world.cwd / 'a.txt'}; ")
     assert Path(notice.rpartition(" ")[2]).read_text() == "my own words\n"
     assert_clean(world.session)
 
 
 def test_files_keep_their_mode_when_a_fork_is_rewound(world: World) -> None:
-    world.run(cue("first"), cue("second"), session_id=ID)
+    world.run(cue("first"), session_id=ID)
     (world.cwd / "a.txt").chmod(0o755)
+    world.run(cue("second"), resume=ID)
     world.run("Another way.", resume=ID, rewind="2", fork=True)
     assert (world.cwd / "a.txt").read_text() == "one\n"
     assert (world.cwd / "a.txt").stat().st_mode & 0o777 == 0o755

@@ -1146,7 +1146,7 @@ def test_what_is_no_rule_is_refused_before_anything_runs(project: Path, rule: st
         AgentOptions(cwd=project, home=project, allowed=[rule]),
         AgentOptions(cwd=project, home=project, disallowed=[rule]),
     ):
-        with pytest.raises(UsageError, match="is no permission rule"):
+        with pytest.raises(UsageError, match="is not a permission rule"):
             Permissions(options, Workspace(cwd=project, project=project))
 
 

@@ -387,11 +387,11 @@ def test_a_compaction_that_was_asked_for_says_what_it_came_to() -> None:
 
 
 def test_a_compaction_that_failed_says_why_and_blames_no_api() -> None:
-    failed = events.CompactionFailed(trigger="manual", reason="there is nothing to compact yet")
+    failed = events.CompactionFailed(trigger="manual", reason="nothing to compact yet")
     told: list[Event] = [begin(), prompt("/compact"), failed, turn_end(Outcome.FAILED, "", responses=0), end()]
-    assert printed(told) == ("there is nothing to compact yet\n", 1, "")
+    assert printed(told) == ("nothing to compact yet\n", 1, "")
     *_, message, result = lines(told)
-    assert result["result"] == message["message"]["content"][0]["text"] == "there is nothing to compact yet"
+    assert result["result"] == message["message"]["content"][0]["text"] == "nothing to compact yet"
     assert (result["is_error"], result["local_command"]) == (True, "compact")
     # As 2.1.325: neither of these is a failure of the API.
     assert not {"is_api_error_message", "error"} & message.keys()
@@ -550,7 +550,7 @@ def test_a_prompt_is_the_argument_and_what_stands_on_stdin(argument: str | None,
 
 @pytest.mark.parametrize(("argument", "piped"), [(None, b""), (None, None), ("", b" \n"), (" ", None)])
 def test_no_prompt_at_all_is_an_error(argument: str | None, piped: bytes | None) -> None:
-    with pytest.raises(UsageError, match="there is no prompt"):
+    with pytest.raises(UsageError, match="no prompt; give one"):
         whole_prompt(argument, _piped(piped))
 
 
@@ -574,7 +574,7 @@ def test_a_command_is_known_by_its_name_and_a_path_is_none(argument: str | None,
 
 @pytest.mark.parametrize("prompt_text", ["/help", "/clear\n", "/no-such thing at all", " /compacted", "/foo\nbar"])
 def test_an_unknown_command_is_not_asked(prompt_text: str) -> None:
-    with pytest.raises(UsageError, match=r"unknown command /[a-z-]+; there is /compact"):
+    with pytest.raises(UsageError, match=r"unknown command /[a-z-]+; the only one is /compact"):
         whole_prompt(prompt_text, None)
 
 

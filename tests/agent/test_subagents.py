@@ -191,7 +191,7 @@ def test_an_agent_that_is_not_there_is_a_failed_call(world: World, scene: str) -
     seen = world.run(cue(scene))
     (result,) = results_of(world.session)
     assert result["is_error"] is True
-    assert "in a way that it should not" not in "".join(event.text for event in seen if isinstance(event, events.Notice))
+    assert "unexpectedly" not in "".join(event.text for event in seen if isinstance(event, events.Notice))
     assert "No agent" in words_of(result)
     assert agent_files(world) == []
     assert not outside.exists()

@@ -200,7 +200,7 @@ def test_a_folder_whose_name_no_session_can_hold_is_refused(api: ScriptedApi) ->
 def test_an_unknown_command_among_lines_is_told_and_not_asked(api: ScriptedApi) -> None:
     done = run(api.url, "-p", "--input-format", "stream-json", *STREAM, said=user("one") + user("/help"))
     assert_one_clear_line(done)
-    assert "unknown command /help; there is /compact" in done.stderr
+    assert "unknown command /help; the only one is /compact" in done.stderr
     assert len(api.requests) == 1
 
 
@@ -381,7 +381,7 @@ def test_a_reader_that_leaves_ends_with_one_and_a_session_that_goes_on(api: Scri
 
 def test_a_compaction_says_what_it_came_to(api: ScriptedApi) -> None:
     nothing = run(api.url, "-p", "/compact")
-    assert (nothing.stdout, nothing.stderr, nothing.returncode) == ("there is nothing to compact yet\n", "", 1)
+    assert (nothing.stdout, nothing.stderr, nothing.returncode) == ("nothing to compact yet\n", "", 1)
     ask(api, SIMPLE)
     done = run(api.url, "-p", "/compact", "--continue")
     assert re.fullmatch(r"Compacted: [0-9,]+ -> [0-9,]+ tokens\n", done.stdout)

@@ -145,7 +145,7 @@ class ModelClient:
         if request.betas:
             betas = ",".join(filter(None, [headers.get("anthropic-beta"), *request.betas]))
             if not (betas.isascii() and betas.isprintable()):
-                raise UsageError("the name of a beta feature holds a letter that HTTP does not allow in a header")
+                raise UsageError("a beta feature has a character that HTTP headers do not allow")
             headers["anthropic-beta"] = betas
         return list(headers.items())
 

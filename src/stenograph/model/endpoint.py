@@ -74,7 +74,7 @@ def endpoint_from_environment(environ: Mapping[str, str]) -> Endpoint:
         headers["authorization"] = "Bearer " + _value(token, "ANTHROPIC_AUTH_TOKEN")
     headers |= _custom_headers(environ.get("ANTHROPIC_CUSTOM_HEADERS", ""))
     if not _KEY_HEADERS & headers.keys():
-        raise UsageError("there is no key for the model: set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a bearer token")
+        raise UsageError("no API key; set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a bearer token")
     return Endpoint(
         address=address,
         path=path,
@@ -91,11 +91,11 @@ def endpoint_from_environment(environ: Mapping[str, str]) -> Endpoint:
 def _base_url(written: str) -> tuple[Address, str]:
     url = read_url(written)
     if url is None:
-        raise ConfigError("ANTHROPIC_BASE_URL is not an address: write it like https://example.com")
+        raise ConfigError("ANTHROPIC_BASE_URL is not a URL like https://example.com")
     if url.has_user:
-        raise ConfigError("ANTHROPIC_BASE_URL holds a user or a key: name it in ANTHROPIC_API_KEY or ANTHROPIC_CUSTOM_HEADERS")
+        raise ConfigError("ANTHROPIC_BASE_URL has a user or a key; use ANTHROPIC_API_KEY or ANTHROPIC_CUSTOM_HEADERS instead")
     if url.query or url.fragment:
-        raise ConfigError("ANTHROPIC_BASE_URL has a `?` or a `#`: name the address alone, without /v1/messages")
+        raise ConfigError("ANTHROPIC_BASE_URL has a `?` or a `#`; use the address alone, without /v1/messages")
     return url.address, url.path.rstrip("/")
 
 
@@ -108,16 +108,16 @@ def _custom_headers(written: str) -> dict[str, str]:
         name, colon, value = line.partition(":")
         name = name.strip().lower()
         if not colon or not _HEADER_NAME.fullmatch(name):
-            raise ConfigError("ANTHROPIC_CUSTOM_HEADERS can't be understood: write a line like `Name: value` for each header")
+            raise ConfigError("ANTHROPIC_CUSTOM_HEADERS is not valid; write a line like `Name: value` for each header")
         if name in _RESERVED:
-            raise ConfigError(f"ANTHROPIC_CUSTOM_HEADERS can't set the header {name}: leave it out")
+            raise ConfigError(f"ANTHROPIC_CUSTOM_HEADERS cannot set the header {name}")
         headers[name] = _value(value.strip(), "ANTHROPIC_CUSTOM_HEADERS")
     return headers
 
 
 def _value(value: str, name: str) -> str:
     if not _HEADER_VALUE.fullmatch(value):
-        raise ConfigError(f"{name} holds a letter that HTTP does not allow in a header: was it copied whole?")
+        raise ConfigError(f"{name} has a character that HTTP headers do not allow; was it copied completely?")
     return value
 
 
@@ -130,5 +130,5 @@ def _number(environ: Mapping[str, str], name: str, default: float) -> float:
     if not written:
         return default
     if not (written.isascii() and written.isdigit() and len(written) <= 12):
-        raise ConfigError(f"{name} has to be a whole number, 0 or more")
+        raise ConfigError(f"{name} must be a whole number, 0 or more")
     return float(written)

@@ -106,16 +106,16 @@ class Memory:
             if kind is MemoryKind.USER or self._is_inside(imported, folder):
                 yield from self._with_imports(imported, kind, folder, depth + 1)
             elif os.path.isfile(imported):  # noqa: PTH113 - Path.is_file raises for what is no name
-                self.problems.append(f"memory {path} imports {imported}, which is outside: it is not read")
+                self.problems.append(f"{path} imports {imported}, which is outside the project; skipped")
 
     def _is_for_us(self, path: Path, kind: MemoryKind, folder: Path) -> bool:
         if self._may_read is not None and not self._may_read(path):
-            why = "a rule denies to read it"
+            why = "a rule denies reading it"
         elif kind is not MemoryKind.USER and not self._is_inside(path, folder):
-            why = "it leads outside"
+            why = "it is a link to outside the project"
         else:
             return True
-        problem = f"memory {path} is not read: {why}"
+        problem = f"skipped {path}: {why}"
         # Inner folders are looked at again and again.
         if os.path.isfile(path) and problem not in self.problems:  # noqa: PTH113 - Path.is_file raises for what is no name
             self.problems.append(problem)
@@ -136,14 +136,14 @@ class Memory:
             return None
         except (OSError, ValueError) as error:  # ValueError: a name that can't be one
             reason = error.strerror if isinstance(error, OSError) else "no such name"
-            self.problems.append(f"memory {path} can't be read: {reason}")
+            self.problems.append(f"cannot read {path}: {reason}")
             return None
         if b"\0" in data:
-            self.problems.append(f"memory {path} is not text")
+            self.problems.append(f"skipped {path}: it is not text")
             return None
         allowed = min(LARGEST, self._left)
         if len(data) > allowed:
-            self.problems.append(f"memory {path} is too long: only its first {allowed} bytes are used")
+            self.problems.append(f"{path} is too long; only its first {allowed} bytes are used")
         self._left -= min(len(data), allowed)
         # A character cut in half is dropped.
         return data[:allowed].decode("utf-8-sig", errors="ignore" if len(data) > allowed else "replace").replace("\r\n", "\n")

@@ -69,7 +69,7 @@ async def run_call(
     except Exception as error:  # noqa: BLE001 - the outer edge of a tool: the conversation must go on
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}:{where.lineno}"
-        report(f"{call.name} failed in a way that it should not: {type(error).__name__} at {place}; STENO_DEBUG=1 shows more")
+        report(f"{call.name} failed unexpectedly: {type(error).__name__} at {place}; STENO_DEBUG=1 shows more")
         if is_debugging(os.environ):
             report("".join(traceback.format_exception(error)))
         return _failed(call, ToolFailed(f"Error: {call.name} failed: {type(error).__name__}"), began, decision)

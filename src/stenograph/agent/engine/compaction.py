@@ -53,7 +53,7 @@ def is_too_long(error: ModelError) -> bool:
 async def ask_for_summary(shared: Shared, request: Request, instructions: str, on_retry: Callable[[Retrying], None]) -> str:
     """Raises ModelError, CompactionRefused."""
     if not any(message["role"] == "assistant" for message in request.messages):
-        raise CompactionRefused("there is nothing to compact yet")
+        raise CompactionRefused("nothing to compact yet")
     question = read_prompt("compact")
     if instructions:
         question += f"\n\nThe user asks in particular: {instructions}"
@@ -72,7 +72,7 @@ async def ask_for_summary(shared: Shared, request: Request, instructions: str, o
     found = _SUMMARY.search(text)
     summary = (found[1] if found else text).strip()
     if not summary:
-        raise CompactionRefused("the model gave no summary; the conversation stays as it is")
+        raise CompactionRefused("the model gave no summary; the conversation is unchanged")
     return summary
 
 

@@ -108,8 +108,8 @@ class Agent:
             return f"files could not be restored: {error}" + (f"; its current content is kept in {kept}" if kept else "")
         for path in changed:
             kept = history.copy_of(path)
-            what = f"; as it was until now it is kept in {kept}" if kept else "; it was not there until now"
-            self._shared.emit(events.Notice(text=f"{'brought back' if path.exists() else 'taken away'}: {path}{what}"))
+            before = f"; its previous content is in {kept}" if kept else "; it did not exist"
+            self._shared.emit(events.Notice(text=f"{'restored' if path.exists() else 'deleted'} {path}{before}"))
         if changed and (update := history.after_restore()):
             self._recorder.beside(update)
         return ""

@@ -43,7 +43,7 @@ def whole_prompt(argument: str | None, descriptor: int | None, patience: float =
         piped = _read_all(descriptor).decode("utf-8", errors="replace")
     prompt = "\n".join(part for part in (argument or "", piped) if part.strip())
     if not prompt:
-        raise UsageError("there is no prompt: give one as an argument or on stdin")
+        raise UsageError("no prompt; give one as an argument or on stdin")
     return command_in(prompt) or prompt
 
 
@@ -56,7 +56,7 @@ def command_in(prompt: str) -> str:
     if found is None or (found[1] != _COMPACT and os.path.lexists(found[1])):  # "/tmp is full, what now?"
         return ""
     if found[1] != _COMPACT:
-        raise UsageError(f"unknown command {found[1]}; there is {_COMPACT}")
+        raise UsageError(f"unknown command {found[1]}; the only one is {_COMPACT}")
     return f"{_COMPACT} {found[2] or ''}".strip()
 
 
@@ -101,21 +101,21 @@ class LinePrompts:
         try:
             read = msgspec.json.decode(line, type=_Line)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            self.problem = f"line {self._count} on stdin is no message: each has to be a JSON object with `type` and `message`"
+            self.problem = f"line {self._count} on stdin is not a message: each must be a JSON object with `type` and `message`"
             return None
         if read.type != "user":
             return None
         if read.message is None or not _is_content(read.message.content):
             blocks = "a list of text, image and document blocks"
-            self.problem = f"line {self._count} on stdin has no content: `message.content` is a text, or {blocks}"
+            self.problem = f"line {self._count} on stdin has no content: `message.content` must be a string, or {blocks}"
             return None
         if read.message.role != "user":
-            self.problem = f"line {self._count} on stdin is no prompt: the `role` of its message has to be user"
+            self.problem = f"line {self._count} on stdin is not a prompt: the `role` of its message must be user"
             return None
         try:
             return _as_prompt(read.message.content)
         except UsageError as error:
-            self.problem = f"line {self._count} on stdin can't be asked: {error}"
+            self.problem = f"line {self._count} on stdin cannot be sent: {error}"
             return None
 
     def _pump(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -174,5 +174,5 @@ def _read_all(descriptor: int) -> bytes:
         while data := os.read(descriptor, _CHUNK):
             parts.append(data)
     except OSError as error:
-        raise UsageError(f"stdin can't be read: {error.strerror}") from error
+        raise UsageError(f"cannot read stdin: {error.strerror}") from error
     return b"".join(parts)

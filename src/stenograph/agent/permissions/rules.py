@@ -67,7 +67,7 @@ def parse_rule(text: str) -> PermissionRule:
     """Raises UsageError: a misread rule would allow, or fail to deny."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"{text!r} is no permission rule; write Tool or Tool(what), like Bash(git:*)")
+        raise UsageError(f'"{text}" is not a permission rule; write Tool or Tool(what), like Bash(git:*)')
     spec = (found["spec"] or "").strip()
     return PermissionRule(found["tool"], "" if spec in ("*", ":*") else spec)
 

@@ -151,7 +151,7 @@ class FileHistory:
         """
         snapshot = self._snapshots.get(message_id)
         if snapshot is None:
-            raise UsageError("that prompt has no snapshot of files, so that they can't be brought back to it")
+            raise UsageError("that prompt has no snapshot of files to restore")
         # A file tracked later was unchanged until then, as in its first copy.
         backups = {name: snapshot["trackedFileBackups"].get(name, first) for name, first in self._first.items()}
         changed = [
@@ -210,7 +210,7 @@ class FileHistory:
             unfinished.chmod(_mode_from(copy, path))
         except OSError as error:
             discard(unfinished)
-            raise UnwritableError(f"{path} can't be restored: {error.strerror}", path=path) from None
+            raise UnwritableError(f"cannot restore {path}: {error.strerror}", path=path) from None
         return [(path, unfinished)]
 
     # -- copies
@@ -254,14 +254,14 @@ class FileHistory:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
-            raise UnreadableError(f"a file can't be kept: {error.strerror}", path=path) from None
+            raise UnreadableError(f"cannot back up {path}: {error.strerror}", path=path) from None
         if not stat.S_ISREG(status.st_mode) or status.st_size > LONGEST:
-            raise UnreadableError("a file can't be kept: it is too large, or no regular file", path=path)
+            raise UnreadableError(f"cannot back up {path}: it is too large, or not a regular file", path=path)
         try:
             copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_atomically(copy, path.read_bytes(), mode=stat.S_IMODE(status.st_mode), sync=False)
         except OSError as error:
-            raise UnwritableError(f"a file can't be kept: {error.strerror}", path=path) from None
+            raise UnwritableError(f"cannot back up {path}: {error.strerror}", path=path) from None
         return True
 
     def _is_as_kept(self, path: Path, backup: Json) -> bool:

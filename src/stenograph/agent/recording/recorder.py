@@ -59,7 +59,8 @@ class Recorder:
             self._file = self._held.enter_context(lock(self.path, timeout=_PATIENCE))
         except BusyError as error:
             raise BusyError(
-                f"{self.path} is in use by another writer: end that one, or go on in a copy with --fork-session", path=self.path
+                f"{self.path} is in use by another writer; end that one, or add --fork-session to continue in a copy",
+                path=self.path,
             ) from error
 
     def go_on_from(self, tip: str | None, *, last_ms: int = 0, position: Position | None = _FIRST) -> None:
