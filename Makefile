@@ -70,6 +70,7 @@ clean:               ## take away everything that was built or installed here
 	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 .venv/.core: pyproject.toml constraints.txt scripts/make_venv
+	@echo 'Installing into .venv: once, about a minute.'
 	@scripts/make_venv $(PYTHON)
 	@$(BIN)/python -m pip install -q -c constraints.txt pip
 	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[agent]'

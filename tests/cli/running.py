@@ -19,8 +19,11 @@ from stenograph.cli._group import COMMANDS
 for place, _ in COMMANDS.values():
     importlib.import_module(place.partition(":")[0])
 import stenograph.check, stenograph.drift, stenograph.sessions
-import stenograph.cli._output, stenograph.cli.ls, stenograph.views.terminal.sessions
-import stenograph.turns.reader, stenograph.views.pages.check, stenograph.views.terminal.check
+import stenograph.turns.reader
+import pkgutil, stenograph.views
+for package in (stenograph.views, stenograph.check, stenograph.sessions):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
 stenograph.drift.load_registry()
 if os.geteuid() == 0:
     os.setgroups([])

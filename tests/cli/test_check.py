@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
+import tempfile
 from pathlib import Path
 
 import jsonschema
 import pytest
 from tests.check.sessions import SESSION, changed, first, last, recorded_lines, write
-from tests.cli.running import assert_one_clear_line, run, run_in_terminal
+from tests.cli.running import assert_one_clear_line, run, run_in_terminal, run_unprivileged
 from tests.corpora import FIXTURES
 
 from stenograph.drift import load_registry
@@ -193,3 +195,22 @@ def test_a_terminal_gets_lines_that_fit(tmp_path: Path) -> None:
     samples = [line for line in shown.splitlines() if line.startswith("    {")]
     assert samples
     assert all(len(line) <= 60 for line in samples)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
+def test_a_named_file_that_cannot_be_read_is_a_failure_beside_others() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        closed, open_ = Path(name) / "closed.jsonl", Path(name) / "open.jsonl"
+        for path in (closed, open_):
+            path.write_bytes(SESSION.read_bytes())
+        closed.chmod(0o000)
+        done = run_unprivileged("check", Path(name), "--no-resume")
+        assert done.returncode == 0
+        assert "closed.jsonl" in done.stderr
+        assert run_unprivileged("check", closed, open_, "--no-resume").returncode == 2
+        folder = Path(name) / "folder"
+        folder.mkdir(mode=0o000)
+        done = run_unprivileged("check", folder, open_, "--no-resume")
+        assert done.returncode == 2
+        assert str(folder) in done.stderr

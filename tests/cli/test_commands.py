@@ -4,12 +4,17 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
-from tests.cli.running import assert_one_clear_line, run
+from tests.cli.running import assert_one_clear_line, run, run_unprivileged
 from tests.homes import LONG_AGO, session_id, turns, user, write_session
 
+from stenograph.cli import _run
+from stenograph.cli._group import steno
 from stenograph.sessions import glance
 from stenograph.testing.lines import text
 
@@ -416,3 +421,97 @@ def test_timestamps_beyond_all_dates_stop_nothing(tmp_path: Path, timestamp: str
         done = run(*arguments, "--home", tmp_path, environment={"TZ": "Pacific/Kiritimati"})
         assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(run("ls", "--json", "--home", tmp_path).stdout)["sessions"][0]["started"] is None
+
+
+def _said(prompt: str, day: int, number: int = 6, **members: str) -> list[dict[str, Any]]:
+    return [{**record, "timestamp": f"2026-01-{day:02}T12:00:00Z", **members} for record in turns(number, prompt)]
+
+
+@pytest.fixture
+def various(tmp_path: Path) -> Path:
+    """Three sessions of two projects; the files' times are the wrong way round."""
+    write_session(tmp_path, ONE, [*_said("Parser", 1, gitBranch="main"), {"type": "tag", "tag": "keep"}], modified=LONG_AGO + 99)
+    other = {"cwd": "/srv/lantern-shop"}
+    write_session(
+        tmp_path, TWO, [*_said("Checkout", 10, 9, **other), *_said("More", 10, 1, **other)[:1]], project="-srv-lantern-shop"
+    )
+    write_session(tmp_path, session_id(0xCCCC0003), _said("Docs", 20, gitBranch="docs"), modified=LONG_AGO + 1)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), "cba"),
+        (("--since", "2026-01-05"), "cb"),
+        (("--until", "2026-01-15", "--since", "2026-01-05"), "b"),
+        (("--tag", "keep"), "a"),
+        (("--status", "interrupted"), "b"),
+        (("--branch", "docs"), "c"),
+        (("--title", "pars"), "a"),
+        (("--project", "lantern"), "b"),
+        (("--sort", "title"), "bca"),
+        (("--sort", "turns"), "bac"),
+        (("--sort", "started", "--limit", "1"), "c"),
+    ],
+)
+def test_ls_filters_and_sorts(various: Path, options: tuple[str, ...], expected: str) -> None:
+    done = run("ls", "--home", various, *options)
+    assert "".join(line[0] for line in rows(done)) == expected, done.stderr
+
+
+def test_ls_counts_turns_exactly(tmp_path: Path) -> None:
+    write_session(tmp_path, ONE, _said("Go", 1, 250))
+    (row,) = json.loads(run("ls", "--json", "--home", tmp_path).stdout)["sessions"]
+    assert row["turns"] == 250
+    assert rows(run("ls", "--home", tmp_path))[0].split()[4] == "250"
+
+
+def test_sessions_of_print_mode_and_the_sdk_are_hidden_and_counted(tmp_path: Path) -> None:
+    for number, entrypoint in enumerate(("cli", "sdk-cli", "sdk-cli", "sdk-py")):
+        write_session(tmp_path, session_id(number), _said("Go", 1, entrypoint=entrypoint))
+    done = run("ls", "--home", tmp_path)
+    assert len(rows(done)) == 1
+    assert done.stderr == "3 hidden (2 print mode, 1 SDK): --all shows them\n"
+    assert len(rows(run("ls", "--all", "--home", tmp_path))) == 4
+    assert "4 sessions, 1 project" in run("--home", tmp_path).stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
+def test_doctor_names_what_cannot_be_read_or_written() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        path = write_session(folder, ONE, turns(6))
+        (folder / "data" / "stenograph" / "archive").mkdir(parents=True)
+        environment = {"XDG_DATA_HOME": str(folder / "data")}
+        assert f"{folder}/data/stenograph/archive" in run("doctor", "--home", folder, environment=environment).stdout
+        path.chmod(0o000)
+        found = json.loads(run_unprivileged("doctor", "--json", "--home", folder, environment=environment).stdout)
+    assert found["archive_directory"] == f"{folder}/data/stenograph/archive"
+    assert {(problem["code"], problem["path"]) for problem in found["problems"]} == {
+        ("unreadable-file", str(path)),
+        ("archive", f"{folder}/data/stenograph/archive"),
+    }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
+def test_a_projects_folder_that_cannot_be_read_is_an_error_and_not_an_empty_one() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name) / ".claude"
+        write_session(home, ONE, turns(6))
+        Path(name).chmod(0o755)
+        (home / "projects").chmod(0o000)
+        done = run_unprivileged(environment={"HOME": name})
+    assert_one_clear_line(done)
+    assert "Permission denied" in done.stderr
+
+
+def test_ctrl_c_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stop in (KeyboardInterrupt, click.Abort):
+
+        def interrupted(stop: type[BaseException] = stop, **_: object) -> None:
+            raise stop
+
+        monkeypatch.setattr(steno, "main", interrupted)
+        assert _run() == 130

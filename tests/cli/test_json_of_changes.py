@@ -73,7 +73,7 @@ def test_what_is_done_to_a_copy_is_what_the_schemas_say(path: Path, tmp_path: Pa
     assert copy.read_bytes() == original
     removed = printed("rm", "rm", copy, "--apply")
     assert not copy.exists()
-    printed("undo", "undo", "--entry", str(removed["entry"]))
+    printed("undo", "undo", "--entry", str(removed["removals"][0]["entry"]))
     assert copy.read_bytes() == original
     assert printed("edits", "undo", "--list")["entries"][0]["summary"] == "clone"
     assert printed("rename", "rename", copy, "Another title")["title"] == "Another title"

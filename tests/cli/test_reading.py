@@ -22,8 +22,10 @@ REWOUND = RECORDED / "2.1.325/interactive/-home-user-proj-i-2-1-325/278ff95e-e98
 
 
 def told(*arguments: str | Path) -> str:
+    """What a command prints that has nothing to complain about; which session a prefix means may be noted."""
     done = run(*arguments)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    complaints = [line for line in done.stderr.splitlines() if not line.startswith("note: session ")]
+    assert (done.returncode, complaints) == (0, []), done.stderr
     return done.stdout
 
 
@@ -38,7 +40,7 @@ def test_show_reads_a_session_without_a_single_escape_in_a_pipe() -> None:
     assert "\x1b" not in shown
 
 
-@pytest.mark.parametrize("range_", ["2", "2-2", "2-", "2-9"])
+@pytest.mark.parametrize("range_", ["2", "2-2", "2-", "2-9", "-1"])
 def test_show_takes_some_turns(range_: str) -> None:
     shown = told("show", "--demo", "add51", "--turn", range_)
     assert "── turn 2 " in shown
@@ -108,8 +110,9 @@ def test_turns_are_a_table_and_json() -> None:
 
 def test_files_tells_what_was_read_and_changed() -> None:
     lines = told("files", "--demo", "44b4").splitlines()
-    assert [line.split()[0] for line in lines] == ["read", "read", "created"]
-    assert len(told("files", "--demo", "44b4", "--changed").splitlines()) == 1
+    assert [line.split()[0] for line in lines] == ["what", "read", "read", "created", "3"]
+    assert lines[-1] == "3 files, 1 changed, +7 -0"
+    assert len(told("files", "--demo", "44b4", "--changed").splitlines()) == 3
     assert "+# The weir sings" in told("files", "--demo", "44b4", "--diff").splitlines()
     created = told_json("files", "--demo", "44b4")["files"][2]
     assert (created["created"], created["known"], created["added"], created["removed"], created["doubts"]) == (
@@ -324,7 +327,7 @@ def test_steps_are_those_of_the_turns_and_the_branch_that_are_asked_for() -> Non
 def test_a_range_that_goes_backwards_is_called_so() -> None:
     done = run("show", "--demo", "add51", "--turn", "2-1")
     assert_one_clear_line(done)
-    assert "backwards" in done.stderr
+    assert "reversed" in done.stderr
     assert "1-2" in done.stderr
 
 
@@ -357,13 +360,17 @@ def test_files_are_named_from_the_working_folder_and_doubts_are_grouped(tmp_path
     records = chain(user("Go"), *_edit(1, f"{CWD}/a.py"), *_edit(2, f"{CWD}/src/b.py"), *_edit(3, "/etc/hosts"), *_edit(4, long))
     path = write_session(tmp_path, session_id(1), records)
     lines = told("files", path).splitlines()
-    assert [line.split("  ")[-1] for line in lines[:3]] == ["a.py *", "src/b.py *", "/etc/hosts *"]
-    assert lines[4].startswith("* what it held before is not known: a.py, src/b.py, /etc/hosts, deep/")
-    assert len(lines) == 6
+    assert lines[0].split() == ["what", "lines", "tool", "calls", "path"]
+    assert [line.split("  ")[-1].strip() for line in lines[1:4]] == ["a.py *†", "src/b.py *†", "/etc/hosts *†"]
+    assert lines[5:] == [
+        "4 files, 4 changed (4 files not known)",
+        "* what it held before is not known (4 files)",
+        "† what it held afterwards is not known (4 files)",
+    ]
     narrow = run_in_terminal("files", path, "--no-color", columns=60).splitlines()
-    assert narrow[3].endswith("/deep/last.py *")
-    assert "…" in narrow[3]
-    assert len(narrow[3]) <= 60
+    assert narrow[4].endswith("/deep/last.py *†")
+    assert "…" in narrow[4]
+    assert len(narrow[4]) <= 60
     assert told_json("files", path)["files"][3]["path"] == long
 
 
@@ -478,3 +485,92 @@ def test_how_many_secrets_were_masked_is_said_at_the_end(tmp_path: Path) -> None
     path = write_session(tmp_path, session_id(1), chain(user(" ".join(keys)), assistant(text(keys[0]))))
     assert run("show", path).stderr == "steno: 2 secrets masked (--reveal shows them)\n"
     assert run("show", path, "--reveal").stderr == ""
+
+
+def test_what_a_prefix_or_a_title_found_is_noted_with_the_title(tmp_path: Path) -> None:
+    write_session(tmp_path, session_id(0xAAAA0001), [user("Tune the parser"), assistant(text("Done."))])
+    noted = 'note: session aaaa0001-0000  "Tune the parser"\n'
+    for reference in ("a", "tune the PARSER", "parser"):
+        assert run("turns", reference, "--home", tmp_path).stderr == noted
+    for reference in ("last", session_id(0xAAAA0001)):
+        assert run("turns", reference, "--home", tmp_path).stderr == ""
+    assert run("turns", "--home", tmp_path).stdout == run("turns", "a", "--home", tmp_path).stdout
+    assert run("rename", session_id(0xAAAA0001), "New", "--home", tmp_path).stderr.startswith("note: session aaaa0001")
+
+
+LONG = "\n".join(f"line {number}" for number in range(60))
+
+
+def test_a_unified_diff_leaves_nothing_out(tmp_path: Path) -> None:
+    paths = [
+        write_session(
+            tmp_path,
+            session_id(number),
+            [user("Go"), assistant(tool_use(command="seq 60")), user([tool_result(content=LONG + end)]), assistant(text("Done"))],
+        )
+        for number, end in ((1, " a"), (2, " b"))
+    ]
+    shown = told("diff", *paths, "-u")
+    assert "left out" not in shown
+    assert "-  line 59 a" in shown.splitlines()
+    assert "+  line 59 b" in shown.splitlines()
+
+
+def test_full_shows_commands_to_their_end(tmp_path: Path) -> None:
+    command = "echo " + " ".join(f"word{number}" for number in range(60)) + "\n" + "\n".join("true" for _ in range(9)) + "\nlast"
+    path = write_session(tmp_path, session_id(1), [user("Go"), assistant(tool_use(command=command))])
+    whole = run_in_terminal("show", path, "--full", "--no-pager", "--no-color", columns=80)
+    assert " ".join(whole.split()).count("word") == 60
+    assert "last" in whole.split()
+    assert max(map(len, whole.splitlines())) <= 80
+    assert "…" in run_in_terminal("show", path, "--no-pager", "--no-color", columns=80)
+
+
+def test_differences_of_files_can_be_applied(tmp_path: Path) -> None:
+    before, after = "all:\n\techo one\n", "all:\n\techo two\n"
+    change = {"file_path": f"{CWD}/Makefile", "old_string": "\techo one", "new_string": "\techo two"}
+    done = {"filePath": f"{CWD}/Makefile", "originalFile": before, "oldString": "\techo one", "newString": "\techo two"}
+    path = write_session(
+        tmp_path,
+        session_id(1),
+        [
+            user("Go"),
+            assistant(tool_use(name="Edit", **change)),
+            user([tool_result()], toolUseResult={**done, "structuredPatch": []}),
+        ],
+    )
+    shown = told("files", path, "--diff")
+    assert "-\techo one" in shown.splitlines()
+    assert "+\techo two" in shown.splitlines()
+    (tmp_path / "Makefile").write_text(before)
+    patch = shown[shown.index("--- ") :]
+    subprocess.run(["patch", str(tmp_path / "Makefile")], input=patch, text=True, check=True, capture_output=True)
+    assert (tmp_path / "Makefile").read_text() == after
+
+
+def test_the_heading_has_model_branch_slug_summary_and_pull_requests(tmp_path: Path) -> None:
+    more = {"gitBranch": "fix-parser", "slug": "sunny-dancing-otter", "version": "2.1.325", "uuid": "u1"}
+    path = write_session(
+        tmp_path,
+        session_id(1),
+        [
+            user("Go", **more),
+            assistant(text("Done"), **{**more, "uuid": "u2", "parentUuid": "u1"}),
+            {"type": "pr-link", "prNumber": 7, "prUrl": "https://example.org/pull/7", "prRepository": "a/b"},
+            {"type": "summary", "summary": "Parser fixed", "leafUuid": "u2"},
+            {"type": "summary", "summary": "Another session", "leafUuid": "elsewhere"},
+        ],
+    )
+    heading = told("show", path).split("──")[0]
+    for words in ("claude-x", "branch fix-parser", "sunny-dancing-otter", "Parser fixed", "https://example.org/pull/7"):
+        assert words in heading, words
+    assert "Another session" not in heading
+    page = told_json("show", path)["session"]
+    assert (page["model"], page["git_branch"], page["pull_requests"]) == (
+        "claude-x",
+        "fix-parser",
+        ["https://example.org/pull/7"],
+    )
+    (row,) = told_json("ls", "--all", "--home", tmp_path)["sessions"]
+    assert (row["slug"], row["summary"], row["title"]) == ("sunny-dancing-otter", "Parser fixed", "Parser fixed")
+    assert row["pull_requests"] == ["https://example.org/pull/7"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from tests.archive.families import NAME, RESULT, SESSION, contents, make_family
 from tests.cli.running import assert_one_clear_line, run, run_in_terminal
-from tests.homes import session_id, write_session
+from tests.homes import session_id, turns, write_session
 from tests.surgery.conversations import linked, turn
 
 from stenograph.disk import append_lines
@@ -27,8 +28,9 @@ def test_rm_says_what_it_would_do_and_does_it_only_when_told(home: Path) -> None
     assert f"{SESSION} would be removed: 5 files" in dry.stdout
     assert dry.stdout.splitlines()[-1].endswith("--apply")
     told = json.loads(run("rm", "aaaa", "--home", home, "--json").stdout)
-    assert (told["applied"], told["entry"], len(told["files"])) == (False, None, 5)
-    assert told["size"] == sum(each["size"] for each in told["files"])
+    (removal,) = told["removals"]
+    assert (told["applied"], removal["entry"], len(removal["files"])) == (False, None, 5)
+    assert told["size"] == removal["size"] == sum(each["size"] for each in removal["files"])
     done = run("rm", "aaaa", "--home", home, "--apply")
     assert f"{SESSION} was removed: 5 files" in done.stdout
     assert not [name for name in contents(home) if SESSION in name]
@@ -141,7 +143,7 @@ def test_a_rename_says_that_the_edit_before_it_can_not_be_undone_in_place(tmp_pa
 
 def test_a_removal_that_would_be_refused_says_so_before(home: Path) -> None:
     path = home / "projects" / "-home-user-work" / NAME
-    assert json.loads(run("rm", "aaaa", "--home", home, "--json").stdout)["in_use"] is False
+    assert json.loads(run("rm", "aaaa", "--home", home, "--json").stdout)["removals"][0]["in_use"] is False
     with path.open("ab"):
         dry = run("rm", "aaaa", "--home", home)
         told = json.loads(run("rm", "aaaa", "--home", home, "--json").stdout)
@@ -149,7 +151,7 @@ def test_a_removal_that_would_be_refused_says_so_before(home: Path) -> None:
     assert dry.returncode == 0
     assert dry.stdout.splitlines()[-1].startswith("Nothing was changed, and --apply would be refused now: ")
     assert "in use by a running session" in dry.stdout
-    assert told["in_use"] is True
+    assert told["removals"][0]["in_use"] is True
 
 
 def test_one_edit_of_the_list_can_be_asked_for(home: Path, tmp_path: Path) -> None:
@@ -195,3 +197,53 @@ def test_hints_name_the_program_as_it_was_called(home: Path) -> None:
     assert_one_clear_line(done)
     assert "-m stenograph ls --all` lists them" in done.stderr
     assert "`steno " not in done.stderr
+
+
+def _old(home: Path, number: int, day: int) -> Path:
+    said = [{**record, "timestamp": f"2026-01-{day:02}T12:00:00Z"} for record in turns(6)]
+    return write_session(home, session_id(number), said, modified=time.time())
+
+
+def test_several_sessions_are_removed_at_once(tmp_path: Path) -> None:
+    paths = [_old(tmp_path, number, 1) for number in (0xA1, 0xA2, 0xA3)]
+    dry = run("rm", "000000a1", "000000a2", "--home", tmp_path)
+    assert "2 sessions, " in dry.stdout
+    assert dry.stdout.splitlines()[-1].endswith(f"rm {paths[0]} {paths[1]} --apply")
+    assert all(path.exists() for path in paths)
+    done = run("rm", "000000a1", "000000a2", "--home", tmp_path, "--apply")
+    assert (done.returncode, [path.exists() for path in paths]) == (0, [False, False, True])
+    assert done.stdout.count("To undo: ") == 2
+    assert run("undo", "--entry", "1", "--home", tmp_path).returncode == 0
+    assert [path.exists() for path in paths] == [True, False, True]
+
+
+def test_sessions_are_removed_by_the_age_of_their_last_record(tmp_path: Path) -> None:
+    """The files' times are all new."""
+    old, older = _old(tmp_path, 1, 10), _old(tmp_path, 2, 1)
+    new = write_session(tmp_path, session_id(3), turns(6), modified=time.time())
+    dry = json.loads(run("rm", "--older-than", "36h", "--home", tmp_path, "--json").stdout)
+    assert [removal["path"] for removal in dry["removals"]] == [str(older), str(old)]
+    assert (dry["applied"], dry["apply"].split()[-3:]) == (False, ["--older-than", "36h", "--apply"])
+    assert run("rm", "--older-than", "36h", "--project", "nowhere", "--home", tmp_path).returncode == 1
+    assert run("rm", "--older-than", "36h", "--home", tmp_path, "--apply").returncode == 0
+    assert [path.exists() for path in (old, older, new)] == [False, False, True]
+    for wrong in ((), ("--older-than", "36h", session_id(3)), ("--project", "x", session_id(3)), ("--older-than", "soon")):
+        assert_one_clear_line(run("rm", *wrong, "--home", tmp_path))
+
+
+def test_of_several_sessions_one_in_use_stays_and_the_others_go(tmp_path: Path) -> None:
+    paths = [_old(tmp_path, number, 1) for number in (1, 2)]
+    with paths[0].open("ab"):
+        done = run("rm", *paths, "--apply")
+    assert (done.returncode, [path.exists() for path in paths]) == (2, [True, False])
+    assert f"{session_id(1)} was not removed" in done.stdout
+
+
+def test_the_list_of_edits_shows_no_secret_of_their_reasons(tmp_path: Path) -> None:
+    secret = "sk-ant-api03-" + "Zq9" * 30
+    write_session(tmp_path, session_id(0xCCCC0003), linked(*turn("One"), *turn("Two"), *turn("Three")))
+    edits = ("--drop-turns", "--turns", "1", "--reason", f"it held {secret}", "--apply")
+    assert run("edit", "cccc", "--home", tmp_path, *edits).returncode == 0
+    for listed in (run("undo", "--list", "--home", tmp_path), run("undo", "--list", "--json", "--home", tmp_path)):
+        assert "it held " in listed.stdout
+        assert secret not in listed.stdout + listed.stderr

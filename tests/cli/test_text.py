@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stenograph.cli._output import echo_json, echo_long_json
-from stenograph.views.encode import encode_page
+from stenograph.views.encode import encode_page, page_text
 from stenograph.views.pages.page import Document, utc
 from stenograph.views.text import age, cut, cut_start, local_time, plain, size, table, width
 
@@ -127,3 +127,11 @@ def test_a_long_list_is_written_as_it_is_made_and_loses_nothing(
     assert json.loads(shown) == {"schema": "long/1", "id": "é\u202e", "refused": None, "items": items}
     assert shown.count("\n") == 1
     assert shown.removesuffix("\n").isprintable()
+
+
+@pytest.mark.parametrize("text", ["a\x7fb", "ü\x7f", "\x7f\ud800"])
+def test_delete_is_escaped_in_json_however_it_is_written(text: str) -> None:
+    for written in (encode_page({"a": text}), page_text({"a": text}).encode(), page_text({"a": text}, encoding="ascii").encode()):
+        assert b"\x7f" not in written
+        assert b"\\u007f" in written
+        assert json.loads(written) == {"a": text}

@@ -14,10 +14,13 @@ from tests.corpora import DEMO
 from tests.homes import assistant, session_id, user, write_session
 from tests.views.reading import live_lines, render_session
 
+from stenograph.records import decode
+from stenograph.redact import Masker
+from stenograph.sessions import Update
 from stenograph.sessions.loading import load_file
-from stenograph.testing.lines import text
-from stenograph.views import RenderOptions
-from stenograph.views.pages.transcript import TextPart, ToolPart
+from stenograph.testing.lines import encode, text, tool_result, tool_use
+from stenograph.views import RenderOptions, UpdateReader, UpdateRenderer, mask_page
+from stenograph.views.pages.transcript import Patch, TextPart, ToolPart
 from stenograph.views.pages.turn_parts import turn_page
 from stenograph.views.terminal.markdown import render_markdown
 from stenograph.views.terminal.transcript import render_part
@@ -107,7 +110,7 @@ def test_the_first_lines_are_there_before_the_second_turn_is_built(tmp_path: Pat
         return words
 
     lines = render_session(session, RenderOptions(), mask=mask)
-    assert "A" in [next(lines) for _ in range(9)]
+    assert "A" in [next(lines) for _ in range(10)]
     assert "Two" not in built
     assert "> Two" in list(lines)
 
@@ -155,3 +158,25 @@ def test_live_lines_are_those_of_a_session_in_short() -> None:
         for tool in tools:
             assert any(line.startswith(f"● {tool.name} {tool.title}"[:60]) for line in lines)
     assert '  -  <img src="/img/lamp-oak.jpg">' in lines
+
+
+def test_a_secret_on_several_lines_of_a_patch_is_masked() -> None:
+    """Line by line none of them is one: an armored key is known by its first and last line."""
+    body = [f"+{'QUJD' * 12}{number:04}" for number in range(6)]
+    patch = Patch(("+-----BEGIN RSA PRIVATE KEY-----", *body, "+-----END RSA PRIVATE KEY-----"))
+    masked = mask_page(patch, Masker().mask)
+    assert not set(body) & set(masked.lines)
+
+
+def test_results_of_parallel_calls_are_shown_with_the_call_they_belong_to() -> None:
+    reader, renderer = UpdateReader(), UpdateRenderer(RenderOptions())
+    calls = [assistant(tool_use(name, command=f"echo {name}")) for name in ("one", "two")]
+    results = [user([tool_result(name, f"said {name}")]) for name in ("one", "two")]
+    alone = [assistant(tool_use("three", command="echo three")), user([tool_result("three", "said three")])]
+    records = [decode(encode([record]).rstrip(b"\n")) for record in (*calls, *results, *alone)]
+    lines = [line for record in records for line in renderer.lines(reader.page(Update("record", Path("s"), "", record)))]
+    assert lines == [
+        *("● Bash $ echo one", "● Bash $ echo two"),
+        *("↳ Bash $ echo one", "  said one", "↳ Bash $ echo two", "  said two"),
+        *("● Bash $ echo three", "  said three"),
+    ]

@@ -51,6 +51,7 @@ class HintingCommand(click.Command):
 
 _OFFERED = 50
 _NAMED = 10
+_TITLE_COLUMNS = 40
 _ID_COLUMNS = 13
 _MATCHED = "stenograph.cli.matched"
 _ANY_PROJECT = "stenograph.cli.any_project"
@@ -141,13 +142,16 @@ def _keep_any_project(ctx: click.Context, _: click.Parameter, value: bool) -> bo
     return value
 
 
-def named_session(ctx: click.Context, reference: str, *, writes: bool = False) -> SessionFile:
-    """The session that is meant; which one is reported at the end where that was not plain. Raises as `resolve`."""
+def named_session(ctx: click.Context, reference: str, *, writes: bool = False, is_shown: bool = False) -> SessionFile:
+    """The session that is meant; which one is noted at the end where that was not plain, unless the output says it.
+
+    Raises as `resolve` does.
+    """
     from stenograph.cli._settings import state_options
     from stenograph.sessions import find_match
 
     found = find_match(reference, state_options(ctx).homes, exact=writes, any_project=ctx.meta.get(_ANY_PROJECT, False))
-    if found.how not in ("id", "path", "last") or (writes and found.how != "path"):
+    if not is_shown and (found.how not in ("id", "path", "last") or (writes and found.how != "path")):
         ctx.meta.setdefault(_MATCHED, []).append(found.file)
     return found.file
 
@@ -159,7 +163,7 @@ def report_matches(ctx: click.Context) -> None:
     files = ctx.meta.pop(_MATCHED, [])
     titles = dict(titles_of([file for file in files if file.path.exists()])) if files else {}
     for file in files:
-        click.echo(f"note: session {plain(file.session_id)}{_quoted_title(titles.get(file))}", err=True)
+        click.echo(f"note: session {_short(file)}{_quoted_title(titles.get(file))}", err=True)
 
 
 def ambiguous_lines(error: AmbiguousSessionError) -> Iterator[str]:
@@ -172,18 +176,22 @@ def ambiguous_lines(error: AmbiguousSessionError) -> Iterator[str]:
     shown = list(itertools.islice(newest_record_first(files), _NAMED))
     yield f"{len(files)} sessions match {plain(error.reference)!r}:"
     for file, seen in shown:
-        name = short_path(str(file.path)) if same else file.session_id[: _ID_COLUMNS if file.named_by_uuid else None]
+        name = short_path(str(file.path)) if same else _short(file)
         where = short_path(seen.cwd or file.path.parent.name)
-        yield f"  {plain(name)}  {local_time(last_record(seen))}  {where}{_quoted_title(list_title(seen))}"
+        yield f"  {name}  {local_time(last_record(seen))}  {where}{_quoted_title(list_title(seen))}"
     if len(files) > len(shown):
         yield f"  and {len(files) - len(shown)} more"
     yield "give a path" if same else "give a longer prefix, the id or a path"
 
 
+def _short(file: SessionFile) -> str:
+    return file.session_id[:_ID_COLUMNS] if file.named_by_uuid else plain(file.session_id)
+
+
 def _quoted_title(title: str | None) -> str:
     from stenograph.redact import mask
 
-    return f'  "{plain(mask(title)[0])[:_HELP_COLUMNS]}"' if title else ""
+    return f'  "{plain(mask(title)[0])[:_TITLE_COLUMNS]}"' if title else ""
 
 
 def choose_branch(session: Session, number: int | None) -> Branch:
@@ -197,17 +205,20 @@ def choose_branch(session: Session, number: int | None) -> Branch:
     return session.branches[number - 1]
 
 
-def parse_turns(text: str | None) -> Callable[[Turn], bool]:
-    """`3`, `3-5`, `3-` or `-5` as a test for turns. Raises UsageError."""
+def parse_turns(text: str | None, count: int) -> Callable[[Turn], bool]:
+    """`3`, `3-5`, `3-`, or `-1` for the last of `count`, as a test for turns. Raises UsageError."""
     if text is None:
         return lambda _: True
+    if text.startswith("-") and text[1:].isdecimal():
+        number = count + 1 - int(text[1:])
+        return lambda turn: turn.number == number
     first, dash, last = text.partition("-")
-    if not (first or last) or not all(part.strip().isdecimal() for part in (first, last) if part):
-        raise UsageError(f"--turn takes a number or a range like 3-5, not {text!r}")
-    low = int(first) if first else 1
+    if not first or not all(part.strip().isdecimal() for part in (first, last) if part):
+        raise UsageError(f"--turn takes a number, -1 for the last turn, or a range such as 3-5, not {text!r}")
+    low = int(first)
     high = int(last) if last else None if dash else low
     if high is not None and high < low:
-        raise UsageError(f"--turn {text} is backwards: a range goes from the lower number to the higher, like {high}-{low}")
+        raise UsageError(f"--turn {text} is reversed; use {high}-{low}")
     return lambda turn: low <= turn.number and (high is None or turn.number <= high)
 
 

@@ -35,7 +35,7 @@ COMMANDS = {
         "stenograph.cli.edit:edit",
         "Trim or compress a session.",
     ),
-    "rm": ("stenograph.cli.rm:rm", "Remove a session, to the archive."),
+    "rm": ("stenograph.cli.rm:rm", "Move sessions to the archive."),
     "purge": ("stenograph.cli.purge:purge", "Delete a session for good."),
     "undo": ("stenograph.cli.undo:undo", "Undo an edit, byte for byte."),
     "agent": ("stenograph.cli.agent:agent", "Run an agent in this directory."),

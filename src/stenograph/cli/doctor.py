@@ -21,7 +21,7 @@ from stenograph.cli._settings import (
 )
 from stenograph.client_settings import settings_files
 from stenograph.config import TraceConfig, cache_folder, load_trace_config, state_folder, trace_config_file, usual_config_file
-from stenograph.errors import ConfigError
+from stenograph.errors import ConfigError, UsageError
 from stenograph.traces import is_installed
 from stenograph.views import DoctorPage, Installation, ProblemPage, TerminalPage, TracingPage, doctor_page, problem, render_doctor
 
@@ -69,6 +69,7 @@ def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | Non
         usual_config_file=usual_config_file(os.environ),
         state=state_folder(os.environ),
         cache=cache_folder(os.environ),
+        archive=_archive(),
     )
     terminal = TerminalPage(
         kind=os.environ.get("TERM", "no $TERM") if sys.stdout.isatty() else None,
@@ -76,6 +77,15 @@ def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | Non
         encoding=sys.stdout.encoding or "unknown",
     )
     return doctor_page(settings.homes, installed, tracing, terminal, problems)
+
+
+def _archive() -> Path | None:
+    from stenograph.archive import default_archive_folder
+
+    try:
+        return default_archive_folder(os.environ)
+    except UsageError:
+        return None
 
 
 def _tracing(settings: Settings, named: Path | None, problems: list[ProblemPage]) -> TracingPage:

@@ -190,9 +190,8 @@ def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: b
     with progress("reading") as report:
         listing = list_sessions(settings.homes, everything=True, active_seconds=settings.config.active_seconds, progress=report)
     page = mask_page(overview_page(listing, settings.homes), make_mask(reveal)[0])
-    if not page.sessions and settings.explicit:
-        from stenograph.cli.ls import no_sessions
-
+    is_closed = any(finding.code.startswith("unreadable") for finding in page.findings)
+    if not page.sessions and (settings.explicit or is_closed):
         raise no_sessions(settings, page.findings)
     echo_page(page, partial(render_overview, demo=settings.demo), render_options(ctx), as_json=as_json)
     if not as_json or not page.sessions:

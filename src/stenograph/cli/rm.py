@@ -1,54 +1,106 @@
-"""`steno rm`: the library's `Archive.remove`."""
+"""`steno rm`: the library's `Archive.remove`, for one session or many."""
 
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from stenograph.cli._arguments import HintingCommand, named_session, session_to_change
+from stenograph.cli import FAILED, NOTHING_MATCHED
+from stenograph.cli._arguments import HintingCommand, SessionReference, age_before, any_project_option, named_session
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
+from stenograph.errors import BusyError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _HINTS = {"--dry-run": "without --apply nothing is changed"}
 
 
-@click.command(cls=HintingCommand, hints=_HINTS, short_help="Remove a session, to the archive.")
-@session_to_change
-@click.option("--apply", "is_applied", is_flag=True, help="Do it; else it is only said what would be done.")
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Move sessions to the archive.")
+@click.argument("sessions", nargs=-1, metavar="[SESSION]...", type=SessionReference())
+@click.option("--older-than", metavar="AGE", help="All sessions whose last record is older (36h, 90d, 52w), also hidden ones.")
+@click.option("--project", metavar="PATH", help="With --older-than: only of this project, a path or part of one.")
+@any_project_option
+@click.option("--apply", "is_applied", is_flag=True, help="Remove them. Without this nothing is changed.")
 @json_option
 @shared_options
 @click.pass_context
-def rm(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> None:
-    """Remove a session, to the archive.
+def rm(
+    ctx: click.Context,
+    sessions: tuple[str, ...],
+    older_than: str | None,
+    project: str | None,
+    is_applied: bool,
+    as_json: bool,
+) -> None:
+    """Move sessions to the archive.
 
-    Its file goes, with its sub-agents' files, spilled results and file history, and is kept whole in the archive first:
-    `steno undo` brings everything back. Without --apply nothing is changed. Refused while the session is in use.
+    Their files go, with those of their subagents, spilled results and file history, and are kept whole in the archive first:
+    `steno undo` brings a session back. Without --apply nothing is changed. A session in use is not removed.
 
     \b
     Example:
       steno rm 3f2a --apply
+      steno rm --older-than 90d
     """
     from stenograph.archive import Archive, default_archive_folder, plan_removal
-    from stenograph.views import removal_page, render_removal
+    from stenograph.views import plain, removal_page, removals_page, render_removals
 
     settings = state_options(ctx)
-    file = named_session(ctx, session, writes=True)
-    if is_applied:
-        refuse_demo(settings, file.path)
+    if bool(sessions) == bool(older_than):
+        raise UsageError("name the sessions, or give --older-than")
+    if project is not None and not older_than:
+        raise UsageError("--project needs --older-than")
+    paths = _older(ctx, older_than, project) if older_than else [named_session(ctx, each, writes=True).path for each in sessions]
     archive = Archive(default_archive_folder(os.environ))
-    plan = plan_removal(file.path)
     seconds = settings.config.active_seconds
-    entry = archive.remove(file.path, active_seconds=seconds) if is_applied else None
-    busy = None if is_applied else archive.why_busy(file.path, active_seconds=seconds)
-    page = removal_page(
-        plan,
-        file.path,
-        archive.folder,
-        partial(again, ctx),
-        entry=entry,
-        busy=str(busy) if busy else None,
-        refusal=DEMO_IS_READ_ONLY if is_demo(settings, file.path) else None,
+    pages = []
+    for path in dict.fromkeys(paths):
+        if is_applied:
+            refuse_demo(settings, path)
+        plan = plan_removal(path)
+        entry, busy = None, None
+        try:
+            if is_applied:
+                entry = archive.remove(path, active_seconds=seconds)
+            else:
+                busy = archive.why_busy(path, active_seconds=seconds)
+        except BusyError as error:
+            if len(paths) == 1:
+                raise
+            busy = error
+        refusal = DEMO_IS_READ_ONLY if is_demo(settings, path) else None
+        pages.append(
+            removal_page(plan, path, partial(again, ctx), entry=entry, busy=str(busy) if busy else None, refusal=refusal)
+        )
+    page = removals_page(pages, archive.folder, partial(again, ctx), older_than=older_than, project=project, applied=is_applied)
+    echo_page(page, render_removals, render_options(ctx), as_json=as_json)
+    if not pages:
+        click.echo(f"steno: no session is older than {plain(older_than or '')}", err=True)
+        ctx.exit(NOTHING_MATCHED)
+    if is_applied and any(each.entry is None for each in pages):
+        ctx.exit(FAILED)
+
+
+def _older(ctx: click.Context, age: str, project: str | None) -> list[Path]:
+    """The sessions whose last record is older than an age, oldest first."""
+    from stenograph.sessions import Status, list_sessions
+
+    before = age_before(age, datetime.now(UTC))
+    part = (project or "").rstrip("/").casefold()
+    found = list_sessions(
+        state_options(ctx).homes,
+        everything=True,
+        where=lambda info: (
+            info.last_record.timestamp() < before
+            and info.status is not Status.RUNNING
+            and info.hidden != "name"
+            and part in info.project.casefold()
+        ),
     )
-    echo_page(page, render_removal, render_options(ctx), as_json=as_json)
+    return [info.path for info in reversed(found.sessions)]

@@ -23,7 +23,7 @@ from stenograph.errors import UsageError
 
 @click.command(short_help="Read a session.")
 @session_argument
-@click.option("--turn", "turns", metavar="N[-M]", help="Show only these turns: 3, 3-5, 3-.")
+@click.option("--turn", "turns", metavar="N[-M]", help="Show only these turns: 3, 3-5, 3-, or -1 for the last.")
 @click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Show branch N instead of the current one.")
 @click.option("--thinking", is_flag=True, help="Show thinking.")
 @click.option("--results/--no-results", default=True, help="Show tool results. [default: yes]")
@@ -63,13 +63,13 @@ def show(
       steno show last --turn 2-3 --thinking
     """
     from stenograph.cli._output import echo_lines
-    from stenograph.sessions import glance, load, title
+    from stenograph.sessions import load
     from stenograph.views import mask_page, render_session, render_steps, session_page, session_pieces, steps_page
 
-    file = named_session(ctx, session)
+    file = named_session(ctx, session, is_shown=True)
     loaded = load(file.path)
     chosen = choose_branch(loaded, branch)
-    wanted = parse_turns(turns)
+    wanted = parse_turns(turns, len(chosen.turns))
     if turns is not None and not any(wanted(turn) for turn in chosen.turns):
         raise UsageError(f"there is no turn {turns}; the branch has {len(chosen.turns)}")
     mask, masker = make_mask(reveal)
@@ -78,7 +78,7 @@ def show(
         page = steps_page(loaded, some, mask)
         echo_page(page, render_steps, render_options(ctx, width), as_json=as_json, pager=pager)
     else:
-        name = title(glance(file.path))
+        name = loaded.title
         if as_json:
             echo_json(mask_page(session_page(loaded, chosen, wanted=wanted, title=name, agents=agents, full=full), mask))
         else:

@@ -49,7 +49,7 @@ def tail(
     from stenograph.sessions import Follower
     from stenograph.views import UpdateReader, UpdateRenderer, mask_page, page_text
 
-    file = named_session(ctx, session)
+    file = named_session(ctx, session, is_shown=True)
     mask, _ = make_mask(reveal)
     options = render_options(ctx, width, thinking=thinking, results=results, full=full, head=4, tail=2, patch=20, mask=mask)
     reader, renderer = UpdateReader(), UpdateRenderer(options)

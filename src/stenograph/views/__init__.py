@@ -15,7 +15,7 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.views.encode import encode_long, encode_page, page_text
     from stenograph.views.masking import mask_page
-    from stenograph.views.pages.changing import clone_page, purge_page, removal_page, rename_page, tag_page
+    from stenograph.views.pages.changing import clone_page, purge_page, removal_page, removals_page, rename_page, tag_page
     from stenograph.views.pages.check import check_page
     from stenograph.views.pages.comparison import comparison_page
     from stenograph.views.pages.doctor import (
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         render_edits,
         render_originals,
         render_purge,
-        render_removal,
+        render_removals,
         render_rename,
         render_tag,
         render_undo,
@@ -121,10 +121,11 @@ _MODULES = {
     "page_text": "encode",
     "plain": "text",
     "problem": "pages.doctor",
+    "purge_page": "pages.changing",
     "quoted": "text",
     "release_schema_page": "pages.record_schema",
-    "purge_page": "pages.changing",
     "removal_page": "pages.changing",
+    "removals_page": "pages.changing",
     "rename_page": "pages.changing",
     "render_backfill": "terminal.trace",
     "render_check": "terminal.check",
@@ -141,9 +142,9 @@ _MODULES = {
     "render_messages": "terminal.messages",
     "render_originals": "terminal.changing",
     "render_overview": "terminal.sessions",
-    "render_release_schema": "terminal.record_schema",
     "render_purge": "terminal.changing",
-    "render_removal": "terminal.changing",
+    "render_release_schema": "terminal.record_schema",
+    "render_removals": "terminal.changing",
     "render_rename": "terminal.changing",
     "render_resume": "terminal.messages",
     "render_schema": "terminal.record_schema",
@@ -227,6 +228,7 @@ __all__ = [
     "quoted",
     "release_schema_page",
     "removal_page",
+    "removals_page",
     "rename_page",
     "render_backfill",
     "render_check",
@@ -245,7 +247,7 @@ __all__ = [
     "render_overview",
     "render_purge",
     "render_release_schema",
-    "render_removal",
+    "render_removals",
     "render_rename",
     "render_resume",
     "render_schema",

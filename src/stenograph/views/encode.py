@@ -66,7 +66,7 @@ def page_text(value: Any, *, indent: int | None = None, encoding: str = "utf-8")
     try:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
-        text = json.dumps(plain, indent=indent).replace("\x7f", _escape("\x7f"))
+        text = json.dumps(plain, indent=indent)
     return text
 
 
@@ -84,4 +84,4 @@ def to_plain(value: Any) -> Any:
 
 
 def _escape(character: str) -> str:
-    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+    return json.dumps(character)[1:-1]

@@ -24,16 +24,18 @@ _COLOUR = r"\x1b\[[0-9;:]*m"
 _LINE_ENDS = r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]"
 
 
-def harmless(text: str) -> str:
-    """The text, line by line as it was, tabs as spaces, control and format characters as escapes."""
+def harmless(text: str, *, keep_tabs: bool = False) -> str:
+    """The text, line by line as it was, tabs as spaces unless kept, control and format characters as escapes."""
     if text.isascii() and text.isprintable():
         return text
     if "\x1b" in text:
         text = re.sub(_COLOUR, "", text)
-    text = re.sub(_LINE_ENDS, "\n", text).expandtabs(_TAB)
+    text = re.sub(_LINE_ENDS, "\n", text)
+    text = text if keep_tabs else text.expandtabs(_TAB)
     if all(line.isprintable() for line in text.split("\n")):
         return text
-    return "".join(character if character == "\n" or is_harmless(character) else escaped(character) for character in text)
+    kept = "\n\t" if keep_tabs else "\n"
+    return "".join(character if character in kept or is_harmless(character) else escaped(character) for character in text)
 
 
 def one_line(text: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from stenograph.archive import Entry, LabelChange, Removal
 from stenograph.family import SessionFile
 from stenograph.redact import Masker
-from stenograph.sessions import title
+from stenograph.sessions import list_title
 from stenograph.surgery import ClonePlan
 from stenograph.traces import Purge
 from stenograph.views.masking import mask_page
@@ -98,46 +98,72 @@ def clone_page(
     )
 
 
-class RemovalPage(Document, frozen=True, tag="rm/1"):
-    """The removal of a session to the archive."""
+class RemovalPage(Page, frozen=True):
+    """The removal of one session."""
 
     id: str
     path: str
     files: tuple[FileSizePage, ...]
     """The session's own file first."""
     size: int
-    archive: str
-    """The directory that keeps the originals."""
-    applied: bool
     entry: int | None
     """Its number in the journal; null where nothing was removed."""
     in_use: bool
-    """Somebody is at work on the session, so it would be refused now."""
+    """A client is at work on the session, so it is not removed."""
     refusal: str | None
-    """Why it would be refused now; null where it would not, or was done."""
-    apply: str | None
-    """The command that does it; null where it was done or would be refused."""
+    """Why it would not be, or was not, removed."""
     undo: str | None
     """The command that brings the session back."""
 
 
+class RemovalsPage(Document, frozen=True, tag="rm/2"):
+    """`steno rm`: the removal of sessions to the archive."""
+
+    removals: tuple[RemovalPage, ...]
+    size: int
+    """Of all of them."""
+    archive: str
+    """The directory that keeps the originals."""
+    applied: bool
+    apply: str | None
+    """The command that does it; null where it was done or all would be refused."""
+
+
 def removal_page(
-    plan: Removal, path: Path, archive: Path, again: CommandLine, *, entry: Entry | None, busy: str | None, refusal: str | None
+    plan: Removal, path: Path, again: CommandLine, *, entry: Entry | None, busy: str | None, refusal: str | None
 ) -> RemovalPage:
     """`busy`: why the session is in use; `refusal`: why it may not be removed at all."""
-    refusal = None if entry else refusal or busy
     return RemovalPage(
         id=plan.session_id,
         path=str(path),
         files=file_sizes(plan.files),
         size=plan.size,
-        archive=str(archive),
-        applied=entry is not None,
         entry=entry.number if entry else None,
         in_use=busy is not None,
-        refusal=refusal,
-        apply=None if entry or refusal else again("rm", str(path), "--apply"),
+        refusal=None if entry else refusal or busy,
         undo=again("undo", "--entry", str(entry.number)) if entry else None,
+    )
+
+
+def removals_page(
+    removals: Sequence[RemovalPage],
+    archive: Path,
+    again: CommandLine,
+    *,
+    older_than: str | None,
+    project: str | None,
+    applied: bool,
+) -> RemovalsPage:
+    """`older_than` and `project`: what the sessions were selected by, unless they were named."""
+    words = ["--older-than", older_than] if older_than else [each.path for each in removals if each.refusal is None]
+    words += ["--project", project] if project else []
+    can_be_done = not applied and any(each.refusal is None for each in removals)
+    return RemovalsPage(
+        removals=tuple(removals),
+        size=sum(each.size for each in removals),
+        archive=str(archive),
+        applied=applied,
+        apply=again("rm", *words, "--apply") if can_be_done else None,
     )
 
 
@@ -249,7 +275,7 @@ def rename_page(file: SessionFile, change: LabelChange, again: CommandLine) -> R
         path=str(file.path),
         title=change.after or "",
         before=before,
-        shown_before=title(change.seen) or None if before is None else None,
+        shown_before=list_title(change.seen) or None if before is None else None,
         undo=None if before is None else again("rename", file.session_id, *_as_argument(before)),
         lost_undo=_lost_undo(file, change, again),
     )

@@ -70,6 +70,8 @@ class DoctorPage(Document, frozen=True, tag="doctor/1"):
     """Where the config file is looked for."""
     state_directory: str | None
     cache_directory: str | None
+    archive_directory: str | None
+    """Where originals of edited and removed sessions are kept."""
     clients: tuple[str, ...]
     """Clients on `$PATH`."""
     tracing: TracingPage
@@ -88,6 +90,7 @@ class Installation(Struct, frozen=True):
     usual_config_file: Path | None
     state: Path | None
     cache: Path | None
+    archive: Path | None
 
 
 def problem(code: str, detail: str, fix: str, path: str | None = None) -> ProblemPage:
@@ -102,6 +105,12 @@ def doctor_page(
     if terminal.encoding.lower().replace("-", "") != "utf8":
         told = f"the output is {terminal.encoding}, not UTF-8"
         problems.append(problem("encoding", told, "Set PYTHONUTF8=1 or a UTF-8 locale"))
+    if installed.archive is not None and not _can_be_written(installed.archive):
+        problems.append(
+            problem(
+                "archive", "the archive can't be written, so nothing can be edited or removed", _WRITABLE, str(installed.archive)
+            )
+        )
     looked_at = []
     for home in homes:
         page, findings = _home(home)
@@ -116,6 +125,7 @@ def doctor_page(
         usual_config_file=_text(installed.usual_config_file),
         state_directory=_text(installed.state),
         cache_directory=_text(installed.cache),
+        archive_directory=_text(installed.archive),
         clients=(installed.client,) if installed.client else (),
         tracing=tracing,
         terminal=terminal,
@@ -137,13 +147,25 @@ def _home(home: Path) -> tuple[HomeHealthPage, list[Finding]]:
         loose_agents=sum(len(listing.loose_agents) for listing in listings),
         size=sum(file.size for file in files),
     )
-    return page, findings
+    unread = [file.path for file in files if not _may(file.path, os.R_OK)]
+    return page, [*findings, *(Finding("unreadable-file", path, detail="it can't be read") for path in unread)]
+
+
+def _can_be_written(folder: Path) -> bool:
+    """Whether files can be made in a folder, or the folder itself."""
+    there = next((each for each in (folder, *folder.parents) if each.exists()), folder)
+    return _may(there, os.W_OK | os.X_OK)
+
+
+def _may(path: Path, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 # Somebody put the link there.
 _NO_PROBLEM = frozenset({"linked-file"})
 _LOOK = "Look at it; nothing else is affected"
 _READABLE = "Make it readable for this user"
+_WRITABLE = "Make it writable for this user"
 _FIXES = {
     "unreadable": _READABLE,
     "unreadable-file": _READABLE,

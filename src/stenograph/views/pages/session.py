@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
 from msgspec import structs
 
-from stenograph.records import ChainedRecord
+from stenograph.records import SYNTHETIC, AssistantRecord, ChainedRecord, PrLinkRecord, Record, SummaryRecord
 from stenograph.turns import AgentRun, Branch, Session, Turn, round_types, runs_below
 from stenograph.views.pages.page import Document, Page, TokensPage, tokens_page, utc
 from stenograph.views.pages.transcript import AgentPart, NotePart, TurnPage
@@ -38,6 +38,16 @@ class SessionHeading(Page, frozen=True):
     """The directory where its last lines were written."""
     release: str | None
     """Of its last lines."""
+    model: str | None
+    """Of its last call."""
+    git_branch: str | None
+    """Of its last lines."""
+    slug: str | None
+    """The client's own name for the conversation."""
+    summary: str | None
+    """The last that a client wrote of it in its own file."""
+    pull_requests: tuple[str, ...]
+    """Addresses that the client noted."""
     started: datetime | None
     """When the first turn of the branch began."""
     turns: int
@@ -117,6 +127,11 @@ def session_heading(session: Session, branch: Branch, *, title: str | None = Non
         title=title,
         project=last_of(session, "cwd") or None,
         release=last_of(session, "version") or None,
+        model=_model(session),
+        git_branch=last_of(session, "gitBranch") or None,
+        slug=last_of(session, "slug") or None,
+        summary=_summary(session),
+        pull_requests=_pull_requests(session),
         started=utc(next((turn.started for turn in branch.turns if turn.started), None)),
         turns=len(branch.turns),
         agents=sum(not run.is_warmup for run in session.agents),
@@ -127,6 +142,31 @@ def session_heading(session: Session, branch: Branch, *, title: str | None = Non
         notes=aside_parts(session) if whole else (),
         whole=whole,
     )
+
+
+def _own_records(session: Session) -> Sequence[Record]:
+    return session.graph.records[: session.graph.files[0].last] if session.graph.files else ()
+
+
+def _model(session: Session) -> str | None:
+    """From the lines themselves, so that the heading is there before any turn is built."""
+    for record in reversed(_own_records(session)):
+        if isinstance(record, AssistantRecord) and record.message and not record.isSidechain:
+            model = record.message.model
+            if isinstance(model, str) and model and model != SYNTHETIC:
+                return model
+    return None
+
+
+def _summary(session: Session) -> str | None:
+    own = {record.uuid for record in _own_records(session) if isinstance(record, ChainedRecord)}
+    summaries = [record for record in _own_records(session) if isinstance(record, SummaryRecord) and record.leafUuid in own]
+    return next((record.summary for record in reversed(summaries) if isinstance(record.summary, str)), None)
+
+
+def _pull_requests(session: Session) -> tuple[str, ...]:
+    links = (record.prUrl for record in _own_records(session) if isinstance(record, PrLinkRecord))
+    return tuple(dict.fromkeys(link for link in links if isinstance(link, str) and link))
 
 
 def branch_pages(session: Session, shown: Branch) -> tuple[BranchPage, ...]:
@@ -156,8 +196,7 @@ def stray_agents(session: Session) -> Iterator[AgentRun]:
 
 def last_of(session: Session, name: str) -> str:
     """A member of the session's newest line that has it."""
-    main = session.graph.files[0] if session.graph.files else None
-    for record in reversed(session.graph.records[: main.last] if main else ()):
+    for record in reversed(_own_records(session)):
         if isinstance(record, ChainedRecord) and isinstance(value := getattr(record, name, None), str) and value:
             return value
     return ""

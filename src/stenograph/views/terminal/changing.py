@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stenograph.views.pages.changing import ClonePage, LostUndoPage, PurgePage, RemovalPage, RenamePage, TagPage
+from stenograph.views.pages.changing import ClonePage, LostUndoPage, PurgePage, RemovalsPage, RenamePage, TagPage
 from stenograph.views.pages.undo import EditsPage, EntryPage, OriginalsPage, RecoveryPage, UndoPage
 from stenograph.views.terminal.options import BOLD, DIM, RenderOptions
 from stenograph.views.terminal.sessions import short_id
@@ -28,20 +28,27 @@ def render_clone(page: ClonePage, options: RenderOptions) -> Iterator[str]:  # n
         yield f"Nothing was written: {page.refusal}"
 
 
-def render_removal(page: RemovalPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
-    amount = f"{count_of(len(page.files), 'file')}, {size(page.size)}"
-    if page.applied:
-        yield f"{page.id} was removed: {amount}, kept in {short_path(page.archive)}"
-        yield f"To undo: {page.undo}"
-        return
-    yield from (f"{size(file.size):>8}  {short_path(file.path)}" for file in page.files)
-    yield f"{page.id} would be removed: {amount}, to be kept in {short_path(page.archive)}"
-    if page.refusal is None:
+def render_removals(page: RemovalsPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    for removal in page.removals:
+        amount = f"{count_of(len(removal.files), 'file')}, {size(removal.size)}"
+        if removal.entry is not None:
+            yield f"{removal.id} was removed: {amount}, kept in {short_path(page.archive)}"
+            yield f"To undo: {removal.undo}"
+            continue
+        if len(page.removals) == 1:
+            yield from (f"{size(file.size):>8}  {short_path(file.path)}" for file in removal.files)
+        would = "was not removed" if page.applied else "would be removed"
+        kept = f", to be kept in {short_path(page.archive)}" if len(page.removals) == 1 and not page.applied else ""
+        yield f"{removal.id} {would}: {amount}{kept}"
+        if removal.in_use and not page.applied:
+            yield f"Nothing was changed, and --apply would be refused now: {plain(removal.refusal or '')}"
+        elif removal.refusal:
+            yield f"Nothing was changed: {plain(removal.refusal)}"
+    if len(page.removals) > 1:
+        done = [removal for removal in page.removals if (removal.entry is not None) is page.applied]
+        yield f"{count_of(len(done), 'session')}, {size(sum(each.size for each in done))}"
+    if page.apply:
         yield f"To do it: {page.apply}"
-    elif page.in_use:
-        yield f"Nothing was changed, and --apply would be refused now: {plain(page.refusal)}"
-    else:
-        yield f"Nothing was changed: {page.refusal}"
 
 
 def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:

@@ -70,7 +70,7 @@ def _cell(turn: TurnDetail | None) -> list[str]:
 def render_unified(
     page: ComparisonPage, options: RenderOptions, *, first: Sequence[TurnPage], second: Sequence[TurnPage]
 ) -> Iterator[str]:
-    simple = RenderOptions(width=options.width, agents=True, thinking=True)
+    simple = RenderOptions(width=options.width, agents=True, thinking=True, full=True)
 
     def lines(turns: Sequence[TurnPage]) -> list[str]:
         # Without times and counts, which always differ.

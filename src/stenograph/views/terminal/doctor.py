@@ -20,6 +20,7 @@ def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
         "config file": page.config_file or f"none ({page.usual_config_file or _NOWHERE})",
         "state": page.state_directory or _NOWHERE,
         "cache": page.cache_directory or _NOWHERE,
+        "archive": page.archive_directory or _NOWHERE,
         "clients": ", ".join(page.clients) or "none on PATH",
         "tracing": _tracing(page.tracing),
         "terminal": f"{terminal.kind or 'none'}, {terminal.encoding}, {terminal.columns} columns",

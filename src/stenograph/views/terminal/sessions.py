@@ -36,7 +36,7 @@ _HEADER = ("id", "status", "last", "turns", "size", "release", "project", "title
 _RIGHT = frozenset({"turns", "size"})
 _PROJECT_COLUMNS = 32
 _NARROW_PROJECT_COLUMNS = 8
-_TITLE_COLUMNS = 30
+_TITLE_COLUMNS = 24
 #: What a narrow terminal goes without, in this order.
 _DISPENSABLE = ("release", "size", "turns")
 _GAP = 2

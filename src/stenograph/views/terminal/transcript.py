@@ -28,6 +28,7 @@ from stenograph.views.terminal.turns import round_word
 from stenograph.views.text import amount, count_of, cut, duration, harmless, local_time, one_line, thousands, width, wrap
 
 _LONGEST_LINE = 400
+_TITLE_LINES = 6
 _RULE_COLUMNS = 80
 
 
@@ -132,12 +133,21 @@ def _tool(part: ToolPart, options: RenderOptions) -> Iterator[str]:
         facts.append("no result")
     aside = f"  ({', '.join(facts)})" if facts else ""
     room = None if options.width is None else options.width - width(name) - 3
-    first = cut(lines[0], None if room is None else max(10, room - width(aside)))
-    yield f"{options.paint('●', *_MARK[part.status])} {options.paint(name, BOLD)} {first}{options.paint(aside, DIM)}".rstrip()
-    rest = lines[1:] if options.full else lines[1:6]
-    yield from (cut(f"    {line}", options.width) for line in rest)
-    if len(lines) - 1 > len(rest):
-        yield options.paint(f"    … {count_of(len(lines) - 1 - len(rest), 'more line')}", DIM)
+    mark = f"{options.paint('●', *_MARK[part.status])} {options.paint(name, BOLD)}"
+    if options.full:
+        first, *more = wrap(lines[0], None if room is None else max(10, room))
+        yield f"{mark} {first}{options.paint('' if more else aside, DIM)}".rstrip()
+        inside = None if options.width is None else max(10, options.width - 4)
+        rest = [piece for line in (*more, *lines[1:]) for piece in wrap(line, inside)]
+        yield from (f"    {piece}".rstrip() for piece in rest)
+        if more and aside:
+            yield options.paint(f"   {aside}", DIM)
+    else:
+        first = cut(lines[0], None if room is None else max(10, room - width(aside)))
+        yield f"{mark} {first}{options.paint(aside, DIM)}".rstrip()
+        yield from (cut(f"    {line}", options.width) for line in lines[1:_TITLE_LINES])
+    if not options.full and len(lines) > _TITLE_LINES:
+        yield options.paint(f"    … {count_of(len(lines) - _TITLE_LINES, 'more line')}", DIM)
     bodies = part.bodies
     if part.agent is not None and options.agents:
         yield from render_agent(part.agent, options)
@@ -188,7 +198,7 @@ def render_patch(lines: Sequence[str], options: RenderOptions) -> Iterator[str]:
     longest = None if options.full else min(options.width or _LONGEST_LINE, _LONGEST_LINE)
     for line in shown:
         codes = {"+": (GREEN,), "-": (RED,), "@": (CYAN,)}.get(line[:1], ())
-        yield options.paint(cut(harmless(line).replace("\n", " "), longest), *codes)
+        yield options.paint(cut(harmless(line, keep_tabs=options.full).replace("\n", " "), longest), *codes)
     if len(shown) < len(lines):
         yield options.paint(f"… {count_of(len(lines) - len(shown), 'line')} left out (--full)", DIM, ITALIC)
 
@@ -237,10 +247,16 @@ def render_session(pieces: Iterable[Piece], options: RenderOptions) -> Iterator[
 def _session_heading(page: SessionHeading, options: RenderOptions) -> Iterator[str]:
     title = one_line(page.title or "") or page.id
     yield options.paint(cut(title, options.width), BOLD)
-    facts = [page.id if page.title else "", page.project, page.release]
-    yield options.paint(cut(" · ".join(one_line(fact) for fact in facts if fact), options.width), DIM)
+    for facts in (
+        [page.id if page.title else "", page.project],
+        [page.release, page.model, page.git_branch and f"branch {page.git_branch}", page.slug],
+    ):
+        if line := " · ".join(one_line(fact) for fact in facts if fact):
+            yield options.paint(cut(line, options.width), DIM)
+    yield from (options.paint(cut(one_line(each), options.width), DIM) for each in (page.summary, *page.pull_requests) if each)
     branches = len(page.branches)
-    tokens = f"{thousands(page.tokens.sent)} tokens in, {thousands(page.tokens.output)} out"
+    cached = f" ({thousands(page.tokens.cache_read)} from cache)" if page.tokens.cache_read else ""
+    tokens = f"{thousands(page.tokens.sent)} tokens in{cached}, {thousands(page.tokens.output)} out"
     tokens += " on all branches" if branches > 1 else ""
     counts = [
         local_time(page.started) if page.started else "",

@@ -25,6 +25,8 @@ class UpdateRenderer:
         self._options = options
         self._inside = options.narrower(4)
         self._speaker = ""
+        #: The call that was printed last, with nothing behind it.
+        self._open_call = ""
 
     def lines(self, page: UpdatePage) -> Iterator[str]:
         session = Path(page.path).stem
@@ -44,21 +46,27 @@ class UpdateRenderer:
         agent_id = page.agent_id or ""
         options = self._inside if agent_id else self._options
         edge = options.paint("  │ ", DIM) if agent_id else ""
-        for line in (line for part in page.parts for line in _part(part, options)):
+        for line in (line for part in page.parts for line in self._part(part, options)):
             if agent_id != self._speaker:
                 self._speaker = agent_id
                 if agent_id:
                     yield options.paint(f"  ┌ sub-agent {one_line(agent_id)}", DIM)
             yield f"{edge}{line}".rstrip()
 
-
-def _part(part: Part, options: RenderOptions) -> Iterator[str]:
-    if isinstance(part, ToolPart) and part.status != "running":
-        yield from _result(part, options)
-        return
-    if isinstance(part, TextPart | PromptPart):
-        yield ""
-    yield from render_part(part, options)
+    def _part(self, part: Part, options: RenderOptions) -> Iterator[str]:
+        before, self._open_call = self._open_call, ""
+        if isinstance(part, ToolPart) and part.status != "running":
+            lines = list(_result(part, options))
+            if lines and part.id != before:  # parallel calls: which of them this is the result of
+                named = f"{one_line(part.name)} {one_line(part.title)}".strip()
+                yield options.paint(cut(f"↳ {named}", options.width), DIM)
+            yield from lines
+            return
+        if isinstance(part, ToolPart):
+            self._open_call = part.id
+        if isinstance(part, TextPart | PromptPart):
+            yield ""
+        yield from render_part(part, options)
 
 
 def _result(part: ToolPart, options: RenderOptions) -> Iterator[str]:
