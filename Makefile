@@ -23,7 +23,6 @@ test: .venv/.dev     ## the tests, in minutes
 test-all: .venv/.dev ## the full matrices
 	@scripts/provide npm tmux rg=ripgrep
 	$(BIN)/python -m pytest -n 2 --dist worksteal --full $(TESTS)
-	@$(MAKE) --no-print-directory mutants
 
 mutants: .venv/.mutants ## do the tests of the core notice small faults? a sample of 200
 	$(BIN)/python scripts/mutants.py
