@@ -19,6 +19,9 @@ from bench.figures import Figure, best_process, python, run_process
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION = "0a5c1e00-0000-4000-8000-000000000001"
 COMPACTED = "0a5c1e00-0000-4000-8000-000000000002"
+#: 20,000 lines of calls made at once, and as many without the parents that they name.
+PARALLEL = "0a5c1e00-0000-4000-8000-000000000003"
+PARENTLESS = "0a5c1e00-0000-4000-8000-000000000004"
 WRITE = """
 from pathlib import Path
 from bench.bench_messages import write_session
@@ -73,6 +76,24 @@ def write_session(path: Path, compacted_after: int = 0) -> None:
                 size += file.write(json.dumps(linked, separators=(",", ":")) + "\n")
 
 
+def write_hostile_session(path: Path, *, parallel: bool) -> None:
+    from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user, write
+
+    def uuid(number: int) -> str:
+        return f"00000000-0000-4000-8000-{number:012}"
+
+    half = 10_000
+    lines: list[Line] = [user(uuid(0), "Words.")]
+    for number in range(1, half):
+        content = [tool_use(f"toolu_{number}")] if parallel else [text("Words.")]
+        parent = uuid(number - 1) if parallel else f"lost-{number}"
+        lines.append(assistant(uuid(number), "msg" if parallel else f"msg_{number}", content, parent))
+    for number in range(1, half):
+        content = [tool_result(f"toolu_{number}")] if parallel else [text("Words.")]
+        lines.append(user(uuid(half + number), content, uuid(number) if parallel else f"lost-{half + number}"))
+    write(path, [{**line, "timestamp": (START + timedelta(seconds=place)).isoformat()} for place, line in enumerate(lines)])
+
+
 def measure() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(dir=os.environ.get("STENO_BENCH_TMP")) as folder:
         project = Path(folder) / "projects" / "-home-user-project"
@@ -80,6 +101,8 @@ def measure() -> Iterator[Figure]:
         for session, compacted_after in ((SESSION, 0), (COMPACTED, COMPACTED_AFTER)):
             path = project / f"{session}.jsonl"
             run_process(python(WRITE.format(path=str(path), compacted_after=compacted_after)))
+        for session in (PARALLEL, PARENTLESS):
+            write_hostile_session(project / f"{session}.jsonl", parallel=session == PARALLEL)
         commands = {
             "ours": python(OURS.format(session=SESSION)),
             "command": [*COMMAND, SESSION, "--reveal"],
@@ -87,6 +110,8 @@ def measure() -> Iterator[Figure]:
             "sdk": python(SDK.format(session=SESSION)),
             "ours, compacted": python(OURS.format(session=COMPACTED)),
             "command, compacted": [*COMMAND, COMPACTED, "--reveal"],
+            "parallel": [*COMMAND, PARALLEL, "--reveal"],
+            "parentless": [*COMMAND, PARENTLESS, "--reveal"],
             "sdk, compacted": python(SDK.format(session=COMPACTED)),
         }
         costs = best_process(commands, rounds=5, environ={"CLAUDE_CONFIG_DIR": folder})
@@ -100,6 +125,8 @@ def measure() -> Iterator[Figure]:
         sdk = took["sdk, compacted" if "compacted" in name else "sdk"]
         note = f"[100 MB; ours {took[name]:.2f} s, SDK {sdk:.2f} s]"
         yield Figure(f"{what}, SDK's get_session_messages / ours", sdk / took[name], "x", bound, "at least", note)
+    for name, what in (("parallel", "parallel calls"), ("parentless", "missing parents")):
+        yield Figure(f"steno messages --json --reveal, 20,000 lines of {what}", took[name], "s", 4.0, "at most")
     for name, what in (("ours", "load_messages"), ("command", "steno messages --json --reveal")):
         ratio = took[f"{name}, compacted"] / took[name]
         yield Figure(f"{what}, 2 MB behind a boundary / 100 MB without one", ratio, "x", 0.4, "at most")
