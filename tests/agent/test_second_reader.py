@@ -152,9 +152,7 @@ def test_messages_are_counted(ours: Played) -> None:
     roles = [message["role"] for message in messages if message["role"] != "system"]
     responses = RESPONSES_AFTER + (0 if ours.is_compacted else RESPONSES_BEFORE)
     assert roles.count("assistant") == responses
-    # What a background task said is marked so in the newer shapes, and sent in words of the client's own then.
-    is_marked = ours.compat is Compat.NEWEST and not ours.is_compacted
-    assert roles.count("user") == responses - is_marked
+    assert roles.count("user") == responses
 
 
 def test_files_are_counted(ours: Played) -> None:
