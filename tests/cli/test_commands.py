@@ -515,3 +515,15 @@ def test_ctrl_c_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(steno, "main", interrupted)
         assert _run() == 130
+
+
+def test_long_lists_go_without_turns_unless_sorted_by_them(various: Path) -> None:
+    """Whole files have to be read to count them."""
+    for options, counted in (
+        (("--limit", "101"), False),
+        (("--limit", "0", "--sort", "turns"), True),
+        (("--limit", "100"), True),
+    ):
+        found = json.loads(run("ls", "--json", "--home", various, *options).stdout)["sessions"]
+        assert [row["turns"] is not None for row in found] == [counted] * 3
+        assert ("turns" in run("ls", "--home", various, *options).stdout.splitlines()[0].split()) is counted

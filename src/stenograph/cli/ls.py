@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from stenograph.views import FindingPage, SessionsPage
 
 
+#: Longer lists go without turns: whole files have to be read to count them.
+_COUNTED_ROWS = 100
 _SORTS = ("last", "started", "size", "turns", "title", "project")
 
 
@@ -59,7 +61,7 @@ def ls(
     """List sessions, newest first.
 
     Columns: id, status (running, done, interrupted, failed), last record, turns, size, release, project, title. A narrow terminal
-    shows fewer. Turns are those of all branches. Secrets of known formats are masked (--reveal).
+    shows fewer. Turns are those of all branches, in lists of up to 100. Secrets of known formats are masked (--reveal).
 
     Hidden unless --all: finished sessions under five steps, those under ten without an answer, empty files, files that are not
     named by a UUID, warm-ups, files with only subagents' lines, print mode and the SDK. How many is shown on stderr.
@@ -91,7 +93,7 @@ def ls(
                     where=where,
                     sort=sort,
                     limit=limit or None,
-                    turns=True,
+                    turns=0 < limit <= _COUNTED_ROWS,
                     active_seconds=settings.config.active_seconds,
                     progress=report,
                 )
