@@ -178,6 +178,7 @@ COMMANDS = {
     "tag": Command([[SESSION, "other"], [SESSION, "--clear"]]),
     "edit": Command([[*_EDIT[1:-1], "--preview"], _EDIT[1:]]),
     "rm": Command([[SESSION], [SESSION, "--apply"]]),
+    "purge": Command([[SESSION], [SESSION, "--apply"]]),
     "undo": Command([["--list"], []], before=(_EDIT,)),
     "agent": Command([["-p", f"say {KEY}", "--max-turns", "1"], ["-p", "x", "--resume", SESSION, "--max-turns", "1"]]),
     "trace": Command([[]]),

@@ -9,6 +9,7 @@ repeats few characters. Without digits it can't be distinguished from a name in 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import log2
 
 from stenograph.redact.names import NameKind, compiled, name_kind
@@ -22,19 +23,18 @@ LEAST = 8
 #: Bits per character. Of random values of eight hexadecimal digits 9 % have less; words and repetitions do too.
 LEAST_ENTROPY = 2.25
 
-# From a place inside a name to the value: the rest of the name, quotes (with backslashes inside JSON), a type, a sign, a quote.
-# The sign may be the name of a member: `"name": "API_KEY", "value": "…"`.
-_TO_VALUE = (
-    r"(?P<rest>[A-Za-z0-9_-]{0,40}+)(?P<close>(?:\\{0,3}+[\"'`]){0,2}+)\]?+"
+#: From a literal of a name to the value: the rest of the name, quotes (with backslashes inside JSON), a type, a sign, a quote.
+#: The sign may be the name of a member: `"name": "API_KEY", "value": "…"`.
+TO_VALUE = (
+    rf"(?:{'|'.join(NAME_LITERALS)})(?P<rest>[A-Za-z0-9_-]{{0,24}}+)"
+    r"(?P<close>(?:\\{0,3}+[\"'`]){0,2}+)\]?+"
     r"(?::[ ]?[&A-Za-z][\w.&|?\[\]]{0,30}+(?=[ ]?=[^=]))?+"
-    r"(?P<sign>[ \t]{0,8}+(?::=|=>|[:=](?!=))|,?\s{0,40}+[\"'\\]{0,4}+(?i:[a-z]{0,9}value)[\"'\\]{0,4}+ ?:"
+    r"(?P<sign>[ \t]{0,8}+(?::=|=>|[:=](?!=))|,?\s{0,40}+[\"'\\]{0,4}+(?:string)?+[vV]alue[\"'\\]{0,4}+ ?:"
     r"|,(?=[ ]?\\?[\"'`])|(?=[ \t])|>)(?P<blank>[ \t]{0,8}+)"
     r"(?:[bBrRuUfF]{1,2}+(?=[\"']))?+(?P<quote>(?:\\{0,3}+[\"'`])?+)"
     # There is a digit in every value that counts.
-    r"(?=[^\r\n\"'`0-9]{0,200}+[0-9])"
+    r"(?=[^\r\n\"'`0-9]{0,100}+[0-9])"
 )
-#: Finds the places at which `find_assigned` is worth calling.
-SOMETHING_ASSIGNED = rf"(?:{'|'.join(NAME_LITERALS)}){_TO_VALUE}"
 # So much is judged; what goes on in the same way belongs to the secret.
 _BARE = r"[^\s\"'`\\,;<>(){}\[\]$|&]{6,200}+"
 # In `NAME=value`, as shells and files of settings have it, more belongs to the value.
@@ -86,13 +86,13 @@ _SHAPE = dict.fromkeys(range(128), " ") | {
 
 def find_assigned(text: str, place: int) -> tuple[int, int] | None:
     """The secret that is assigned to the name around a place, if there is one."""
-    to_value = compiled(_TO_VALUE).match(text, place)
+    to_value = compiled(TO_VALUE).match(text, place)
     if to_value is None:
         return None
-    rest, close, sign, blank, quote = to_value.groups()
+    _, close, sign, blank, quote = to_value.groups()
     before = text[max(0, place - _LONGEST_NAME) : place]
     begins = len(before.rstrip(_NAME_CHARACTERS))
-    name = before[begins:].lstrip() + rest
+    name = before[begins:].lstrip() + text[place : to_value.end("rest")]
     kind = name_kind(name)
     if kind is not NameKind.CERTAIN and kind is not NameKind.LIKELY:
         return None
@@ -162,6 +162,7 @@ def entropy(value: str) -> float:
     return log2(size) - sum([count * log2(count) for count in map(value.count, set(value))]) / size
 
 
+@lru_cache(4096)  # one secret is often repeated
 def _looks_random(kind: NameKind, value: str, least_switches: int = 1) -> bool:
     if len(value) == _UUID_LENGTH and compiled(_UUID).match(value):
         return kind is NameKind.CERTAIN

@@ -41,6 +41,8 @@ _MARK_BYTES = 6
 
 # Where a secret begins, minus its end, and the number of its rule: in this order the longest of equals is the first.
 _Found: TypeAlias = tuple[int, int, int]
+# The number of a literal, and where it begins and ends.
+_Hit: TypeAlias = tuple[int, int, int]
 _NAMES = [*(rule.name for rule in RULES), ASSIGNED]
 
 
@@ -53,10 +55,12 @@ class Secret(NamedTuple):
 
 
 # Characters that nobody sees: joiners, marks of direction, selectors of variants, tags.
-_UNSEEN = (
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+_UNSEEN_RANGES = (
+    *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F)),
+    *((0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0)),
+    *((0xFFF9, 0xFFFB), (0xE0000, 0xE007F), (0xE0100, 0xE01EF)),
 )
+_UNSEEN = f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _UNSEEN_RANGES)}]"
 # What a terminal takes for orders: colours and cursors, titles and links, and the rest.
 _ORDER = r"(?s:\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?)"
 
@@ -77,34 +81,36 @@ def find_secrets(text: str, name: str = "") -> list[Secret]:
 
     Also one that a program has colored in the middle, as grep does with what it found, or that holds unseen characters.
     """
-    found = _find(text)
-    if not text.isascii() or "\x1b" in text:
+    return [Secret(start, end, _NAMES[number]) for start, end, number in _spans(text, name)]
+
+
+def _spans(text: str, name: str) -> list[tuple[int, int, int]]:
+    """Where each secret begins and ends, and the number of its rule."""
+    hits = _prefilter().hits(text)
+    found = _find(text, hits)
+    if hits and _prefilter().has_hidden(hits):
         found += _find_hidden(text)
     if name and (part := secret_part(name, text)):
         found.append((part[0], -part[1], len(RULES)))
-    if not found:
-        return []
     # Of equals the first rule's comes first: it has the more telling name.
     found.sort()
-    apart: list[Secret] = []
-    end = 0
+    spans: list[tuple[int, int, int]] = []
+    last = 0
     for start, minus_end, number in found:
-        if start >= end:
-            end = -minus_end
-            apart.append(Secret(start, end, _NAMES[number]))
-        elif -minus_end > end:
-            end = -minus_end
-            apart[-1] = apart[-1]._replace(end=end)
-    return apart
+        if start >= last:
+            last = -minus_end
+            spans.append((start, last, number))
+        elif -minus_end > last:
+            last = -minus_end
+            spans[-1] = (spans[-1][0], last, spans[-1][2])
+    return spans
 
 
 def _find_hidden(text: str) -> list[_Found]:
     """What is a secret without what a terminal takes for orders and without unseen characters."""
-    hidden = [each for each in (_ORDER, _UNSEEN) if compiled(each).search(text)]
-    if not hidden:
-        return []
-    orders = compiled("|".join(hidden))
-    found = _find(orders.sub("", text))
+    orders = compiled(f"{_ORDER}|{_UNSEEN}")
+    bare = orders.sub("", text)
+    found = _find(bare, _prefilter().hits(bare))
     if not found:
         return []
     # Where each piece between two orders begins: in the text without them, and in the text itself.
@@ -120,13 +126,9 @@ def _find_hidden(text: str) -> list[_Found]:
     return [(place(start), -place(-minus_end - 1) - 1, number) for start, minus_end, number in found]
 
 
-def _find(text: str) -> list[_Found]:
+def _find(text: str, hits: list[_Hit]) -> list[_Found]:
     """What each rule finds where one of its literals is."""
     prefilter = _prefilter()
-    try:
-        hits = prefilter.literals.find_matches_as_indexes(text, overlapping=True)
-    except UnicodeEncodeError:  # a lone surrogate, which transcripts hold
-        return _find(compiled("[\ud800-\udfff]").sub("\ufffd", text))
     if not hits and not prefilter.dots.search(text):
         return []
     places: dict[int, list[int]] = defaultdict(list)
@@ -144,10 +146,20 @@ class _Prefilter(NamedTuple):
     """What finds the places to try rules at, in one pass over a text for all literals and another for dots."""
 
     literals: AhoCorasick
-    #: The numbers of the rules of each literal.
+    #: The numbers of the rules of each literal; behind them, none for each character that hides something.
     rules_of: list[list[int]]
+    first_hidden: int
     dots: re.Pattern[str]
     dotted: list[int]
+
+    def hits(self, text: str) -> list[_Hit]:
+        try:
+            return self.literals.find_matches_as_indexes(text, overlapping=True)
+        except UnicodeEncodeError:  # a lone surrogate, which transcripts hold
+            return self.hits(compiled("[\ud800-\udfff]").sub("\ufffd", text))
+
+    def has_hidden(self, hits: list[_Hit]) -> bool:
+        return any(literal >= self.first_hidden for literal, _, _ in hits)
 
 
 @cache
@@ -159,8 +171,10 @@ def _prefilter() -> _Prefilter:
         for literal in rule.literals:
             rules_of[literal].append(number)
     dotted = rules_of.pop(DOT)
+    first_hidden = len(rules_of)
+    rules_of |= {"\x1b": []} | {chr(code): [] for first, last in _UNSEEN_RANGES for code in range(first, last + 1)}
     automaton = AhoCorasick(rules_of, implementation=Implementation.DFA)
-    return _Prefilter(automaton, list(rules_of.values()), re.compile(DOT_BEFORE), dotted)
+    return _Prefilter(automaton, list(rules_of.values()), first_hidden, re.compile(DOT_BEFORE), dotted)
 
 
 class Masker:
@@ -182,26 +196,28 @@ class Masker:
     def mask(self, text: str, name: str = "", /) -> str:
         if not name and text in self._clean:
             return text
-        secrets = find_secrets(text, name)
-        if not secrets:
+        spans = _spans(text, name)
+        if not spans:
             if not name and len(text) <= _SHORT and len(self._clean) < _MANY:
                 self._clean.add(text)
             return text
         parts: list[str] = []
         place = 0
-        for secret in secrets:
-            parts += (text[place : secret.start], self._placeholder(text[secret.start : secret.end], secret.name))
-            place = secret.end
-        self.count += len(secrets)
-        return "".join((*parts, text[place:]))
+        for start, end, number in spans:
+            parts += (text[place:start], self._placeholder(text[start:end], number))
+            place = end
+        self.count += len(spans)
+        parts.append(text[place:])
+        return "".join(parts)
 
     def mask_json(self, value: Any) -> Any:
         """A copy of JSON values with every secret in it masked: by its format, or by the name of its member."""
         return mask_json(value, self.mask)
 
-    def _placeholder(self, secret: str, name: str) -> str:
+    def _placeholder(self, secret: str, number: int) -> str:
         known = self._placeholders.get(secret)
         if known is None:
+            name = _NAMES[number]
             known = self._placeholders[secret] = f"[{name}:{self._mark(secret, name)}]"
         return known
 

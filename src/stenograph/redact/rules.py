@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from stenograph.redact.assignments import NAME_LITERALS, SOMETHING_ASSIGNED, find_assigned, is_literal, looks_random
+from stenograph.redact.assignments import NAME_LITERALS, TO_VALUE, find_assigned, is_literal, looks_random
 from stenograph.redact.names import compiled
 
 
@@ -482,7 +482,7 @@ RULES = (
         ASSIGNED,
         NAME_LITERALS,
         "a name that says so, and a value that no person would have thought of",
-        SOMETHING_ASSIGNED,
+        TO_VALUE,
         finder=find_assigned,
     ),
 )
