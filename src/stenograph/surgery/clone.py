@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import re
 import uuid
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from stenograph.archive import Archive, Entry
-from stenograph.disk import FileState, absolute_path, mode_of, read_blocks, read_lines, read_whole, state_of
+from stenograph.disk import FileState, Line, absolute_path, mode_of, read_blocks, read_lines, read_whole, state_of
 from stenograph.errors import BusyError, UsageError
 from stenograph.family import (
     LINES_SUFFIX,
@@ -83,6 +84,8 @@ class ClonePlan(Struct, frozen=True):
     #: Numbers of the session's lines that are kept; None for all.
     lines: frozenset[int] | None
     added: tuple[bytes, ...]
+    #: Where ids begin in the session's file.
+    places: array[int]
 
     @property
     def size(self) -> int:
@@ -121,7 +124,7 @@ def plan_clone(
     family = read_family(source)
     parts = list(_parts(family))
     # Of the whole family, also where it is cut: what stays may name what does not.
-    own, unfinished = _gather(source, state.size, parts)
+    own, unfinished, places = _gather(source, state.size, parts)
     place, left_out = None, dict[str, int]()
     if at is not None or branch is not None:
         loaded = load_file(source)
@@ -137,7 +140,7 @@ def plan_clone(
     files = [ClonedFile(part.what, part.path, _target(part, family, path, renewal), state_of(part.path).size) for part in parts]
     if as_fork:  # loose agents keep their names, so those of the same project stay the original's
         files = [file for file in files if not os.path.lexists(file.target)]
-    size = state.size if place is None else sum(len(line) + 1 for line in _lines(source, state.size, place.lines))
+    size = state.size if place is None else sum(len(line.data) + 1 for line in _lines(source, state.size, place.lines))
     return ClonePlan(
         source=source,
         session_id=own.session_id,
@@ -153,6 +156,7 @@ def plan_clone(
         renewal=renewal,
         lines=place.lines if place else None,
         added=tuple(_added(new_id, title, place, renewal)),
+        places=places,
     )
 
 
@@ -182,11 +186,11 @@ def read_clone(plan: ClonePlan, file: ClonedFile) -> Iterator[bytes]:
         yield write.custom_title_file(plan.title.strip())
     elif file.what == "tool-result":
         yield plan.renewal.renew_text(read_whole(file.source))
+    elif file.what == "session":
+        yield from _joined(_renewed(plan))
+        yield b"".join(line + b"\n" for line in plan.added)
     elif file.source.suffix == LINES_SUFFIX:
-        is_session = file.what == "session"
-        lines = _lines(file.source, plan.state.size if is_session else file.size, plan.lines if is_session else None)
-        yield from _joined(map(plan.renewal.renew, lines))
-        yield b"".join(line + b"\n" for line in (plan.added if is_session else ()))
+        yield from _joined(plan.renewal.renew(line.data) for line in _lines(file.source, file.size))
     else:
         yield plan.renewal.renew(read_whole(file.source))
 
@@ -210,21 +214,26 @@ def _parts(family: Family) -> Iterator[_Part]:
         yield from (_Part("file-history", path) for path in list_contents(family.file_history).files)
 
 
-def _gather(source: Path, size: int, parts: Sequence[_Part], lines: frozenset[int] | None = None) -> tuple[OwnIds, int]:
-    """The ids of a family, of the session's own file only those in `lines`; and how many last lines are unfinished."""
+def _gather(
+    source: Path, size: int, parts: Sequence[_Part], lines: frozenset[int] | None = None
+) -> tuple[OwnIds, int, array[int]]:
+    """The ids of a family, of the session's own file only those in `lines`; how many last lines are unfinished; and where ids
+    begin in the session's own file.
+    """
     own = OwnIds(source.stem if is_session_id(source.stem) else peek.session_named(source, size) or source.stem)
     unfinished: list[bytes] = []
+    places = array("q")
     for line in _lines(source, size, lines, unfinished=unfinished):
-        own.read(line)
+        places.extend([line.offset + start for start in own.read(line.data)])
     for part in parts:
         if part.path.suffix == LINES_SUFFIX and part.what in ("agent", "other"):
             for line in _lines(part.path, unfinished=unfinished):
-                own.read(line)
+                own.read(line.data)
         elif part.what == "meta":
             own.read(read_whole(part.path))
         if part.agent is not None and part.agent.layout in _SHARED_LAYOUTS:
             own.add_agent(part.agent.agent_id)
-    return own, len(unfinished)
+    return own, len(unfinished), places
 
 
 def _belonging(
@@ -300,15 +309,27 @@ def _added(new_id: str, title: str | None, place: Cut | None, renewal: IdRenewal
         yield title_line(title, new_id)
 
 
+def _renewed(plan: ClonePlan) -> Iterator[bytes]:
+    renew, places, at = plan.renewal.renew, plan.places, 0
+    for line in _lines(plan.source, plan.state.size):
+        end = line.offset + len(line.data)
+        starts = []
+        while at < len(places) and places[at] < end:
+            starts.append(places[at] - line.offset)
+            at += 1
+        if plan.lines is None or line.number in plan.lines:
+            yield renew(line.data, starts)
+
+
 def _lines(
     path: Path, stop: int | None = None, numbers: frozenset[int] | None = None, *, unfinished: list[bytes] | None = None
-) -> Iterator[bytes]:
+) -> Iterator[Line]:
     """The whole lines of a file, or some of them; a last one that is not a JSON object goes to `unfinished`."""
     for line in read_lines(path, stop=stop):
         if numbers is not None and line.number not in numbers:
             continue
         if line.ended or peek.is_object(line.data):
-            yield line.data
+            yield line
         elif unfinished is not None:
             unfinished.append(line.data)
 

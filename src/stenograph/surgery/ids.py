@@ -17,7 +17,7 @@ import hashlib
 import re
 import struct
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ from stenograph.records import ZERO_UUID
 _HEX = rb"[0-9a-fA-F]"
 # Begins with the first dash, which the regex engine finds fast. Quotes around it that are not escaped: a whole value.
 _WHOLE_UUID = re.compile(rb'-(?<=[^\\]"%b{8}-)%b{4}-%b{4}-%b{4}-%b{12}(?=")' % ((_HEX,) * 5))
-_HEAD = 8
+_HEAD, _LENGTH = 8, 36
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 # Ids of other forms are known by the member that they are the value of.
 _ID_MEMBER = re.compile(rb'(?:[iI][dD]|[uU]uid)" ?: ?("[^"\\]+")')
@@ -102,15 +102,18 @@ class OwnIds:
     def add_agent(self, agent_id: str) -> None:
         (self.agents if _AGENT_DIGITS.fullmatch(agent_id) else self.odd).add(agent_id)
 
-    def read(self, line: bytes) -> None:
+    def read(self, line: bytes) -> list[int]:
+        """Gather the ids that a line makes. Returns where ids are, so that `renew` need not look for them again."""
         envelope = _envelope_of(line)
-        for start, end, makes_id in _places(line, envelope):
+        places = _places(line, envelope)
+        for start, makes_id in places:
             if makes_id:
-                self.uuids[line[start:end]] = None
+                self.uuids[line[start : start + _LENGTH]] = None
         if envelope is not None:
             for value in (envelope.uuid, envelope.parentUuid, envelope.sessionId):
                 if value.__class__ is str and value.encode() not in self.uuids:
                     self._add(value)
+        return [start for start, _ in places]
 
     def _add(self, value: str) -> None:
         if _UUID.fullmatch(value):
@@ -148,11 +151,13 @@ class IdRenewal:
         path = rb"%b(/|\\+)(%b)%b" % (re.escape(old_project), re.escape(own.session_id.encode()), _COPIED_FOLDERS)
         self._path = re.compile(path) if projects else None
 
-    def renew(self, line: bytes) -> bytes:
-        """A line, or another JSON object, with its ids renewed."""
-        envelope = _envelope_of(line)
+    def renew(self, line: bytes, starts: Iterable[int] | None = None) -> bytes:
+        """A line, or another JSON object, with its ids renewed; `starts` is what `OwnIds.read` said of it."""
+        envelope = _envelope_of(line) if starts is None or self._odd else None
+        if starts is None:
+            starts = [start for start, _ in _places(line, envelope)]
         get = self.new.get
-        places = [(start, end, new) for start, end, _ in _places(line, envelope) if (new := get(line[start:end])) is not None]
+        places = [(at, at + _LENGTH, new) for at in starts if (new := get(line[at : at + _LENGTH])) is not None]
         if self._odd and envelope is not None:
             said = _spans(line, envelope, (*_SAID, "attachment", "data"))
             for found in _ID_MEMBER.finditer(line):
@@ -225,20 +230,27 @@ def _envelope_of(line: bytes) -> _Envelope | None:
     return None
 
 
-def _places(line: bytes, envelope: _Envelope | None) -> Iterator[tuple[int, int, bool]]:
-    """Where ids are, and whether they are made there or only named: a reference may be to another family."""
-    found = [(match.start() - _HEAD, match.end()) for match in _WHOLE_UUID.finditer(line)]
+def _places(line: bytes, envelope: _Envelope | None) -> list[tuple[int, bool]]:
+    """Where ids begin, and whether they are made there or only named: a reference may be to another family."""
+    found = [match.start() - _HEAD for match in _WHOLE_UUID.finditer(line)]
     if not found:
-        return
+        return []
     if envelope is None:
-        yield from ((start, end, True) for start, end in found if _key_before(line, start) in _OWN_IN_DAMAGED_LINES)
-        return
-    said, progress, attached = (_spans(line, envelope, names) for names in (_SAID, ("data",), ("attachment",)))
-    for start, end in found:
-        key = _key_before(line, start)
-        if key in _NOT_OWN or _is_inside(said, start) or (key != b"uuid" and _is_inside(progress, start)):
-            continue
-        yield start, end, not (_is_inside(attached, start) or (key == b"leafUuid" and envelope.type == "summary"))
+        return [(start, True) for start in found if _key_before(line, start) in _OWN_IN_DAMAGED_LINES]
+    said = _spans(line, envelope, _SAID)
+    progress, attached = _spans(line, envelope, ("data",)), _spans(line, envelope, ("attachment",))
+    places = []
+    for start in found:
+        for first, last in said:
+            if first <= start < last:
+                break
+        else:
+            key = _key_before(line, start)
+            if key in _NOT_OWN or (progress and key != b"uuid" and _is_inside(progress, start)):
+                continue
+            is_reference = (attached and _is_inside(attached, start)) or (key == b"leafUuid" and envelope.type == "summary")
+            places.append((start, not is_reference))
+    return places
 
 
 def _spans(line: bytes, envelope: _Envelope, names: Iterable[str]) -> list[Span]:
@@ -280,8 +292,10 @@ def _is_inside(spans: list[Span], place: int) -> bool:
 
 def _key_before(line: bytes, start: int) -> bytes:
     """The name of the member whose value begins at a place (behind its quote); empty for an item of a list."""
-    head = line[max(0, start - 80) : start - 1].rstrip()
-    if not head.endswith(b":"):
-        return b""
-    head = head[:-1].rstrip()
-    return head[head.rfind(b'"', 0, len(head) - 1) + 1 : -1]
+    end = start - 3
+    if line[end : start - 1] != b'":':  # spaces around the colon, or no member
+        head = line[max(0, start - 80) : start - 1].rstrip()
+        if not head.endswith(b":"):
+            return b""
+        end = start - 1 - len(line[max(0, start - 80) : start - 1]) + len(head[:-1].rstrip()) - 1
+    return line[line.rfind(b'"', 0, end) + 1 : end]
