@@ -7,6 +7,7 @@ came from is in the archive's journal and not in the client's records.
 
 from __future__ import annotations
 
+import bisect
 import os
 import re
 import uuid
@@ -310,15 +311,29 @@ def _added(new_id: str, title: str | None, place: Cut | None, renewal: IdRenewal
 
 
 def _renewed(plan: ClonePlan) -> Iterator[bytes]:
-    renew, places, at = plan.renewal.renew, plan.places, 0
-    for line in _lines(plan.source, plan.state.size):
-        end = line.offset + len(line.data)
-        starts = []
-        while at < len(places) and places[at] < end:
-            starts.append(places[at] - line.offset)
-            at += 1
-        if plan.lines is None or line.number in plan.lines:
-            yield renew(line.data, starts)
+    """The session's own file in parts of whole lines, with its ids renewed."""
+    renew, places, done = plan.renewal.renew, plan.places, 0
+    by_lines = plan.lines is not None or plan.renewal.goes_by_lines
+    parts = _lines(plan.source, plan.state.size) if by_lines else _blocks(plan.source, plan.state.size)
+    for part in parts:
+        last = bisect.bisect_left(places, part.offset + len(part.data), done)
+        starts = [place - part.offset for place in places[done:last]]
+        done = last
+        if plan.lines is None or part.number in plan.lines:
+            yield renew(part.data, starts)
+
+
+def _blocks(path: Path, stop: int) -> Iterator[Line]:
+    """As `_lines`, many lines in one, without the newline at the end."""
+    offset, last = 0, b""
+    for block in read_blocks(path, stop=stop):
+        whole, newline, rest = (last + block).rpartition(b"\n")
+        if newline:
+            yield Line(0, offset, whole)
+            offset += len(whole) + 1
+        last = rest
+    if last and peek.is_object(last):
+        yield Line(0, offset, last)
 
 
 def _lines(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import re
 import struct
 import uuid
@@ -104,16 +105,18 @@ class OwnIds:
 
     def read(self, line: bytes) -> list[int]:
         """Gather the ids that a line makes. Returns where ids are, so that `renew` need not look for them again."""
+        if (sure := _sure_places(line)) is not None:
+            self.uuids.update(dict.fromkeys([line[start : start + _LENGTH] for start in sure]))
+            return sure
         envelope = _envelope_of(line)
-        places = _places(line, envelope)
-        for start, makes_id in places:
-            if makes_id:
-                self.uuids[line[start : start + _LENGTH]] = None
+        places, references = _places(line, envelope)
+        for start in places:
+            self.uuids[line[start : start + _LENGTH]] = None
         if envelope is not None:
             for value in (envelope.uuid, envelope.parentUuid, envelope.sessionId):
                 if value.__class__ is str and value.encode() not in self.uuids:
                     self._add(value)
-        return [start for start, _ in places]
+        return sorted([*places, *references]) if references else places
 
     def _add(self, value: str) -> None:
         if _UUID.fullmatch(value):
@@ -151,11 +154,19 @@ class IdRenewal:
         path = rb"%b(/|\\+)(%b)%b" % (re.escape(old_project), re.escape(own.session_id.encode()), _COPIED_FOLDERS)
         self._path = re.compile(path) if projects else None
 
+    @property
+    def goes_by_lines(self) -> bool:
+        """Whether lines have to be renewed one by one."""
+        return bool(self._odd)
+
     def renew(self, line: bytes, starts: Iterable[int] | None = None) -> bytes:
-        """A line, or another JSON object, with its ids renewed; `starts` is what `OwnIds.read` said of it."""
+        """A line, or another JSON object, with its ids renewed; `starts` is what `OwnIds.read` said of it.
+
+        With `starts`, several lines at once, unless it `goes_by_lines`.
+        """
         envelope = _envelope_of(line) if starts is None or self._odd else None
         if starts is None:
-            starts = [start for start, _ in _places(line, envelope)]
+            starts = itertools.chain(*_places(line, envelope))
         get = self.new.get
         places = [(at, at + _LENGTH, new) for at in starts if (new := get(line[at : at + _LENGTH])) is not None]
         if self._odd and envelope is not None:
@@ -163,10 +174,8 @@ class IdRenewal:
             for found in _ID_MEMBER.finditer(line):
                 if (odd := self._odd.get(found[1])) is not None and not _is_inside(said, found.start(1)):
                     places.append((*found.span(1), odd))
-        references = self._references(line)
-        if references and (signed := _signed_thinking(line)):
-            references = [place for place in references if not _is_inside(signed, place[0])]
-        return _replaced(line, [*places, *references])
+        places += [place for place in self._references(line) if not _is_in_signed_thinking(line, place[0])]
+        return _replaced(line, places)
 
     def renew_text(self, text: bytes) -> bytes:
         """Text that is not made of records: only what would lead back to the original."""
@@ -230,16 +239,44 @@ def _envelope_of(line: bytes) -> _Envelope | None:
     return None
 
 
-def _places(line: bytes, envelope: _Envelope | None) -> list[tuple[int, bool]]:
-    """Where ids begin, and whether they are made there or only named: a reference may be to another family."""
+def _sure_places(line: bytes) -> list[int] | None:
+    """Where ids begin in a line of a client, where a look at its bytes is enough; None where it has to be decoded.
+
+    What is before the first bracket, or behind the last but one, is a member of the line itself.
+    """
+    if line[:13] != b'{"parentUuid"' or line[-1:] != b"}":
+        return None
+    last = len(line) - 1
+    head = line.find(b"{", 1)
+    head = min(head if head >= 0 else last, place) if (place := line.find(b"[")) >= 0 else head
+    tail = max(line.rfind(b"}", 0, last), line.rfind(b"]", 0, last), line.rfind(b"{"), line.rfind(b"["))
+    places = []
+    keys = set()
+    for match in _WHOLE_UUID.finditer(line):
+        start = match.start() - _HEAD
+        if head <= start <= tail:
+            return None
+        key = _key_before(line, start)
+        if key not in _NOT_OWN:
+            keys.add(key)
+            places.append(start)
+    # Otherwise an id may be of another form.
+    is_whole = b"uuid" in keys and b"sessionId" in keys and (b"parentUuid" in keys or line[13:19] == b":null,")
+    return places if is_whole else None
+
+
+def _places(line: bytes, envelope: _Envelope | None) -> tuple[list[int], list[int]]:
+    """Where ids begin: those made in the line, and those only named, which may be another family's."""
     found = [match.start() - _HEAD for match in _WHOLE_UUID.finditer(line)]
     if not found:
-        return []
+        return found, []
     if envelope is None:
-        return [(start, True) for start in found if _key_before(line, start) in _OWN_IN_DAMAGED_LINES]
+        return [start for start in found if _key_before(line, start) in _OWN_IN_DAMAGED_LINES], []
     said = _spans(line, envelope, _SAID)
-    progress, attached = _spans(line, envelope, ("data",)), _spans(line, envelope, ("attachment",))
-    places = []
+    progress = _spans(line, envelope, ("data",)) if envelope.data is not _NOTHING else ()
+    attached = _spans(line, envelope, ("attachment",)) if envelope.attachment is not _NOTHING else ()
+    places: list[int] = []
+    references: list[int] = []
     for start in found:
         for first, last in said:
             if first <= start < last:
@@ -248,9 +285,9 @@ def _places(line: bytes, envelope: _Envelope | None) -> list[tuple[int, bool]]:
             key = _key_before(line, start)
             if key in _NOT_OWN or (progress and key != b"uuid" and _is_inside(progress, start)):
                 continue
-            is_reference = (attached and _is_inside(attached, start)) or (key == b"leafUuid" and envelope.type == "summary")
-            places.append((start, not is_reference))
-    return places
+            is_named = (attached and _is_inside(attached, start)) or (key == b"leafUuid" and envelope.type == "summary")
+            (references if is_named else places).append(start)
+    return places, references
 
 
 def _spans(line: bytes, envelope: _Envelope, names: Iterable[str]) -> list[Span]:
@@ -263,15 +300,17 @@ def _spans(line: bytes, envelope: _Envelope, names: Iterable[str]) -> list[Span]
     return spans
 
 
-def _signed_thinking(line: bytes) -> list[Span]:
+def _is_in_signed_thinking(text: bytes, place: int) -> bool:
+    start, end = text.rfind(b"\n", 0, place) + 1, text.find(b"\n", place)
+    line = text[start : end if end >= 0 else len(text)]
     if b'"thinking"' not in line or not _SIGNATURE.search(line):
-        return []
-    return [thinking.span(1) for thinking in _THINKING.finditer(line)]
+        return False
+    return _is_inside([thinking.span(1) for thinking in _THINKING.finditer(line)], place - start)
 
 
 def _begins_a_word(text: bytes, start: int, word: bytes) -> bool:
     if _LIKE_A_NUMBER.fullmatch(word):
-        return text[:start].endswith(_BEFORE_DIGITS)
+        return text[max(0, start - 16) : start].endswith(_BEFORE_DIGITS)
     return not start or text[start - 1] not in _WORD_BYTES
 
 
@@ -286,7 +325,7 @@ def _replaced(text: bytes, places: list[tuple[int, int, bytes]]) -> bytes:
     return b"".join([*parts, text[done:]])
 
 
-def _is_inside(spans: list[Span], place: int) -> bool:
+def _is_inside(spans: Iterable[Span], place: int) -> bool:
     return any(start <= place < end for start, end in spans)
 
 
