@@ -30,7 +30,7 @@ TOO_DEEP = "[nested too deep to show]"
 _LONGEST_NUMBER = 14_000
 # What a masker remembers as harmless: texts of so many characters, so many of them.
 _SHORT = 32
-_MANY = 10_000
+_MANY = 50_000
 # A secret that the end of a text cuts off is seldom longer.
 _LONGEST_CUT = 20_000
 # How a secret of several lines begins; a patch is a list of lines.
@@ -86,9 +86,12 @@ def find_secrets(text: str, name: str = "") -> list[Secret]:
 
 def _spans(text: str, name: str) -> list[tuple[int, int, int]]:
     """Where each secret begins and ends, and the number of its rule."""
-    hits = _prefilter().hits(text)
+    prefilter = _prefilter()
+    hits = prefilter.hits(text)
+    if not hits and not name and (len(text) <= _SHORT or not prefilter.dots.search(text)):
+        return []
     found = _find(text, hits)
-    if hits and _prefilter().has_hidden(hits):
+    if prefilter.has_hidden(hits):
         found += _find_hidden(text)
     if name and (part := secret_part(name, text)):
         found.append((part[0], -part[1], len(RULES)))
