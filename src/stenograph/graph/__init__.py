@@ -2,7 +2,7 @@
 
 from stenograph.graph.build import NOWHERE, Graph, GraphFile, ancestors, build_graph, link_graph
 from stenograph.graph.chains import choose_leaf, current_chain, walk_chain
-from stenograph.graph.readings import Reading, ReadingHabits, forget_readings, preserved_by, read_graph, reading_habits
+from stenograph.graph.readings import Reading, ReadingHabits, forget_readings, read_graph, reading_habits
 
 __all__ = [
     "NOWHERE",
@@ -16,7 +16,6 @@ __all__ = [
     "current_chain",
     "forget_readings",
     "link_graph",
-    "preserved_by",
     "read_graph",
     "reading_habits",
     "walk_chain",

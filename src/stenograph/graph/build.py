@@ -48,8 +48,6 @@ class Graph(msgspec.Struct, dict=True):
     sidechains: list[int]
     # Links that were cut because they close a loop: the node and the parent it names.
     cut: dict[int, int]
-    # Whether some line hangs off one further down.
-    has_forward_links: bool = False
 
     def file_of(self, node: int) -> GraphFile:
         """The file that a node stands in."""
@@ -157,7 +155,6 @@ def _odd_parent(graph: Graph, file: GraphFile, node: int, parent: int, wanted: s
         graph.findings.append(_finding(graph, file, node, code, "its parent is not in this file"))
     elif parent > node:
         graph.findings.append(_finding(graph, file, node, "forward-parent", "its parent stands further down"))
-    graph.has_forward_links = graph.has_forward_links or parent > node
     if parent == node:
         graph.findings.append(_finding(graph, file, node, "self-parent", "it names itself as its parent"))
         return NOWHERE
@@ -245,7 +242,6 @@ def _link_what_came_before(graph: Graph, file: GraphFile, gaps: list[int], roots
         # Rule 23: newer clients bridge a broken link. Flat lines have no parents at all: file order is all there is.
         # Not where that leads back here: a link that was written counts more.
         if candidate >= 0 and roots.of(candidate) != node:
-            graph.has_forward_links = graph.has_forward_links or candidate > node
             graph.before[node] = candidate
             roots.join(node, candidate)
 
