@@ -22,6 +22,7 @@ DECIDES = ("records/", "inputs.py")
 #: Other questions about the same lines.
 EXCEPTIONS = {
     "messages/ending.py": "rule 41: what a release takes for a local command at the end is decided by how its string begins",
+    "messages/reminders.py": "a queued prompt's own mark, which decides the words around it",
     "messages/selection.py": "rule 30: what comes with a call beside the chain goes by the line's mark, not by its words",
     "turns/outline.py": "what is kept of a line includes its mark; `inputs` reads it from there",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stenograph.family import results_folder
 from stenograph.messages.habits import MessageHabits
 from stenograph.messages.pieces import Block, Piece
 
@@ -70,5 +71,5 @@ def _note(block: Block, path: Path | None, habits: MessageHabits) -> str:
     if habits.clears_results != "saved" or path is None:
         return _CLEARED
     ending = "txt" if isinstance(block["content"], str) else "json"
-    saved = path.with_suffix("") / "tool-results" / f"{block['tool_use_id']}.{ending}"
+    saved = results_folder(path) / f"{block['tool_use_id']}.{ending}"
     return f"<persisted-output>Tool result saved to: {saved}\n\nUse Read to view</persisted-output>"
