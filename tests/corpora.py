@@ -17,7 +17,7 @@ CORPUS = Path(os.environ.get("STENO_CORPUS") or ROOT.parent / "shared" / "corpus
 
 #: The demo sessions, as a home; unpacked once for each content of its archive.
 DEMO = unpack_demo(demo_home({"XDG_CACHE_HOME": str(ROOT / ".cache")}))
-#: Three turns with fifteen tool calls, two blocks of thinking and a failed command, as 2.0.76 wrote them.
+#: Three turns with fifteen tool calls, two thinking blocks and a failed command, as 2.0.76 wrote them.
 RICH = next((FIXTURES / "recorded" / "2.0.76" / "print").glob("*/44e51aa6-*.jsonl"))
 
 

@@ -34,6 +34,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
+def in_quotes(text: str) -> str:
+    """What a user gave, for a message: in double quotes, with control characters as escapes."""
+    shown = "".join(
+        character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in text.replace('"', '\\"')
+    )
+    return f'"{shown}"'
+
+
 class StenographError(Exception):
     """The root of everything raised on purpose."""
 
@@ -87,7 +96,7 @@ class NetworkError(StenographError):
     """There is no connection to a server, or no response on it that can be used. `model` and `traces` say whose server it was."""
 
     def __init__(self, reason: str, *, errno: int = 0) -> None:
-        super().__init__(f"the server can't be reached ({reason})")
+        super().__init__(f"cannot reach the server ({reason})")
         #: What happened, in a word or two; never what a server said.
         self.reason = reason
         #: The system's number for it; 0 where there is none.

@@ -79,7 +79,7 @@ def test_the_same_bytes_are_kept_once(archive: Archive, project: Path) -> None:
     assert (first.state, second.state) == (State.KEPT, State.KEPT)
     assert (first.command, first.reason) == ({"command": "upgrade"}, "before an upgrade")
     assert [file.before for file in second.files] == [sha(b"the same\n" * 100), None]
-    with pytest.raises(UsageError, match="nothing to undo; `steno undo --entry 1 --to DIR`"):
+    with pytest.raises(UsageError, match="changed nothing; to get its originals: `steno undo --entry 1 --to DIR`"):
         archive.undo(1)
 
 
@@ -155,7 +155,7 @@ def test_a_file_that_changed_since_it_was_read_is_refused(archive: Archive, proj
             change.write(project / AGENT, b"a\n")
             change.write(project / NAME, b"a\n", expect=seen)
 
-    with pytest.raises(BusyError, match="changed since it was read"):
+    with pytest.raises(BusyError, match="changed after it was read"):
         edit_what_was_seen()
     assert contents(project) == before
 
@@ -169,7 +169,7 @@ def test_a_file_that_changes_while_the_edit_is_prepared_is_refused(archive: Arch
             change.write(project / NAME, b"a\n")
             append_lines(project / NAME, [b"{}"])
 
-    with pytest.raises(BusyError, match="changed since it was read"):
+    with pytest.raises(BusyError, match="changed after it was read"):
         edit_what_changes()
     assert contents(project) == {**before, NAME: (before[NAME] or b"") + b"{}\n"}
     assert archive.entries() == []
@@ -223,9 +223,9 @@ def test_a_file_is_changed_once_in_an_edit_and_deleted_only_where_it_is(archive:
             change.write(project / changed, b"a\n")
             change.delete(project / deleted)
 
-    with pytest.raises(UsageError, match="changed twice in one edit"):
+    with pytest.raises(UsageError, match=r"one edit cannot change .* twice"):
         change_and_delete(NAME, NAME)
-    with pytest.raises(UsageError, match="there is no file"):
+    with pytest.raises(UsageError, match="file not found"):
         change_and_delete(AGENT, "none.txt")
     assert contents(project) == before
     assert archive.entries() == []
@@ -245,9 +245,9 @@ def test_a_folder_without_the_right_to_write_changes_nothing(open_folder: Path, 
     with unprivileged():
         archive = Archive(open_folder / "data" / "archive")
         for act in (lambda: rewrite(archive, project / NAME, b"a\n"), lambda: archive.remove(project / NAME)):
-            with pytest.raises(UnwritableError, match="can't be written"):
+            with pytest.raises(UnwritableError, match="cannot write to"):
                 act()
-        with pytest.raises(UnwritableError, match="can't be written"):
+        with pytest.raises(UnwritableError, match="cannot write to"):
             rewrite(Archive(open_folder / "archive"), open_folder / "data" / "x.txt", b"a\n")
         assert archive.entries() == []
         assert archive.recover() == []
@@ -288,7 +288,7 @@ def test_undo_refuses_a_file_that_was_changed_since_and_says_what_to_do(archive:
     assert contents(project) == before
     assert archive.restore(1, tmp_path / "out") == [tmp_path / "out" / AGENT, tmp_path / "out" / NAME]
     assert (tmp_path / "out" / NAME).read_bytes() == old
-    with pytest.raises(UnwritableError, match="is there already"):
+    with pytest.raises(UnwritableError, match="already exists"):
         archive.restore(1, tmp_path / "out")
 
 
@@ -296,7 +296,7 @@ def test_edits_are_undone_from_the_last_to_the_first(archive: Archive, project: 
     old = (project / NAME).read_bytes()
     rewrite(archive, project / NAME, b"a\n")
     rewrite(archive, project / NAME, b"b\n")
-    with pytest.raises(BusyError, match="by edit 2 since; undo that first"):
+    with pytest.raises(BusyError, match=r"edit 2 changed .* since; undo that one first"):
         archive.undo(1)
     for number in (2, 1):
         last = archive.last_edit(SESSION)
@@ -305,7 +305,7 @@ def test_edits_are_undone_from_the_last_to_the_first(archive: Archive, project: 
         archive.undo(number)
     assert archive.last_edit(SESSION) is None
     assert (project / NAME).read_bytes() == old
-    with pytest.raises(UsageError, match="was undone already, by 4; `steno undo --list`"):
+    with pytest.raises(UsageError, match=r"is already undone \(by edit 4\); try: `steno undo --entry 4`"):
         archive.undo(1)
     with pytest.raises(UsageError, match="no edit 9"):
         archive.undo(9)
@@ -463,7 +463,7 @@ def test_a_file_that_changes_while_it_is_copied_is_not_kept_under_the_name_of_wh
     file = tmp_path / "file"
     file.write_bytes(b"new")
     store = Store(tmp_path / "objects")
-    with pytest.raises(BusyError, match="changed while it was read"):
+    with pytest.raises(BusyError, match="changed while it was being read"):
         store.keep_file(file, sha(b"old"))
     assert not store.has(sha(b"old"))
     assert not [path for path in store.folder.rglob("*") if path.is_file()]

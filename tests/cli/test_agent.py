@@ -207,17 +207,17 @@ def test_an_unknown_command_among_lines_is_told_and_not_asked(api: ScriptedApi) 
 def test_a_tool_that_nobody_has_is_told_and_the_rest_goes_on(api: ScriptedApi) -> None:
     rules = ("--allowedTools", "Nope,Bash(ls),mcp__x__y,SendMessage,bashh", "--disallowedTools", "mcp__z,LS")
     done = ask(api, SIMPLE, *rules)
-    assert done.stderr == 'steno: no tool is called "Nope"\nsteno: no tool is called "bashh"; did you mean Bash?\n'
+    assert done.stderr == 'steno: unknown tool "Nope"\nsteno: unknown tool "bashh"; did you mean "Bash"?\n'
     assert (done.stdout, done.returncode) == ("All done.\n", 0)
 
 
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("bash", 'no tool is called "bash"; did you mean Bash?'),
-        ("Edit,Wriet(x)", 'no tool is called "Wriet"; did you mean Write?'),
-        ("Webfetch(domain:example.com)", 'no tool is called "Webfetch"; did you mean WebFetch?'),
-        ("Everything", 'no tool is called "Everything"'),
+        ("bash", 'unknown tool "bash"; did you mean "Bash"?'),
+        ("Edit,Wriet(x)", 'unknown tool "Wriet"; did you mean "Write"?'),
+        ("Webfetch(domain:example.com)", 'unknown tool "Webfetch"; did you mean "WebFetch"?'),
+        ("Everything", 'unknown tool "Everything"'),
     ],
 )
 def test_a_misspelled_tool_is_not_allowed_instead_of_denied(api: ScriptedApi, rule: str, words: str) -> None:
@@ -362,7 +362,7 @@ def test_whoever_waits_for_a_busy_endpoint_is_told_so() -> None:
         text, as_json = (run(server.url, "-p", "x", *arguments, env=retries) for arguments in ((), ("--json",)))
         stream = run(server.url, "-p", "x", *STREAM, env=retries)
     for done in (text, as_json):
-        assert re.findall(r"(?m)^steno: HTTP 529 .*; trying again in [0-9.]+ s \((.*)\)$", done.stderr) == ["1 of 2", "2 of 2"]
+        assert re.findall(r"(?m)^steno: HTTP 529 .*; retrying in [0-9.]+ s \((.*)\)$", done.stderr) == ["1 of 2", "2 of 2"]
         assert done.stderr.count("\n") == 2
     assert stream.stderr == ""
     assert [one["attempt"] for one in messages(stream) if one.get("subtype") == "api_retry"] == [1, 2]

@@ -82,17 +82,17 @@ def test_a_home_that_is_missing_is_named_also_beside_others(home: Path, command:
     for arguments in orders:
         done = run(*arguments)
         assert_one_clear_line(done)
-        assert f"there is no folder {home / 'missing'}" in done.stderr
+        assert f"directory not found: {home / 'missing'}" in done.stderr
 
 
 def test_what_is_no_home_is_said_to_be_none(home: Path) -> None:
     project = home / "projects" / "-home-user-work"
     done = run("ls", "--home", project)
     assert_one_clear_line(done)
-    assert f"{project} is a project folder; name the home that it is in: {home}" in done.stderr
+    assert f"{project} is a project directory; use the home that contains it: {home}" in done.stderr
     done = run("ls", "--home", project / f"{ONE}.jsonl")
     assert_one_clear_line(done)
-    assert "is not a folder" in done.stderr
+    assert "is not a directory" in done.stderr
 
 
 def test_a_session_that_is_being_written_is_not_renamed(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_file_that_may_not_be_read_is_named_and_the_rest_is_listed(open_home: 
     listed = run_unprivileged("ls", "--home", open_home)
     assert listed.returncode == 0, listed.stderr
     assert listed.stdout.splitlines()[1].startswith("aaaa0002")
-    assert listed.stderr == f"steno: {path} can't be read: Permission denied\n"
+    assert listed.stderr == f"steno: cannot read {path}: Permission denied\n"
     refused = run_unprivileged("inventory", path)
     assert_one_clear_line(refused)
     assert "Permission denied" in refused.stderr
@@ -151,7 +151,7 @@ def test_a_session_that_may_not_be_written_is_not_renamed(open_home: Path) -> No
     before = path.read_bytes()
     done = run_unprivileged("rename", TWO, "x", "--home", open_home)
     assert_one_clear_line(done)
-    assert f"{path} can't be written" in done.stderr
+    assert f"cannot write to {path}" in done.stderr
     assert path.read_bytes() == before
 
 
@@ -190,14 +190,14 @@ def test_an_ambiguous_name_lists_what_it_may_mean(tmp_path: Path, command: tuple
     done = run(name, "aaaa", *rest[1:], "--home", tmp_path, environment={"TZ": "UTC"})
     assert (done.returncode, done.stdout) == (2, "")
     first, *listed, advice = done.stderr.splitlines()
-    assert first == "steno: 2 sessions match 'aaaa':"
+    assert first == 'steno: "aaaa" matches 2 sessions:'
     assert [line.split()[:4] for line in listed] == [
         ["aaaa0002-0000", "2026-01-01", "12:00", "/home/user/work"],
         ["aaaa0001-0000", "2026-01-01", "09:00", "/home/user/work"],
     ]
     assert '"Job 12 ' in listed[0]
     assert secret not in done.stderr
-    assert advice == "give a longer prefix, the id or a path"
+    assert advice == "use a longer prefix, the full id or a path"
 
 
 def test_an_unexpected_error_is_one_line_and_keeps_its_traceback_for_those_who_ask(home: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_working_folder_that_is_gone_is_one_clear_line(home: Path, command: st
     world = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(["/bin/sh", "-c", program], capture_output=True, text=True, check=False, env=world)
     assert_one_clear_line(done)
-    assert "can't write the output" not in done.stderr
+    assert "cannot write the output" not in done.stderr
 
 
 def test_without_a_users_folder_a_home_has_to_be_named(home: Path) -> None:

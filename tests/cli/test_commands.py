@@ -45,7 +45,7 @@ def test_ls_shows_newest_first_and_says_what_it_hid(home: Path) -> None:
     assert header.split() == ["id", "status", "last", "turns", "size", "release", "project", "title"]
     assert [line.split()[:2] for line in rows] == [[ONE, "done"], [TWO, "done"]]
     assert "Rewrite the parser" in rows[0]
-    assert done.stderr == "2 hidden (1 empty, 1 short): --all shows them\n"
+    assert done.stderr == "2 hidden (1 empty, 1 short); use --all\n"
 
 
 def test_ls_all_shows_everything(home: Path) -> None:
@@ -127,11 +127,11 @@ def test_rename_and_tag_append_and_say_how_to_undo(home: Path) -> None:
     path = home / "projects" / "-home-user-work" / f"{ONE}.jsonl"
     assert run("rename", "aaaa", "New name", "--home", home).returncode == 0
     done = run("rename", "New name", "It's newer", "--home", home)
-    assert done.stdout.endswith(f"To undo: {PROGRAM} --home {home} rename {ONE} 'New name'\n")
+    assert done.stdout.endswith(f"Undo: {PROGRAM} --home {home} rename {ONE} 'New name'\n")
     assert json.loads(run("rename", ONE, "Third", "--json", "--home", home).stdout)["before"] == "It's newer"
     assert run("tag", "aaaa", "keep", "--home", home).returncode == 0
     assert "[keep] Third" in run("ls", "--home", home).stdout
-    assert f"To undo: {PROGRAM} --home {home} tag {ONE} keep\n" in run("tag", "aaaa", "--clear", "--home", home).stdout
+    assert f"Undo: {PROGRAM} --home {home} tag {ONE} keep\n" in run("tag", "aaaa", "--clear", "--home", home).stdout
     assert (glance(path).custom_title, glance(path).tag) == ("Third", None)
 
 
@@ -143,7 +143,7 @@ def test_doctor_counts_and_names_problems_with_their_cure(home: Path) -> None:
     assert run("doctor", "--home", home).returncode == 0
     done = run("doctor", "--strict", "--home", home)
     assert done.returncode == 1
-    assert "Remove the link" in done.stdout
+    assert "Delete the link" in done.stdout
 
 
 def test_doctor_runs_no_client(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_an_unknown_command_is_one_clear_line_with_the_nearest() -> None:
     for typed, meant in (("lss", "ls"), ("invent", "inventory"), ("renmae", "rename")):
         done = run(typed)
         assert_one_clear_line(done)
-        assert f"; did you mean {meant}" in done.stderr
+        assert f'; did you mean "{meant}"' in done.stderr
     done = run("qqqqqq")
     assert_one_clear_line(done)
     assert "did you mean" not in done.stderr
@@ -229,14 +229,14 @@ def test_an_undo_can_be_pasted_whatever_the_title(tmp_path: Path) -> None:
     path = write_session(home, ONE, turns(6))
     for title in ("-n", 'it\'s $HOME `x` "y"', "bell\x07 and \u202eback", "caf\u00e9 \u65e5\u672c \\ 'x'\x1b"):
         assert run("rename", "--home", home, ONE, "--", title).returncode == 0
-        hint = run("rename", "--home", home, ONE, "x").stdout.splitlines()[-1].removeprefix("To undo: ")
+        hint = run("rename", "--home", home, ONE, "x").stdout.splitlines()[-1].removeprefix("Undo: ")
         assert "\x1b" not in hint
         assert "\u202e" not in hint
         line = hint.replace("python", sys.executable, 1)
         subprocess.run(["bash", "-c", line], check=True, capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
         assert glance(path).custom_title == title
     run("tag", "--home", home, ONE, "--", "-two words")
-    hint = run("tag", "--home", home, ONE, "other").stdout.splitlines()[-1].removeprefix("To undo: ")
+    hint = run("tag", "--home", home, ONE, "other").stdout.splitlines()[-1].removeprefix("Undo: ")
     subprocess.run(["bash", "-c", hint.replace("python", sys.executable, 1)], check=True, capture_output=True)
     assert glance(path).tag == "-two words"
 
@@ -244,7 +244,7 @@ def test_an_undo_can_be_pasted_whatever_the_title(tmp_path: Path) -> None:
 def test_a_first_title_says_what_the_session_was_shown_as(tmp_path: Path) -> None:
     write_session(tmp_path, ONE, turns(6, "Rewrite\x1b the parser"))
     assert run("rename", ONE, "x", "--home", tmp_path).stdout.splitlines()[1:] == [
-        "It had no title of its own; it was shown as: Rewrite\\x1b the parser"
+        "It had no custom title; it was shown as: Rewrite\\x1b the parser"
     ]
 
 
@@ -321,7 +321,7 @@ def test_a_windows_path_of_another_machine_is_taken_as_it_is(tmp_path: Path) -> 
 def test_a_list_of_which_everything_is_hidden_matches_nothing(tmp_path: Path) -> None:
     write_session(tmp_path, ONE, turns(1))
     done = run("ls", "--home", tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "1 hidden (1 short): --all shows them\n")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "1 hidden (1 short); use --all\n")
 
 
 def test_an_overview_of_hidden_sessions_has_no_empty_heading(tmp_path: Path) -> None:
@@ -362,7 +362,7 @@ def test_output_that_can_not_be_written_is_one_clear_line(home: Path) -> None:
                 [sys.executable, "-m", "stenograph", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False
             )
         assert_one_clear_line(done)
-        assert "can't write the output: No space left on device" in done.stderr
+        assert "cannot write the output: No space left on device" in done.stderr
     with Path("/dev/full").open("w") as full:  # nor can it be said
         assert subprocess.run([sys.executable, "-m", "stenograph", "lss"], stderr=full, check=False).returncode == 2
 
@@ -375,7 +375,7 @@ def test_a_closed_stdout_is_one_clear_line(home: Path) -> None:
         line = f"{sys.executable} -m stenograph {command} --home {home} >&-"
         done = subprocess.run(["/bin/sh", "-c", line], stderr=subprocess.PIPE, text=True, check=False)
         assert_one_clear_line(done)
-        assert "can't write the output" in done.stderr
+        assert "cannot write the output" in done.stderr
     assert path.read_bytes() == before
 
 
@@ -472,7 +472,7 @@ def test_sessions_of_print_mode_and_the_sdk_are_hidden_and_counted(tmp_path: Pat
         write_session(tmp_path, session_id(number), _said("Go", 1, entrypoint=entrypoint))
     done = run("ls", "--home", tmp_path)
     assert len(rows(done)) == 1
-    assert done.stderr == "3 hidden (2 print mode, 1 SDK): --all shows them\n"
+    assert done.stderr == "3 hidden (2 print mode, 1 SDK); use --all\n"
     assert len(rows(run("ls", "--all", "--home", tmp_path))) == 4
     assert "4 sessions, 1 project" in run("--home", tmp_path).stdout
 

@@ -35,7 +35,7 @@ def _uses(path: Path) -> int:
 def test_without_apply_nothing_is_written(session: Path, tmp_path: Path) -> None:
     done = run("edit", session, "--drop-tool-calls", "--tool", "Bash")
     assert done.returncode == 0
-    assert "nothing was written: --apply does it" in done.stdout
+    assert "nothing was written: use --apply" in done.stdout
     assert "messages sent by 2.0.76" in done.stdout
     assert "tokens in context" in done.stdout
     assert session.read_bytes() == RICH.read_bytes()
@@ -62,7 +62,7 @@ def test_the_same_edit_again_finds_nothing_to_do(session: Path) -> None:
     assert run("edit", session, "--truncate-results", "100", "--apply").returncode == 0
     done = run("edit", session, "--truncate-results", "100", "--apply")
     assert "nothing to do" in done.stdout
-    assert "the session stays as it is" in done.stdout
+    assert "no changes" in done.stdout
 
 
 def test_pruned_turns_leave_the_file(session: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_dry_run_says_that_the_session_is_in_use(session: Path) -> None:
 def test_the_hint_how_to_undo_names_the_home_and_can_be_pasted(session: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     done = run("edit", "44e51aa6", "--home", home, "--drop-turns", "--turns", "1", "--apply")
-    hint = next(line for line in done.stdout.splitlines() if line.startswith("To undo: "))
+    hint = next(line for line in done.stdout.splitlines() if line.startswith("Undo: "))
     words = shlex.split(hint)
     words = words[words.index("--home") :]
     assert words == ["--home", str(home), "undo", "--entry", "1"]
@@ -137,7 +137,7 @@ def test_a_preview_lists_the_calls_that_would_go_with_their_sizes(session: Path)
     # The script that was played has three commands in its first turn and one in each other.
     assert [call["turn"] for call in calls] == [1, 1, 1, 2, 3]
     shown = run("edit", session, "--drop-tool-calls", "--tool", "Bash", "--preview").stdout.splitlines()
-    assert shown[0] == "tool calls, by the characters of their results"
+    assert shown[0] == "tool calls, by characters of their results"
     assert [line.split() for line in shown[1:6]] == [
         ["turn", str(number), "Bash", f"{length:,}", "characters", "gone"]
         for number, length in zip([1, 1, 1, 2, 3], bash, strict=True)
@@ -168,7 +168,7 @@ def test_prompts_and_digest_are_shown_only_when_asked_for_and_masked(secretive: 
     assert "blue one" not in run(*compress).stdout
     shown = run(*compress, "--preview")
     assert shown.stdout.splitlines()[:3] == [
-        "turns that the digest stands for",
+        "compressed turns",
         *("  1  Use [github-token:1] for it", "  2  And the blue one?"),
     ]
     assert "\n> Use [github-token:1] for it\n" in shown.stdout
@@ -177,7 +177,7 @@ def test_prompts_and_digest_are_shown_only_when_asked_for_and_masked(secretive: 
     assert "1 secret masked" in shown.stderr
     assert f"\n> Use {SECRET} for it\n" in run(*compress, "--preview", "--reveal").stdout
     dropped = run("edit", secretive, "--drop-turns", "--turns", "2", "--preview").stdout
-    assert dropped.splitlines()[:2] == ["turns that are dropped", "  2  And the blue one?"]
+    assert dropped.splitlines()[:2] == ["dropped turns", "  2  And the blue one?"]
     told = json.loads(run(*compress, "--preview", "--json").stdout)["preview"]
     assert [turn["prompt"] for turn in told["turns"]] == ["Use [github-token:1] for it", "And the blue one?"]
     assert SECRET not in told["digest"]
@@ -262,12 +262,12 @@ def test_turns_behind_a_compaction_are_said_to_be_sent_by_nobody(tmp_path: Path)
     before = path.read_bytes()
     done = run("edit", path, "--drop-turns", "--turns", "1-2", "--apply")
     assert done.stdout.splitlines() == [
-        "drop turns  nothing to do; turns 1 to 2 are behind a compaction: no client sends them",
-        "the session stays as it is",
+        "drop turns  nothing to do; turns 1 to 2 are before a compaction, so no client sends them",
+        "no changes",
     ]
     assert path.read_bytes() == before
-    assert "turn 2 is behind a compaction" in run("edit", path, "--drop-turns", "--turns", "2").stdout
-    assert "turns 1 to 2 are behind a compaction" in run("edit", path, "--compress", "--turns", "1-2").stdout
+    assert "turn 2 is before a compaction" in run("edit", path, "--drop-turns", "--turns", "2").stdout
+    assert "turns 1 to 2 are before a compaction" in run("edit", path, "--compress", "--turns", "1-2").stdout
     pruned = json.loads(run("edit", path, "--drop-turns", "--turns", "1-2", "--prune", "--json").stdout)
     assert pruned["deleted"] > 0
     assert [each["messages"]["before"] == each["messages"]["after"] for each in pruned["releases"]] == [True] * 3
@@ -291,17 +291,17 @@ def test_results_are_cut_to_hardly_more_than_the_note_or_it_is_said_why_not(
     content = json.loads(path.read_bytes().splitlines()[2])["message"]["content"][0]["content"]
     if left is None:
         assert content == "a" * length
-        assert f"nothing to do; 1 result is longer than {limit} characters, but hardly by more than the words" in done.stdout
+        assert f"nothing to do; 1 result is longer than {limit} characters, but truncating would save less" in done.stdout
     else:
         assert content == left
-        assert "the session stays as it is" in run("edit", path, "--truncate-results", str(limit), "--apply").stdout
+        assert "no changes" in run("edit", path, "--truncate-results", str(limit), "--apply").stdout
     assert f"no result is longer than {length} characters" in run("edit", path, "--truncate-results", str(length)).stdout
 
 
 def test_a_choice_among_calls_does_not_say_which_turns(session: Path) -> None:
     done = run("edit", session, "--drop-turns", "--tool", "Bash")
     assert_one_clear_line(done)
-    assert "--drop-turns needs to know which" in done.stderr
+    assert "--drop-turns needs a selector" in done.stderr
 
 
 @pytest.mark.parametrize("command", [("edit", "--truncate-results", "10"), ("rm",), ("clone", "--dry-run")])
@@ -311,11 +311,11 @@ def test_the_demo_can_be_looked_at_but_not_changed(command: tuple[str, ...]) -> 
     before = contents(demo)
     done = run(name, "last", "--demo", *options)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].endswith("the demo is read-only; copy it and name the copy with --home")
+    assert done.stdout.splitlines()[-1].endswith("the demo is read-only; to try edits, copy it and use --home with the copy")
     doing = [option for option in options if option != "--dry-run"] + (["--apply"] if name != "clone" else [])
     refused = run(name, "last", "--demo", *doing)
     assert_one_clear_line(refused)
-    assert refused.stderr == "steno: the demo is read-only; copy it and name the copy with --home\n"
+    assert refused.stderr == "steno: the demo is read-only; to try edits, copy it and use --home with the copy\n"
     assert contents(demo) == before
 
 
@@ -326,8 +326,8 @@ def test_files_of_agents_that_go_are_all_counted_with_their_sizes(tmp_path: Path
     assert len(files) == 4
     assert [file.suffix for file in files] == [".jsonl", ".json"] * 2
     shown = run("edit", path, "--drop-agents", environment={"HOME": str(tmp_path)}).stdout
-    assert "drop sub-agents  4 files\n" in shown
-    assert f"takes away 4 files, {sum(sizes) / 1000:.0f} kB:" in shown
+    assert "drop subagents  4 files\n" in shown
+    assert f"deletes 4 files ({sum(sizes) / 1000:.0f} kB):" in shown
     assert f"  ~/home/projects/-home-user-project/{files[0].relative_to(path.parent)}\n" in shown
     told = json.loads(run("edit", path, "--drop-agents", "--json").stdout)
     assert told["deleted_files"] == [{"path": str(file), "size": size} for file, size in zip(files, sizes, strict=True)]
@@ -348,7 +348,7 @@ def test_a_session_in_use_is_not_said_to_need_only_apply(session: Path) -> None:
     with session.open("ab"):
         dry = run("edit", session, "--drop-tool-calls")
         done = run("edit", session, "--drop-tool-calls", "--apply", "--json")
-    assert "--apply does it" not in dry.stdout
+    assert "use --apply" not in dry.stdout
     assert "nothing was written: the session is in use" in dry.stdout
     told = json.loads(done.stdout)
     assert (done.returncode, told["in_use"], told["entry"]) == (2, True, None)
@@ -362,26 +362,26 @@ def test_portable_says_why_as_many_messages_can_hold_more(tmp_path: Path) -> Non
     assert told["releases"][0]["messages"] == {"before": 32, "after": 32}
     assert [told["losses"][0][side]["tool_calls"] for side in ("before", "after")] == [2, 0]
     shown = run("edit", path, "--portable").stdout
-    assert "2.0.76 and 2.1.45 will send more in as many messages" in shown
+    assert "2.0.76 and 2.1.45 will send more content in the same number of messages" in shown
     # The newest client loses nothing before, so nothing gets cheaper.
-    assert "what 2.1.325 sends stays the same" in shown
+    assert "2.1.325 sends the same messages" in shown
     assert "less" not in shown
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--drop-turns", "--turns", "2", "--tool", "Bash"], "--tool chooses among tool calls"),
-        (["--drop-turns", "--turns", "2", "--drop-tool-calls", "--tool", "Bash"], "means nothing to: drop turns"),
-        (["--drop-images", "--larger-than", "0"], "--larger-than chooses among tool calls"),
-        (["--drop-bookkeeping", "--keep-last", "0"], "--keep-last chooses among turns"),
-        (["--drop-images", "--keep-tool-calls"], "give --compress too"),
-        (["--drop-images", "--reveal"], "give --preview too"),
-        (["--drop-images", "--turns", "3-2"], "turns 3-2 are backwards"),
-        (["--drop-images", "--turns", "0"], "there is no turn 0; there are turns 1 to 3"),
-        (["--drop-images", "--turns", "2,9"], "there is no turn 9; there are turns 1 to 3"),
+        (["--drop-turns", "--turns", "2", "--tool", "Bash"], "--tool selects tool calls"),
+        (["--drop-turns", "--turns", "2", "--drop-tool-calls", "--tool", "Bash"], "has no effect on: drop turns"),
+        (["--drop-images", "--larger-than", "0"], "--larger-than selects tool calls"),
+        (["--drop-bookkeeping", "--keep-last", "0"], "--keep-last selects turns"),
+        (["--drop-images", "--keep-tool-calls"], "requires --compress"),
+        (["--drop-images", "--reveal"], "requires --preview"),
+        (["--drop-images", "--turns", "3-2"], "turns 3-2 are reversed"),
+        (["--drop-images", "--turns", "0"], "no turn 0; this session has 3 turns"),
+        (["--drop-images", "--turns", "2,9"], "no turn 9; this session has 3 turns"),
         (["--compress"], "--keep-last 1"),
-        (["--drop-tool-calls", "--tool", "bash"], "did you mean Bash?"),
+        (["--drop-tool-calls", "--tool", "bash"], 'did you mean "Bash"?'),
     ],
 )
 def test_what_can_not_be_meant_is_refused_with_the_part_that_is_wrong(options: list[str], said: str, session: Path) -> None:
@@ -404,14 +404,14 @@ def test_the_beginning_of_an_agents_id_needs_four_characters(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--drop-turns", "--keep-last", "10"], "the session has 3 turns, and the last 10 are kept"),
-        (["--compress", "--keep-last", "10"], "the session has 3 turns, and the last 10 are kept"),
-        (["--drop-turns", "--before", "2020-01-01"], "no turn began before that time"),
-        (["--drop-agents", "--turns", "1"], "no sub-agent was started by a tool call that is chosen"),
-        (["--strip-thinking", "refused"], "all thinking there has a signature"),
-        (["--strip-thinking", "all", "--turns", "2"], "there is no thinking"),
-        (["--drop-branches"], "nothing stands beside the conversation that goes on"),
-        (["--drop-tool-calls", "--larger-than", "1000000"], "there is no such call"),
+        (["--drop-turns", "--keep-last", "10"], "this session has 3 turns, and the last 10 are kept"),
+        (["--compress", "--keep-last", "10"], "this session has 3 turns, and the last 10 are kept"),
+        (["--drop-turns", "--before", "2020-01-01"], "no turn started before that time"),
+        (["--drop-agents", "--turns", "1"], "no selected tool call started a subagent"),
+        (["--strip-thinking", "refused"], "all of its thinking is signed"),
+        (["--strip-thinking", "all", "--turns", "2"], "no thinking"),
+        (["--drop-branches"], "there are no abandoned branches"),
+        (["--drop-tool-calls", "--larger-than", "1000000"], "no such call"),
     ],
 )
 def test_an_edit_that_finds_nothing_to_do_says_why(options: list[str], why: str, tmp_path: Path) -> None:
@@ -441,14 +441,14 @@ def test_compression_says_what_its_numbers_are_and_why_the_file_grows(tmp_path: 
     compress = ("edit", path, "--compress", "--keep-last", "1")
     digest = json.loads(run(*compress, "--preview", "--json").stdout)["preview"]["digest"]
     shown = run(*compress).stdout
-    assert f"compress turns  2 turns, for which a digest of {len(digest):,} characters stands\n" in shown
-    assert "the file gets larger by 5" in shown
-    assert "what the digest stands for stays in it" in shown
-    assert "each later turn costs about $0.00" in shown
+    assert f"compress turns  2 turns replaced by a digest of {len(digest):,} characters\n" in shown
+    assert "the file grows by 5" in shown
+    assert "the compressed turns stay in it" in shown
+    assert "saves about $0.00" in shown
     assert "less than a cent" not in shown
 
 
 def test_what_an_edit_says_fits_a_narrow_terminal(session: Path) -> None:
     shown = run_in_terminal("edit", session, "--compress", "--keep-last", "1", "--no-color", columns=60)
     assert max(map(len, shown.splitlines())) <= 60
-    assert "--prune takes it out too" in " ".join(shown.split())
+    assert "--prune deletes them" in " ".join(shown.split())

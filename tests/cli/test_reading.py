@@ -132,7 +132,7 @@ def test_files_of_a_session_that_touched_none_is_nothing_matched(tmp_path: Path)
 
 def test_diff_says_where_branches_part() -> None:
     shown = told("diff", REWOUND, "--branches")
-    assert shown.startswith("The same up to turn 1; at turn 2 they part: another prompt.")
+    assert shown.startswith("The same up to turn 1; they diverge at turn 2: another prompt.")
     assert told("diff", f"{REWOUND}#1", f"{REWOUND}#2") == shown
     unified = told("diff", REWOUND, "--branches", "-u").splitlines()
     assert "-Second ANS EDITED." in unified
@@ -178,7 +178,7 @@ def test_resume_becomes_the_client_in_the_right_folder(tmp_path: Path) -> None:
 def test_resume_prints_how_where_it_can_not_start() -> None:
     done = run("resume", "--demo", "add51")
     assert_one_clear_line(done)
-    assert "its folder /home/user/tidemark is not on this machine; where it is: cd -- /home/user/tidemark && " in done.stderr
+    assert "its directory /home/user/tidemark does not exist here; where it does: cd -- /home/user/tidemark && " in done.stderr
     printed = run("resume", "--demo", "add51", "--print")
     assert printed.returncode == 0
     assert printed.stdout.endswith("claude --resume add51933-281e-5bff-95a5-5dc0e21da7e9\n")
@@ -364,8 +364,8 @@ def test_files_are_named_from_the_working_folder_and_doubts_are_grouped(tmp_path
     assert [line.split("  ")[-1].strip() for line in lines[1:4]] == ["a.py *†", "src/b.py *†", "/etc/hosts *†"]
     assert lines[5:] == [
         "4 files, 4 changed (4 files not known)",
-        "* what it held before is not known (4 files)",
-        "† what it held afterwards is not known (4 files)",
+        "* its content before is not known (4 files)",
+        "† its content afterwards is not known (4 files)",
     ]
     narrow = run_in_terminal("files", path, "--no-color", columns=60).splitlines()
     assert narrow[4].endswith("/deep/last.py *†")
@@ -393,14 +393,14 @@ def test_hooks_are_one_line_unless_something_went_wrong(tmp_path: Path) -> None:
     lines = told("show", path).splitlines()
     assert [line for line in lines if "hook" in line] == [
         "· hook PostToolUse:Bash failed",
-        "· hook PostToolUse:Bash held the model up",
+        "· hook PostToolUse:Bash blocked the model",
         "· 3 hooks ran (--hooks)",
     ]
     every = [line for line in told("show", path, "--hooks").splitlines() if "hook" in line]
     assert every == [
         "· hook PostToolUse:Bash (2 times)",
         "· hook PostToolUse:Bash failed",
-        "· hook PostToolUse:Bash held the model up",
+        "· hook PostToolUse:Bash blocked the model",
         "· hook Stop",
     ]
 

@@ -110,7 +110,7 @@ def test_a_configured_home_that_is_missing_is_a_problem_to_doctor_only(homes: li
 
 def test_a_named_home_that_is_missing_is_a_problem_to_doctor(tmp_path: Path) -> None:
     (problem,) = json.loads(run("doctor", "--json", "--home", tmp_path / "gone").stdout)["problems"]
-    assert (problem["code"], problem["detail"]) == ("no-home", f"there is no folder {tmp_path / 'gone'}")
+    assert (problem["code"], problem["detail"]) == ("no-home", f"directory not found: {tmp_path / 'gone'}")
 
 
 def test_every_key_of_the_config_file_is_documented() -> None:

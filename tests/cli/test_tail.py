@@ -118,10 +118,10 @@ def test_a_session_is_followed_through_everything_its_writer_does(
         "● Bash $ make",
         "  │ > Agent told",
         "  made it",
-        "── the file was cut or rewritten ──",
+        "── the file was truncated or rewritten ──",
         "> After the cut",
         "── compacted (manual, 1,234 tokens) ──",
-        f"── /clear: goes on in session {session_id(2)} ──",
+        f"── /clear: following the new session {session_id(2)} ──",
         "> After clear",
     ):
         writer.stdin.write("\n")

@@ -104,7 +104,7 @@ def test_who_waits_for_a_lock_is_told_so(home: Path) -> None:
         shown = run_in_terminal("rename", ONE, "x", "--home", home)
         release.join()
     assert shown.startswith("waiting for ")
-    assert "is now called x" in shown
+    assert 'to "x"' in shown
 
 
 def test_nobody_is_told_in_a_pipe_or_of_a_short_wait(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

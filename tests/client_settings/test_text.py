@@ -109,14 +109,14 @@ def test_only_our_hook_leaves_a_group_that_somebody_added_to() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "it is no JSON"),
-        ('{"a": 1,}', "it is no JSON"),
-        ('{"a": 1} // comment', "it is no JSON"),
-        ('{"a": NaN}', "it is no JSON"),
-        ("[" * 100_000, "it is no JSON"),
-        ("[]", "it is no JSON object"),
-        ('{"hooks": []}', "`hooks` in it is no object"),
-        ('{"hooks": {"Stop": {}}}', "`hooks.Stop` in it is no list"),
+        ("{", "it is not valid JSON"),
+        ('{"a": 1,}', "it is not valid JSON"),
+        ('{"a": 1} // comment', "it is not valid JSON"),
+        ('{"a": NaN}', "it is not valid JSON"),
+        ("[" * 100_000, "it is not valid JSON"),
+        ("[]", "it is not a JSON object"),
+        ('{"hooks": []}', "`hooks` in it is not an object"),
+        ('{"hooks": {"Stop": {}}}', "`hooks.Stop` in it is not a list"),
     ],
 )
 def test_what_can_not_be_understood_is_refused(text: str, told: str) -> None:

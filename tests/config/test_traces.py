@@ -158,13 +158,13 @@ def test_a_config_file_that_was_named_beats_the_others(tmp_path: Path) -> None:
 
 def test_a_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:
     missing = tmp_path / "none.toml"
-    with pytest.raises(ConfigError, match=r"there is no config file .*none\.toml"):
+    with pytest.raises(ConfigError, match=r"config file not found: .*none\.toml"):
         load_trace_config({}, missing)
-    with pytest.raises(ConfigError, match=r"there is no config file .*none\.toml"):
+    with pytest.raises(ConfigError, match=r"config file not found: .*none\.toml"):
         load_trace_config({"STENO_TRACE_CONFIG": str(missing)})
     missing.write_text("project = 'named'")
     assert load_trace_config({"STENO_TRACE_CONFIG": str(missing)}).project == "named"
-    with pytest.raises(ConfigError, match="can't be read"):
+    with pytest.raises(ConfigError, match="cannot read"):
         load_trace_config({}, tmp_path)
 
 
@@ -260,7 +260,7 @@ def test_a_key_comes_from_the_keyring(tmp_path: Path, monkeypatch: pytest.Monkey
     assert with_keys(destination("url = 'http://h'\ntoken = {keyring = 'a/b/me'}", tmp_path), {}).headers == {
         "authorization": "Bearer abc"
     }
-    for place, told in (("a/me", "nothing in the keyring, as a/me"), ("locked/me", "can't be asked: _KeyringError")):
+    for place, told in (("a/me", "nothing in the keyring, as a/me"), ("locked/me", "cannot read the keyring: _KeyringError")):
         with pytest.raises(ConfigError, match=told) as raised:
             with_keys(destination(f"url = 'http://h'\ntoken = {{keyring = '{place}'}}", tmp_path), {})
         assert "SENTINEL" not in str(raised.value)
@@ -269,11 +269,11 @@ def test_a_key_comes_from_the_keyring(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("key", "environ", "told"),
     [
-        ("{env = 'K'}", {}, r"destination 'a': `token` is not set: there is nothing in \$K"),
+        ("{env = 'K'}", {}, r'destination "a": `token` is not set: nothing in \$K'),
         ("{env = 'K'}", {"K": " "}, "is not set"),
-        ("{env = 'K'}", {"K": "SENTINEL\nx: y"}, "can't stand in a header"),
-        ("{env = 'K'}", {"K": "SENTINEL-ü"}, "can't stand in a header"),
-        ("{file = '/none/key'}", {}, "/none/key can't be read"),
+        ("{env = 'K'}", {"K": "SENTINEL\nx: y"}, "is not valid in a header"),
+        ("{env = 'K'}", {"K": "SENTINEL-ü"}, "is not valid in a header"),
+        ("{file = '/none/key'}", {}, "cannot read /none/key"),
         ("{file = '/dev/null'}", {}, "is not set"),
     ],
 )
@@ -305,7 +305,7 @@ def test_plain_http_with_keys_to_another_machine_is_worth_a_note(tmp_path: Path)
         "http://[::1]:4318": False,
     }.items():
         notes = notes_on(destination(f"url = '{url}'\ntoken = {{env = 'K'}}", tmp_path))
-        assert ["plain http" in note for note in notes] == [True] * is_noted
+        assert ["plain HTTP" in note for note in notes] == [True] * is_noted
     assert notes_on(destination("url = 'http://h.example'", tmp_path)) == []
 
 
@@ -315,11 +315,11 @@ def test_a_key_that_others_can_read_is_worth_a_note(tmp_path: Path) -> None:
     found = destination(f"url = 'https://h'\ntoken = {{file = '{key}'}}", tmp_path)
     key.chmod(0o644)
     (note,) = notes_on(found)
-    assert "can be read by other users" in note
+    assert "other users can read" in note
     key.chmod(0o600)
     assert notes_on(found) == []
     (note,) = notes_on(destination("url = 'https://h'\ntoken = 'SENTINEL'", tmp_path))
-    assert "written out" in note
+    assert "is in the config file" in note
     assert "SENTINEL" not in note
 
 
@@ -343,12 +343,12 @@ def test_a_key_that_is_not_there_is_worth_a_note(tmp_path: Path, monkeypatch: py
     for path in (there, empty):
         path.chmod(0o600)
     for key, told in {
-        "{env = 'UNSET'}": "a: `token` is not set: there is nothing in $UNSET",
-        "{env = 'BLANK'}": "a: `token` is not set: there is nothing in $BLANK",
+        "{env = 'UNSET'}": "a: `token` is not set: $UNSET is empty",
+        "{env = 'BLANK'}": "a: `token` is not set: $BLANK is empty",
         "{env = 'SET'}": "",
         f"{{file = '{there}'}}": "",
-        f"{{file = '{empty}'}}": f"a: `token` is not set: there is nothing in {empty}",
-        "{file = '/none/key'}": "a: `token` is not set: /none/key can't be read: No such file or directory",
+        f"{{file = '{empty}'}}": f"a: `token` is not set: {empty} is empty",
+        "{file = '/none/key'}": "a: `token` is not set: cannot read /none/key: No such file or directory",
         "{keyring = 'service/me'}": "",
     }.items():
         config = load(f"[[destinations]]\nname = 'a'\nurl = 'https://h'\ntoken = {key}", folder=tmp_path)
@@ -363,8 +363,8 @@ def test_secrets_that_are_sent_are_worth_a_note(tmp_path: Path) -> None:
 
 
 def test_what_to_do_without_a_destination_names_the_file() -> None:
-    assert "name one in /c/stenograph/config.toml," in no_destination({"XDG_CONFIG_HOME": "/c", "HOME": "/h"})
-    assert "name one in /named.toml," in no_destination({"XDG_CONFIG_HOME": "/c", "STENO_TRACE_CONFIG": "/named.toml"})
+    assert "add one to /c/stenograph/config.toml " in no_destination({"XDG_CONFIG_HOME": "/c", "HOME": "/h"})
+    assert "add one to /named.toml " in no_destination({"XDG_CONFIG_HOME": "/c", "STENO_TRACE_CONFIG": "/named.toml"})
 
 
 # What is refused
@@ -373,15 +373,15 @@ def test_what_to_do_without_a_destination_names_the_file() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("projekt = 'SENTINEL'", "`projekt` is not a known key; known here: project,"),
-        ("[content]\nprompt = false", "`content.prompt` is not a known key; known here: prompts,"),
+        ("projekt = 'SENTINEL'", "`projekt` is not a known key; known: project,"),
+        ("[content]\nprompt = false", "`content.prompt` is not a known key; known: prompts,"),
         ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nkey = 'SENTINEL'", "`destinations.1.key` is not a known key"),
-        ("project = 1", "`project` must be a text"),
-        ('user = "a\\nb"', "`user` must be a text on one line"),
+        ("project = 1", "`project` must be a string"),
+        ('user = "a\\nb"', "`user` must be a string on one line"),
         ("redact = 'SENTINEL'", "`redact` must be true or false"),
         ("shape = 'SENTINEL'", "`shape` must be auto or siblings or nested"),
         ("tags = 'SENTINEL'", "`tags` must be a list"),
-        ("tags = [1]", "`tags.1` must be a text"),
+        ("tags = [1]", "`tags.1` must be a string"),
         ("quiet_seconds = -1", "`quiet_seconds` must be a number of seconds, 0 or more"),
         ("patience_seconds = inf", "`patience_seconds` must be a number"),
         ("patience_seconds = true", "`patience_seconds` must be a number"),
@@ -391,33 +391,36 @@ def test_what_to_do_without_a_destination_names_the_file() -> None:
         ("destinations = 'SENTINEL'", "`destinations` must be a list, each item a table"),
         ("[[destinations]]\nurl = 'http://h'", "`destinations.1.name` is missing"),
         ("[[destinations]]\nname = 'a'", "`destinations.1.url` is missing"),
-        ("[[destinations]]\nname = 'a'\nurl = 'SENTINEL'", "`destinations.1.url` is not an address"),
-        ("[[destinations]]\nname = 'a'\nurl = 'ftp://SENTINEL'", "`destinations.1.url` is not an address"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h:99999'", "`destinations.1.url` is not an address"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://SENTINEL:x@h'", "`destinations.1.url` holds a user or password"),
+        ("[[destinations]]\nname = 'a'\nurl = 'SENTINEL'", "`destinations.1.url` is not a URL"),
+        ("[[destinations]]\nname = 'a'\nurl = 'ftp://SENTINEL'", "`destinations.1.url` is not a URL"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h:99999'", "`destinations.1.url` is not a URL"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://SENTINEL:x@h'", "`destinations.1.url` must not contain a user or password"),
         (
             "[[destinations]]\nname = 'a'\nurl = 'http://h'\ntype = 'SENTINEL'",
             "`destinations.1.type` must be langfuse or phoenix",
         ),
         (
             "[[destinations]]\nname = 'a'\nurl = 'http://h'\ntoken = {SENTINEL = 'a'}",
-            "`destinations.1.token` must be a text, {env",
+            "`destinations.1.token` must be a string, {env",
         ),
         ("[[destinations]]\nname = 'a'\nurl = 'http://h'\ntoken = {keyring = 'SENTINEL'}", '{keyring = "service/user"}'),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nsecret_key = 'SENTINEL'", "is for the type langfuse only"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\napi_key = 'SENTINEL'\ntoken = 'x'", "give one of them"),
-        ("[[destinations]]\nname = 'a'\ntype = 'langfuse'\nurl = 'http://h'\ntoken = 'SENTINEL'", "is not for the type langfuse"),
-        ("[[destinations]]\nname = 'a'\ntype = 'phoenix'\nurl = 'http://h?SENTINEL'", "holds a query"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nexperiment = 'SENTINEL'", "is for the type mlflow only"),
-        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nheaders = {'a b' = 'SENTINEL'}", "not a name of a header"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nsecret_key = 'SENTINEL'", "applies only to type langfuse"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\napi_key = 'SENTINEL'\ntoken = 'x'", "conflicts with `api_key`"),
+        (
+            "[[destinations]]\nname = 'a'\ntype = 'langfuse'\nurl = 'http://h'\ntoken = 'SENTINEL'",
+            "does not apply to type langfuse",
+        ),
+        ("[[destinations]]\nname = 'a'\ntype = 'phoenix'\nurl = 'http://h?SENTINEL'", "must not contain a query"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nexperiment = 'SENTINEL'", "applies only to type mlflow"),
+        ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nheaders = {'a b' = 'SENTINEL'}", "contains an invalid header name"),
         ("[[destinations]]\nname = 'a'\nurl = 'http://h'\ntimeout_seconds = 0", "must be a number of seconds, more than 0"),
         ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nbatch_bytes = 0", "must be a number of bytes, 1 or more"),
         (
             "[[destinations]]\nname = 'a'\nurl = 'http://h'\n[[destinations]]\nname = 'a'\nurl = 'http://i'",
-            "'a' is the name of two",
+            'two destinations are named "a"',
         ),
         ("project = SENTINEL", "is not valid TOML (at line 1, column 11)"),
-        ("a = " + "[" * 100_000, "is nested too deep"),
+        ("a = " + "[" * 100_000, "is nested too deeply"),
     ],
 )
 def test_what_is_wrong_is_told_by_its_key_and_never_by_its_value(text: str, told: str, tmp_path: Path) -> None:
@@ -470,16 +473,16 @@ def test_an_address_in_a_variable_is_one_more_destination(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("variables", "told"),
     [
-        ({"PROJEKT": "SENTINEL"}, r"there is no setting \$STENO_TRACE_PROJEKT; known are STENO_TRACE_PROJECT,"),
-        ({"CONTENT_PROMPT": "0"}, r"there is no setting \$STENO_TRACE_CONTENT_PROMPT;"),
+        ({"PROJEKT": "SENTINEL"}, r"unknown variable STENO_TRACE_PROJEKT; known: STENO_TRACE_PROJECT,"),
+        ({"CONTENT_PROMPT": "0"}, r"unknown variable STENO_TRACE_CONTENT_PROMPT;"),
         ({"REDACT": "SENTINEL"}, r"\$STENO_TRACE_REDACT must be true or false"),
         ({"CONTENT_PROMPTS": "SENTINEL"}, r"\$STENO_TRACE_CONTENT_PROMPTS must be true"),
         ({"QUIET_SECONDS": "SENTINEL"}, r"\$STENO_TRACE_QUIET_SECONDS must be a number"),
-        ({"SECRET_KEY": "SENTINEL"}, r"\$STENO_TRACE_URL is missing, which \$STENO_TRACE_SECRET_KEY belongs to"),
+        ({"SECRET_KEY": "SENTINEL"}, r"STENO_TRACE_SECRET_KEY requires STENO_TRACE_URL"),
         ({"URL": "http://h", "TYPE": "SENTINEL"}, r"\$STENO_TRACE_TYPE must be langfuse"),
-        ({"URL": "SENTINEL"}, r"\$STENO_TRACE_URL is not an address"),
-        ({"URL": "http://h", "HEADERS": "SENTINEL"}, r"\$STENO_TRACE_HEADERS must be name=value"),
-        ({"URL": "http://h", "HEADERS": "a b=SENTINEL"}, r"\$STENO_TRACE_HEADERS holds what is not a name"),
+        ({"URL": "SENTINEL"}, r"\$STENO_TRACE_URL is not a URL"),
+        ({"URL": "http://h", "HEADERS": "SENTINEL"}, r"STENO_TRACE_HEADERS must be name=value"),
+        ({"URL": "http://h", "HEADERS": "a b=SENTINEL"}, r"\$STENO_TRACE_HEADERS contains an invalid header name"),
     ],
 )
 def test_a_variable_that_is_wrong_is_told_by_its_name(variables: dict[str, str], told: str) -> None:

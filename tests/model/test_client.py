@@ -309,9 +309,9 @@ def test_a_name_that_nobody_knows_is_unreachable(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     [failed] = ask("http://model.invalid", CLAUDE_CODE_MAX_RETRIES="0")
     assert isinstance(failed, UnreachableError)
-    assert str(failed) == "the name model.invalid can't be found: check the network and ANTHROPIC_BASE_URL"
+    assert str(failed) == "cannot resolve model.invalid; check the network and ANTHROPIC_BASE_URL"
     [failed] = ask("http://model.invalid", CLAUDE_CODE_MAX_RETRIES="0", HTTP_PROXY="http://proxy.invalid:3128")
-    assert str(failed) == "the proxy's name can't be found: check the network and HTTPS_PROXY or HTTP_PROXY"
+    assert str(failed) == "cannot resolve the proxy's name; check the network and HTTPS_PROXY or HTTP_PROXY"
 
 
 def test_no_answer_in_time_is_tried_again() -> None:
@@ -376,9 +376,9 @@ PERMANENT: dict[str, tuple[list[Part], type[ModelError], int, str, str]] = {
         "HOST does not answer as the Messages API does: check ANTHROPIC_BASE_URL"),
     "compressed": ([answer(200, gzip.compress(SSE), content_encoding="gzip")], ModelError, 200, "",
         "HOST answers in a compressed form that was not asked for"),
-    "no JSON in an event": ([streamed(begin(), b"data: {oops\n\n")], ModelError, 200, "", "HOST sends an event that is no JSON"),
+    "no JSON in an event": ([streamed(begin(), b"data: {oops\n\n")], ModelError, 200, "", "HOST sends an event that is not JSON"),
     "brackets without end": ([streamed(begin(), b"data: " + b"[" * 100_000 + b"\n\n")], ModelError, 200, "",
-        "HOST sends an event that is no JSON"),
+        "HOST sends an event that is not JSON"),
     "no stop reason": ([streamed(begin(), text_block(0, "x"), event("message_stop"))], ModelError, 200, "",
         "HOST ends an answer without a stop reason"),
     "no stop reason in a message": ([answer(200, {"content": [{"type": "text", "text": "x"}], "stop_reason": None})],
@@ -388,7 +388,7 @@ PERMANENT: dict[str, tuple[list[Part], type[ModelError], int, str, str]] = {
     "a block that is none in a message": ([answer(200, {"content": [None], "stop_reason": "end_turn"})], ModelError, 200, "",
         "HOST sends a block without a type"),
     "bytes that are no UTF-8": ([streamed(begin(), b'data: {"type": "\xff"}\n\n')], ModelError, 200, "",
-        "HOST sends an event that is no JSON"),
+        "HOST sends an event that is not JSON"),
 }  # fmt: skip
 
 

@@ -421,7 +421,7 @@ def test_between_two_measured_releases_the_older_table_holds() -> None:
 
 
 def test_what_is_no_release_is_refused() -> None:
-    with pytest.raises(UsageError, match="is not a release"):
+    with pytest.raises(UsageError, match="invalid release"):
         price_usage(usage(), "claude-opus-5", release="latest")
 
 

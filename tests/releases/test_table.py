@@ -74,7 +74,7 @@ def test_a_newer_release_is_read_by_the_rules_of_the_newest_and_that_is_said() -
 
 def test_what_is_not_a_release_is_refused() -> None:
     for wrong in ("", "newest", "v2.1"):
-        with pytest.raises(UsageError, match="is not a release"):
+        with pytest.raises(UsageError, match="invalid release"):
             rules_note(wrong)
 
 

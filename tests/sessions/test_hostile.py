@@ -60,11 +60,11 @@ def test_a_file_that_can_not_be_understood_is_a_finding_and_the_rest_is_listed(
     assert [info.id for info in listing.sessions] == [ONE]
     (finding,) = listing.findings
     assert (finding.code, finding.path) == ("unreadable", path)
-    assert finding.detail == f"{path} can't be understood ({failure.__name__})"
+    assert finding.detail == f"cannot parse {path} ({failure.__name__})"
     assert resolve("last", [home]).session_id == ONE
     assert resolve("fine", [home]).session_id == ONE
     assert [file.session_id for file, _ in titles_of(find_sessions([home]))] == [ONE]
-    with pytest.raises(SessionNotFoundError, match="can't be understood"):
+    with pytest.raises(SessionNotFoundError, match="cannot parse"):
         resolve("no such title", [home])
     with pytest.raises(UnreadableError) as error:
         resolve(str(path), [])

@@ -61,7 +61,7 @@ def test_what_matches_nothing_is_not_found(home: Path, reference: str) -> None:
 
 def test_a_file_that_holds_no_record_is_no_session(tmp_path: Path) -> None:
     (tmp_path / "readme.jsonl").write_text("hello\n")
-    with pytest.raises(SessionNotFoundError, match="no session"):
+    with pytest.raises(SessionNotFoundError, match="is not a session file"):
         resolve(str(tmp_path / "readme.jsonl"), [])
 
 
@@ -106,7 +106,7 @@ def test_copies_of_one_session_are_told_apart_by_their_paths(tmp_path: Path) -> 
         resolve(ONE, [tmp_path / "a", tmp_path / "b"])
     for path in paths:
         assert str(path) in str(error.value)
-    assert "give a path" in str(error.value)
+    assert "use a path" in str(error.value)
 
 
 @pytest.mark.parametrize(("reference", "expected"), [("b", THREE), ("bb", THREE), ("BBB", THREE), ("aaaa0001", ONE)])
@@ -131,7 +131,7 @@ def test_what_looks_like_an_id_is_never_looked_for_inside_a_title(tmp_path: Path
 
 def test_who_writes_gets_no_fragment_of_a_title(home: Path) -> None:
     assert find_match("the lex", [home]).how == "fragment"
-    with pytest.raises(SessionNotFoundError, match="whole title or the id"):
+    with pytest.raises(SessionNotFoundError, match="full title or the id"):
         resolve("the lex", [home], exact=True)
     assert resolve("fix the lexer", [home], exact=True).session_id == THREE
 

@@ -51,7 +51,7 @@ def test_a_folder_that_is_gone_is_said_and_the_command_still_known(tmp_path: Pat
     path = _written(tmp_path / ".claude", ["/nowhere/at/all"], "-nowhere-at-all")
     plan = plan_resume(path, environ={"HOME": str(tmp_path)})
     assert (plan.folder, plan.cwd) == (None, "/nowhere/at/all")
-    assert plan.problem == "its folder /nowhere/at/all is not on this machine"
+    assert plan.problem == "its directory /nowhere/at/all does not exist here"
     assert command_line(plan) == f"cd -- /nowhere/at/all && claude --resume {session_id(1)}"
 
 
@@ -71,16 +71,16 @@ def test_a_session_under_another_project_folder_is_resumed_by_its_path(tmp_path:
 @pytest.mark.parametrize("cwd", ["-", "work", "../up", "~", "--help"])
 def test_a_folder_that_is_not_told_from_the_root_is_none(tmp_path: Path, cwd: str) -> None:
     plan = plan_resume(_written(tmp_path / ".claude", [cwd], "-x"), environ={"HOME": str(tmp_path)})
-    assert (plan.cwd, plan.problem) == (None, "no line says where it ran")
+    assert (plan.cwd, plan.problem) == (None, "its directory is not recorded")
 
 
 def test_a_folder_of_a_windows_machine_is_said_to_be_elsewhere(tmp_path: Path) -> None:
     plan = plan_resume(_written(tmp_path / ".claude", ["C:\\work"], "C--work"), environ={"HOME": str(tmp_path)})
-    assert plan.problem == "its folder C:\\work is not on this machine"
+    assert plan.problem == "its directory C:\\work does not exist here"
 
 
 def test_a_session_without_a_working_folder_says_so(tmp_path: Path) -> None:
     path = write_session(tmp_path / ".claude", session_id(1), [{"type": "user", "message": {"role": "user", "content": "x"}}])
     plan = plan_resume(path, environ={"HOME": str(tmp_path)})
-    assert (plan.cwd, plan.problem) == (None, "no line says where it ran")
+    assert (plan.cwd, plan.problem) == (None, "its directory is not recorded")
     assert command_line(plan) == f"claude --resume {path}"

@@ -55,13 +55,13 @@ def test_of_a_dropped_turn_goes_what_the_compaction_kept_of_it_and_not_what_came
 
 def test_it_is_said_of_each_chosen_turn_that_a_compaction_stands_for_it() -> None:
     (first,) = make_plan(COMPACTED, [DropTurns(Selector(turns=((1, 1),)))]).done
-    assert (first.counts, first.note) == ({}, "turn 1 is behind a compaction: no client sends it")
+    assert (first.counts, first.note) == ({}, "turn 1 is before a compaction, so no client sends it")
     (second,) = make_plan(COMPACTED, [DropTurns(SECOND)]).done
-    assert (second.counts, second.note) == ({"turns": 1}, "turn 2 is behind a compaction: of it only what that kept is sent")
+    assert (second.counts, second.note) == ({"turns": 1}, "turn 2 is before a compaction, so clients send only what it preserved")
     (both,) = make_plan(COMPACTED, [DropTurns(Selector(turns=((1, 2),)))], prune=True).done
     assert (both.counts, both.note) == ({"turns": 2}, f"{first.note}; {second.note}")
     (condensed,) = make_plan(COMPACTED, [Compress(Selector(keep_last=1))]).done
-    assert (condensed.counts, condensed.note) == ({}, "turns 1 to 2 are behind a compaction already")
+    assert (condensed.counts, condensed.note) == ({}, "turns 1 to 2 are before a compaction already")
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_an_edit_leaves_a_turn_behind_a_compaction_as_it_is_and_says_that_no_cli
     of_first = msgspec.structs.replace(edit, which=Selector(turns=((1, 1),)))
     left = make_plan(COMPACTED, [of_first])
     assert left.is_empty
-    assert left.done[0].note == "turn 1 is behind a compaction: no client sends it"
+    assert left.done[0].note == "turn 1 is before a compaction, so no client sends it"
     assert make_plan(COMPACTED, [of_first], prune=True).done[0].counts
     (done,) = make_plan(COMPACTED, [edit]).done
-    assert "turn 1 is behind a compaction: no client sends it" in done.note
+    assert "turn 1 is before a compaction, so no client sends it" in done.note
     assert "turn 3" not in done.note
 
 
@@ -86,11 +86,11 @@ def test_an_edit_of_turns_that_are_sent_says_nothing_of_a_compaction() -> None:
 def test_tokens_are_said_to_be_no_longer_counted_only_where_a_response_leaves_the_file() -> None:
     # The other lines of both responses that thought stay, with the same usage.
     assert make_plan(COMPACTED, [StripThinking()], prune=True).uncounted == 0
-    assert "no longer count" not in run("edit", COMPACTED, "--strip-thinking", "all", "--prune").stdout
+    assert "no longer see" not in run("edit", COMPACTED, "--strip-thinking", "all", "--prune").stdout
     # A call and an answer.
     assert make_plan(COMPACTED, [DropTurns(SECOND)]).uncounted == 0
     assert make_plan(COMPACTED, [DropTurns(SECOND)], prune=True).uncounted == 2
-    assert "no longer count" in run("edit", COMPACTED, "--drop-turns", "--turns", "2", "--prune").stdout
+    assert "no longer see" in run("edit", COMPACTED, "--drop-turns", "--turns", "2", "--prune").stdout
 
 
 def _compacted_in_the_middle(folder: Path) -> Path:

@@ -306,7 +306,7 @@ def test_a_session_that_grows_is_cloned_as_far_as_it_was(tmp_path: Path) -> None
     with path.open("ab") as file:
         file.write(b' a line"}\n{"type":"user"}\n')
     assert put_back(plan, contents_of(plan)[plan.path]) == whole
-    assert plan.left_out == {"last lines that were never finished": 1}
+    assert plan.left_out == {"unfinished last lines": 1}
 
 
 def test_a_session_that_was_rewritten_since_is_refused(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_a_folder_without_the_right_to_write_is_refused_and_nothing_is_left(
     before = sorted((open_folder / "home").rglob("*"))
     with unprivileged():
         plan = plan_clone(path)
-        with pytest.raises(UnwritableError, match="can't be written"):
+        with pytest.raises(UnwritableError, match="cannot write to"):
             apply_clone(plan, Archive(open_folder / "data" / "archive"))
     assert sorted((open_folder / "home").rglob("*")) == before
 
@@ -388,7 +388,7 @@ def test_a_message_is_named_by_its_uuid_or_the_beginning_of_it(length: int, tmp_
 def test_a_beginning_that_several_messages_have_is_refused_and_the_whole_uuid_is_not(tmp_path: Path) -> None:
     path = write_session(tmp_path, session_id(1), LINES)
     beginning = "00000000-0000-4000-8000-00000000000"
-    with pytest.raises(UsageError, match=f"6 messages of the session have a uuid that begins with '{beginning}'; give more"):
+    with pytest.raises(UsageError, match=f'"{beginning}" matches 6 messages; use a longer prefix'):
         plan_clone(path, at=beginning)
     assert plan_clone(path, at=f"{beginning}3").at == f"{beginning}3"
 
@@ -397,12 +397,12 @@ def test_a_sub_agents_message_is_no_place_to_cut_at(tmp_path: Path) -> None:
     path = _family(tmp_path)
     agent = next((path.parent / FAMILY / "subagents").glob("*.jsonl"))
     answer = next(record["uuid"] for record in records_of(agent.read_bytes()) if record["type"] == "assistant")
-    with pytest.raises(UsageError, match="no message of the session"):
+    with pytest.raises(UsageError, match="no message of this session"):
         plan_clone(path, at=answer)
     # As in 1.0, among the session's own lines.
     inline = {**LINES[3], "isSidechain": True, "uuid": "11111111-0000-4000-8000-000000000000", "parentUuid": None}
     old = write_session(tmp_path / "old", session_id(1), [*LINES[:4], inline, *LINES[4:]])
-    with pytest.raises(UsageError, match="that is a sub-agent's message"):
+    with pytest.raises(UsageError, match="is a subagent's message"):
         plan_clone(old, at="11111111")
 
 
@@ -413,7 +413,7 @@ def test_it_is_said_when_old_clients_would_go_on_from_elsewhere(tmp_path: Path) 
     """Rule 19: 2.0.76 and 2.1.45 go on from the newest by time, which here is the tool call."""
     lines = [{**line, "timestamp": "2027-01-01T00:00:00.000Z"} if line is LINES[1] else line for line in LINES]
     plan = plan_clone(write_session(tmp_path, session_id(1), lines), at=LINES[3]["uuid"])
-    assert "by the times in it, 2.0.76 and 2.1.45 would go on from another message" in plan.notes
+    assert "because of its timestamps, 2.0.76 and 2.1.45 would resume from another message" in plan.notes
     assert plan.added == ()
     whole = plan_clone(write_session(tmp_path, session_id(2), LINES), at=LINES[3]["uuid"])
     assert not [note for note in whole.notes if "times" in note]
@@ -423,7 +423,7 @@ def test_it_is_said_when_a_line_was_added_for_new_clients(tmp_path: Path) -> Non
     """Rule 20: the prompt stands last and is the newest by time, so that 2.1.325 would not go on to its answer."""
     prompt = {**LINES[4], "timestamp": "2027-01-01T00:00:00.000Z"}
     plan = plan_clone(write_session(tmp_path, session_id(1), [*LINES[:4], LINES[5], prompt]), at=LINES[5]["uuid"], new_id=NEW_ID)
-    assert "a line was added that tells new clients which message it ends with" in plan.notes
+    assert "added a last-prompt line, so that new releases resume from the last message" in plan.notes
     added = json.loads(contents_of(plan)[plan.path].splitlines()[-1])
     leaf = put_back(plan, added["leafUuid"].encode()).decode()
     assert {**added, "leafUuid": leaf} == {
@@ -442,7 +442,7 @@ def test_it_is_said_when_somebody_is_writing_and_when_a_part_can_not_be_read(tmp
     assert [note for note in plan_clone(path).notes if note.startswith(f"{odd}: ")]
     with path.open("ab"):
         told = json.loads(run("clone", FAMILY, "--home", tmp_path, "--dry-run", "--json").stdout)["notes"]
-    writing = f"somebody is writing the original: the clone has its whole lines up to byte {path.stat().st_size}"
+    writing = f"the original is being written to; the clone has the complete lines up to byte {path.stat().st_size}"
     assert (writing in told) is Path("/proc/self/fd").is_dir()  # who has a file open is known on Linux only
 
 
@@ -497,7 +497,7 @@ def test_a_clone_takes_nothing_through_a_link_to_a_folder_and_says_so(tmp_path: 
         link.symlink_to(elsewhere)
     plan = plan_clone(path, as_fork=as_fork)
     assert [file.source for file in plan.files] == [path]
-    assert sum("a link to a folder" in note for note in plan.notes) == 2
+    assert sum("a link to a directory" in note for note in plan.notes) == 2
 
 
 @pytest.mark.parametrize("as_fork", [False, True])

@@ -180,7 +180,7 @@ def test_what_is_dropped_by_the_same_command_is_not_in_the_digest(tmp_path: Path
         assert (both.problems, both.working.new_lines) == ([], [])
         assert (both.done[1].counts, both.done[1].note) == (
             {},
-            "the chosen turns are dropped: nothing of them is left to condense",
+            "the selected turns are already dropped; nothing is left to compress",
         )
 
 

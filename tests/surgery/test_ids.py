@@ -162,7 +162,7 @@ def test_a_new_agent_never_gets_a_name_that_is_taken() -> None:
 def test_an_agent_for_which_no_id_is_free_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(IdRenewal, "_digits", lambda *_: "0" * 6)
     assert renewal_of(agents=("a111111",)).name("a111111") == "a000000"
-    with pytest.raises(UsageError, match="no free id for sub-agent a222222"):
+    with pytest.raises(UsageError, match="no free id for subagent a222222"):
         renewal_of(agents=("a111111", "a222222"))
 
 

@@ -31,7 +31,7 @@ THIRD_TURN = DropTurns(Selector(turns=((3, 3),)))
 
 
 def _told(release: str, count: int) -> str:
-    return f"{release} will add {count} message{'' if count == 1 else 's'} of its own: it takes the new end for unanswered"
+    return f"{release} will add {count} message{'' if count == 1 else 's'} of its own: the new end looks unanswered"
 
 
 def test_a_note_says_which_client_answers_the_new_end_itself() -> None:
@@ -60,7 +60,7 @@ def test_a_clone_that_is_cut_there_says_so_too() -> None:
 @pytest.mark.parametrize(
     ("path", "edit", "before", "after"),
     [(THREE, THIRD_TURN, "Q three.", "Q two."), (ATTACHMENT_LAST, SECOND_TURN, "Second Q EDITED.", "First Q.")],
-    ids=["behind a compaction", "behind an attachment"],
+    ids=["before a compaction", "behind an attachment"],
 )
 def test_a_session_is_no_longer_called_by_the_prompt_of_a_turn_that_was_dropped(
     path: Path, edit: DropTurns, before: str, after: str, prune: bool, tmp_path: Path

@@ -33,7 +33,7 @@ from stenograph.testing.lines import text, tool_result, tool_use
 def test_content_that_no_client_writes_is_refused_by_its_line(blocks: list[Any], tmp_path: Path) -> None:
     lines = linked(*turn("One"), user(blocks), assistant(text("Done.")))
     path = write_session(tmp_path, session_id(1), lines)
-    with pytest.raises(UnreadableError, match=r"^line 3 of .* holds content that no client writes.*`steno check`") as caught:
+    with pytest.raises(UnreadableError, match=r"^line 3 of .* has content that no client writes.*`steno check`") as caught:
         make_plan(path, [StripThinking()])
     assert "words" not in str(caught.value)
     assert caught.value.path == path
@@ -54,7 +54,7 @@ def test_the_end_can_not_be_marked_behind_a_line_without_a_uuid(tmp_path: Path) 
     del lines[3]["uuid"]
     path = write_session(tmp_path, session_id(1), lines)
     plan = make_plan(path, [DropTurns(Selector(turns=((3, 3),)))])
-    assert plan.problems[0].startswith("2.1.325 would not send what the edits make of it")
+    assert plan.problems[0].startswith("2.1.325 would not send the edited conversation")
     assert plan.working.new_lines == []
     compressed = make_plan(path, [Compress(Selector(keep_last=1))])
     assert compressed.problems == []

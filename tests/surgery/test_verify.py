@@ -66,21 +66,21 @@ def test_a_tree_that_would_be_worse_than_it_was_is_refused(code: str, node: int,
 
 def test_a_line_that_would_say_nothing_is_refused_by_its_number(path: Path) -> None:
     problems = _problems(path, lambda working: working.put(5, ("message", "content"), []))
-    assert "what line 6 says would be nothing" in problems
+    assert "line 6 would be empty" in problems
 
 
 def test_a_call_that_would_not_be_answered_is_refused_by_its_message(path: Path) -> None:
     """In the user's own line: calls without an answer elsewhere the newest client leaves out or answers itself (rules 42, 43)."""
     use = LINES[1]["message"]["content"]
     problems = _problems(path, lambda working: working.put(4, ("message", "content"), use))
-    assert problems == ["message 5 would have a tool call that is not answered once"]
+    assert problems == ["message 5 would have a tool call without exactly one result"]
 
 
 def test_a_turn_that_would_be_lost_is_refused_for_every_client(path: Path) -> None:
     """ "Two" off "One": the call, its result and the answer would be on a branch that nobody resumes."""
     problems = _problems(path, lambda working: working.put(4, "parentUuid", UUIDS[0]))
     told = [problem.partition(":")[0] for problem in problems]
-    assert told == [f"{release} would not send what the edits make of it" for release in ("2.0.76", "2.1.45", "2.1.325")]
+    assert told == [f"{release} would not send the edited conversation" for release in ("2.0.76", "2.1.45", "2.1.325")]
     assert "words" not in "".join(problems)
 
 
@@ -98,5 +98,5 @@ def test_a_plan_with_a_problem_is_not_carried_out(path: Path, tmp_path: Path, mo
     before = contents(tmp_path)
     with pytest.raises(UsageError) as caught:
         apply(plan, Archive(tmp_path / "archive"))
-    assert str(caught.value) == f"the edit is refused: {plan.problems[0]}"
+    assert str(caught.value) == f"the plan was refused; nothing was written: {plan.problems[0]}"
     assert contents(tmp_path) == before

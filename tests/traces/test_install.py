@@ -62,7 +62,7 @@ def ok(*arguments: str | Path) -> str:
 def test_it_is_shown_and_not_made_where_nobody_can_be_asked(home: Path) -> None:
     done = run("trace", "install")
     assert done.returncode == 2
-    assert "--yes does it" in done.stderr
+    assert "use --yes" in done.stderr
     assert '+    "Stop": [' in done.stdout
     assert f"+++ {home / 'settings.json'}" in done.stdout
     assert list(home.iterdir()) == []
@@ -158,7 +158,7 @@ def test_uninstall_leaves_no_hook_of_an_install_before_an_edit(home: Path) -> No
     ok("install", "--yes")
     settings.write_text(settings.read_text().replace('"opus"', '"sonnet"'))
     ok("install", "--yes", "--all-events")
-    assert "Done: the hooks are out of" in ok("uninstall", "--yes")
+    assert "Removed the hooks from" in ok("uninstall", "--yes")
     assert without_hooks(settings)
     assert settings.read_text() == THEIRS.replace('"opus"', '"sonnet"')
     assert "no hooks are installed" in ok()
@@ -184,7 +184,7 @@ def test_it_is_not_called_done_where_a_hook_would_be_left(home: Path, tmp_path: 
     settings = home / "settings.json"
     ok("install", "--yes")
     monkeypatch.setattr("stenograph.client_settings.files.remove_hooks", lambda text, _: text)
-    with pytest.raises(UsageError, match="our hooks can't be taken out of it"):
+    with pytest.raises(UsageError, match="cannot remove the hooks of steno"):
         plan_uninstall(settings, Archive(tmp_path / "archive"))
 
 
@@ -250,13 +250,16 @@ def test_uninstall_points_to_hooks_elsewhere(home: Path, tmp_path: Path) -> None
     told = ok("uninstall", "--yes")
     local = tmp_path / ".claude" / "settings.local.json"
     assert "Nothing to do" in told
-    assert f"There are hooks in {local}: python -m stenograph trace uninstall --local\n" in told
+    assert f"{local} also has hooks; to remove them: python -m stenograph trace uninstall --local\n" in told
     ok("install", "--yes")
     ok("install", "--project", "--yes")
     steps = json.loads(ok("uninstall", "--local", "--yes", "--json"))["next"]
     assert [step.partition(": ")[::2] for step in steps] == [
-        (f"There are hooks in {home / 'settings.json'}", "python -m stenograph trace uninstall"),
-        (f"There are hooks in {tmp_path / '.claude' / 'settings.json'}", "python -m stenograph trace uninstall --project"),
+        (f"{home / 'settings.json'} also has hooks; to remove them", "python -m stenograph trace uninstall"),
+        (
+            f"{tmp_path / '.claude' / 'settings.json'} also has hooks; to remove them",
+            "python -m stenograph trace uninstall --project",
+        ),
     ]
 
 
@@ -264,7 +267,7 @@ def test_hooks_in_two_places_are_warned_of(home: Path, monkeypatch: pytest.Monke
     ok("install", "--yes")
     for place, is_told in (("--project", True), ("--local", False)):
         warnings = json.loads(ok("install", place, "--all-events", "--json"))["warnings"]
-        told = f"the hooks are in {home / 'settings.json'} too: each event would be noted twice; one of the two is enough"
+        told = f"{home / 'settings.json'} also has the hooks, so each event would be recorded twice; remove one of them"
         assert (told in warnings) is is_told
     # In the user's own folder the project's settings are the home's.
     monkeypatch.chdir(home.parent)
@@ -314,7 +317,7 @@ def test_a_file_that_is_no_json_is_left_as_it_is(text: str, home: Path) -> None:
     for command in ("install", "uninstall"):
         done = run("trace", command, "--yes")
         assert_one_clear_line(done)
-        assert "is left as it is" in done.stderr
+        assert "was not changed" in done.stderr
     assert settings.read_bytes() == text.encode(errors="surrogateescape")
 
 
@@ -338,7 +341,7 @@ def test_a_projects_settings_name_no_path_of_this_machine(tmp_path: Path) -> Non
 
 
 def test_it_is_told_where_a_projects_hooks_would_find_no_steno(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = "there is no `steno` on the path here: the hooks of a project do nothing without it"
+    told = "steno is not on PATH here; project hooks do nothing without it"
     for options, is_told in ((("--project",), True), (("--local",), False)):
         assert (told in json.loads(ok("install", *options, "--json"))["warnings"]) is is_told
     steno = tmp_path / "steno"
@@ -358,9 +361,9 @@ def test_without_a_destination_it_is_told_what_to_do_next(is_named: bool, home: 
         monkeypatch.setenv("STENO_TRACE_CONFIG", str(file))
     for told in (ok("install", "--yes"), ok("install", "--yes")):  # the second has nothing to do
         lines = told.splitlines()
-        why = f"there is no config file {file}" if is_named else "no destination is configured"
+        why = f"config file not found: {file}" if is_named else "no destination is configured"
         begin = lines.index(f"Nothing is sent yet: {why}")
-        assert lines[begin + 1] == f"Write into {file}, for example:"
+        assert lines[begin + 1] == f"Add to {file}, for example:"
         assert lines[-1] == "Then: python -m stenograph trace test"
     # What is told is enough.
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -376,7 +379,7 @@ def test_a_broken_config_is_told_after_the_install(home: Path, monkeypatch: pyte
     monkeypatch.setenv("STENO_TRACE_CONFIG", str(file))
     told = ok("install", "--yes")
     assert f"Nothing is sent yet: {file}: `projekt` is not a known key" in told
-    assert "Mend it, then: python -m stenograph trace test" in told
+    assert "Fix it, then run: python -m stenograph trace test" in told
     assert "SENTINEL" not in told
     monkeypatch.setenv("STENO_TRACE_OFF", "1")
     assert json.loads(ok("install", "--json"))["next"] == ["Nothing is sent while STENO_TRACE_OFF is set"]
@@ -411,7 +414,7 @@ def test_the_demo_is_not_touched() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"env": {"CLAUDE_CODE_ENABLE_TELEMETRY": "1", "OTEL_TRACES_EXPORTER": "otlp"}}, "the client's own tracing is on"),
+        ({"env": {"CLAUDE_CODE_ENABLE_TELEMETRY": "1", "OTEL_TRACES_EXPORTER": "otlp"}}, "Claude Code's own tracing is on"),
         ({"hooks": {"Stop": [{"hooks": [{"command": "uv run langfuse_hook.py SENTINEL"}]}]}}, "another hook traces too (Stop)"),
         ({"enabledPlugins": {"langfuse-observability@x": True}}, "langfuse-observability@x traces too"),
         ({"enabledPlugins": {"stenograph@stenograph": True}}, "reports the same events"),
@@ -508,14 +511,14 @@ def test_a_client_whose_release_can_not_be_told_counts_as_an_old_one(
     monkeypatch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
     assert oldest_release(home, os.environ) is None
     (told,) = json.loads(ok("install", "--yes", "--json"))["warnings"]
-    assert f"without StopFailure and PostCompact: the release of {wrapper} can't be told" in told
+    assert f"left out StopFailure and PostCompact: the release of {wrapper} is unknown" in told
     assert set(hooks_of(home / "settings.json")) == OLD_EVENTS
 
 
 def test_it_is_told_which_events_are_left_out(home: Path) -> None:
     told = json.loads(ok("install", "--json"))["warnings"]
     assert told == [
-        "without StopFailure and PostCompact: an older client would ignore the whole file for it; --all-events writes them"
+        "left out StopFailure and PostCompact: an older release would ignore the whole file; to add them, use --all-events"
     ]
     assert home.exists()
 
@@ -570,7 +573,7 @@ def test_the_group_tells_what_is_set_up(home: Path, monkeypatch: pytest.MonkeyPa
         told = ok(*options)
         assert "settings.json" in told
         assert "http://receiver.example/v1/traces" in told
-        assert "plain http" in told
+        assert "plain HTTP" in told
         assert "SENTINEL" not in told
     assert json.loads(ok("--json"))["installed"] == [str(home / "settings.json")]
 
@@ -581,7 +584,7 @@ def test_the_group_tells_what_is_sent_and_what_is_missing(home: Path, monkeypatc
     config.write_text("project = 'p'\n[[destinations]]\nname = 'a'\ntype = 'langfuse'\nurl = 'https://h.example'\n")
     told = ok()
     assert "project p, secrets are masked\n" in told
-    assert "note: a: `secret_key` is not set: there is nothing in $LANGFUSE_SECRET_KEY" in told
+    assert "note: a: `secret_key` is not set: $LANGFUSE_SECRET_KEY is empty" in told
     text = config.read_text()
     config.write_text(f"redact = false\n{text}[content]\nthinking = false\ntool_outputs = 2000\nprompts = true\n")
     told = ok()
@@ -596,7 +599,7 @@ def test_the_group_tells_what_is_sent_and_what_is_missing(home: Path, monkeypatc
 
 def test_without_a_destination_the_group_names_the_file() -> None:
     file = Path(os.environ["XDG_CONFIG_HOME"]) / "stenograph" / "config.toml"
-    assert f"no destination is configured: name one in {file}" in ok()
+    assert f"no destination is configured; add one to {file}" in ok()
 
 
 def test_settings_of_traces_outside_of_their_table_are_told(tmp_path: Path) -> None:
@@ -620,7 +623,7 @@ def test_doctor_has_a_line_on_tracing(home: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("STENO_TRACE_URL", "http://receiver.example")
     assert told() == f"hooks in {home / 'settings.json'}, to environment"
     monkeypatch.setenv("STENO_TRACE_OFF", "1")
-    assert told() == f"hooks in {home / 'settings.json'}, off (STENO_TRACE_OFF)"
+    assert told() == f"hooks in {home / 'settings.json'}, disabled (STENO_TRACE_OFF is set)"
     monkeypatch.delenv("STENO_TRACE_OFF")
     monkeypatch.setenv("STENO_TRACE_SHAPE", "SENTINEL")
     found = json.loads(run("doctor", "--json").stdout)

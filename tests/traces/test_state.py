@@ -213,7 +213,7 @@ def test_a_state_of_a_newer_release_is_refused_closed_and_left_as_it_is(tmp_path
         return opened[-1]
 
     monkeypatch.setattr(sqlite3, "connect", connect_and_keep)
-    with pytest.raises(UnwritableError, match=r"newer release of stenograph: update this one, or "):
+    with pytest.raises(UnwritableError, match=r"newer steno; update, or "):
         TraceState(tmp_path)
     monkeypatch.undo()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
@@ -247,7 +247,7 @@ def test_a_database_that_is_found_to_be_damaged_while_it_is_used_is_set_aside_fo
     data = file.read_bytes()
     # The first page, which says what tables there are, is whole; all others are not.
     file.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
-    with TraceState(tmp_path) as state, pytest.raises(UnwritableError, match="can't be read"):
+    with TraceState(tmp_path) as state, pytest.raises(UnwritableError, match="cannot read"):
         state.cursor("one", SESSION)
     with TraceState(tmp_path) as state:
         assert state.cursor("one", SESSION) is None
@@ -262,14 +262,14 @@ def test_a_path_that_is_no_text_is_kept_as_it_is(tmp_path: Path) -> None:
     with TraceState(tmp_path) as state:
         state.acknowledge("one", msgspec.structs.replace(receipt(), path=odd, waiting=(Waiting(3, 1, frozenset({"a\udce9"})),)))
         state.make_due(["one"], odd, Closing.STOPPED, 1)
-        state.note_unread("one", odd, [ReadFailure(odd, f"{odd} can't be read")])
+        state.note_unread("one", odd, [ReadFailure(odd, f"cannot read {odd}")])
     with TraceState(tmp_path) as state:
         assert list(state.cursors("one")) == [odd]
         assert state.cursor("one", odd) is not None
         [due] = state.due("one")
         assert (due.path, state.is_due("one", odd)) == (odd, True)
         assert [each.agents for each in state.waiting("one", odd)] == [{"a\udce9"}]
-        assert state.unread("one") == [ReadFailure(odd, f"{odd} can't be read")]
+        assert state.unread("one") == [ReadFailure(odd, f"cannot read {odd}")]
         state.note_unread("one", odd, [])
         state.put_off(due)
         state.settle(due)
@@ -297,7 +297,7 @@ def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> N
     if os.geteuid() == 0:
         folder.rmdir()
         folder.write_bytes(b"")
-    with pytest.raises(UnwritableError, match="can't be used") as raised:
+    with pytest.raises(UnwritableError, match="cannot use") as raised:
         TraceState(folder)
     assert raised.value.path == folder / "traces.db"
 
@@ -308,9 +308,9 @@ def test_a_state_that_is_lost_while_it_is_used_is_one_clear_error(tmp_path: Path
         connection.execute("DROP TABLE cursors")
         connection.commit()
         connection.close()
-        with pytest.raises(UnwritableError, match="can't be read"):
+        with pytest.raises(UnwritableError, match="cannot read"):
             state.cursor("one", SESSION)
-        with pytest.raises(UnwritableError, match="can't be written"):
+        with pytest.raises(UnwritableError, match="cannot write to"):
             state.acknowledge("one", receipt())
 
 

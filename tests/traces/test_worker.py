@@ -623,7 +623,7 @@ def test_a_session_that_can_not_be_understood_is_noted_and_not_forgotten_when_an
         assert ids_in(sink) == expected
         with TraceState(folder) as state:
             [failure] = state.unread("sink 1")
-            assert (failure.path, failure.reason) == (bad, f"{bad} can't be understood (RecursionError)")
+            assert (failure.path, failure.reason) == (bad, f"cannot parse {bad} (RecursionError)")
             assert state.health("sink 1").last_error == ""
 
 

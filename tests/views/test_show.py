@@ -121,8 +121,8 @@ def test_sub_agents_that_nobody_started_are_shown_at_the_end(tmp_path: Path) -> 
     write_session(tmp_path, "agent-abc1234", [agent])
     session = load_file(path)
     assert list(render_session(session, RenderOptions(agents=True)))[-4:] == [
-        "· a sub-agent that no tool call here started",
-        "  ┌ sub-agent abc1234",
+        "· a subagent without a tool call in this session",
+        "  ┌ subagent abc1234",
         "  │ > Look around",
         "  └",
     ]

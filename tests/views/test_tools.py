@@ -39,7 +39,7 @@ HUNK = {"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": [" 
             "",
             {"stdout": "", "stderr": "", "interrupted": False, "backgroundTaskId": "b1"},
             "$ sleep 9 &",
-            (Fact("goes on in the background as b1"),),
+            (Fact("continues in the background as b1"),),
         ),
         (
             "Read",
@@ -103,7 +103,7 @@ HUNK = {"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": [" 
             {"todos": [{"content": "one", "status": "completed"}, {"content": "two", "status": "pending"}]},
             "ok",
             {"oldTodos": [], "newTodos": []},
-            "1 of 2 things done",
+            "1 of 2 tasks done",
             (Checklist((("completed", "one"), ("pending", "two"))),),
         ),
         (

@@ -45,9 +45,9 @@ _LONGEST_COMMAND = 20_000
 REASONS = {
     "shell": "a shell command may have changed it afterwards",
     "outside": "it was changed outside these tools in between",
-    "notebook": "edits of notebook cells don't tell the whole file",
-    "unknown-before": "what it held before is not known",
-    "unknown-after": "what it held afterwards is not known",
+    "notebook": "edits of notebook cells do not show the whole file",
+    "unknown-before": "its content before is not known",
+    "unknown-after": "its content afterwards is not known",
 }
 
 

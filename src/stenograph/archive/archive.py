@@ -41,14 +41,14 @@ from stenograph.sessions import ACTIVE_SECONDS
 
 #: Another edit is prepared under the lock: a large session takes seconds.
 LOCK_TIMEOUT = 30.0
-_OTHERS = "`steno undo --list` lists the others"
+_OTHERS = "try: `steno undo --list`"
 
 
 def default_archive_folder(environ: Mapping[str, str]) -> Path:
     """`$XDG_DATA_HOME/stenograph/archive`, or the system's default for it. Raises UsageError where there is no user's folder."""
     folder = data_folder(environ)
     if folder is None:
-        raise UsageError("there is no user's folder to keep originals in: set HOME or XDG_DATA_HOME")
+        raise UsageError("cannot find a directory for the archive; set HOME or XDG_DATA_HOME")
     return folder / "archive"
 
 
@@ -174,13 +174,13 @@ class Archive:
         """Write the originals of an entry below another folder, where none may exist yet. Raises UsageError, DiskError."""
         kept = [file for file in self.entry(number).files if file.before is not None]
         if not kept:
-            raise UsageError(f"edit {number} has no originals: it only made new files")
+            raise UsageError(f"edit {number} has no originals; it only created files")
         above = Path(os.path.commonpath([file.path.parent for file in kept]))
         to = absolute_path(to)
         places = [to / file.path.relative_to(above) for file in kept]
         for place in places:
             if os.path.lexists(place):
-                raise UnwritableError(f"{place} is there already; name another folder", path=place)
+                raise UnwritableError(f"{place} already exists; use another directory", path=place)
         for file, place in zip(kept, places, strict=True):
             make_folder(place.parent)
             staged = stage_file(
@@ -270,21 +270,24 @@ def _entry_in(ledger: Ledger, number: int) -> Entry:
     try:
         return ledger.entries[number]
     except KeyError:
-        raise UsageError(f"there is no edit {number}; `steno undo --list` lists them") from None
+        raise UsageError(f"no edit {number}; try: `steno undo --list`") from None
 
 
 def _refuse_undone(entry: Entry) -> None:
     if entry.undone_by is not None:
-        raise UsageError(f"edit {entry.number} was undone already, by {entry.undone_by}; {_OTHERS}")
+        raise UsageError(
+            f"edit {entry.number} is already undone (by edit {entry.undone_by}); try: `steno undo --entry {entry.undone_by}`"
+        )
     if entry.state is State.KEPT:
-        elsewhere = f"`steno undo --entry {entry.number} --to DIR` writes them elsewhere"
-        raise UsageError(f"entry {entry.number} only kept originals: there is nothing to undo; {elsewhere}")
+        raise UsageError(
+            f"edit {entry.number} changed nothing; to get its originals: `steno undo --entry {entry.number} --to DIR`"
+        )
     if entry.state is State.ROLLED_BACK:
-        raise UsageError(f"edit {entry.number} was stopped and taken back already; {_OTHERS}")
+        raise UsageError(f"edit {entry.number} was interrupted and has already been rolled back; {_OTHERS}")
     if entry.state is not State.DONE:
         raise UsageError(
-            f"edit {entry.number} was stopped midway and its files were changed since, so they are left as they are; "
-            f"`steno undo --entry {entry.number} --to DIR` writes the originals elsewhere"
+            f"edit {entry.number} was interrupted, and its files have changed since; nothing was undone; "
+            f"to get the originals: `steno undo --entry {entry.number} --to DIR`"
         )
 
 
@@ -301,9 +304,11 @@ def _unchanged(file: JournaledFile, entry: Entry, ledger: Ledger) -> FileState |
         if any(change.path == file.path for change in other.files)
     ]
     if later:
-        raise BusyError(f"{file.path} was changed by edit {later[-1]} since; undo that first", path=file.path)
+        raise BusyError(
+            f"edit {later[-1]} changed {file.path} since; undo that one first: `steno undo --entry {later[-1]}`", path=file.path
+        )
     raise BusyError(
-        f"{file.path} was changed since edit {entry.number}, so nothing was undone; "
-        f"`steno undo --entry {entry.number} --to DIR` writes the originals elsewhere",
+        f"{file.path} has changed since edit {entry.number}; nothing was undone; "
+        f"to get the originals: `steno undo --entry {entry.number} --to DIR`",
         path=file.path,
     )

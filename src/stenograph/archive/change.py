@@ -126,13 +126,13 @@ class Change:
     def delete(self, path: Path, *, expect: FileState | None = None) -> None:
         """Delete a file, which must exist. Raises as `write` does."""
         if path.is_symlink():
-            raise UsageError(f"{path} is a link, which is not deleted here; delete it by hand")
+            raise UsageError(f"{path} is a link; steno does not delete links")
         path = self._own(path)
         state, before = self._keep(path, expect)
         if state is None:
-            raise UsageError(f"there is no file {path}")
+            raise UsageError(f"file not found: {path}")
         if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
-            raise UnwritableError(f"{path.parent} can't be written: Permission denied", path=path)
+            raise UnwritableError(f"cannot write to {path.parent}: permission denied", path=path)
         unfinished = unfinished_beside(path)
         self._leave([unfinished], [])
         self._prepared[path] = _Prepared(
@@ -201,11 +201,11 @@ class Change:
     def _own(self, path: Path) -> Path:
         path = resolved_file(path)
         if path in self._prepared:
-            raise UsageError(f"{path} is changed twice in one edit")
+            raise UsageError(f"one edit cannot change {path} twice")
         for stopped in self.recovered:
             if stopped.state is State.BEGUN and any(change.path == path for change in stopped.entry.files):
-                problem = f"edit {stopped.entry.number} of {path} was stopped midway and can't be settled: {stopped.problem}"
-                raise BusyError(problem, path=path)
+                why = f"was interrupted and cannot be completed or rolled back: {stopped.problem}"
+                raise BusyError(f"edit {stopped.entry.number} of {path} {why}", path=path)
         return path
 
     def _keep(self, path: Path, expect: FileState | None) -> tuple[FileState | None, str | None]:
@@ -236,7 +236,7 @@ def _refuse_changed(path: Path, state: FileState | None) -> None:
 
 
 def _changed(path: Path) -> BusyError:
-    return BusyError(f"{path} changed since it was read; read it again and retry", path=path)
+    return BusyError(f"{path} changed after it was read; try again", path=path)
 
 
 def _place_of(paths: Iterable[Path]) -> tuple[Path | None, Path | None]:

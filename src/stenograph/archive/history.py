@@ -11,7 +11,7 @@ from msgspec import Struct
 from stenograph.archive.archive import Archive
 from stenograph.archive.change import Recovery
 from stenograph.archive.journal import Entry
-from stenograph.errors import SessionNotFoundError, UsageError
+from stenograph.errors import SessionNotFoundError, UsageError, in_quotes
 from stenograph.sessions import ACTIVE_SECONDS, SHORTEST_PREFIX, resolve
 
 
@@ -45,7 +45,7 @@ def find_edits(archive: Archive, session: str | None, homes: Sequence[Path], *, 
         except SessionNotFoundError:
             if not matching:
                 raise
-            raise UsageError(f"{len(matching)} sessions with edits match {session!r}; give the whole id") from None
+            raise UsageError(f"{in_quotes(session)} matches {len(matching)} sessions with edits; use the full id") from None
     return [entry for entry in entries if entry.session_id in matching]
 
 

@@ -168,7 +168,7 @@ def read_journal(path: Path) -> Ledger:
     for line in read_lines(path) if path.exists() else ():
         if (read := _read_line(line.data)) is None:
             if line.data.strip():
-                findings.append(Finding("damaged-journal-line", path, line.number, detail="left by a write that was stopped"))
+                findings.append(Finding("damaged-journal-line", path, line.number, detail="left by an interrupted write"))
             continue
         next_number = max(next_number, read.entry + 1)
         if read.step is State.STAGING:

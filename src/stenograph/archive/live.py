@@ -42,4 +42,6 @@ def refuse_open(paths: Iterable[Path]) -> None:
 
 
 def live(path: Path) -> BusyError:
-    return BusyError(f"{path} is in use by a running session; end it and try again", path=path)
+    return BusyError(
+        f"{path} is in use by a running session; nothing was written; close it there, or edit a copy: `steno clone`", path=path
+    )

@@ -36,7 +36,7 @@ def plan_removal(path: Path) -> Removal:
     for finding in (*family.findings, *(finding for inside in contents for finding in inside.findings)):
         if finding.code not in _HARMLESS:
             where = finding.path or path
-            told = f"{where} can't be kept ({finding.code}), so the session is not removed; fix or delete that by hand first"
+            told = f"cannot archive {where} ({finding.code}); nothing was removed; fix or delete it first"
             raise UnreadableError(told, path=where)
     files = [path]
     for agent in family.agents:

@@ -100,8 +100,8 @@ def _packed(blocks: Iterable[bytes], sha256: str, source: Path) -> Iterator[byte
         yield packing.compress(block)
     yield packing.flush()
     if digest.hexdigest() != sha256:
-        raise BusyError(f"{source} changed while it was read; try again", path=source)
+        raise BusyError(f"{source} changed while it was being read; try again", path=source)
 
 
 def _damaged(path: Path) -> UnreadableError:
-    return UnreadableError(f"{path} is damaged: it no longer holds the original; only a backup of it helps", path=path)
+    return UnreadableError(f"{path} is damaged and no longer holds the original; restore it from a backup", path=path)

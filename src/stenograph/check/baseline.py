@@ -45,9 +45,9 @@ def read_baseline(path: Path) -> Baseline:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Baseline)
     except OSError as error:
-        raise ConfigError(f"{path} can't be read: {error.strerror}") from error
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except msgspec.DecodeError as error:
-        raise ConfigError(f"{path} is no baseline that `steno check --write-baseline` wrote ({type(error).__name__})") from None
+        raise ConfigError(f"{path} is not a baseline of steno check --write-baseline ({type(error).__name__})") from None
 
 
 def without(report: CheckReport, baseline: Baseline) -> CheckReport:

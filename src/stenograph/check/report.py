@@ -145,7 +145,7 @@ def _resumed(paths: list[Path], failures: list[Finding]) -> dict[Path, list[Resu
         try:
             answers[path] = resumability(path)
         except DiskError as error:
-            failures.append(Finding("unreadable", path, detail=f"what clients would send is not known: {error}"))
+            failures.append(Finding("unreadable", path, detail=f"cannot tell what clients would send: {error}"))
     return answers
 
 

@@ -44,7 +44,7 @@ def _run() -> int:
 
     stdout = sys.stdout
     if stdout is None:  # so Python says that it was started with a closed stdout
-        return _fail("can't write the output: stdout is closed")
+        return _fail("cannot write the output: stdout is closed")
     try:
         # Without a name click finds out which: `steno`, or `python -m stenograph`.
         code = steno.main(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
@@ -77,9 +77,9 @@ def _run() -> int:
         if error.filename is not None:
             return _unexpected(error)
         if isinstance(error, FileNotFoundError):  # os.getcwd names nothing
-            return _fail("the working folder is gone")
+            return _fail("the current directory no longer exists")
         sys.stdout = io.StringIO()
-        return _fail(f"can't write the output: {error.strerror or type(error).__name__}")
+        return _fail(f"cannot write the output: {error.strerror or type(error).__name__}")
     except Exception as error:  # noqa: BLE001 - the outermost edge
         return _unexpected(error)
     return code if isinstance(code, int) else 0

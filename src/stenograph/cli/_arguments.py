@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from stenograph.errors import AmbiguousSessionError, UsageError
+from stenograph.errors import AmbiguousSessionError, UsageError, in_quotes
 from stenograph.family import SessionFile
 from stenograph.sessions import LAST
 from stenograph.views import plain
@@ -38,14 +38,15 @@ class HintingCommand(click.Command):
         except click.NoSuchOption as error:
             if error.option_name not in self.hints:
                 raise
-            raise click.UsageError(f"No such option {error.option_name!r}; {self.hints[error.option_name]}", ctx) from None
+            hint = self.hints[error.option_name]
+            raise click.UsageError(f"no such option {in_quotes(error.option_name)}; {hint}", ctx) from None
         except click.UsageError as error:
             # A value behind a flag is taken for another SESSION.
             behind = {flag: value for flag, value in itertools.pairwise(given) if _TURNS.fullmatch(value)}
             if type(error) is not click.UsageError or "--drop-turns" not in behind:
                 raise
             raise click.UsageError(
-                f"--drop-turns takes no value; give --drop-turns --turns {behind['--drop-turns']}", ctx
+                f"--drop-turns takes no value; use --drop-turns --turns {behind['--drop-turns']}", ctx
             ) from None
 
 
@@ -70,7 +71,7 @@ class SessionReference(_StringType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not value:
-            self.fail("it is empty; give an id, a prefix, a title, a path, or `last`", param, ctx)
+            self.fail("it is empty; use an id, prefix, title, path or `last`", param, ctx)
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
@@ -174,14 +175,14 @@ def ambiguous_lines(error: AmbiguousSessionError) -> Iterator[str]:
     files = [session_at(Path(path)) for path in error.matches]
     same = len({file.session_id for file in files}) == 1
     shown = list(itertools.islice(newest_record_first(files), _NAMED))
-    yield f"{len(files)} sessions match {plain(error.reference)!r}:"
+    yield f"{in_quotes(error.reference)} matches {len(files)} sessions:"
     for file, seen in shown:
         name = short_path(str(file.path)) if same else _short(file)
         where = short_path(seen.cwd or file.path.parent.name)
         yield f"  {name}  {local_time(last_record(seen))}  {where}{_quoted_title(list_title(seen))}"
     if len(files) > len(shown):
         yield f"  and {len(files) - len(shown)} more"
-    yield "give a path" if same else "give a longer prefix, the id or a path"
+    yield "use a path" if same else "use a longer prefix, the full id or a path"
 
 
 def _short(file: SessionFile) -> str:
@@ -201,7 +202,9 @@ def choose_branch(session: Session, number: int | None) -> Branch:
     if number is None or (number == 1 and not session.branches):
         return next((branch for branch in session.branches if branch.is_current), NO_BRANCH)
     if number > len(session.branches):
-        raise UsageError(f"there is no branch {number}; the session has {len(session.branches)}")
+        from stenograph.views import count_of
+
+        raise UsageError(f"no branch {number}; this session has {count_of(len(session.branches), 'branch', 'branches')}")
     return session.branches[number - 1]
 
 
@@ -214,7 +217,7 @@ def parse_turns(text: str | None, count: int) -> Callable[[Turn], bool]:
         return lambda turn: turn.number == number
     first, dash, last = text.partition("-")
     if not first or not all(part.strip().isdecimal() for part in (first, last) if part):
-        raise UsageError(f"--turn takes a number, -1 for the last turn, or a range such as 3-5, not {text!r}")
+        raise UsageError(f"invalid --turn {in_quotes(text)}; use a number, -1 for the last turn, or a range such as 3-5")
     low = int(first)
     high = int(last) if last else None if dash else low
     if high is not None and high < low:
@@ -224,21 +227,21 @@ def parse_turns(text: str | None, count: int) -> Callable[[Turn], bool]:
 
 _AGE = re.compile(r"(\d{1,6})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
-_AN_AGE = "an age in hours, days or weeks (36h, 7d, 2w)"
-_A_DATE = "a date (2026-01-31 or 2026-01-31T12:00)"
+_AN_AGE = "36h, 7d or 2w"
+_A_DATE = "2026-01-31 or 2026-01-31T12:00"
 
 
 def date_of(text: str) -> float:
     try:
         return _date(text)
     except ValueError:
-        raise UsageError(f"{text!r} is no date; give {_A_DATE}") from None
+        raise UsageError(f"invalid date {in_quotes(text)}; use {_A_DATE}") from None
 
 
 def age_before(text: str, now: datetime) -> float:
     if found := _AGE.fullmatch(text):
         return _ago(found, now)
-    raise UsageError(f"{text!r} is no age; give {_AN_AGE}")
+    raise UsageError(f"invalid age {in_quotes(text)}; use {_AN_AGE}")
 
 
 def moment_of(text: str, now: datetime) -> float:
@@ -247,7 +250,7 @@ def moment_of(text: str, now: datetime) -> float:
     try:
         return _date(text)
     except ValueError:
-        raise UsageError(f"{text!r} is neither {_A_DATE} nor {_AN_AGE}") from None
+        raise UsageError(f"invalid date or age {in_quotes(text)}; use {_A_DATE}, or {_AN_AGE}") from None
 
 
 def _date(text: str) -> float:
@@ -263,4 +266,4 @@ def _ago(age: re.Match[str], now: datetime) -> float:
     try:
         return (now - timedelta(hours=int(age[1]) * _HOURS[age[2]])).timestamp()
     except OverflowError:
-        raise UsageError(f"{age[0]!r} is longer ago than there are dates; give {_AN_AGE}") from None
+        raise UsageError(f"age {in_quotes(age[0])} is out of range") from None

@@ -81,10 +81,12 @@ class LazyGroup(click.Group):
             return super().resolve_command(ctx, args)
         import difflib
 
+        from stenograph.errors import in_quotes
+
         near = [*difflib.get_close_matches(name, COMMANDS, n=2)]
         near += [known for known in COMMANDS if name and known.startswith(name) and known not in near]
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise click.UsageError(f"there is no command {name!r}{meant}", ctx)
+        meant = f"; did you mean {' or '.join(map(in_quotes, near))}?" if near else ""
+        raise click.UsageError(f"unknown command {in_quotes(name)}{meant}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

@@ -18,7 +18,7 @@ from stenograph.config import Config, read_config, usual_config_file, wants_colo
 from stenograph.errors import ConfigError, UsageError
 
 _KEY = "stenograph.cli.options"
-DEMO_IS_READ_ONLY = "the demo is read-only; copy it and name the copy with --home"
+DEMO_IS_READ_ONLY = "the demo is read-only; to try edits, copy it and use --home with the copy"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -41,7 +41,7 @@ class ConfigProblem(msgspec.Struct, frozen=True):
 
 
 class GivenPath(click.Path):
-    """A path that is not empty: `Path("")` would be the working folder."""
+    """A path that is not empty: `Path("")` would be the current directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not os.fspath(value):
@@ -130,17 +130,17 @@ def what_is_wrong_with(home: Path) -> str:
         home.stat()
     except (FileNotFoundError, NotADirectoryError):
         if not os.path.lexists(home):
-            return f"there is no folder {home}"
+            return f"directory not found: {home}"
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) else "not a name for a folder"
-        return f"{home} can't be looked at: {reason}"
+        reason = error.strerror if isinstance(error, OSError) else "not a valid path"
+        return f"cannot read {home}: {reason}"
     if not is_folder(home):
-        return f"{home} is not a folder; a home is one that holds `projects`"
+        return f"{home} is not a directory; a home is the directory that contains `projects`"
     try:
         if home.name != "projects" and not (home / "projects").exists() and any(home.glob("*.jsonl")):
             above = home.absolute().parent
             where = f": {above.parent}" if above.name == "projects" else ""
-            return f"{home} is a project folder; name the home that it is in{where}"
+            return f"{home} is a project directory; use the home that contains it{where}"
     except OSError:
         pass  # a finding, where it is listed
     return ""
@@ -189,7 +189,7 @@ def _homes(explicit: tuple[Path, ...], demo: bool, config: Config) -> list[Path]
 
     if demo:
         if explicit:
-            raise UsageError("--demo and --home exclude each other")
+            raise UsageError("--demo conflicts with --home")
         from stenograph.demo import demo_home, unpack_demo
 
         return [unpack_demo(demo_home(os.environ))]
@@ -198,12 +198,12 @@ def _homes(explicit: tuple[Path, ...], demo: bool, config: Config) -> list[Path]
     try:
         return resolve_homes(explicit, os.environ)
     except RuntimeError as error:  # neither the environment nor the system knows the user's folder
-        raise UsageError("there is no user's folder: set HOME, or name a home with --home") from error
+        raise UsageError("cannot find your home directory; set HOME or use --home") from error
     except OSError as error:
-        where = error.filename or "the working folder"
-        raise UsageError(f"{where} can't be looked at: {error.strerror}; name a home with --home") from error
+        where = error.filename or "the current directory"
+        raise UsageError(f"cannot read {where}: {error.strerror}; use --home") from error
     except ValueError as error:
-        raise UsageError("a home is not a name for a folder") from error
+        raise UsageError("--home is not a valid path") from error
 
 
 def _of_user(path: str | Path) -> Path:

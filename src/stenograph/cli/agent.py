@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from stenograph.cli._settings import GivenPath, shared_options, state_options
-from stenograph.errors import UsageError
+from stenograph.errors import UsageError, in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -150,9 +150,9 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     lines: LinePrompts | None = None
     if given["input_format"] == "stream-json":
         if given["prompt"]:
-            raise UsageError("with --input-format stream-json the prompts come on stdin, not as an argument")
+            raise UsageError("--input-format stream-json reads prompts from stdin and takes no PROMPT")
         if descriptor is None:
-            raise UsageError("with --input-format stream-json messages are read from stdin, which is a terminal")
+            raise UsageError("--input-format stream-json reads messages from stdin, which is a terminal")
         lines = LinePrompts(descriptor)
     else:
         prompts = one_prompt(whole_prompt(given["prompt"], descriptor))
@@ -186,17 +186,17 @@ def _install_command() -> str:
 
 def _output_format(given: dict[str, Any]) -> OutputFormat:
     if not given["is_print"]:
-        raise UsageError("`steno agent` works in print mode so far: add -p")
+        raise UsageError("only print mode is available; add -p")
     chosen = given["output_format"] or ("json" if given["as_json"] else "text")
     if given["as_json"] and chosen != "json":
-        raise UsageError(f"--json and --output-format {chosen} can't both be")
+        raise UsageError(f"--json conflicts with --output-format {chosen}")
     if chosen == "stream-json" and not given["verbose"]:
-        raise UsageError("--output-format stream-json needs --verbose, as in the client")
+        raise UsageError("--output-format stream-json requires --verbose")
     for name in ("include_partial_messages", "replay_user_messages"):
         if given[name] and chosen != "stream-json":
-            raise UsageError(f"--{name.replace('_', '-')} needs --output-format stream-json")
+            raise UsageError(f"--{name.replace('_', '-')} requires --output-format stream-json")
     if given["input_format"] == "stream-json" and chosen != "stream-json":
-        raise UsageError("--input-format stream-json needs --output-format stream-json")
+        raise UsageError("--input-format stream-json requires --output-format stream-json")
 
     from stenograph.agent import OutputFormat
 
@@ -211,26 +211,26 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
     settings = _settings_of(ctx)
     refuse_demo(settings)
     if settings.explicit and len(settings.homes) > 1:
-        raise UsageError("a session is written to one home: give --home once")
+        raise UsageError("use --home only once: a session is written to one home")
     if given["resume"] is not None and not given["resume"].strip():
-        raise UsageError("--resume needs a session: an id, a unique prefix of one, a title, a path, or `last`")
+        raise UsageError("--resume needs a session: an id, prefix, title, path or `last`")
     if given["rewind"] is not None and not given["rewind"].strip():
-        raise UsageError("--rewind needs a prompt: its number, from the end -1, or its uuid")
+        raise UsageError("--rewind needs a prompt: its number, -1 for the last, or its UUID")
     if given["go_on"] and given["resume"]:
-        raise UsageError("--continue and --resume can't both be")
+        raise UsageError("--continue conflicts with --resume")
     if not (given["go_on"] or given["resume"]):
         for name, option in (("fork", "--fork-session"), ("rewind", "--rewind")):
             if given[name]:
-                raise UsageError(f"{option} needs a session: give --resume or --continue too")
+                raise UsageError(f"{option} requires --resume or --continue")
     if given["session_id"] is not None and not is_session_id(given["session_id"]):
-        raise UsageError("--session-id takes a UUID, like 123e4567-e89b-42d3-a456-426614174000")
+        raise UsageError("--session-id must be a UUID, such as 123e4567-e89b-42d3-a456-426614174000")
     if given["keep_files"] and not given["rewind"]:
-        raise UsageError("--keep-files needs --rewind")
+        raise UsageError("--keep-files requires --rewind")
     if given["thinking"] and given["max_tokens"] and given["max_tokens"] <= given["thinking"]:
-        raise UsageError("--max-tokens has to be more than --thinking: what is thought is part of the answer")
+        raise UsageError("--max-tokens must be greater than --thinking, which counts toward it")
     cwd = Path.cwd()
     if _as_text(str(cwd)) != str(cwd):
-        raise UsageError("the name of the working folder is no UTF-8: a session can't hold it")
+        raise UsageError("the current directory's name is not UTF-8, so a session cannot record it")
     mode = PermissionMode.BYPASS if given["is_bypass"] else PermissionMode(given["permission_mode"])
     return AgentOptions(
         cwd=cwd,
@@ -281,10 +281,10 @@ def _check_tool_names(options: AgentOptions) -> None:
             similar = similar_tools(name, ours)
             if similar is None:
                 continue
-            hint = f"; did you mean {' or '.join(similar)}?" if similar else ""
+            hint = f"; did you mean {' or '.join(map(in_quotes, similar))}?" if similar else ""
             if denies:
-                raise UsageError(f'no tool is called "{name}"{hint}')
-            click.echo(f'steno: no tool is called "{name}"{hint}', err=True)
+                raise UsageError(f"unknown tool {in_quotes(name)}{hint}")
+            click.echo(f"steno: unknown tool {in_quotes(name)}{hint}", err=True)
 
 
 async def _converse(

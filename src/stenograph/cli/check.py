@@ -70,7 +70,7 @@ def check(
         report = check_files(places, since=after, jobs=jobs, progress=report_progress, resuming=resuming)
     if write_baseline:
         write(baseline_of(report), write_baseline)
-        click.echo(f"{write_baseline} accepts what was found", err=True)
+        click.echo(f"wrote all findings to {write_baseline}", err=True)
     page = check_page(without(report, accepted) if accepted else report, partial(again, ctx))
     echo_page(page, render_check, render_options(ctx), as_json=as_json)
     if page.note:
@@ -90,5 +90,5 @@ def _places(ctx: click.Context, paths: tuple[str, ...]) -> list[Path]:
     places = [place_of(ctx, path) for path in paths] or [home for home in homes if is_folder(home)]
     if not places:
         told = ", ".join(map(str, homes))
-        raise UsageError(f"no sessions in {told} (there is no such home); `steno --demo check` checks the demo's")
+        raise UsageError(f"no sessions in {told} (directory does not exist); try: `steno --demo check`")
     return places

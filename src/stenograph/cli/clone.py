@@ -11,7 +11,7 @@ from stenograph.cli._arguments import HintingCommand, named_session, session_to_
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
-_HINTS = {"--apply": "a clone is written at once; --dry-run only says what would be"}
+_HINTS = {"--apply": "steno clone writes at once; --dry-run writes nothing"}
 
 
 @click.command(cls=HintingCommand, hints=_HINTS, short_help="Copy a session, whole or up to a turn.")
@@ -52,9 +52,9 @@ def clone(
     from stenograph.views import clone_page, render_clone, short_path
 
     if at is not None and turn is not None:
-        raise UsageError("--at and --turn both say where the clone ends; give one of them")
+        raise UsageError("--at conflicts with --turn")
     if at is not None and branch is not None:
-        raise UsageError("--at names a message, which is on one branch only; leave --branch out")
+        raise UsageError("--branch conflicts with --at, which is on one branch only")
     settings = state_options(ctx)
     file = named_session(ctx, session, writes=not dry_run)
     if not dry_run:

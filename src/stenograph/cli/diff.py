@@ -60,14 +60,14 @@ def diff(
     from stenograph.views import comparison_page, mask_page, render_comparison, render_unified, turn_pages
 
     if branches and second is not None:
-        raise UsageError("--branches compares branches of one session: leave out B")
+        raise UsageError("--branches compares branches of one session; leave out B")
     if second is None and not branches:
-        raise UsageError("name a second session, or --branches")
+        raise UsageError("B is required: a second session, or use --branches")
     one: _Chosen = _side(ctx, first)
     other: _Chosen
     if second is None:
         if len(one[0].branches) < 2:
-            raise UsageError("the session has one branch only")
+            raise UsageError("this session has only one branch")
         other = (one[0], one[0].branches[1].turns, 2)
     else:
         other = _side(ctx, second)

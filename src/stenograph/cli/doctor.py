@@ -52,16 +52,16 @@ def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | Non
     problems: list[ProblemPage] = []
     if wrong is not None:
         fix = (
-            "Mend it, as docs/config.md says; until then only `doctor` runs"
+            "Fix it; until then only `steno doctor` runs. See docs/config.md"
             if wrong.is_fatal
-            else "Make it readable for this user; until then the defaults count"
+            else "Make it readable for this user; until then the defaults apply"
         )
         problems.append(problem("config", str(wrong.error), fix))
     tracing = _tracing(settings, named, problems)
     if settings.explicit or settings.configured:
         where = "in the config file" if settings.configured else "with --home"
         told = filter(None, map(what_is_wrong_with, settings.homes))
-        problems += [problem("no-home", each, f"Name a home that exists {where}") for each in told]
+        problems += [problem("no-home", each, f"Use a home that exists {where}") for each in told]
     installed = Installation(
         executable=sys.executable,
         client=shutil.which("claude"),
@@ -95,7 +95,7 @@ def _tracing(settings: Settings, named: Path | None, problems: list[ProblemPage]
     except ConfigError as error:
         config = TraceConfig()
         if all(known.detail != str(error) for known in problems):  # what is wrong with the whole file is told already
-            fix = "Mend it, as docs/tracing.md says; until then no trace is sent"
+            fix = "Fix it; until then no trace is sent. See docs/tracing.md"
             problems.append(problem("trace-config", str(error), fix))
     try:
         folder = Path.cwd()

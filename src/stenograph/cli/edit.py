@@ -15,7 +15,7 @@ from stenograph.cli import FAILED
 from stenograph.cli._arguments import HintingCommand, named_session, session_to_change
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option, tell_masked
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
-from stenograph.errors import UsageError
+from stenograph.errors import UsageError, in_quotes
 
 if TYPE_CHECKING:
     from stenograph.surgery import AnyEdit, Selector
@@ -104,7 +104,7 @@ def edit(
     if applying:
         refuse_demo(settings, file.path)
     if reveal and not previewing:
-        raise UsageError("--reveal shows secrets in what --preview lists; give --preview too")
+        raise UsageError("--reveal requires --preview")
     edits = _edits(_which(options, datetime.now(UTC)), options)
     _refuse_idle_choices(edits, options)
     plan = make_plan(file.path, edits, prune=prune)
@@ -141,7 +141,7 @@ def _which(options: dict[str, Any], now: datetime) -> Selector:
     from stenograph.surgery import Selector
 
     if options["before"] and options["older_than"]:
-        raise UsageError("give --before or --older-than, not both")
+        raise UsageError("--before conflicts with --older-than")
     when = date_of(options["before"]) if options["before"] else None
     when = age_before(options["older_than"], now) if options["older_than"] else when
     before = to_client_time(datetime.fromtimestamp(when, UTC)) if when is not None else None
@@ -161,7 +161,7 @@ def _ranges(text: str | None) -> list[tuple[int, int]]:
     for part in text.split(",") if text else ():
         found = _RANGE.fullmatch(part.strip())
         if found is None:
-            raise UsageError(f"--turns {text!r} is no list of turns; give one like 2-5,7")
+            raise UsageError(f"invalid --turns {in_quotes(text or '')}; use a list such as 2-5,7")
         first = int(found[1])
         ranges.append((first, int(found[2]) if found[2] else _ENDLESS if "-" in part else first))
     return ranges
@@ -177,11 +177,11 @@ def _refuse_idle_choices(edits: list[AnyEdit], options: dict[str, Any]) -> None:
     by_calls = [flag for name, flag in _CALL_CHOICES.items() if options[name]]
     by_calls += ["--larger-than"] if options["larger_than"] is not None else []
     if by_turns and all(isinstance(edit, of_whole_files) for edit in edits):
-        raise UsageError(f"{by_turns[0]} chooses among turns, which means nothing to: {_named(edits)}")
+        raise UsageError(f"{by_turns[0]} selects turns and has no effect on: {_named(edits)}")
     # Beside an edit of tool calls one of the whole file may stand, but none that takes all that is in the same turns.
     idle = [edit for edit in edits if not isinstance(edit, of_calls)]
     if by_calls and (len(idle) == len(edits) or any(not isinstance(edit, of_whole_files) for edit in idle)):
-        raise UsageError(f"{by_calls[0]} chooses among tool calls, which means nothing to: {_named(idle)}")
+        raise UsageError(f"{by_calls[0]} selects tool calls and has no effect on: {_named(idle)}")
 
 
 def _named(edits: Sequence[AnyEdit]) -> str:
@@ -196,7 +196,7 @@ def _edits(which: Selector, options: dict[str, Any]) -> list[AnyEdit]:
     edits: list[AnyEdit] = []
     if options["drop_turns"]:
         if not which.chooses_turns:
-            raise UsageError("--drop-turns needs to know which: give --turns, --keep-last, --before or --older-than")
+            raise UsageError("--drop-turns needs a selector: --turns, --keep-last, --before or --older-than")
         edits.append(surgery.DropTurns(which, reason))
     if options["drop_tool_calls"]:
         edits.append(surgery.DropToolCalls(which, reason))
@@ -213,13 +213,13 @@ def _edits(which: Selector, options: dict[str, Any]) -> list[AnyEdit]:
     if options["drop_agents"]:
         edits.append(surgery.DropAgents(which, reason))
     if options["keep_tool_calls"] and not options["compress"]:
-        raise UsageError("--keep-tool-calls says what the digest holds; give --compress too")
+        raise UsageError("--keep-tool-calls requires --compress")
     if options["compress"]:
         if not which.chooses_turns:
-            raise UsageError("--compress needs to know which turns: --keep-last 1 takes all but the newest")
+            raise UsageError("--compress needs a turn selector, for example --keep-last 1")
         edits.append(surgery.Compress(which, reason, keep_tool_calls=options["keep_tool_calls"]))
     if options["portable"]:
         edits.append(surgery.MakePortable(reason=reason))
     if not edits:
-        raise UsageError("nothing to do: give an edit such as --truncate-results 2000 or --compress --keep-last 5")
+        raise UsageError("nothing to do; add an edit such as --truncate-results 2000 or --compress --keep-last 5")
     return edits

@@ -65,7 +65,7 @@ def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json:
     from stenograph.views import render_tag, short_path, tag_page
 
     if clear == (tag is not None):
-        raise UsageError("give a TAG, or --clear")
+        raise UsageError("TAG or --clear is required")
     settings = state_options(ctx)
     refuse_demo(settings)
     file = named_session(ctx, session, writes=True)

@@ -163,9 +163,9 @@ def no_sessions(settings: Settings, findings: Sequence[FindingPage]) -> SessionN
         echo_unreadable(unread[:-1])
         return SessionNotFoundError(unread[-1].detail)
     places = ", ".join(
-        str(projects_folder(home)) + ("" if is_folder(home) else " (there is no such home)") for home in settings.homes
+        str(projects_folder(home)) + ("" if is_folder(home) else " (directory does not exist)") for home in settings.homes
     )
-    hint = "" if settings.explicit else "; `steno --demo` shows the demo sessions"
+    hint = "" if settings.explicit else "; try: `steno --demo`"
     return SessionNotFoundError(f"no sessions in {places}{hint}")
 
 
@@ -179,7 +179,7 @@ def working_folder(project: str) -> str:
     try:
         return os.path.abspath(project)  # noqa: PTH100 - text in, text out, links kept
     except OSError as error:
-        raise UsageError("the working folder is gone; give the whole path") from error
+        raise UsageError("the current directory no longer exists; use a full path") from error
 
 
 def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from stenograph.cli._settings import shared_options
 from stenograph.errors import UsageError
 from stenograph.releases import NEWEST, rules_note
 
-_HINTS = {"--release": "--as-of RELEASE says which client"}
+_HINTS = {"--release": "use --as-of RELEASE"}
 
 
 @click.command(cls=HintingCommand, hints=_HINTS, short_help="Show what a client would send on resume.")
@@ -49,7 +49,7 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
     )
 
     if explaining and losing:
-        raise UsageError("give --explain or --lost, not both")
+        raise UsageError("--explain conflicts with --lost")
     if note := rules_note(release):  # what is not a release is refused before anything is read
         click.echo(f"note: {note}", err=True)
     file = named_session(ctx, session)

@@ -42,10 +42,10 @@ def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_pr
             click.echo(f"steno: {plain(page.problem)}", err=True)
         return
     if page.problem or page.directory is None:
-        raise UsageError(f"{page.problem}; where it is: {page.shell}")
+        raise UsageError(f"{page.problem}; where it does: {page.shell}")
     program = shutil.which(page.command[0])
     if program is None:
-        raise UsageError(f"`{page.command[0]}` is not on PATH; where it is: {page.shell}")
+        raise UsageError(f"`{page.command[0]}` is not on PATH; where it is, run: {page.shell}")
     os.chdir(page.directory)
     os.environ.update(page.environment)
     os.execv(program, list(page.command))

@@ -53,7 +53,7 @@ def rm(
 
     settings = state_options(ctx)
     if bool(sessions) == bool(older_than):
-        raise UsageError("name the sessions, or give --older-than")
+        raise UsageError("SESSION or --older-than is required")
     if project is not None and not older_than:
         raise UsageError("--project needs --older-than")
     paths = _older(ctx, older_than, project) if older_than else [named_session(ctx, each, writes=True).path for each in sessions]

@@ -41,7 +41,7 @@ def schema(ctx: click.Context, as_json: bool) -> None:
 def show(ctx: click.Context, release: str | None, kinds: tuple[str, ...], as_json: bool) -> None:
     """Show what one release writes, the newest by default: kinds, fields, JSON types; a * marks fields that are not always there.
 
-    A release that was not recorded is told by the nearest older one that was, or by the oldest.
+    A release that was not recorded uses the nearest older one, or the oldest.
 
     \b
     Example:
@@ -106,4 +106,4 @@ def export(release: str | None, kind: str) -> None:
 
 def _say_who_answers(release: str, recorded: str) -> None:
     if release != recorded:
-        click.echo(f"{release} was not recorded: told by {recorded}", err=True)
+        click.echo(f"{release} was not recorded; showing {recorded}", err=True)

@@ -71,7 +71,9 @@ def show(
     chosen = choose_branch(loaded, branch)
     wanted = parse_turns(turns, len(chosen.turns))
     if turns is not None and not any(wanted(turn) for turn in chosen.turns):
-        raise UsageError(f"there is no turn {turns}; the branch has {len(chosen.turns)}")
+        from stenograph.views import count_of
+
+        raise UsageError(f"no turn {turns}; this branch has {count_of(len(chosen.turns), 'turn')}")
     mask, masker = make_mask(reveal)
     if as_steps:
         some = None if turns is None and branch is None else [turn for turn in chosen.turns if wanted(turn)]

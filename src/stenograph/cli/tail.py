@@ -56,7 +56,7 @@ def tail(
     follower = Follower(file.path)
     try:
         if not as_json:
-            click.echo(renderer.notice(f"{file.session_id}{'' if once else ', Ctrl-C ends'}"), color=True)
+            click.echo(renderer.notice(f"{file.session_id}{'' if once else ' (Ctrl-C to stop)'}"), color=True)
         updates = follower.start(turns)
         while True:
             for update in updates:

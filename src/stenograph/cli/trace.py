@@ -99,16 +99,16 @@ def install(ctx: click.Context, project: bool, local: bool, all_events: bool, ye
     change = plan_install(path, hooks_for(command, events), os.environ)
     warnings = [*change.warnings]
     if missing := [event for event in EVENTS if event not in events]:
-        who = f"the client {release}" if release else "an older client"
+        who = f"Claude Code {release}" if release else "an older release"
         if not project and (program := client_of_unknown_release(os.environ)):
-            who = f"the release of {program} can't be told, and an older client"
-        warnings.append(f"without {' and '.join(missing)}: {who} would ignore the whole file for it; --all-events writes them")
+            who = f"the release of {program} is unknown, and an older one"
+        warnings.append(f"left out {' and '.join(missing)}: {who} would ignore the whole file; to add them, use --all-events")
     for other in _others(ctx, path):
         # Clients run what stands in two files alike once (seen with 2.0.76, 2.1.45 and 2.1.325).
         if commands_in(other) != {command}:
-            warnings.append(f"the hooks are in {other} too: each event would be noted twice; one of the two is enough")
+            warnings.append(f"{other} also has the hooks, so each event would be recorded twice; remove one of them")
     if project and shutil.which("steno") is None:
-        warnings.append("there is no `steno` on the path here: the hooks of a project do nothing without it")
+        warnings.append("steno is not on PATH here; project hooks do nothing without it")
     change = msgspec.structs.replace(change, warnings=tuple(warnings))
     _carry_out(ctx, "install", change, yes=yes, as_json=as_json, steps=_next_steps(ctx))
 
@@ -135,7 +135,7 @@ def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json
 
     path = _settings_file(ctx, project, local)
     change = plan_uninstall(path, Archive(default_archive_folder(os.environ)))
-    steps = [f"There are hooks in {other}: {_uninstall(ctx, other)}" for other in _others(ctx, path)]
+    steps = [f"{other} also has hooks; to remove them: {_uninstall(ctx, other)}" for other in _others(ctx, path)]
     _carry_out(ctx, "uninstall", change, yes=yes, as_json=as_json, steps=steps)
 
 
@@ -169,14 +169,14 @@ def _next_steps(ctx: click.Context) -> list[str]:
     except ConfigError as error:
         told = f"Nothing is sent yet: {error}"
         if file is None or os.path.lexists(file):
-            return [told, f"Mend it, then: {test}"]
+            return [told, f"Fix it, then run: {test}"]
     else:
         if config.is_off:
             return ["Nothing is sent while STENO_TRACE_OFF is set"]
         if config.destinations:
             return [*(f"Note: {note}" for note in config.notes), f"Next: {test}"]
         told = "Nothing is sent yet: no destination is configured"
-    where = f"Write into {file}" if file is not None else "Name a file with STENO_TRACE_CONFIG, and write into it"
+    where = f"Add to {file}" if file is not None else "Set STENO_TRACE_CONFIG to a file and add"
     return [told, f"{where}, for example:", *(f"  {line}" for line in EXAMPLE.splitlines()), f"Then: {test}"]
 
 
@@ -201,11 +201,11 @@ def _settings_file(ctx: click.Context, project: bool, local: bool) -> Path:
     settings = state_options(ctx)
     refuse_demo(settings)
     if project and local:
-        raise UsageError("give --project or --local, not both")
+        raise UsageError("--project conflicts with --local")
     if project or local:
         return project_settings(Path.cwd())[local]
     if settings.explicit and len(settings.homes) > 1:
-        raise UsageError("name one home: the client's settings are in it")
+        raise UsageError("use exactly one --home: the hooks go into its settings.json")
     return home_settings(_home(ctx))
 
 
@@ -228,8 +228,8 @@ def _carry_out(ctx: click.Context, action: str, change: SettingsChange, *, yes: 
         echo_page(page, render_settings_diff, options, as_json=False)
     if page.changed and not yes and not as_json:
         if not sys.stdin or not sys.stdin.isatty():
-            raise UsageError("nothing was written: there is nobody to ask; --yes does it")
-        if not click.confirm(f"Change {short_path(page.path)} so?"):
+            raise UsageError("nothing written: no terminal to confirm on; use --yes")
+        if not click.confirm(f"Apply this change to {short_path(page.path)}?"):
             click.echo("Nothing was written")
             return
     if page.changed and (yes or not as_json):
@@ -316,7 +316,7 @@ def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json
     def followed(name: str, state: TraceState) -> list[Candidate]:
         chosen = followed_sessions(found, name, state, elsewhere=not settings.explicit)
         if not chosen and state.first_event() is None:
-            raise UsageError(f"no hook has told of a session yet; for older sessions: {again(ctx, 'trace', 'backfill')}")
+            raise UsageError(f"no hook event recorded yet; to send older sessions: {again(ctx, 'trace', 'backfill')}")
         return chosen
 
     _send_behind(ctx, followed, names, as_json=as_json)
@@ -379,7 +379,7 @@ def _working_config() -> TraceConfig:
     named = named_config(click.get_current_context())
     config = load_trace_config(os.environ, named)
     if config.is_off:
-        raise UsageError("everything is off: STENO_TRACE_OFF is set")
+        raise UsageError("tracing is disabled (STENO_TRACE_OFF is set)")
     if not config.destinations:
         raise UsageError(no_destination(os.environ, named))
     return config
@@ -404,7 +404,7 @@ def _send_behind(
         config,
         default_trace_folder(os.environ),
         dry_run=dry_run,
-        waiting=lambda: waiting("another worker that sends traces"),
+        waiting=lambda: waiting("another tracing worker"),
         progress=lambda name: progress(f"sending to {name}"),
     )
     page = backfill_page(done)
@@ -413,6 +413,6 @@ def _send_behind(
         for failure in row.failures:
             click.echo(plain(f"  {failure.detail}"), err=True)
         if row.error:
-            click.echo(plain(f"steno: {row.error}; what was acknowledged stays so, the rest is sent next time"), err=True)
+            click.echo(plain(f"steno: {row.error}; delivered turns are kept, the rest is retried next time"), err=True)
     if any(row.error or row.failures for row in page.destinations):
         ctx.exit(FAILED)

@@ -54,4 +54,4 @@ def turns(
     page = turns_page(loaded, loaded.all_turns if everything else shown.turns, shown, words, results=results and as_json)
     echo_page(mask_page(page, make_mask(reveal)[0]), render_turns, render_options(ctx), as_json=as_json)
     if not page.turns and not as_json:
-        click.echo("steno: the session has no turns", err=True)
+        click.echo("steno: this session has no turns", err=True)

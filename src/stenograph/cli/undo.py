@@ -15,8 +15,8 @@ from stenograph.cli._settings import GivenPath, again, refuse_demo, shared_optio
 from stenograph.errors import UsageError
 
 _HINTS = {
-    "--apply": "an undo is done at once; --list lists the edits and undoes nothing",
-    "--dry-run": "--list lists the edits and undoes nothing",
+    "--apply": "steno undo acts at once; --list only lists the edits",
+    "--dry-run": "--list only lists the edits",
 }
 
 
@@ -50,21 +50,21 @@ def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | N
     edits = find_edits(archive, session, settings.homes, only_homes=settings.explicit)
     if is_list:
         if to is not None:
-            raise UsageError("--list lists edits and --to writes originals; give one of them")
+            raise UsageError("--list conflicts with --to")
         listed = edits_page(archive, [edit for edit in edits if number in (None, edit.number)])
         echo_page(listed, render_edits, render_options(ctx), as_json=as_json)
         if listed.findings:
-            click.echo(f"steno: {count_of(len(listed.findings), 'line')} of the journal can't be read", err=True)
+            click.echo(f"steno: {count_of(len(listed.findings), 'line')} of the journal cannot be read", err=True)
         ctx.exit(0 if listed.entries else NOTHING_MATCHED)
     if number is not None and all(edit.number != number for edit in edits):
-        raise UsageError(f"there is no edit {number}{' of this session' if session else ''}; `steno undo --list` lists them")
+        raise UsageError(f"no edit {number}{' of this session' if session else ''}; try: `steno undo --list`")
     if to is not None:
         if number is None:
-            raise UsageError("--to takes the number of an edit: --entry N")
+            raise UsageError("--to requires --entry N")
         echo_page(originals_page(number, archive.restore(number, to)), render_originals, render_options(ctx), as_json=as_json)
         return
     undone = undo_edit(archive, edits, number, active_seconds=settings.config.active_seconds)
     if undone is None:
-        click.echo("steno: there is no edit to undo", err=True)
+        click.echo("steno: no edit to undo", err=True)
         ctx.exit(NOTHING_MATCHED)
     echo_page(undo_page(undone, partial(again, ctx)), render_undo, render_options(ctx), as_json=as_json)

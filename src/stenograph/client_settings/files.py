@@ -79,7 +79,7 @@ def plan_hooks(path: Path, wanted: Mapping[str, Hook], is_ours: IsOurs, command:
         is_there = sorted(ours, key=repr) == sorted([(event, dict(hook)) for event, hook in wanted.items()], key=repr)
         after = before if is_there else add_hooks(remove_hooks(text, is_ours) if ours else text, wanted).encode()
     except FieldError as error:
-        raise UsageError(f"{path} is left as it is: {error}") from error
+        raise UsageError(f"{path} was not changed: {error}") from error
     return SettingsChange(path, before, after, state, command)
 
 
@@ -92,9 +92,9 @@ def plan_removal(path: Path, is_ours: IsOurs, command: dict[str, str]) -> Settin
             return SettingsChange(path, before, before, state, command)
         without = remove_hooks(text, is_ours)
         if _ours(without, is_ours):
-            raise FieldError("our hooks can't be taken out of it")
+            raise FieldError("cannot remove the hooks of steno")
     except FieldError as error:
-        raise UsageError(f"{path} is left as it is: {error}") from error
+        raise UsageError(f"{path} was not changed: {error}") from error
     return SettingsChange(path, before, without.encode(), state, command)
 
 
@@ -113,7 +113,7 @@ def _text(path: Path, data: bytes | None) -> str:
     try:
         return (data or b"").decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is left as it is: it is no UTF-8") from error
+        raise UsageError(f"{path} was not changed: it is not UTF-8") from error
 
 
 def _lines(data: bytes | None) -> list[str]:

@@ -31,15 +31,15 @@ def parse_settings(text: str) -> dict[str, Any]:
     try:
         settings = parse(text.encode())
     except (ValueError, RecursionError) as error:
-        raise FieldError("it is no JSON") from error
+        raise FieldError("it is not valid JSON") from error
     if not isinstance(settings, dict):
-        raise FieldError("it is no JSON object")
+        raise FieldError("it is not a JSON object")
     hooks = settings.get(_HOOKS, {})
     if not isinstance(hooks, dict):
-        raise FieldError("`hooks` in it is no object", field=_HOOKS)
+        raise FieldError("`hooks` in it is not an object", field=_HOOKS)
     for event, groups in hooks.items():
         if not isinstance(groups, list):
-            raise FieldError(f"`hooks.{event}` in it is no list", field=f"{_HOOKS}.{event}")
+            raise FieldError(f"`hooks.{event}` in it is not a list", field=f"{_HOOKS}.{event}")
     return settings
 
 
@@ -69,7 +69,7 @@ def add_hooks(text: str, hooks: Mapping[str, Hook]) -> str:
             new = _insert(new, (), _HOOKS, {event: [group]})
         there.setdefault(event, []).append(group)
     if parse_settings(new) != settings:
-        raise FieldError("it can't be changed without a change elsewhere")
+        raise FieldError("it cannot be changed without changing other lines")
     return new
 
 
@@ -107,7 +107,7 @@ def _insert(text: str, path: tuple[str, ...], name: str | None, value: Any) -> s
     """The text with a member, or without a name an item, appended to the value at a path."""
     at = _find(text, path)
     if at is None:
-        raise FieldError(f"there is no {'.'.join(path)} in it", field=".".join(path))
+        raise FieldError(f"{'.'.join(path)} is not in it", field=".".join(path))
     end = _end_of(text, at) - 1
     inner = text[at + 1 : end]
     kept = inner.rstrip()

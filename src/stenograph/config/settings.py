@@ -21,7 +21,7 @@ ACTIVE_SECONDS = 120.0
 
 # `le`: infinity is not a number of seconds.
 Seconds = Annotated[float, Meta(ge=0, le=sys.float_info.max, description="a number of seconds, 0 or more")]
-_Folder = Annotated[str, Meta(min_length=1, pattern=r"^[^\0]*$", description="the name of a folder")]
+_Folder = Annotated[str, Meta(min_length=1, pattern=r"^[^\0]*$", description="a directory")]
 
 
 class ListSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,7 +59,7 @@ def read_values(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
     """The config file before its types are checked. Raises ConfigError."""
     values = read_toml(path, must_exist=must_exist)
     if misplaced := next((name for name in ("destinations", "content", "redact", "project") if name in values), None):
-        raise ConfigError(f"{path}: `{misplaced}` belongs in the table [trace]; docs/tracing.md shows how")
+        raise ConfigError(f"{path}: `{misplaced}` belongs in the table [trace]; see docs/tracing.md")
     return values
 
 

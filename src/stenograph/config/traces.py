@@ -19,7 +19,7 @@ from msgspec.structs import asdict, force_setattr, replace
 
 from stenograph.config.settings import Seconds, config_folder, read_values, state_folder, usual_config_file
 from stenograph.config.typed import UnfitError, in_file, read_toml, typed
-from stenograph.errors import ConfigError
+from stenograph.errors import ConfigError, in_quotes
 
 #: Characters of one text in a span.
 DEFAULT_LENGTH = 50_000
@@ -38,12 +38,12 @@ HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _NO = ("", "0", "false", "no", "off")
 _YES_OR_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
-_Text = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", description="a text on one line")]
+_Text = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", description="a string on one line")]
 _Name = Annotated[str, Meta(pattern=r"^(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", description="a name on one line")]
 _Length = Annotated[bool | Annotated[int, Meta(ge=0)], Meta(description="true, false or a number of characters")]
 _Key = Annotated[
     Annotated[str, Meta(min_length=1)] | dict[str, str],
-    Meta(description='a text, {env = "NAME"}, {file = "PATH"} or {keyring = "service/user"}'),
+    Meta(description='a string, {env = "NAME"}, {file = "PATH"} or {keyring = "service/user"}'),
 ]
 _KEYS = ("public_key", "secret_key", "api_key", "token")
 
@@ -120,16 +120,16 @@ class DestinationTable(Struct, frozen=True, forbid_unknown_fields=True, repr_omi
     """A destination as written."""
 
     name: Annotated[
-        str, Meta(pattern=r"^(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", description="a text of its own on one line")
+        str, Meta(pattern=r"^(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", description="a different string on one line")
     ]
     url: _Text
     type: DestinationKind = DestinationKind.OTLP
-    headers: Annotated[dict[str, _Key], Meta(description="a table of headers, each a text or where it is")] = {}
+    headers: Annotated[dict[str, _Key], Meta(description="a table of headers, each a string or a source")] = {}
     public_key: _Key | None = None
     secret_key: _Key | None = None
     api_key: _Key | None = None
     token: _Key | None = None
-    experiment: Annotated[int | _Text | None, Meta(description="the number of an experiment")] = None
+    experiment: Annotated[int | _Text | None, Meta(description="an experiment number")] = None
     batch_bytes: Annotated[float, Meta(ge=1, le=1e15, description="a number of bytes, 1 or more")] = 3_000_000
     timeout_seconds: Annotated[float, Meta(gt=0, le=1e9, description="a number of seconds, more than 0")] = 10.0
 
@@ -145,10 +145,10 @@ class DestinationTable(Struct, frozen=True, forbid_unknown_fields=True, repr_omi
         if self.type is DestinationKind.MLFLOW:
             headers["x-mlflow-experiment-id"] = str(self.experiment or 0)  # 0 is MLflow's "Default"
         elif self.experiment is not None:
-            raise UnfitError("experiment", "is for the type mlflow only")
+            raise UnfitError("experiment", "applies only to type mlflow")
         for header, value in self.headers.items():
             if not HEADER_NAME.fullmatch(header):
-                raise UnfitError("headers", "holds what is not a name of a header")
+                raise UnfitError("headers", "contains an invalid header name")
             keys[f"header:{header.lower()}"] = _key_source(f"headers.{header}", value)
         return Destination(
             self.name, self.type, self._endpoint(), headers, int(self.batch_bytes), float(self.timeout_seconds), keys
@@ -161,14 +161,14 @@ class DestinationTable(Struct, frozen=True, forbid_unknown_fields=True, repr_omi
         except ValueError:
             is_address = False
         if not is_address or not self.url.isascii() or " " in self.url:
-            raise UnfitError("url", "is not an address like https://host or http://host:port")
+            raise UnfitError("url", "is not a URL such as https://host or http://host:port")
         if "@" in parts.netloc:
-            raise UnfitError("url", "holds a user or password; give keys by themselves")
+            raise UnfitError("url", "must not contain a user or password; use the key settings")
         base = parts.path.rstrip("/")
         if self.type is DestinationKind.OTLP:
             path = parts.path if base else _TRACES
         elif parts.query:
-            raise UnfitError("url", f"holds a query, which the type {self.type} has no use for")
+            raise UnfitError("url", f"must not contain a query for type {self.type}")
         else:
             path = base.removesuffix(_TRACES)
             if self.type is DestinationKind.LANGFUSE:
@@ -180,11 +180,11 @@ class DestinationTable(Struct, frozen=True, forbid_unknown_fields=True, repr_omi
         given = {name: _key_source(name, value) for name in _KEYS if (value := getattr(self, name)) is not None}
         for name in given:
             if self.type is DestinationKind.LANGFUSE and name in ("api_key", "token"):
-                raise UnfitError(name, "is not for the type langfuse, which has public_key and secret_key")
+                raise UnfitError(name, "does not apply to type langfuse; use public_key and secret_key")
             if self.type is not DestinationKind.LANGFUSE and name in ("public_key", "secret_key"):
-                raise UnfitError(name, "is for the type langfuse only")
+                raise UnfitError(name, "applies only to type langfuse")
         if {"api_key", "token"} <= given.keys():
-            raise UnfitError("token", "and `api_key` are the same thing; give one of them")
+            raise UnfitError("token", "conflicts with `api_key`")
         if self.type is not DestinationKind.LANGFUSE:
             return given
         return {**{name: KeySource(env=f"LANGFUSE_{name.upper()}") for name in ("public_key", "secret_key")}, **given}
@@ -251,8 +251,8 @@ def trace_config_file(environ: Mapping[str, str], config_file: Path | None = Non
 def no_destination(environ: Mapping[str, str], config_file: Path | None = None) -> str:
     """The error for a missing destination."""
     path = trace_config_file(environ, config_file)
-    where = f"name one in {path}, as docs/tracing.md shows, or set" if path is not None else "set"
-    return f"no destination is configured: {where} {_PREFIX}URL"
+    where = f"add one to {path} (see docs/tracing.md) or set" if path is not None else "set"
+    return f"no destination is configured; {where} {_PREFIX}URL"
 
 
 def load_trace_config(environ: Mapping[str, str], config_file: Path | None = None) -> TraceConfig:
@@ -271,7 +271,7 @@ def load_trace_config(environ: Mapping[str, str], config_file: Path | None = Non
     tables = (*table.destinations, *over.destinations)
     names = [each.name for each in tables]
     if doubled := next((name for name in names if names.count(name) > 1), None):
-        raise ConfigError(f"{source.path}: {doubled!r} is the name of two destinations")
+        raise ConfigError(f"{source.path}: two destinations are named {in_quotes(doubled)}")
     destinations = tuple(
         _from_variables(each.destination()) if each.name == FROM_ENVIRONMENT and over.destinations else each.destination()
         for each in tables
@@ -295,7 +295,7 @@ def _source(environ: Mapping[str, str], config_file: Path | None) -> _Source:
         notes = (f"{old} is ignored, because {usual} has a table [trace]; delete it",) if has_old else ()
         return _Source(usual, values["trace"], notes=notes)
     if old is not None and has_old:
-        told = f"the settings are read from {old}; move them into the table [trace] of {usual}: docs/tracing.md shows how"
+        told = f"the settings are read from {old}; move them into the table [trace] of {usual}: see docs/tracing.md"
         return replace(_file_of_its_own(old), notes=(told,))
     return _Source(usual, {})
 
@@ -325,12 +325,12 @@ def _of_variables(environ: Mapping[str, str]) -> tuple[TraceTable, dict[str, Any
             continue
         if name not in _VARIABLES:
             known = ", ".join(_PREFIX + each for each in (*_VARIABLES, "CONFIG", "OFF"))
-            raise ConfigError(f"there is no setting ${variable}; known are {known}")
+            raise ConfigError(f"unknown variable {variable}; known: {known}")
         *tables, key = _VARIABLES[name]
         table = place if "destinations" in tables else values.setdefault("content", {}) if tables else values
         table[key] = _as_toml(name, written)
     if place and "url" not in place:
-        raise ConfigError(f"${_PREFIX}URL is missing, which ${_PREFIX}{next(iter(place)).upper()} belongs to")
+        raise ConfigError(f"{_PREFIX}{next(iter(place)).upper()} requires {_PREFIX}URL")
     if place:
         kind = DestinationKind.LANGFUSE if "public_key" in place else DestinationKind.OTLP
         values["destinations"] = [{"type": kind.value, **place, "name": FROM_ENVIRONMENT}]
@@ -366,7 +366,7 @@ def _headers(written: str) -> dict[str, str]:
     for part in written.split(","):
         name, _, text = part.partition("=")
         if not text.strip():
-            raise ConfigError(f"${_PREFIX}HEADERS must be name=value, several with commas between")
+            raise ConfigError(f"{_PREFIX}HEADERS must be name=value, separated by commas")
         headers[name.strip()] = unquote(text.strip())
     return headers
 
@@ -386,7 +386,7 @@ def _key_source(name: str, value: str | dict[str, str]) -> KeySource:
         return KeySource(literal=value)
     ((how, where),) = value.items() if len(value) == 1 else (("", ""),)
     if how not in ("env", "file", "keyring") or not where or "\0" in where:
-        raise UnfitError(name, 'must be a text, {env = "NAME"}, {file = "PATH"} or {keyring = "service/user"}')
+        raise UnfitError(name, 'must be a string, {env = "NAME"}, {file = "PATH"} or {keyring = "service/user"}')
     if how == "keyring" and not all(where.rpartition("/")[::2]):
         raise UnfitError(name, 'must be {keyring = "service/user"}')
     return KeySource(**{how: where})

@@ -48,10 +48,10 @@ def read_toml(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         if must_exist:
-            raise ConfigError(f"there is no config file {path}") from error
+            raise ConfigError(f"config file not found: {path}") from error
         return {}
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise ConfigError(f"{path} can't be read: {getattr(error, 'strerror', 'not a name for a file')}") from error
+        raise ConfigError(f"cannot read {path}: {getattr(error, 'strerror', 'not a valid path')}") from error
     import tomllib
 
     try:
@@ -61,7 +61,7 @@ def read_toml(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
         place = _PLACE_IN_TOML.search(str(error))
         raise ConfigError(f"{path} is not valid TOML{' ' + place[0] if place else ''}") from None
     except RecursionError:
-        raise ConfigError(f"{path} is nested too deep") from None
+        raise ConfigError(f"{path} is nested too deeply") from None
 
 
 def _explain(error: Exception, kind: type[Any], spell: Spell) -> str:
@@ -85,7 +85,7 @@ def _explain(error: Exception, kind: type[Any], spell: Spell) -> str:
         return f"{spell([*keys, field['name']])} is missing"
     shape = _plain(type_there)
     known = [each.encode_name for each in shape.fields] if isinstance(shape, msgspec.inspect.StructType) else []
-    return f"{spell([*keys, field['name']])} is not a known key; known here: {', '.join(known)}"
+    return f"{spell([*keys, field['name']])} is not a known key; known: {', '.join(known)}"
 
 
 def _plain(type_there: Any) -> Any:
@@ -100,7 +100,7 @@ def _description(type_there: Any) -> str:
         case inspect.BoolType():
             return "true or false"
         case inspect.StrType():
-            return "a text"
+            return "a string"
         case inspect.EnumType(cls=cls):
             return " or ".join(each.value for each in cls)
         case inspect.LiteralType(values=values):

@@ -178,4 +178,4 @@ def _opened(path: Path) -> Iterator[tuple[io.FileIO, os.stat_result]]:
                 raise UnreadableError(f"{path} is not a file", path=path)
             yield file, status
     except OSError as error:
-        raise UnreadableError(f"{path} can't be read: {error.strerror}", path=path) from error
+        raise UnreadableError(f"cannot read {path}: {error.strerror}", path=path) from error

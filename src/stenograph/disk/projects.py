@@ -49,7 +49,7 @@ def find_project_folders(projects: Path, cwd: str) -> list[Path]:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise UnreadableError(f"{projects} can't be read: {error.strerror}", path=projects) from error
+            raise UnreadableError(f"cannot read {projects}: {error.strerror}", path=projects) from error
         names.update(dict.fromkeys(name for name in present if name.startswith(prefixes)))
     return [folder for name in names if os.path.isdir(folder := projects / name)]  # noqa: PTH112 - never raises
 

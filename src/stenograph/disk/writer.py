@@ -60,7 +60,7 @@ def mode_of(path: Path) -> int:
     try:
         return stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116
     except OSError as error:
-        raise UnreadableError(f"{path} can't be read: {error.strerror}", path=path) from error
+        raise UnreadableError(f"cannot read {path}: {error.strerror}", path=path) from error
 
 
 def state_of(path: Path) -> FileState:
@@ -68,7 +68,7 @@ def state_of(path: Path) -> FileState:
     try:
         return _state(os.stat(path))  # noqa: PTH116 - one syscall, no Path method in between
     except OSError as error:
-        raise UnreadableError(f"{path} can't be read: {error.strerror}", path=path) from error
+        raise UnreadableError(f"cannot read {path}: {error.strerror}", path=path) from error
 
 
 class LockedFile:
@@ -91,7 +91,7 @@ class LockedFile:
                 return size
             if not status.st_nlink:
                 # What is written to an unlinked file is lost silently.
-                raise UnwritableError(f"{self.path} was removed while it was written to", path=self.path)
+                raise UnwritableError(f"{self.path} was deleted while it was being written", path=self.path)
             mend = b"\n" if size and _last_byte(self._descriptor) != b"\n" else b""
             _append_or_undo(self._descriptor, size, mend + data)
             if sync:
@@ -279,7 +279,7 @@ def remove_file(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise UnwritableError(f"{path} can't be deleted: {error.strerror}", path=path) from error
+        raise UnwritableError(f"cannot delete {path}: {error.strerror}", path=path) from error
 
 
 def unfinished_beside(path: Path) -> Path:
@@ -343,7 +343,7 @@ def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None
     For a moment, or after a crash, it is called `unfinished`. Raises BusyError, UnwritableError.
     """
     if path.is_symlink():
-        raise UnwritableError(f"{path} is a link, which is not deleted here; delete it by hand", path=path)
+        raise UnwritableError(f"{path} is a link; steno does not delete links", path=path)
     aside = unfinished or unfinished_beside(path)
     try:
         descriptor = _open_locked(path, timeout, _LOOK_FLAGS)
@@ -371,7 +371,7 @@ def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None
 def discard(unfinished: Path) -> None:
     """Delete what was staged and never put in place. Raises UsageError for anything else, UnwritableError."""
     if not unfinished.name.startswith(UNFINISHED):
-        raise UsageError(f"{unfinished} is no unfinished file")
+        raise UsageError(f"{unfinished} is not an unfinished file")
     try:
         unfinished.unlink(missing_ok=True)
     except NotADirectoryError:
@@ -399,7 +399,7 @@ def make_folder(folder: Path) -> None:
         except OSError as error:
             raise _unwritable(missing, error) from error
     if not os.path.isdir(folder):  # noqa: PTH112 - never raises
-        raise UnwritableError(f"{folder} is not a folder", path=folder)
+        raise UnwritableError(f"{folder} is not a directory", path=folder)
 
 
 def remove_empty_folder(folder: Path) -> bool:
@@ -462,9 +462,9 @@ def _lock_until(descriptor: int, path: Path, deadline: float) -> None:
             return
         except (BlockingIOError, PermissionError) as error:  # PermissionError is what Windows says
             if time.monotonic() >= deadline:
-                raise BusyError(f"{path} is being written by another process; try again", path=path) from error
+                raise BusyError(f"another process is writing to {path}; try again", path=path) from error
         except OSError as error:
-            raise UnwritableError(f"{path} can't be locked: {error.strerror}", path=path) from error
+            raise UnwritableError(f"cannot lock {path}: {error.strerror}", path=path) from error
         time.sleep(pause)
         pause = min(pause * 2, 0.05)
 
@@ -493,7 +493,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
 
 def _join(lines: Sequence[bytes]) -> bytes:
     if any(b"\n" in line for line in lines):
-        raise UsageError("a line to append holds a newline; give each line by itself")
+        raise UsageError("a line to append contains a newline; pass one line at a time")
     return b"".join([part for line in lines for part in (line, b"\n")])
 
 
@@ -625,8 +625,8 @@ def _state(status: os.stat_result) -> FileState:
 
 
 def _changed(path: Path) -> BusyError:
-    return BusyError(f"{path} changed since it was read; read it again and retry", path=path)
+    return BusyError(f"{path} changed after it was read; try again", path=path)
 
 
 def _unwritable(path: Path, error: OSError) -> UnwritableError:
-    return UnwritableError(f"{path} can't be written: {error.strerror}", path=path)
+    return UnwritableError(f"cannot write to {path}: {error.strerror}", path=path)

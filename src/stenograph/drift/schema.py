@@ -111,7 +111,7 @@ def _answering(registry: Registry, release: str) -> int:
     wanted = release_numbers(release)
     recorded = registry.recorded_numbers
     if not recorded:
-        raise UsageError("the registry holds no recorded release")
+        raise UsageError("the registry has no recorded release")
     older = [number for number in recorded if release_numbers(registry.releases[number]) <= wanted]
     return older[-1] if older else recorded[0]
 
@@ -170,7 +170,7 @@ def markdown(registry: Registry, release: str | None = None) -> str:
 
 
 def _release_lines(schema: ReleaseSchema) -> list[str]:
-    told = "" if schema.release == schema.recorded else f" ({schema.release} was not recorded: told by this one)"
+    told = "" if schema.release == schema.recorded else f" ({schema.release} was not recorded; this is the nearest)"
     lines = [f"# What release {schema.recorded} writes{told}"]
     for name, fields in schema.shapes.items():
         lines += ["", f"## {name}", "", "| field | JSON type | always |", "| --- | --- | --- |"]

@@ -1,4 +1,4 @@
-"""The files of one session: its own file, its sub-agents and their metadata, spilled results, and who owns what."""
+"""The files of one session: its own file, its subagents and their metadata, spilled results, and who owns what."""
 
 from stenograph.family.files import (
     AgentFile,

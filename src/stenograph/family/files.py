@@ -128,7 +128,7 @@ def list_project(folder: Path) -> ProjectListing:
         elif name.startswith(AGENT_PREFIX) and name.endswith(META_SUFFIX):
             metas[name[: -len(META_SUFFIX)]] = Path(entry.path)
         elif name.startswith(UNFINISHED):
-            listing.findings.append(_finding("left-unfinished", entry, "left by a write that was killed; can be deleted"))
+            listing.findings.append(_finding("left-unfinished", entry, "left by an interrupted write; can be deleted"))
         elif name == AGENTS_FOLDER and _is_own_folder(entry, listing.findings):
             contents = list_contents(Path(entry.path))
             listing.findings.extend(contents.findings)
@@ -215,7 +215,7 @@ def _scan(folder: Path, *, missing_is_empty: bool = False) -> list[os.DirEntry[s
     except OSError as error:
         if missing_is_empty and isinstance(error, FileNotFoundError):
             return []
-        raise UnreadableError(f"{folder} can't be read: {error.strerror}", path=folder) from error
+        raise UnreadableError(f"cannot read {folder}: {error.strerror}", path=folder) from error
 
 
 def _status_of_file(entry: os.DirEntry[str], findings: list[Finding]) -> os.stat_result | None:
@@ -227,17 +227,17 @@ def _status_of_file(entry: os.DirEntry[str], findings: list[Finding]) -> os.stat
         status = entry.stat()
     except OSError as error:
         kind = "broken-link" if entry.is_symlink() else "unreadable-file"
-        findings.append(_finding(kind, entry, f"{entry.path} can't be looked at: {error.strerror}"))
+        findings.append(_finding(kind, entry, f"cannot read {entry.path}: {error.strerror}"))
         return None
     if not stat.S_ISREG(status.st_mode):
         is_folder = stat.S_ISDIR(status.st_mode)
         if linked and is_folder:
             findings.append(_linked(Path(entry.path)))
         else:
-            findings.append(_finding("not-a-file", entry, "a folder" if is_folder else "neither a file nor a folder"))
+            findings.append(_finding("not-a-file", entry, "a directory" if is_folder else "neither a file nor a directory"))
         return None
     if linked:
-        findings.append(_finding("linked-file", entry, "a link; read and written where it points to"))
+        findings.append(_finding("linked-file", entry, "a link; its target is read and written"))
     return status
 
 
@@ -248,9 +248,9 @@ def _is_folder(entry: os.DirEntry[str], findings: list[Finding]) -> bool:
                 findings.append(_finding("name-not-utf8", entry, "its name is not UTF-8"))
             return True
         if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - never raises
-            findings.append(_finding("broken-link", entry, "points to nothing"))
+            findings.append(_finding("broken-link", entry, "its target does not exist"))
     except OSError as error:
-        findings.append(_finding("unreadable-folder", entry, f"{entry.path} can't be looked at: {error.strerror}"))
+        findings.append(_finding("unreadable-folder", entry, f"cannot read {entry.path}: {error.strerror}"))
     return False
 
 
@@ -273,7 +273,7 @@ def _is_linkless_folder(path: Path, findings: list[Finding]) -> bool:
 
 
 def _linked(path: Path) -> Finding:
-    return Finding("linked-folder", path, detail="a link to a folder; what it leads to is not the session's")
+    return Finding("linked-folder", path, detail="a link to a directory; its target does not belong to the session")
 
 
 def _is_text(name: str) -> bool:

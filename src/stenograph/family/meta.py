@@ -39,7 +39,7 @@ def read_metas(agents: Iterable[AgentFile]) -> tuple[dict[str, AgentMeta], list[
         if isinstance(members, dict):
             metas[agent.agent_id] = _meta(members)
         else:
-            findings.append(Finding("damaged-meta", agent.meta, detail="what started this agent is looked for elsewhere"))
+            findings.append(Finding("damaged-meta", agent.meta, detail="the call that started the subagent is found otherwise"))
     return metas, findings
 
 

@@ -123,13 +123,13 @@ def _index_and_link(graph: Graph, file: GraphFile) -> tuple[dict[str, int], list
         if uuid.__class__ is str and uuid:
             if uuid in own:
                 is_simple = False
-                graph.findings.append(_finding(graph, file, node, "duplicate-uuid", "the last line with this uuid counts"))
+                graph.findings.append(_finding(graph, file, node, "duplicate-uuid", "the last line with this UUID counts"))
             own[uuid] = node
         if isinstance(record, UnknownRecord):
             is_simple = False
     # Inside a file the last line with a uuid counts, between files the first file that has it.
     for uuid in own.keys() & graph.by_uuid.keys():
-        graph.findings.append(_finding(graph, file, own[uuid], "replayed-record", "the same uuid stands in another file"))
+        graph.findings.append(_finding(graph, file, own[uuid], "replayed-record", "another file has the same UUID"))
     for uuid, node in own.items() if graph.by_uuid else ():
         graph.by_uuid.setdefault(uuid, node)
     if not graph.by_uuid:
@@ -154,18 +154,18 @@ def _odd_parent(graph: Graph, file: GraphFile, node: int, parent: int, wanted: s
         code = "dangling-parent" if parent < 0 else "parent-in-another-file"
         graph.findings.append(_finding(graph, file, node, code, "its parent is not in this file"))
     elif parent > node:
-        graph.findings.append(_finding(graph, file, node, "forward-parent", "its parent stands further down"))
+        graph.findings.append(_finding(graph, file, node, "forward-parent", "its parent comes later in the file"))
     if parent == node:
-        graph.findings.append(_finding(graph, file, node, "self-parent", "it names itself as its parent"))
+        graph.findings.append(_finding(graph, file, node, "self-parent", "it is its own parent"))
         return NOWHERE
     if parent >= 0 and isinstance(graph.records[parent], UnknownRecord):
-        graph.findings.append(_finding(graph, file, node, "unknown-kind-in-chain", "old clients lose what stands before"))
+        graph.findings.append(_finding(graph, file, node, "unknown-kind-in-chain", "old releases lose everything before it"))
     return parent
 
 
 def _cut_cycles(graph: Graph) -> None:
     for node in _nodes_that_close_a_loop(graph.parents):
-        graph.findings.append(_finding(graph, graph.file_of(node), node, "parent-cycle", "its ancestors lead back to it"))
+        graph.findings.append(_finding(graph, graph.file_of(node), node, "parent-cycle", "it is its own ancestor"))
         graph.cut[node] = graph.parents[node]
         graph.parents[node] = NOWHERE
 

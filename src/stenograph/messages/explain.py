@@ -77,13 +77,13 @@ def _id(block: dict[str, object]) -> str:
 
 def _rule_of_place(graph: Graph, node: int, record: Record) -> str:
     if isinstance(record, DamagedRecord):
-        return "13: a line that can't be read"
+        return "13: an unreadable line"
     if not isinstance(record, ChainedRecord):
-        return "34: a line that is no part of the conversation"
+        return "34: not part of the conversation"
     if isinstance(record.uuid, str) and graph.by_uuid.get(record.uuid) != node:
-        return "17: a later line has its uuid"
+        return "17: a later line has its UUID"
     if record.isSidechain:
-        return "26: a line of a sub-agent"
+        return "26: a subagent's line"
     return "22: not on the chain"
 
 

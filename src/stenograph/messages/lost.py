@@ -17,7 +17,7 @@ from stenograph.messages.selection import siblings_of
 from stenograph.records import AssistantRecord, CompactBoundaryRecord, UserRecord, plain_message
 from stenograph.releases import NEWEST
 
-_ELSEWHERE = "19: the release goes on from another line"
+_ELSEWHERE = "19: the release resumes from another line"
 _CUT_OFF = "24: before a record of a kind that the release does not follow"
 
 

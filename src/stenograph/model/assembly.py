@@ -242,9 +242,9 @@ class Assembler:
             # Some omit empty members or send null.
             block[member] = "" if told.get(member) is None else told[member]
             if not isinstance(block[member], str):
-                raise MalformedAnswer(f"sends a block of the type {kind} whose {member} is no text")
+                raise MalformedAnswer(f"sends a block of the type {kind} whose {member} is not a string")
         if kind == "text" and not isinstance(told.get("citations"), list | None):
-            raise MalformedAnswer("sends a text whose citations are no list")
+            raise MalformedAnswer("sends a text whose citations are not a list")
         if kind in _CALLS:
             for member in ("id", "name"):
                 if not _text(told.get(member)):
@@ -252,7 +252,7 @@ class Assembler:
             block["name"] = self._hide(told["name"])
         if kind == "tool_result":
             # It would pass for the result of a call that we ran.
-            raise MalformedAnswer("sends the result of a tool in the place of an answer")
+            raise MalformedAnswer("sends a tool result instead of an answer")
         return block
 
     def _name(self, told: object) -> str:

@@ -236,7 +236,7 @@ class ModelClient:
         except ValueError:
             if written == b"[DONE]":  # what gateways of another protocol end with
                 return None
-            return self._failures.of_content(head, "sends an event that is no JSON")
+            return self._failures.of_content(head, "sends an event that is not JSON")
         if not isinstance(event, dict):
             return None
         kind = event.get("type") or name.decode("utf-8", "replace")

@@ -127,15 +127,15 @@ class Failures:
         if isinstance(error, MalformedResponseError):
             return self.of_silence("hung up without an answer, or does not speak HTTP/1.1")
         if isinstance(error, UnknownHostError):
-            told = f"the name {self._host} can't be found: check the network and ANTHROPIC_BASE_URL"
+            told = f"cannot resolve {self._host}; check the network and ANTHROPIC_BASE_URL"
             if self._has_proxy:  # whose name was looked up
-                told = "the proxy's name can't be found: check the network and HTTPS_PROXY or HTTP_PROXY"
+                told = "cannot resolve the proxy's name; check the network and HTTPS_PROXY or HTTP_PROXY"
             return self._unreachable(told, head, is_temporary=True)
         if self._is_local and error.errno == errno.ECONNREFUSED:
             # Nothing on the way can fail: whoever waits would wait for a program that is not there.
             told = f"nothing listens on {self._address}: start the endpoint, or check ANTHROPIC_BASE_URL"
             return self._unreachable(told, head, is_temporary=False)
-        return self.of_silence(f"can't be reached ({error.reason}): check the network and ANTHROPIC_BASE_URL")
+        return self.of_silence(f"cannot be reached ({error.reason}); check the network and ANTHROPIC_BASE_URL")
 
     def _unreachable(self, told: str, head: ResponseHead | None, *, is_temporary: bool) -> RequestFailure:
         status, request_id = (head.status, self.request_id_of(head)) if head is not None else (0, "")

@@ -53,7 +53,7 @@ def _read_proxy(written: str, name: str) -> Proxy:
     parts = split_url(written if "://" in written else f"http://{written}")
     if parts is None or parts.scheme != "http":
         raise ConfigError(
-            f"{name} can't be used: name a proxy like http://proxy:3128 (SOCKS and TLS to the proxy are not supported)"
+            f"cannot use {name}; use a proxy such as http://proxy:3128 (SOCKS and TLS to the proxy are not supported)"
         )
     authorization = ""
     if parts.username:

@@ -45,7 +45,7 @@ class GapReason(StrEnum):
     WEB_FETCH = "the fetch tool's own request"
     TITLE = "the request for a title"
     FAILED_STREAM = "a stream that broke, charged and tried again"
-    COPIED = "a parent's total, which a fork goes on from"
+    COPIED = "a parent's total, which a fork continues"
     # Less.
     AFTER_LAST_TOTAL = "responses after the last total"
     OTHER_RELEASE = "responses to a client that writes no totals"

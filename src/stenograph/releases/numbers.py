@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterable
 
-from stenograph.errors import UsageError
+from stenograph.errors import UsageError, in_quotes
 
 #: The newest release that was recorded.
 NEWEST = "2.1.325"
@@ -21,7 +21,7 @@ def release_numbers(release: str) -> tuple[int, ...]:
     """`2.1.45` as (2, 1, 45); what follows the numbers is ignored. Raises UsageError for anything else."""
     found = re.match(r"\d{1,9}(?:\.\d{1,9})*", release)  # lines may say anything; Python refuses to read very long numbers
     if found is None:
-        raise UsageError(f"{release!r} is not a release; give one like {NEWEST}")
+        raise UsageError(f"invalid release {in_quotes(release)}; use one such as {NEWEST}")
     return tuple(int(number) for number in found[0].split("."))
 
 

@@ -124,13 +124,13 @@ def as_homes(homes: Iterable[str | os.PathLike[str]] | None) -> list[Path]:
     if homes is None:
         return default_homes(os.environ)
     if isinstance(homes, str | bytes | os.PathLike):
-        raise UsageError("homes are a sequence of paths: write [home], not home")
+        raise UsageError("homes must be a sequence of paths: use [home], not home")
     try:
         return distinct_homes(Path(os.path.expanduser(home)) for home in homes)  # noqa: PTH111 - never raises
     except ValueError as error:  # a NUL in the name
-        raise UsageError("a home is not a name for a folder") from error
+        raise UsageError("a home is not a valid path") from error
     except OSError as error:
-        raise UsageError(f"the homes can't be looked at: {error.strerror}") from error
+        raise UsageError(f"cannot read the homes: {error.strerror}") from error
 
 
 def find_projects(homes: Iterable[str | os.PathLike[str]]) -> tuple[list[ProjectListing], list[Finding]]:

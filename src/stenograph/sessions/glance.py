@@ -54,7 +54,7 @@ def as_unreadable(path: Path) -> Iterator[None]:
     except DiskError:
         raise
     except _FAILURES as error:
-        raise UnreadableError(f"{path} can't be understood ({type(error).__name__})", path=path) from None
+        raise UnreadableError(f"cannot parse {path} ({type(error).__name__})", path=path) from None
 
 
 def unreadable(error: DiskError) -> Finding:

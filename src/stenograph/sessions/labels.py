@@ -56,7 +56,7 @@ def _refuse_bad_text(text: str, what: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"{what} has to be valid UTF-8") from error
+        raise UsageError(f"{what} must be valid UTF-8") from error
     # Of what is neither a control, format or combining character nor a space something can be seen.
     if not any(
         unicodedata.category(c)[0] not in "CMZ" or unicodedata.category(c) in ("Co", "Cn") for c in text if c not in _BLANK
@@ -67,15 +67,15 @@ def _refuse_bad_text(text: str, what: str) -> None:
 def _append(path: Path, make: Callable[[str], write.Json], active_seconds: float) -> None:
     session_id = path.name.removesuffix(LINES_SUFFIX)
     if not is_session_id(session_id):
-        raise UsageError(f"{path} is not named by a session's id, so no client would show a label of it")
+        raise UsageError(f"{path} is not named by a UUID, so clients would not show the label")
     if not state_of(path).size:
-        raise UsageError(f"{path} is empty; there is no session to label yet")
+        raise UsageError(f"{path} is empty; no session to label yet")
     with lock(path) as locked:
         seen = glance(locked.path)
         if not seen.records:
-            raise UsageError(f"{path} is no session: none of its lines is a record")
+            raise UsageError(f"{path} is not a session file")
         if seen.torn and (changed_lately(seen, time.time(), active_seconds) or is_being_written(locked.path)):
-            raise BusyError(f"{path} ends in a line that is being written; try again when it is finished", path=path)
+            raise BusyError(f"{path} is being written to; try again when the client is done", path=path)
         locked.append_lines([_encoded(make(session_id))], keep_time=True)
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.disk import Finding, projects_folder
-from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError
+from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError, in_quotes
 from stenograph.family import LINES_SUFFIX, SessionFile, is_agent_file, is_session_id, read_family
 from stenograph.sessions.find import as_homes, each_once, find_sessions, in_project, moment_of, newest_record_first
 from stenograph.sessions.glance import glance, unreadable
@@ -75,7 +75,7 @@ def find_match(
     """As `resolve`, with how the session was found."""
     homes = as_homes(homes)
     if not reference:
-        raise SessionNotFoundError("a session has to be named: an id, a prefix, a title, a path, or `last`")
+        raise SessionNotFoundError("SESSION is required: an id, prefix, title, path or `last`")
     if last := _LAST.fullmatch(reference):
         return Match(_last(homes, int(last[1] or 0), any_project=any_project), "last")
     if _looks_like_path(reference):
@@ -87,13 +87,13 @@ def find_match(
     if not found or (exact and how == "fragment"):
         if found:
             raise SessionNotFoundError(
-                f"{reference!r} is only a part of a title; a command that writes needs the whole title or the id"
+                f"{in_quotes(reference)} is only part of a title; a command that writes needs the full title or the id"
                 f" ({', '.join(file.session_id[:_NAMED_BY] for file in found[:_MATCHES_NAMED])})",
                 reference=reference,
             )
         unseen = f" ({unread[0].detail}{f', and {len(unread) - 1} more' if len(unread) > 1 else ''})" if unread else ""
         raise SessionNotFoundError(
-            f"no session matches {reference!r}{_near(reference, files)}; `steno ls --all` lists them all{unseen}",
+            f"no session matches {in_quotes(reference)}{_near(reference, files)}; try: `steno ls --all`{unseen}",
             reference=reference,
         )
     if len(found) > 1:
@@ -111,15 +111,15 @@ def session_at(path: Path) -> SessionFile:
         if path.is_dir():
             path = path.parent / (path.resolve().name + LINES_SUFFIX)
             if not path.is_file():
-                raise SessionNotFoundError(f"{name} is a folder without a session file beside it", reference=name)
+                raise SessionNotFoundError(f"{name} has no session file next to it", reference=name)
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise SessionNotFoundError(f"there is no file {name}", reference=name) from error
+        raise SessionNotFoundError(f"file not found: {name}", reference=name) from error
     except (OSError, ValueError, RuntimeError) as error:  # ValueError: a NUL in the name; RuntimeError: a circle of links
-        reason = error.strerror if isinstance(error, OSError) else "not a name for a file"
-        raise UnreadableError(f"{name} can't be read: {reason}", path=path) from error
+        reason = error.strerror if isinstance(error, OSError) else "not a valid path"
+        raise UnreadableError(f"cannot read {name}: {reason}", path=path) from error
     if status.st_size and not glance(path).records:
-        raise SessionNotFoundError(f"{path} is no session: none of its lines is a record", reference=name)
+        raise SessionNotFoundError(f"{path} is not a session file", reference=name)
     stem = path.name.removesuffix(LINES_SUFFIX)
     return SessionFile(stem, path, status.st_size, status.st_mtime_ns, is_session_id(stem))
 
@@ -150,7 +150,7 @@ def _last(homes: Sequence[Path], back: int, *, any_project: bool) -> SessionFile
         if first := next(found, None):
             if file := first if not back else next(itertools.islice(found, back - 1, None), None):
                 return file
-            raise SessionNotFoundError(f"there are not so many sessions as `{LAST}~{back}` needs", reference=f"{LAST}~{back}")
+            raise SessionNotFoundError(f"`{LAST}~{back}` goes back further than there are sessions", reference=f"{LAST}~{back}")
     raise SessionNotFoundError(f"no sessions in {', '.join(map(str, homes))}", reference=LAST)
 
 
@@ -197,9 +197,9 @@ def _ambiguous(reference: str, found: list[SessionFile]) -> AmbiguousSessionErro
     # Copies of one session differ in their paths only.
     named = [str(file.path) if ids.count(file.session_id) > 1 else _name(file) for file in found[:_MATCHES_NAMED]]
     more = f", and {len(found) - len(named)} more" if len(found) > len(named) else ""
-    advice = "give a path" if len(set(ids)) == 1 else "give a longer prefix, the id or a path"
+    advice = "use a path" if len(set(ids)) == 1 else "use a longer prefix, the full id or a path"
     return AmbiguousSessionError(
-        f"{len(found)} sessions match {reference!r}: {', '.join(named)}{more}; {advice}",
+        f"{len(found)} sessions match {in_quotes(reference)}: {', '.join(named)}{more}; {advice}",
         reference=reference,
         matches=[str(file.path) for file in found],
     )
@@ -247,14 +247,14 @@ def gather(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
                 for agent in read_family(path).agents:
                     add(agent.path)
         else:
-            raise SessionNotFoundError(f"there is no file {path}", reference=str(path))
+            raise SessionNotFoundError(f"file not found: {path}", reference=str(path))
     return list(files.values()), failures
 
 
 def _below(folder: Path, failures: list[Finding]) -> Iterable[Path]:
     def failed(error: OSError) -> None:
         where = Path(error.filename or folder)
-        failures.append(Finding("unreadable", where, detail=f"{where} can't be read: {error.strerror}"))
+        failures.append(Finding("unreadable", where, detail=f"cannot read {where}: {error.strerror}"))
 
     for parent, _, names in os.walk(folder, onerror=failed):
         yield from (Path(parent) / name for name in names if name.endswith(LINES_SUFFIX) and name != _JOURNAL)

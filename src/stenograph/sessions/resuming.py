@@ -49,7 +49,7 @@ def plan_resume(
     if by_id and home is not None and home != _home_of_client(environ):
         environment["CLAUDE_CONFIG_DIR"] = str(home)
     there = cwd is not None and os.path.isdir(cwd)  # noqa: PTH112 - never raises, whatever the name
-    problem = "" if there else "no line says where it ran" if cwd is None else f"its folder {cwd} is not on this machine"
+    problem = "" if there else "its directory is not recorded" if cwd is None else f"its directory {cwd} does not exist here"
     return ResumePlan(
         (client, "--resume", reference, *arguments), Path(cwd) if there and cwd else None, cwd, environment, problem
     )

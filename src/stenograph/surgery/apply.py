@@ -17,7 +17,7 @@ def apply(plan: Plan, archive: Archive, *, active_seconds: float = ACTIVE_SECOND
     """
     if plan.problems:
         way_out = "; make the session portable first (MakePortable), then edit it" if plan.is_easier_portable else ""
-        raise UsageError(f"the edit is refused: {plan.problems[0]}{way_out}")
+        raise UsageError(f"the plan was refused; nothing was written: {plan.problems[0]}{way_out}")
     if plan.is_empty:
         return None
     command = {"command": "edit", "edits": msgspec.to_builtins([done.edit for done in plan.done]), "prune": plan.prune}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from stenograph.errors import UsageError
+from stenograph.errors import UsageError, in_quotes
 from stenograph.records import moment
 from stenograph.sessions import SHORTEST_PREFIX
 from stenograph.surgery.edits import Selector
@@ -24,7 +24,7 @@ def turns_of(session: Session, which: Selector) -> list[Turn]:
     if which.before is not None:
         limit = moment(which.before)
         if limit is None:
-            raise UsageError(f"{which.before!r} is no time; give one like 2026-01-31T12:00:00Z")
+            raise UsageError(f"invalid time {in_quotes(which.before)}; use 2026-01-31T12:00:00Z")
         turns = [turn for turn in turns if turn.started is not None and turn.started < limit]
     return turns
 
@@ -34,9 +34,9 @@ def _refuse_missing_turns(turns: list[Turn], which: Selector) -> None:
         if not turns:
             raise UsageError("the session has no turns")
         if last < first:
-            raise UsageError(f"turns {first}-{last} are backwards: a range goes from the lower number to the higher")
+            raise UsageError(f"turns {first}-{last} are reversed; use {last}-{first}")
         if first < 1 or all(turn.number < first for turn in turns):
-            raise UsageError(f"there is no turn {first}; there are turns 1 to {len(turns)}")
+            raise UsageError(f"no turn {first}; this session has {len(turns)} {'turn' if len(turns) == 1 else 'turns'}")
 
 
 def _refuse_missing_tools(turns: list[Turn], which: Selector) -> None:
@@ -44,8 +44,8 @@ def _refuse_missing_tools(turns: list[Turn], which: Selector) -> None:
     for name in which.tools:
         if name not in used:
             near = next((known for known in sorted(used) if known.casefold() == name.casefold()), None)
-            meant = f"; did you mean {near}?" if near else f"; the session has calls of {', '.join(sorted(used)) or 'no tool'}"
-            raise UsageError(f"no call of {name}{meant}")
+            meant = f"did you mean {in_quotes(near)}?" if near else f"this session used {', '.join(sorted(used)) or 'no tools'}"
+            raise UsageError(f"no calls of {in_quotes(name)}; {meant}")
 
 
 def _refuse_missing_agents(session: Session, which: Selector) -> None:
@@ -53,9 +53,9 @@ def _refuse_missing_agents(session: Session, which: Selector) -> None:
         if any(_is_named(run, name) for run in session.agents):
             continue
         if len(name) < SHORTEST_PREFIX and any(run.agent_id.startswith(name) for run in session.agents):
-            raise UsageError(f"the beginning of a sub-agent's id needs at least {SHORTEST_PREFIX} characters, not {name!r}")
+            raise UsageError(f"subagent id prefix {in_quotes(name)} is too short; use at least {SHORTEST_PREFIX} characters")
         there = sorted({name for run in session.agents for name in (run.agent_type, run.agent_id) if name})
-        raise UsageError(f"no sub-agent {name}; the session has {', '.join(there) or 'none'}")
+        raise UsageError(f"no subagent {in_quotes(name)}; this session has {', '.join(there) or 'none'}")
 
 
 def tool_calls_of(session: Session, which: Selector) -> Iterator[ToolCall]:

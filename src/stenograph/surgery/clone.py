@@ -118,7 +118,7 @@ def plan_clone(
     source = absolute_path(session.path if isinstance(session, SessionFile) else session)
     project = source.parent if to_project is None else absolute_path(to_project)
     if is_agent_file(source):
-        raise UsageError(f"{source} is a sub-agent's file; clone its session, and it comes along")
+        raise UsageError(f"{source} belongs to a subagent; clone its session instead")
     new_id = new_id or str(uuid.uuid4())
     _refuse_bad_target(project, new_id)
     state = state_of(source)
@@ -133,7 +133,7 @@ def plan_clone(
         left_out |= place.left_out
         parts = _belonging(parts, place, source, state.size, left_out, all_file_history=as_fork)
     elif unfinished:
-        left_out["last lines that were never finished"] = unfinished
+        left_out["unfinished last lines"] = unfinished
     taken = [agent.agent_id for agent in list_project(project).loose_agents] if project.is_dir() else []
     projects = (source.parent.name, project.name)
     renewal = IdRenewal(OwnIds(own.session_id) if as_fork else own, new_id, taken=taken, projects=projects)
@@ -168,7 +168,7 @@ def apply_clone(plan: ClonePlan, archive: Archive) -> Entry:
     """
     now = state_of(plan.source)
     if now.inode != plan.state.inode or now.size < plan.state.size:
-        raise BusyError(f"{plan.source} was rewritten since the clone was planned; plan it again", path=plan.source)
+        raise BusyError(f"{plan.source} was rewritten after the clone was planned; try again", path=plan.source)
     command = {"command": "clone", "from": str(plan.source), "session": plan.session_id, "at": plan.at, "title": plan.title}
     with archive.transaction(plan.new_id, command=command) as change:
         for file in plan.files:
@@ -198,10 +198,10 @@ def read_clone(plan: ClonePlan, file: ClonedFile) -> Iterator[bytes]:
 
 def _refuse_bad_target(project: Path, new_id: str) -> None:
     if not is_session_id(new_id):
-        raise UsageError("a session's id has to be a UUID")
+        raise UsageError("a session id must be a UUID")
     for path in (project / (new_id + LINES_SUFFIX), project / new_id):
         if os.path.lexists(path):
-            raise UsageError(f"{path} is there already; a clone needs an id of its own")
+            raise UsageError(f"session {path.stem} already exists; use another id")
 
 
 def _parts(family: Family) -> Iterator[_Part]:
@@ -250,8 +250,8 @@ def _belonging(
         if part.path.name == _CUSTOM_TITLE or mentioned & tokens or (all_file_history and part.what == "file-history")
     ]
     for what, count in (
-        ("sub-agents that nothing kept has started", sum(part.what == "agent" for part in parts if part not in agents)),
-        ("files that nothing kept mentions", len(others) - len(files)),
+        ("subagents that no kept tool call started", sum(part.what == "agent" for part in parts if part not in agents)),
+        ("files that no kept line mentions", len(others) - len(files)),
     ):
         if count:
             left_out[what] = count
@@ -293,14 +293,14 @@ def _target(part: _Part, family: Family, path: Path, renewal: IdRenewal) -> Path
 
 def _notes(source: Path, state: FileState, family: Family, place: Cut | None) -> Iterator[str]:
     if is_being_written(source):
-        yield f"somebody is writing the original: the clone has its whole lines up to byte {state.size}"
+        yield f"the original is being written to; the clone has the complete lines up to byte {state.size}"
     yield from (f"{finding.path}: {finding.detail}" for finding in family.findings if finding.code not in _HARMLESS)
     if place is not None and place.strays:
-        yield f"by the times in it, {' and '.join(place.strays)} would go on from another message"
+        yield f"because of its timestamps, {' and '.join(place.strays)} would resume from another message"
     if place is not None:
         yield from (name_own(release, count) for release, count in place.adding.items())
     if place is not None and place.needs_last_prompt:
-        yield "a line was added that tells new clients which message it ends with"
+        yield "added a last-prompt line, so that new releases resume from the last message"
 
 
 def _added(new_id: str, title: str | None, place: Cut | None, renewal: IdRenewal) -> Iterator[bytes]:

@@ -30,9 +30,9 @@ def compress(working: WorkingFile, edit: Compress) -> Counter[str]:
     if not turns or is_condensed(working, turns[-1]):
         return Counter()
     if [turn.node for turn in turns] != [turn.node for turn in staying[: len(turns)]]:
-        raise UsageError("only the oldest turns can be compressed: choose all but the last ones, or those before a time")
+        raise UsageError("only the oldest turns can be compressed; use --keep-last, --before or --older-than")
     if len(turns) == len(staying):
-        raise UsageError("the newest turn can't be compressed: keep at least one (--keep-last 1)")
+        raise UsageError("cannot compress the newest turn; use at least --keep-last 1")
     first_kept = staying[len(turns)].node
     text = digest(
         working.session,
@@ -59,7 +59,7 @@ def _as_edited(working: WorkingFile, turns: list[Turn]) -> list[Turn]:
 def _put_in(working: WorkingFile, first_kept: int, text: str) -> None:
     record = working.graph.records[first_kept]
     if not isinstance(record, UserRecord) or not isinstance(record.timestamp, str):
-        raise UsageError("the first turn that is kept does not begin with a prompt that has a time: keep one more or less")
+        raise UsageError("the first kept turn has no timestamp on its prompt; keep one turn more or fewer")
     before = [node for node in working.chain if node < first_kept]
     last = next((other for node in reversed(before) if isinstance(other := working.graph.records[node], ChainedRecord)), None)
     name = f"stenograph compress {working.session.id} {record.uuid}"

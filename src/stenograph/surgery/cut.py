@@ -11,7 +11,7 @@ from collections import Counter
 
 from msgspec import Struct
 
-from stenograph.errors import UsageError
+from stenograph.errors import UsageError, in_quotes
 from stenograph.graph import NOWHERE, Graph, build_graph, choose_leaf
 from stenograph.messages import resume_messages
 from stenograph.records import (
@@ -67,12 +67,12 @@ def find_place(session: Session, at: str | int | None, branch: int | None) -> in
         return _by_uuid(session, at)
     turns = way.turns
     if not turns:
-        raise UsageError("the session has no turns to cut at")
+        raise UsageError("this session has no turns")
     if at is None:
         return _end_of(session, way, len(turns) - 1)
     place = next((place for place, turn in enumerate(turns) if turn.number == at), None)
     if place is None:
-        raise UsageError(f"there is no turn {at} on this branch; it has {turns[0].number} to {turns[-1].number}")
+        raise UsageError(f"no turn {at} on this branch; it has turns {turns[0].number} to {turns[-1].number}")
     return _end_of(session, way, place)
 
 
@@ -104,7 +104,7 @@ def cut(session: Session, leaf: int, releases: tuple[str, ...], *, all_file_hist
     uuid = graph.records[leaf].uuid  # type: ignore[attr-defined]
     if _goes_on_from(graph, lines, NEWEST) != uuid:
         without = [node for node in lines if not isinstance(graph.records[node], LastPromptRecord)]
-        left_out["notes of a last prompt that lead elsewhere"] += len(lines) - len(without)
+        left_out["last-prompt lines that point elsewhere"] += len(lines) - len(without)
         lines = without
     needs_last_prompt = _goes_on_from(graph, lines, NEWEST) != uuid
     strays = tuple(release for release in releases if release != NEWEST and _goes_on_from(graph, lines, release) != uuid)
@@ -124,16 +124,17 @@ def _branch(session: Session, number: int | None) -> Branch:
     if number is None:
         found = next((branch for branch in session.branches if branch.is_current), None)
         if found is None:
-            raise UsageError("the session has no turns to cut at")
+            raise UsageError("this session has no turns")
         return found
-    if not 1 <= number <= len(session.branches):
-        raise UsageError(f"there is no branch {number}; the session has {len(session.branches)}")
+    there = len(session.branches)
+    if not 1 <= number <= there:
+        raise UsageError(f"no branch {number}; this session has {there} {'branch' if there == 1 else 'branches'}")
     return session.branches[number - 1]
 
 
 def _by_uuid(session: Session, prefix: str) -> int:
     if len(prefix) < SHORTEST_PREFIX:
-        raise UsageError(f"a message's uuid needs at least {SHORTEST_PREFIX} characters")
+        raise UsageError(f"message UUID prefix {in_quotes(prefix)} is too short; use at least {SHORTEST_PREFIX} characters")
     graph = session.graph
     own = graph.files[0]
     wanted = prefix.casefold()
@@ -141,13 +142,13 @@ def _by_uuid(session: Session, prefix: str) -> int:
         uuid: node for uuid, node in graph.by_uuid.items() if own.first <= node < own.last and uuid.casefold().startswith(wanted)
     }
     if not found:
-        raise UsageError(f"no message of the session has a uuid that begins with {prefix!r}")
+        raise UsageError(f"no message of this session has a UUID that starts with {in_quotes(prefix)}")
     if len(found) > 1 and prefix not in found:
-        raise UsageError(f"{len(found)} messages of the session have a uuid that begins with {prefix!r}; give more of it")
+        raise UsageError(f"{in_quotes(prefix)} matches {len(found)} messages; use a longer prefix")
     node = found.get(prefix, next(iter(found.values())))
     record = graph.records[node]
     if not isinstance(record, ChainedRecord) or record.isSidechain:
-        raise UsageError("that is a sub-agent's message; a session is cut at one of its own")
+        raise UsageError("{in_quotes(prefix)} is a subagent's message; --at needs one of the session's own")
     return node
 
 
@@ -251,24 +252,24 @@ def _logs_of(graph: Graph, kept: set[int]) -> set[object]:
 def _why_not(graph: Graph, record: Record, node: int, leaf: int, uuids: set[str], logged: set[object]) -> str:
     """Why a line outside the kept conversation is left out; empty when it stays."""
     if isinstance(record, ChainedRecord):
-        return "lines after the end, on another branch, or of a sub-agent that is left out"
+        return "lines after the end, on another branch, or of a dropped subagent"
     if isinstance(record, _TITLES):
         return ""
     if isinstance(record, _FILE_HISTORY):
-        return "" if record.messageId in uuids else "snapshots for messages that are left out"
+        return "" if record.messageId in uuids else "file snapshots of dropped messages"
     if isinstance(record, SummaryRecord):
         is_about_left_out = record.leafUuid in graph.by_uuid and record.leafUuid not in uuids
-        return "titles for messages that are left out" if is_about_left_out else ""
+        return "titles of dropped messages" if is_about_left_out else ""
     if isinstance(record, REQUEST_LOGS):
         name = (
             record.id
             if isinstance(record, ApiRequestRecord)
             else getattr(record, "hash", None) or getattr(record, "shapeHash", None)
         )
-        return "" if name in logged else "logged requests of what is left out"
+        return "" if name in logged else "request logs of dropped messages"
     if isinstance(record, LastPromptRecord) and record.leafUuid not in uuids and record.leafUuid and record.leafUuid != ZERO_UUID:
-        return "notes of a last prompt that is left out"
-    return "" if node < leaf else "notes written after the end"
+        return "last-prompt lines of dropped prompts"
+    return "" if node < leaf else "metadata written after the end"
 
 
 def _adding(graph: Graph, nodes: list[int], uuid: object, releases: tuple[str, ...]) -> dict[str, int]:

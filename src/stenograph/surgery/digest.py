@@ -31,7 +31,7 @@ _AGENTS = frozenset({"Task", "Agent"})
 
 def digest(session: Session, turns: Sequence[Turn], summaries: Sequence[str], *, keep_tool_calls: bool) -> str:
     parts = [
-        "This session goes on from an earlier part that was condensed by a program, not by a model: "
+        "This session continues an earlier part that was compressed by a program, not by a model: "
         "prompts are word for word, the rest is cut as marked.",
         *filter(None, summaries),
         *("\n".join(_turn_lines(turn, keep_tool_calls=keep_tool_calls)) for turn in turns),

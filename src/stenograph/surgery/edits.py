@@ -93,7 +93,7 @@ class Compress(Edit, frozen=True, tag="compress"):
 class DropAgents(Edit, frozen=True, tag="drop-agents"):
     """Delete the files of sub-agents, and their lines in the session's own; their calls and answers stay."""
 
-    summary: ClassVar[str] = "drop sub-agents"
+    summary: ClassVar[str] = "drop subagents"
 
 
 class MakePortable(Edit, frozen=True, tag="make-portable"):

@@ -225,9 +225,7 @@ class IdRenewal:
             if new not in used and not _LIKE_A_NUMBER.fullmatch(new.encode()):
                 used.add(new)
                 return new
-        raise UsageError(
-            f"no free id for sub-agent {old} was found in {_ATTEMPTS:,} tries; another id for the clone gives others"
-        )
+        raise UsageError(f"no free id for subagent {old} after {_ATTEMPTS:,} attempts; use another id for the clone")
 
     def _fresh_odd(self, old: str) -> str:
         return str(uuid.UUID(self._digits(old.encode(), 32), version=4))

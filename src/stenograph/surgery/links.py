@@ -184,7 +184,7 @@ def mark_the_end(working: WorkingFile) -> None:
     chained = [other for other in staying if isinstance(other, ChainedRecord)]
     newest = max((at for other in chained if (at := moment(other.timestamp))), default=None)
     marker = write.chained(
-        write.informational_members("The conversation goes on from here: what came after was taken out."),
+        write.informational_members("The conversation continues from here: what came after was removed."),
         uuid=str(uuid5(NAMESPACE_URL, f"stenograph end {working.session.id} {record.uuid} {len(working.gone)}")),
         parent=record.uuid,
         timestamp=to_client_time(newest + timedelta(milliseconds=1)) if newest else record.timestamp or None,

@@ -76,14 +76,12 @@ def make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool = False) -> P
     try:
         return _make_plan(path, edits, prune=prune)
     except RecursionError:  # the cause might quote content
-        raise UnreadableError(
-            f"{path} is nested too deeply to be edited; `steno check` tells where it is odd", path=path
-        ) from None
+        raise UnreadableError(f"{path} is nested too deeply to edit; try: `steno check {path}`", path=path) from None
 
 
 def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
     if is_agent_file(path):
-        raise UsageError(f"{path} is a sub-agent's file; edit its session instead")
+        raise UsageError(f"{path} belongs to a subagent; edit its session instead")
     state = state_of(path)
     session = load_file(path)
     refuse_strange(session.graph)
@@ -144,7 +142,7 @@ def _uncounted(working: WorkingFile) -> int:
 
 def _about_agents(working: WorkingFile) -> Iterator[str]:
     if any(run.path in working.deleted and run.tool_use_id for run in working.session.agents):
-        yield "the calls that started the sub-agents stay, so `steno check` will find missing-agent-file there"
+        yield "the calls that started the subagents stay; steno check will report missing-agent-file"
 
 
 _NAMES = ("type", "id", "tool_use_id")
@@ -156,8 +154,8 @@ def refuse_strange(graph: Graph) -> None:
     for node in range(main.first, main.last):
         record = graph.records[node]
         if isinstance(record, UserRecord | AssistantRecord) and _is_strange(record.content):
-            what = f"line {graph.nodes[node].number} of {main.path} holds content that no client writes"
-            raise UnreadableError(f"{what}, so the session can't be edited; `steno check` tells where it is odd", path=main.path)
+            what = f"line {graph.nodes[node].number} of {main.path} has content that no client writes"
+            raise UnreadableError(f"{what}, so the session cannot be edited; try: `steno check`", path=main.path)
 
 
 def _is_strange(content: object) -> bool:

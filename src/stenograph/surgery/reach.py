@@ -29,11 +29,11 @@ from stenograph.turns import Turn
 
 #: What an edit that did nothing did not find.
 _THERE_IS_NONE: dict[type, str] = {
-    DropImages: "there is no image or document",
-    StripThinking: "there is no thinking",
-    DropBranches: "nothing stands beside the conversation that goes on",
-    DropBookkeeping: "there is no progress, no log of requests and no repeated note",
-    MakePortable: "it is one chain with increasing times already",
+    DropImages: "no images or documents",
+    StripThinking: "no thinking",
+    DropBranches: "there are no abandoned branches",
+    DropBookkeeping: "no progress, request logs or repeated notes",
+    MakePortable: "it is already one chain with increasing timestamps",
 }
 
 
@@ -75,8 +75,8 @@ def narrow(working: WorkingFile, edit: AnyEdit, *, prune: bool) -> tuple[AnyEdit
     behind = [turn for turn in turns if is_condensed(working, turn)]
     if isinstance(edit, Compress):
         if turns and all(turn.node in working.gone for turn in turns):
-            return None, "the chosen turns are dropped: nothing of them is left to condense"
-        return (edit, "") if not behind or len(behind) < len(turns) else (None, f"{_are(behind)} behind a compaction already")
+            return None, "the selected turns are already dropped; nothing is left to compress"
+        return (edit, "") if not behind or len(behind) < len(turns) else (None, f"{_are(behind)} before a compaction already")
     unsent, note = _behind(working, behind)
     is_every_turn = isinstance(edit, DropTurns) and len(turns) == len(working.session.turns)
     if prune or not unsent or is_every_turn:  # the edit itself says that one turn must stay
@@ -92,9 +92,9 @@ def _behind(working: WorkingFile, turns: Sequence[Turn]) -> tuple[set[int], str]
     rest = [turn for turn in turns if not sent.isdisjoint(turn.nodes)]
     notes = []
     if unsent:
-        notes.append(f"{_are(unsent)} behind a compaction: no client sends {'it' if len(unsent) == 1 else 'them'}")
+        notes.append(f"{_are(unsent)} before a compaction, so no client sends {'it' if len(unsent) == 1 else 'them'}")
     if rest:
-        notes.append(f"{_are(rest)} behind a compaction: of {'it' if len(rest) == 1 else 'them'} only what that kept is sent")
+        notes.append(f"{_are(rest)} before a compaction, so clients send only what it preserved")
     return {turn.number for turn in unsent}, "; ".join(notes)
 
 
@@ -109,11 +109,11 @@ def why_nothing(working: WorkingFile, edit: AnyEdit) -> str:
     if edit.which.chooses_turns and not turns_of(session, edit.which):
         return _why_no_turn(len(session.turns), edit.which)
     if isinstance(edit, DropAgents):
-        return "no sub-agent was started by a tool call that is chosen" if session.agents else "the session has no sub-agents"
+        return "no selected tool call started a subagent" if session.agents else "this session has no subagents"
     if isinstance(edit, DropToolCalls):
-        return "there is no such call in the conversation that goes on"
+        return "no such call in the current branch"
     if isinstance(edit, StripThinking) and edit.refused_only and any(_has_thinking(working, edit.which)):
-        return "all thinking there has a signature"
+        return "all of its thinking is signed"
     if not isinstance(edit, TruncateResults):
         return _THERE_IS_NONE.get(type(edit), "")
     results = [call.result for call in tool_calls_of(working.session, edit.which) if call.result_node in working.living]
@@ -121,13 +121,13 @@ def why_nothing(working: WorkingFile, edit: AnyEdit) -> str:
     if not longer:
         return f"no result is longer than {edit.limit:,} characters"
     those = "1 result is" if longer == 1 else f"{longer:,} results are"
-    return f"{those} longer than {edit.limit:,} characters, but hardly by more than the words that would stand for what is cut"
+    return f"{those} longer than {edit.limit:,} characters, but truncating would save less than its note adds"
 
 
 def _why_no_turn(turns: int, which: Selector) -> str:
     if which.keep_last is not None and which.keep_last >= turns:
-        return f"the session has {turns:,} {'turn' if turns == 1 else 'turns'}, and the last {which.keep_last:,} are kept"
-    return "no turn began before that time" if which.before is not None and not which.turns else "no turn is chosen"
+        return f"this session has {turns:,} {'turn' if turns == 1 else 'turns'}, and the last {which.keep_last:,} are kept"
+    return "no turn started before that time" if which.before is not None and not which.turns else "no turn is selected"
 
 
 def _has_thinking(working: WorkingFile, which: Selector) -> Iterator[bool]:

@@ -64,7 +64,7 @@ def verify(working: WorkingFile, path: Path) -> Verification:
         if after.refused and not before.refused:
             problems.append(f"{release} would not resume it (rule {after.refused})")
         elif expected and sent not in expected:
-            told = f"{release} would not send what the edits make of it: {_first_difference(expected[0], sent)}"
+            told = f"{release} would not send the edited conversation: {_first_difference(expected[0], sent)}"
             (problems if selection.nodes == whole.nodes else notes).append(told)
         if (own := count_own(after)) > count_own(before):
             notes.append(name_own(release, own))
@@ -99,7 +99,7 @@ def count_own(resume: Resume) -> int:
 
 
 def name_own(release: str, count: int) -> str:
-    return f"{release} will add {count} {'message' if count == 1 else 'messages'} of its own: it takes the new end for unanswered"
+    return f"{release} will add {count} {'message' if count == 1 else 'messages'} of its own: the new end looks unanswered"
 
 
 def of_newest(outcomes: list[ReleaseOutcome]) -> ReleaseOutcome:
@@ -161,7 +161,7 @@ def _empty_content(working: WorkingFile) -> Iterator[str]:
         record = working.record(node)
         was_empty = working.blocks_before(node) == []
         if isinstance(record, UserRecord | AssistantRecord) and rebuild(record.content) == [] and not was_empty:
-            yield f"what line {working.graph.nodes[node].number} says would be nothing"
+            yield f"line {working.graph.nodes[node].number} would be empty"
 
 
 def _unanswered(outcome: ReleaseOutcome) -> Iterator[str]:
@@ -176,7 +176,7 @@ def _open_calls(messages: Messages) -> Iterator[str]:
         uses = [block.get("id") for block in message["content"] if block.get("type") == "tool_use"]
         results = [block.get("tool_use_id") for block in messages[place + 1]["content"] if block.get("type") == "tool_result"]
         if any(results.count(use) != 1 for use in uses):
-            yield f"message {place + 1} would have a tool call that is not answered once"
+            yield f"message {place + 1} would have a tool call without exactly one result"
 
 
 def _first_difference(expected: Messages, after: Messages) -> str:

@@ -56,9 +56,9 @@ _REFUSALS = frozenset({400, 413, 422})
 _FOR_NOW = frozenset({408, 425, 429})
 #: What a status means, and what to do in the words of the config.
 _REMEDIES = {
-    401: ("does not know the key", "check its key"),
-    403: ("forbids it", "check its key"),
-    404: ("has no such address", "check its `url`"),
+    401: ("rejects the key", "check its key"),
+    403: ("denies access", "check its key"),
+    404: ("has no such path", "check its `url`"),
 }
 
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
@@ -242,7 +242,7 @@ class Sender:
         return self._retry(post)
 
     def _refuses_everything(self, status: int) -> DeliveryError:
-        told = f"refuses every span (HTTP {status}): check its `url` and `headers`"
+        told = f"rejects every span (HTTP {status}); check its `url` and `headers`"
         return DeliveryError(f"the trace destination {self._name} {told}", is_permanent=True, status=status)
 
 
@@ -282,25 +282,25 @@ class _Channel:
         if 200 <= status < 300:
             if head.content_type == "text/html" and content:
                 # A captive portal or a proxy: no receiver has the spans.
-                raise self._error("answers with a web page: is this the address of a receiver?", status=status)
+                raise self._error("answers with a web page; check its `url`", status=status)
             return _Answer(status, decode_response(content).count)
         if status in _REFUSALS:
             return _Answer(status, 0)
         if status in _FOR_NOW or status >= 500:
             asked = read_retry_after(head.headers.get("retry-after", ""), now=time.time())
             wait = min(asked or 0.0, LONGEST_RETRY_AFTER)
-            raise self._error(f"can't take spans now (HTTP {status}): try again later", status=status, retry_after=wait)
+            raise self._error(f"cannot accept spans now (HTTP {status}); try again later", status=status, retry_after=wait)
         if 300 <= status < 400:
-            raise self._error(f"redirects (HTTP {status}): set its `url` to the final address", status=status, is_permanent=True)
-        told, remedy = _REMEDIES.get(status, ("does not take it", "check its `url`"))
-        raise self._error(f"{told} (HTTP {status}): {remedy}", status=status, is_permanent=True)
+            raise self._error(f"redirects (HTTP {status}); set its `url` to the final address", status=status, is_permanent=True)
+        told, remedy = _REMEDIES.get(status, ("rejects the request", "check its `url`"))
+        raise self._error(f"{told} (HTTP {status}); {remedy}", status=status, is_permanent=True)
 
     def _unreached(self, error: NetworkError) -> DeliveryError:
         if isinstance(error, UntrustedCertificateError):
-            return self._error("has a certificate that is not trusted: name its authority in SSL_CERT_FILE", is_permanent=True)
+            return self._error("has an untrusted certificate; add its authority with SSL_CERT_FILE", is_permanent=True)
         if isinstance(error, NetworkTimeoutError):
-            return self._error(f"gave no answer in {self._timeout:g} s: try again later")
-        return self._error(f"can't be reached ({error.reason}): try again later")
+            return self._error(f"did not answer within {self._timeout:g} s; try again later")
+        return self._error(f"cannot be reached ({error.reason}); try again later")
 
     def _error(self, told: str, *, is_permanent: bool = False, status: int = 0, retry_after: float = 0.0) -> DeliveryError:
         message = f"the trace destination {self._name} {told}"
@@ -312,9 +312,9 @@ def _url(destination: Destination) -> Url:
     wrong = f"the `url` of the trace destination {destination.name}"
     url = read_url(destination.endpoint)
     if url is None:
-        raise ConfigError(f"{wrong} is not an address in plain ASCII: write it like https://example.com/v1/traces")
+        raise ConfigError(f"{wrong} is not a URL in plain ASCII; use one such as https://example.com/v1/traces")
     if url.has_user:
-        raise ConfigError(f"{wrong} holds a user or a key: put it into the headers")
+        raise ConfigError(f"{wrong} must not contain a user or key; use `headers`")
     return url
 
 
@@ -325,5 +325,5 @@ def _headers(destination: Destination) -> dict[str, str]:
         if not HEADER_NAME.fullmatch(name):
             raise ConfigError(f"a header of the trace destination {destination.name} has a name that HTTP does not allow")
         if not _HEADER_VALUE.fullmatch(value):
-            raise ConfigError(f"the header {name} of the trace destination {destination.name} holds what HTTP does not allow")
+            raise ConfigError(f"the header {name} of the trace destination {destination.name} is not valid in HTTP")
     return {name.lower(): value for name, value in destination.headers.items() if name.lower() not in reserved}

@@ -21,7 +21,7 @@ def default_trace_folder(environ: Mapping[str, str]) -> Path:
     """The directory of traces, which need not exist. Raises UsageError if the user has no directory."""
     folder = trace_folder(environ)
     if folder is None:
-        raise UsageError("there is no user's folder to keep the state of traces in: set HOME or XDG_STATE_HOME")
+        raise UsageError("cannot find a directory for the tracing state; set HOME or XDG_STATE_HOME")
     return folder
 
 
@@ -77,4 +77,4 @@ def mask_key(folder: Path) -> bytes:
         write_atomically(path, secrets.token_bytes(_KEY_BYTES), mode=0o600)
         return path.read_bytes()
     except OSError as error:
-        raise UnwritableError(f"{path} can't be read: {error.strerror}", path=path) from error
+        raise UnwritableError(f"cannot read {path}: {error.strerror}", path=path) from error

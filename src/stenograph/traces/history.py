@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct
 
 from stenograph.config import Destination, TraceConfig
-from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError, UsageError
+from stenograph.errors import ConfigError, DeliveryError, DiskError, UnreadableError, UsageError, in_quotes
 from stenograph.family import is_session_id
 from stenograph.records import moment, read_records
 from stenograph.redact import Masker
@@ -264,7 +264,7 @@ def select_destinations(config: TraceConfig, names: Sequence[str]) -> list[Desti
     """The destinations with these names, or all of them. Raises UsageError."""
     known = {destination.name: destination for destination in config.destinations}
     if unknown := [name for name in names if name not in known]:
-        raise UsageError(f"there is no destination {unknown[0]!r}; there are {', '.join(known)}")
+        raise UsageError(f"unknown destination {in_quotes(unknown[0])}; configured: {', '.join(known)}")
     return [known[name] for name in names] if names else list(known.values())
 
 

@@ -37,7 +37,7 @@ def hook_command() -> str:
     """What the client's shell runs: this interpreter with our script; silent even if both are gone."""
     words = [sys.executable, "-I", "-S", str(Path(hook_script.__file__).resolve())]
     if not sys.executable or not all(_can_be_written(word) for word in words):
-        raise UsageError("the path of this Python can't be written into settings; install it elsewhere")
+        raise UsageError("settings cannot hold the path of this Python; install steno elsewhere")
     return f"{' '.join(map(shlex.quote, words))} >/dev/null 2>&1 || true"
 
 
@@ -86,20 +86,20 @@ def _warnings(settings: Mapping[str, Any], environ: Mapping[str, str]) -> list[s
         "",
         "none",
     ):
-        warnings.append("the client's own tracing is on (OTEL_TRACES_EXPORTER): both would trace each turn")
+        warnings.append("Claude Code's own tracing is on (OTEL_TRACES_EXPORTER), so each turn would be traced twice")
     others = [
         event for event, hook in hooks_in(settings) if not is_ours(hook) and _OTHER_TRACERS.search(str(hook.get("command")))
     ]
     if others:
-        warnings.append(f"another hook traces too ({', '.join(dict.fromkeys(others))}): both would trace each turn")
+        warnings.append(f"another hook traces too ({', '.join(dict.fromkeys(others))}), so each turn would be traced twice")
     plugins = settings.get("enabledPlugins")
     for name, is_on in plugins.items() if isinstance(plugins, dict) else ():
         if is_on and name.partition("@")[0] == "stenograph":
-            warnings.append(f"the plugin {name} reports the same events; one of the two is enough")
+            warnings.append(f"the plugin {name} reports the same events; use only one of them")
         elif is_on and _OTHER_TRACERS.search(name):
-            warnings.append(f"the plugin {name} traces too: both would trace each turn")
+            warnings.append(f"the plugin {name} traces too, so each turn would be traced twice")
     if settings.get("disableAllHooks") is True:
-        warnings.append("`disableAllHooks` is set: no hook runs")
+        warnings.append("`disableAllHooks` is set, so no hook runs")
     return warnings
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from stenograph import __version__
 from stenograph.config import Destination, DestinationKind, KeySource, TraceConfig
-from stenograph.errors import ConfigError
+from stenograph.errors import ConfigError, in_quotes
 from stenograph.net import is_loopback
 
 _LONGEST = 16_384
@@ -25,9 +25,11 @@ def with_keys(destination: Destination, environ: Mapping[str, str]) -> Destinati
     """The destination with its keys in its headers. Raises ConfigError."""
     found: dict[str, str] = {}
     for what, source in destination.keys.items():
-        found[what] = resolve_key(source, environ, f"destination {destination.name!r}: `{what.removeprefix('header:')}`")
+        found[what] = resolve_key(source, environ, f"destination {in_quotes(destination.name)}: `{what.removeprefix('header:')}`")
         if not found[what].isprintable() or not found[what].isascii():
-            raise ConfigError(f"destination {destination.name!r}: `{what.removeprefix('header:')}` can't stand in a header")
+            raise ConfigError(
+                f"destination {in_quotes(destination.name)}: `{what.removeprefix('header:')}` is not valid in a header"
+            )
     headers = dict(destination.headers)
     if destination.kind is DestinationKind.LANGFUSE:
         both = f"{found['public_key']}:{found['secret_key']}"
@@ -51,13 +53,13 @@ def notes_on(destination: Destination) -> list[str]:
     notes = []
     address = urlsplit(destination.endpoint)
     if address.scheme == "http" and destination.keys and not is_loopback(address.hostname or ""):
-        notes.append(f"{destination.name}: keys are sent over plain http to {address.hostname}; anyone on the way can read them")
+        notes.append(f"{destination.name}: keys are sent over plain HTTP to {address.hostname}; others can read them")
     for what, source in destination.keys.items():
         name = what.removeprefix("header:")
         if source.file and readable_by_others(source.file):
-            notes.append(f"{destination.name}: the file of `{name}` can be read by other users; chmod 600 {source.file}")
+            notes.append(f"{destination.name}: other users can read the file of `{name}`; try: chmod 600 {source.file}")
         if source.literal and not source.env:
-            notes.append(f"{destination.name}: `{name}` is written out; name a variable, a file or the keyring instead")
+            notes.append(f"{destination.name}: `{name}` is in the config file; use a variable, a file or the keyring instead")
     return notes
 
 
@@ -70,7 +72,7 @@ def notes_on_all(config: TraceConfig, environ: Mapping[str, str]) -> list[str]:
                 notes.append(f"{destination.name}: `{what.removeprefix('header:')}` is not set: {missing}")
         notes += notes_on(destination)
     if config.destinations and not config.redact:
-        notes.append("`redact` is off: secrets in a session are sent as they are")
+        notes.append("`redact` is off; secrets in sessions are sent unmasked")
     return notes
 
 
@@ -85,7 +87,7 @@ def resolve_key(source: KeySource, environ: Mapping[str, str], what: str) -> str
     else:
         found, where = _from_keyring(source.keyring, what), f"the keyring, as {source.keyring}"
     if not found:
-        raise ConfigError(f"{what} is not set: there is nothing in {where}")
+        raise ConfigError(f"{what} is not set: nothing in {where}")
     return found
 
 
@@ -94,13 +96,13 @@ def what_is_missing(source: KeySource, environ: Mapping[str, str]) -> str:
     if source.literal or source.keyring:
         return ""
     if source.env:
-        return "" if environ.get(source.env, "").strip() else f"there is nothing in ${source.env}"
+        return "" if environ.get(source.env, "").strip() else f"${source.env} is empty"
     try:
         found = os.stat(_path(source.file))  # noqa: PTH116
     except (OSError, ValueError) as error:
-        return f"{source.file} can't be read: {getattr(error, 'strerror', None) or 'not a name for a file'}"
+        return f"cannot read {source.file}: {getattr(error, 'strerror', None) or 'not a valid path'}"
     # Pipes and devices have no size.
-    return f"there is nothing in {source.file}" if stat.S_ISREG(found.st_mode) and not found.st_size else ""
+    return f"{source.file} is empty" if stat.S_ISREG(found.st_mode) and not found.st_size else ""
 
 
 def readable_by_others(file: str) -> bool:
@@ -117,9 +119,9 @@ def _first_line(file: str, what: str) -> str:
         with _path(file).open("rb") as opened:
             return opened.readline(_LONGEST).decode().strip()
     except OSError as error:
-        raise ConfigError(f"{what}: {file} can't be read: {error.strerror}") from error
+        raise ConfigError(f"{what}: cannot read {file}: {error.strerror}") from error
     except ValueError:
-        raise ConfigError(f"{what}: {file} holds no text") from None
+        raise ConfigError(f"{what}: {file} is not text") from None
 
 
 def _from_keyring(place: str, what: str) -> str:
@@ -127,12 +129,12 @@ def _from_keyring(place: str, what: str) -> str:
         keyring = importlib.import_module("keyring")
         errors = importlib.import_module("keyring.errors")
     except ImportError as error:
-        raise ConfigError(f"{what}: the keyring needs a package: pip install 'stenograph[keyring]'") from error
+        raise ConfigError(f"{what}: the keyring needs a package; try: pip install 'stenograph[keyring]'") from error
     service, _, user = place.rpartition("/")
     try:
         return str(keyring.get_password(service, user) or "")
     except errors.KeyringError as error:
-        raise ConfigError(f"{what}: the keyring can't be asked: {type(error).__name__}") from error
+        raise ConfigError(f"{what}: cannot read the keyring: {type(error).__name__}") from error
 
 
 def _path(file: str) -> Path:

@@ -214,7 +214,7 @@ class _Trace:
         }
         status, message = SpanStatus.UNSET, ""
         if tool.is_error:
-            status, message = SpanStatus.ERROR, "the tool failed or was refused"
+            status, message = SpanStatus.ERROR, "the tool failed or was denied"
             told |= {**words.level("ERROR", message), "error.type": "tool_error"}
         elif not tool.answered:
             told |= words.level("WARNING", "no result")
@@ -249,7 +249,7 @@ class _Trace:
             if turn.status is not Status.DONE:
                 told |= words.level(*_level(turn))
             if self._depth == DEEPEST_AGENT and turn.agent_runs:
-                told["langfuse.observation.metadata.left_out"] = "sub-agents of this one: they are too deep"
+                told["langfuse.observation.metadata.left_out"] = "subagents of this one: nested too deeply"
             end = max(_nanoseconds(_last_moment(turn)), start)
             yield Span(self._trace_id, span_id, parent, name, start, end, told)
             yield from self._conversation(turn, span_id, agent_id, prompt)

@@ -161,7 +161,7 @@ class TraceState:
         with self._transaction():
             found = self._connection.execute("PRAGMA user_version").fetchone()[0]
             if found > _VERSION:
-                told = "was written by a newer release of stenograph: update this one, or delete it and all is sent once more"
+                told = "was written by a newer steno; update, or delete it and send everything again"
                 raise UnwritableError(f"{self._path} {told}", path=self._path)
             if not found:
                 for statement in _SCHEMA.split(";"):
@@ -176,7 +176,7 @@ class TraceState:
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _unusable(self, error: OSError | sqlite3.Error) -> UnwritableError:
-        return UnwritableError(f"{self._path} can't be used: {error}", path=self._path)
+        return UnwritableError(f"cannot use {self._path}: {error}", path=self._path)
 
     def __enter__(self) -> TraceState:
         return self
@@ -400,7 +400,7 @@ class TraceState:
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._give_up(error)
-            raise UnwritableError(f"{self._path} can't be written: {error}", path=self._path) from error
+            raise UnwritableError(f"cannot write to {self._path}: {error}", path=self._path) from error
 
     def _give_up(self, error: sqlite3.Error) -> None:
         """Damage found late: whoever opens the state next begins anew."""
@@ -417,7 +417,7 @@ class TraceState:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             self._give_up(error)
-            raise UnwritableError(f"{self._path} can't be read: {error}", path=self._path) from error
+            raise UnwritableError(f"cannot read {self._path}: {error}", path=self._path) from error
 
 
 def _is_damage(error: sqlite3.Error | UnwritableError) -> bool:

@@ -94,7 +94,7 @@ def _printed(facts: ToolFacts) -> Iterator[Body]:
         if text.strip():
             yield Output(text)
         if found.backgroundTaskId:
-            yield Fact(f"goes on in the background as {found.backgroundTaskId}")
+            yield Fact(f"continues in the background as {found.backgroundTaskId}")
         if found.interrupted:
             yield Fact("interrupted")
         if not text.strip() and not found.backgroundTaskId and not found.interrupted:
@@ -225,7 +225,7 @@ def _todos(facts: ToolFacts) -> list[Any]:
 def _how_many(facts: ToolFacts) -> str:
     todos = _todos(facts)
     done = sum(todo.get("status") == "completed" for todo in todos)
-    return f"{done} of {count_of(len(todos), 'thing')} done"
+    return f"{done} of {count_of(len(todos), 'task')} done"
 
 
 def _checklist(facts: ToolFacts) -> Iterator[Body]:

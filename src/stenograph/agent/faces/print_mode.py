@@ -84,7 +84,7 @@ def _note(event: Event) -> str:
         case events.Retry():
             # Ten retries take minutes: say what we wait for.
             wait = f"{event.wait:.0f}" if event.wait >= 10 else f"{event.wait:.1f}".removesuffix(".0")
-            return f"{event.reason}; trying again in {wait} s ({event.attempt} of {event.max_retries})"
+            return f"{event.reason}; retrying in {wait} s ({event.attempt} of {event.max_retries})"
     return ""
 
 

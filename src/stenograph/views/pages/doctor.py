@@ -108,7 +108,7 @@ def doctor_page(
     if installed.archive is not None and not _can_be_written(installed.archive):
         problems.append(
             problem(
-                "archive", "the archive can't be written, so nothing can be edited or removed", _WRITABLE, str(installed.archive)
+                "archive", "cannot write to the archive, so nothing can be edited or removed", _WRITABLE, str(installed.archive)
             )
         )
     looked_at = []
@@ -148,7 +148,7 @@ def _home(home: Path) -> tuple[HomeHealthPage, list[Finding]]:
         size=sum(file.size for file in files),
     )
     unread = [file.path for file in files if not _may(file.path, os.R_OK)]
-    return page, [*findings, *(Finding("unreadable-file", path, detail="it can't be read") for path in unread)]
+    return page, [*findings, *(Finding("unreadable-file", path, detail="it cannot be read") for path in unread)]
 
 
 def _can_be_written(folder: Path) -> bool:
@@ -163,14 +163,14 @@ def _may(path: Path, mode: int) -> bool:
 
 # Somebody put the link there.
 _NO_PROBLEM = frozenset({"linked-file"})
-_LOOK = "Look at it; nothing else is affected"
+_LOOK = "Check it; nothing else is affected"
 _READABLE = "Make it readable for this user"
 _WRITABLE = "Make it writable for this user"
 _FIXES = {
     "unreadable": _READABLE,
     "unreadable-file": _READABLE,
     "unreadable-folder": _READABLE,
-    "broken-link": "Remove the link, or put back what it points to",
+    "broken-link": "Delete the link, or restore its target",
     "left-unfinished": "Delete it",
 }
 

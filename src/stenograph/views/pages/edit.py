@@ -23,7 +23,7 @@ class EditStepPage(Page, frozen=True):
     counts: dict[str, int]
     """What it changes, in numbers: `{"tool calls": 12}`; empty for nothing."""
     note: str | None
-    """Why it does less than it was told, or nothing."""
+    """Why it does less than requested, or nothing."""
 
 
 class SentPage(Page, frozen=True):
@@ -53,7 +53,7 @@ class DroppedTurnPage(Page, frozen=True):
     turn: int
     prompt: str
     compressed: bool
-    """A digest stands for it."""
+    """A digest replaces it."""
 
 
 class ChangedCallPage(Page, frozen=True):
@@ -84,7 +84,7 @@ class PreviewPage(Page, frozen=True):
     """In turns that stay."""
     blocks: tuple[DroppedBlocksPage, ...]
     digest: str | None
-    """The text that stands for compressed turns."""
+    """The text that replaces compressed turns."""
 
 
 class EditPage(Document, frozen=True, tag="edit/1"):

@@ -41,7 +41,7 @@ class ReleaseSchemaPage(Document, frozen=True, tag="release-schema/1"):
 
     release: str
     recorded_release: str
-    """The recorded release that stands for it: itself, the nearest older one, or the oldest of all."""
+    """The recorded release that is shown: itself, the nearest older one, or the oldest of all."""
     shapes: tuple[ShapePage, ...]
 
 
@@ -69,9 +69,9 @@ class SchemaDiffPage(Document, frozen=True, tag="schema-diff/1"):
     old: str
     new: str
     old_recorded_release: str
-    """The recorded release that stands for the old one."""
+    """The recorded release that is compared for the old one."""
     new_recorded_release: str
-    """The recorded release that stands for the new one."""
+    """The recorded release that is compared for the new one."""
     added: tuple[str, ...]
     """Kinds of objects."""
     removed: tuple[str, ...]

@@ -105,7 +105,7 @@ def trace_page(
         installed=tuple(map(str, installed)),
         destinations=tuple(DestinationPage(each.name, each.kind.value, each.endpoint) for each in config.destinations),
         settings=None if config.is_off else _trace_settings(config),
-        problem="everything is off: STENO_TRACE_OFF is set" if config.is_off else None if config.destinations else missing,
+        problem="tracing is disabled (STENO_TRACE_OFF is set)" if config.is_off else None if config.destinations else missing,
         notes=tuple(notes),
     )
 

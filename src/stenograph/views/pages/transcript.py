@@ -82,7 +82,7 @@ class ToolPart(Page, frozen=True, tag_field="part", tag="tool"):
     title: str
     """What it was asked for, in short."""
     status: str
-    """`done`, `failed`, `running`, or `unanswered`: there is no result."""
+    """`done`, `failed`, `running`, or `unanswered`: it has no result."""
     bodies: tuple[Body, ...] = ()
     agent: AgentPart | None = None
 

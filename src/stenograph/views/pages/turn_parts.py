@@ -199,12 +199,12 @@ def _hook_name(record: Record) -> str:
 def hook_fate(record: Record) -> str:
     """What went wrong with a hook, or what it held up; empty for one that simply ran."""
     if isinstance(record, StopHookSummaryRecord):
-        return "held the model up" if record.preventedContinuation else "failed" if record.hookErrors else ""
+        return "blocked the model" if record.preventedContinuation else "failed" if record.hookErrors else ""
     kind = record.kind.rpartition("/")[2]
     if "non_blocking" in kind:
         return "failed"
     if "block" in kind or "stopped" in kind or "prevented" in kind:
-        return "held the model up"
+        return "blocked the model"
     return "was cancelled" if "cancel" in kind else "failed" if "error" in kind else ""
 
 

@@ -93,8 +93,8 @@ class TurnDetail(Page, frozen=True):
     status: str
     """`running`, `done`, `interrupted` or `failed`."""
     round: str | None
-    """`new_session` (nothing was said before it), `resume` (after a silence), `continue` (it only says to go on, or a background
-    task reports) or `new_round`; null for turns of subagents and in `diff`."""
+    """`new_session` (nothing was said before it), `resume` (after a silence), `continue` (it only asks to continue, or a
+    background task reports) or `new_round`; null for turns of subagents and in `diff`."""
     uuid: str
     """Of the record that opened it; empty where that has none."""
     prompt: str
@@ -128,7 +128,7 @@ class AgentDetail(Page, frozen=True):
     turns: tuple[TurnDetail, ...]
     """None where it is `shown_above` or `left_out`."""
     shown_above: bool
-    """It stands further up already: a run stands once in a document."""
+    """It is shown further up: a document has each run once."""
     left_out: int
     """It stands too deep: how many runs that leaves out, itself and those below it."""
 

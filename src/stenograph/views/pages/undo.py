@@ -29,16 +29,16 @@ class RecoveryPage(Page, frozen=True):
     entry: int
     session_id: str
     state: str
-    """`done`, `rolled back`, `left` (its files were changed since) or `begun` (it can't be settled now)."""
+    """`done`, `rolled back`, `left` (its files were changed since) or `begun` (it cannot be completed or rolled back now)."""
     problem: str | None
-    """Why it can't be settled now."""
+    """Why it cannot be completed or rolled back now."""
 
 
 class UndoPage(Document, frozen=True, tag="undo/1"):
     """What an undo did."""
 
     entry: int | None
-    """The number of the undo; null where only edits that were stopped midway were settled."""
+    """The number of the undo; null where only interrupted edits were completed or rolled back."""
     undoes: int | None
     """The number of the edit that was taken back."""
     session_id: str | None

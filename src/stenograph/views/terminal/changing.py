@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stenograph.errors import in_quotes
 from stenograph.views.pages.changing import ClonePage, LostUndoPage, PurgePage, RemovalsPage, RenamePage, TagPage
 from stenograph.views.pages.undo import EditsPage, EntryPage, OriginalsPage, RecoveryPage, UndoPage
 from stenograph.views.terminal.options import BOLD, DIM, RenderOptions
@@ -12,18 +13,18 @@ from stenograph.views.text import count_of, local_time, plain, short_path, size,
 
 
 def render_clone(page: ClonePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
-    amount = f"{count_of(len(page.files), 'file')}, {size(page.size)}, {count_of(page.ids, 'id')} renewed"
+    amount = f"{count_of(len(page.files), 'file')}, {size(page.size)}, {count_of(page.ids, 'new id')}"
     if page.applied:
         yield f"{page.id}: {amount}"
         yield short_path(page.path)
     else:
         yield from (f"{size(file.size):>8}  {file.kind:<12}  {short_path(file.path)}" for file in page.files)
-        yield f"Would be written: {amount}"
+        yield f"Would write {amount}"
     yield from (f"Left out: {what} ({count:,})" for what, count in page.left_out.items())
     yield from (f"Note: {plain(note)}" for note in page.notes)
     if page.applied:
-        yield f"To go on with it: {page.resume}"
-        yield f"To undo: {page.undo}"
+        yield f"Resume: {page.resume}"
+        yield f"Undo: {page.undo}"
     elif page.refusal:
         yield f"Nothing was written: {page.refusal}"
 
@@ -32,8 +33,8 @@ def render_removals(page: RemovalsPage, options: RenderOptions) -> Iterator[str]
     for removal in page.removals:
         amount = f"{count_of(len(removal.files), 'file')}, {size(removal.size)}"
         if removal.entry is not None:
-            yield f"{removal.id} was removed: {amount}, kept in {short_path(page.archive)}"
-            yield f"To undo: {removal.undo}"
+            yield f"Moved {removal.id} to the archive: {amount} in {short_path(page.archive)}"
+            yield f"Undo: {removal.undo}"
             continue
         if len(page.removals) == 1:
             yield from (f"{size(file.size):>8}  {short_path(file.path)}" for file in removal.files)
@@ -48,7 +49,7 @@ def render_removals(page: RemovalsPage, options: RenderOptions) -> Iterator[str]
         done = [removal for removal in page.removals if (removal.entry is not None) is page.applied]
         yield f"{count_of(len(done), 'session')}, {size(sum(each.size for each in done))}"
     if page.apply:
-        yield f"To do it: {page.apply}"
+        yield f"Apply: {page.apply}"
 
 
 def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
@@ -76,15 +77,15 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
     if page.refusal is not None:
         yield f"Nothing was deleted: {plain(page.refusal)}"
     elif not page.applied:
-        yield f"This cannot be undone. To do it: {page.apply}"
+        yield f"This cannot be undone. Apply: {page.apply}"
 
 
 def render_rename(page: RenamePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
-    yield f"{page.id} is now called {plain(page.title)}"
+    yield f"Renamed {page.id} to {in_quotes(page.title)}"
     if page.undo is None:
-        yield "It had no title of its own" + (f"; it was shown as: {plain(page.shown_before)}" if page.shown_before else "")
+        yield "It had no custom title" + (f"; it was shown as: {plain(page.shown_before)}" if page.shown_before else "")
     else:
-        yield f"To undo: {page.undo}"
+        yield f"Undo: {page.undo}"
     yield from _lost_undo(page.lost_undo)
 
 
@@ -92,8 +93,8 @@ def render_tag(page: TagPage, options: RenderOptions) -> Iterator[str]:  # noqa:
     if page.undo is None:
         yield f"{page.id} had no tag; nothing was written"
         return
-    yield f"{page.id} is now tagged {plain(page.tag)}" if page.tag else f"{page.id} has no tag now"
-    yield f"To undo: {page.undo}"
+    yield f"Tagged {page.id} as {in_quotes(page.tag)}" if page.tag else f"Cleared the tag of {page.id}"
+    yield f"Undo: {page.undo}"
     yield from _lost_undo(page.lost_undo)
 
 
@@ -101,9 +102,9 @@ def _lost_undo(lost: LostUndoPage | None) -> Iterator[str]:
     if lost is None:
         return
     if lost.made_session:
-        yield f"Edit {lost.entry}, which made it, can't be undone any more; to remove it: {lost.instead}"
+        yield f"Edit {lost.entry}, which created it, can no longer be undone. Remove it: {lost.instead}"
     else:
-        yield f"Edit {lost.entry} of it can't be undone in place any more; its originals: {lost.instead}"
+        yield f"Edit {lost.entry} can no longer be undone in place. Originals: {lost.instead}"
 
 
 _ENTRY_HEADER = ("edit", "time", "session", "state", "size", "files", "what")
@@ -116,8 +117,8 @@ def render_undo(page: UndoPage, options: RenderOptions) -> Iterator[str]:  # noq
     yield from map(_recovery, page.recovered)
     if page.entry is not None:
         yield from (f"{file.action:>9}  {short_path(file.path)}" for file in page.files)
-        yield f"Edit {page.undoes} of {short_id(page.session_id or '')} was undone"
-        yield f"To take that back: {page.undo}"
+        yield f"Undid edit {page.undoes} of {short_id(page.session_id or '')}"
+        yield f"Redo: {page.undo}"
 
 
 def render_originals(page: OriginalsPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
@@ -171,10 +172,9 @@ def _hanging(start: str, text: str, columns: int, indent: str | None = None) -> 
 
 def _recovery(recovery: RecoveryPage) -> str:
     outcome = {
-        "done": "it is finished now",
-        "rolled back": "its files are as they were before it",
-        "left": "its files were changed since, so they are left as they are; "
-        f"--entry {recovery.entry} --to DIR writes the originals elsewhere",
-        "begun": f"it can't be settled now: {recovery.problem}",
+        "done": "it has been completed",
+        "rolled back": "it has been rolled back",
+        "left": f"its files have changed since and were not touched; to get the originals: --entry {recovery.entry} --to DIR",
+        "begun": f"it cannot be completed or rolled back now: {recovery.problem}",
     }
-    return plain(f"Edit {recovery.entry} of {short_id(recovery.session_id)} was stopped midway: {outcome[recovery.state]}")
+    return plain(f"Edit {recovery.entry} of {short_id(recovery.session_id)} was interrupted: {outcome[recovery.state]}")

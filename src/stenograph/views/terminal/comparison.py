@@ -44,13 +44,13 @@ def render_comparison(page: ComparisonPage, options: RenderOptions) -> Iterator[
 def _where(page: ComparisonPage) -> str:
     if page.parting == "same":
         return f"The same: {count_of(page.shared, 'turn')}."
-    begin = f"The same up to turn {page.shared}" if page.shared else "They share no turn"
+    begin = f"The same up to turn {page.shared}" if page.shared else "They have no turn in common"
     if page.parting == "ahead":
         ahead = "first" if page.a.turns else "second"
         more = count_of(len(page.a.turns or page.b.turns), "more turn")
         return f"{begin}; the {ahead} has {more}."
-    how = "the same prompt, another answer" if page.parting == "answer" else "another prompt"
-    return f"{begin}; at turn {page.shared + 1} they part: {how}."
+    how = "same prompt, different answer" if page.parting == "answer" else "another prompt"
+    return f"{begin}; they diverge at turn {page.shared + 1}: {how}."
 
 
 def _cell(turn: TurnDetail | None) -> list[str]:

@@ -8,7 +8,7 @@ from stenograph.views.pages.doctor import DoctorPage, HomeHealthPage, TracingPag
 from stenograph.views.terminal.options import BOLD, GREEN, RED, RenderOptions
 from stenograph.views.text import count_of, plain, size
 
-_NOWHERE = "no place: $HOME is not set"
+_NOWHERE = "none: HOME is not set"
 
 
 def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
@@ -38,11 +38,11 @@ def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
 
 def _home(home: HomeHealthPage) -> str:
     counts = f"{count_of(home.sessions, 'session')}, {count_of(home.projects, 'project')}"
-    more = f"{count_of(home.loose_agents, 'agent file')} beside them, {size(home.size)}"
-    return f"{counts}, {more}" if home.exists else "not there"
+    more = f"{count_of(home.loose_agents, 'separate subagent file')}, {size(home.size)}"
+    return f"{counts}, {more}" if home.exists else "does not exist"
 
 
 def _tracing(tracing: TracingPage) -> str:
     hooks = f"hooks in {', '.join(tracing.installed)}" if tracing.installed else "no hooks"
     to = f"to {', '.join(tracing.destinations)}" if tracing.destinations else "no destination"
-    return f"{hooks}, {'off (STENO_TRACE_OFF)' if tracing.is_off else to}"
+    return f"{hooks}, {'disabled (STENO_TRACE_OFF is set)' if tracing.is_off else to}"

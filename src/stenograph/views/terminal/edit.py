@@ -14,7 +14,7 @@ _PROMPT_COLUMNS = 100
 #: Of an amount of money.
 _MOST_PLACES = 6
 #: Counts that need a word before or behind.
-_NOUNS = {"thinking": ("block of thinking", "blocks of thinking")}
+_NOUNS = {"thinking": ("thinking block", "thinking blocks")}
 
 
 def render_edit(page: EditPage, options: RenderOptions) -> Iterator[str]:
@@ -24,9 +24,9 @@ def render_edit(page: EditPage, options: RenderOptions) -> Iterator[str]:
     yield from _changes(page, options) if page.changes_file else _unchanged(page, options)
     if page.applied:
         yield options.paint(f"done: edit {page.entry}", GREEN)
-        yield f"To undo: {page.undo}"
+        yield f"Undo: {page.undo}"
     elif page.changes_file and not page.problems:
-        yield f"nothing was written: {'the session is in use' if page.in_use else page.refusal or '--apply does it'}"
+        yield f"nothing was written: {'the session is in use' if page.in_use else page.refusal or 'use --apply'}"
 
 
 def _steps(page: EditPage, options: RenderOptions) -> Iterator[str]:
@@ -38,7 +38,7 @@ def _steps(page: EditPage, options: RenderOptions) -> Iterator[str]:
 
 def _unchanged(page: EditPage, options: RenderOptions) -> Iterator[str]:
     yield from _losses(page, options)
-    yield "the session stays as it is"
+    yield "no changes"
 
 
 def _changes(page: EditPage, options: RenderOptions) -> Iterator[str]:
@@ -47,28 +47,28 @@ def _changes(page: EditPage, options: RenderOptions) -> Iterator[str]:
     for line in _remarks(page):
         yield from wrap(line, options.width)
     if page.deleted_files:
-        yield f"takes away {count_of(len(page.deleted_files), 'file')}, {size(_size_deleted(page))}:"
+        yield f"deletes {count_of(len(page.deleted_files), 'file')} ({size(_size_deleted(page))}):"
         yield from (f"{size(file.size):>8}  {short_path(file.path)}" for file in page.deleted_files)
     for note in page.notes:
         yield from wrap(f"note: {plain(note)}", options.width)
 
 
 def _remarks(page: EditPage) -> Iterator[str]:
-    yield f"{count_of(page.changed, 'line')} changed, {page.detached} set aside in the file, {page.deleted} taken out of it"
+    yield f"{count_of(page.changed, 'line')} changed, {page.detached} detached, {page.deleted} deleted"
     yield _bill(page)
     if page.detached:
-        yield "what is set aside stays in the file, where no client sends it from: --prune takes it out too"
+        yield "detached lines stay in the file, but no client sends them; --prune deletes them"
     if page.uncounted:
-        yield "tools that count tokens by the file's lines will no longer count those that were taken out"
+        yield "token counters will report less: they no longer see the deleted lines"
     if page.size.after > page.size.before:
         is_compressed = page.detached and any(step.edit == "compress" and step.counts for step in page.edits)
-        why = "what the digest stands for stays in it" if is_compressed else "what is put in is longer than what is taken out"
-        yield f"the file gets larger by {size(page.size.after - page.size.before)}: {why}"
+        why = "the compressed turns stay in it" if is_compressed else "the replacement is longer"
+        yield f"the file grows by {size(page.size.after - page.size.before)}, because {why}"
 
 
 def _preview(preview: PreviewPage, options: RenderOptions) -> Iterator[str]:
     columns = options.width or _PROMPT_COLUMNS
-    for compressed, heading in ((False, "turns that are dropped"), (True, "turns that the digest stands for")):
+    for compressed, heading in ((False, "dropped turns"), (True, "compressed turns")):
         rows = [[f"  {turn.turn}", one_line(turn.prompt)] for turn in preview.turns if turn.compressed is compressed]
         yield from _listed(heading, [cut(line, columns) for line in table(rows, frozenset({0}))], options)
     calls = [
@@ -80,9 +80,9 @@ def _preview(preview: PreviewPage, options: RenderOptions) -> Iterator[str]:
         ]
         for call in preview.calls
     ]
-    yield from _listed("tool calls, by the characters of their results", table(calls, frozenset({2})), options)
+    yield from _listed("tool calls, by characters of their results", table(calls, frozenset({2})), options)
     blocks = [[f"  turn {blocks.turn}", _counted(blocks.kind, blocks.count)] for blocks in preview.blocks]
-    yield from _listed("other things that go", table(blocks), options)
+    yield from _listed("also dropped", table(blocks), options)
     if preview.digest is not None:
         yield from _listed("the digest", harmless(preview.digest).split("\n"), options)
 
@@ -97,7 +97,7 @@ def _what_is_done(step: EditStepPage) -> str:
     known = step.counts
     if step.edit == "compress" and known:
         digest = count_of(known["characters"], "character")
-        counts = f"{count_of(known['turns'], 'turn')}, for which a digest of {digest} stands"
+        counts = f"{count_of(known['turns'], 'turn')} replaced by a digest of {digest}"
     elif step.edit == "truncate-results" and known:
         counts = f"{count_of(known['results'], 'result')} shorter by {count_of(known['characters'], 'character')}"
     else:
@@ -116,7 +116,7 @@ def _comparison(page: EditPage) -> list[str]:
         ["", "before", "after"],
         ["lines", f"{page.lines.before:,}", f"{page.lines.after:,}"],
         ["size", size(page.size.before), size(page.size.after)],
-        *([["size with the files that go", size(page.size.before + gone), size(page.size.after)]] if gone else []),
+        *([["size with deleted files", size(page.size.before + gone), size(page.size.after)]] if gone else []),
         ["tokens in context", f"{'' if page.tokens_measured else '~'}{page.tokens.before:,}", f"~{page.tokens.after:,}"],
         *([f"messages sent by {sent.release}", str(sent.messages.before), str(sent.messages.after)] for sent in page.releases),
     ]
@@ -129,11 +129,11 @@ def _losses(page: EditPage, options: RenderOptions) -> Iterator[str]:
     yield from table([["", "before", "after"], *rows]) if rows else ()
     as_many = {sent.release for sent in page.releases if sent.changed and sent.messages.before == sent.messages.after}
     if fuller := [each.release for each in page.losses if each.release in as_many and each.before != each.after]:
-        told = f"{' and '.join(fuller)} will send more in as many messages: lines of one response share a message"
+        told = f"{' and '.join(fuller)} will send more content in the same number of messages"
         yield from wrap(told, options.width)
     for each in page.losses:
         for loss in each.remaining:
-            yield from wrap(f"{each.release} loses {_lost(loss.lost)} all the same, by rule {loss.rule}", options.width)
+            yield from wrap(f"{each.release} still loses {_lost(loss.lost)} (rule {loss.rule})", options.width)
 
 
 def _lost(counts: SaidPage) -> str:
@@ -148,15 +148,15 @@ def _lost(counts: SaidPage) -> str:
 def _bill(page: EditPage) -> str:
     changed = {sent.release for sent in page.releases if sent.changed}
     if not changed:
-        return "what clients send stays the same"
+        return "clients send the same messages"
     if page.newest not in changed:
-        return f"what {page.newest} sends stays the same, and so does what it costs"
+        return f"{page.newest} sends the same messages at the same cost"
     if page.tokens.after > page.tokens.before:
-        return "the conversation gets longer: what is put in is more than what is taken out"
-    listed = "" if page.priced else " (the price table does not know the model)"
-    once = f"filling the prompt cache anew costs {_money(page.cache_cost_usd)} once"
-    less = f"{_money(page.saved_usd_per_turn)} less" if page.saved_usd_per_turn else "as much as before"
-    return f"each later turn costs {less}; {once}{listed}"
+        return "the conversation grows, because the replacement is longer"
+    listed = "" if page.priced else " (model not in the price table)"
+    once = f"rebuilding the prompt cache costs {_money(page.cache_cost_usd)} once"
+    saved = f"saves {_money(page.saved_usd_per_turn)} per later turn" if page.saved_usd_per_turn else "later turns cost the same"
+    return f"{saved}; {once}{listed}"
 
 
 def _money(amount: float) -> str:

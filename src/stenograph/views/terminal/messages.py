@@ -18,7 +18,7 @@ def render_messages(page: MessagesPage, messages: Iterable[MessagePage]) -> Iter
         yield f"{page.release} would not resume this session (rule {page.refused})"
         return
     for number, message in enumerate(messages, 1):
-        where = f"lines {', '.join(map(str, sorted(message.lines)))}" if message.lines else "put in by the client"
+        where = f"lines {', '.join(map(str, sorted(message.lines)))}" if message.lines else "added by the client"
         yield f"{number:>5}  {message.role:<9}  {where}"
         for block in message.content:
             yield f"         {cut(one_line(_block_line(block)), _WORDS)}"

@@ -154,16 +154,16 @@ def _colored(line: str, status: str, start: int, options: RenderOptions) -> str:
 
 
 def left_out_lines(page: SessionsPage) -> list[str]:
-    """`3 older: --limit 0 shows them` and `12 hidden (7 short, 5 empty): --all shows them`."""
+    """`3 older sessions not listed; use --limit 0` and `12 hidden (7 short, 5 empty): --all shows them`."""
     least = "at least " if page.unseen else ""
     lines = []
     if page.unseen:
-        lines.append(f"{page.unseen} older not looked at: --limit 0 shows them")
+        lines.append(f"{page.unseen} older sessions not listed; use --limit 0")
     elif page.older:
-        lines.append(f"{page.older} older: --limit 0 shows them")
+        lines.append(f"{page.older} older sessions not listed; use --limit 0")
     if page.hidden:
         parts = ", ".join(f"{page.hidden[reason]} {words}" for reason, words in HIDDEN.items() if page.hidden.get(reason))
-        lines.append(f"{least}{sum(page.hidden.values())} hidden ({parts}): --all shows them")
+        lines.append(f"{least}{sum(page.hidden.values())} hidden ({parts}); use --all")
     return lines
 
 
@@ -176,7 +176,7 @@ def render_overview(page: OverviewPage, options: RenderOptions, *, demo: bool = 
         return
     yield options.paint("Homes" if len(page.homes) > 1 else "Home", BOLD)
     for home in page.homes:
-        yield f"  {short_path(home.path)}{'' if home.exists else '  (not there)'}{'  (demo)' if demo else ''}"
+        yield f"  {short_path(home.path)}{'' if home.exists else '  (does not exist)'}{'  (demo)' if demo else ''}"
     yield f"  {count_of(page.sessions, 'session')}, {count_of(len(page.projects), 'project')}, {size(page.size)}"
     yield options.paint("Projects", BOLD)
     now = options.now or datetime.now(UTC)
@@ -194,16 +194,18 @@ def render_overview(page: OverviewPage, options: RenderOptions, *, demo: bool = 
         yield f"  ({count_of(page.hidden, 'session')} {are} hidden: short, empty or without an answer)"
     yield options.paint("Try", BOLD)
     command = options.command
-    tries = [(command("ls"), "all sessions, newest first") if page.newest else (command("ls", "--all"), "the hidden ones too")]
+    tries = [
+        (command("ls"), "all sessions, newest first") if page.newest else (command("ls", "--all"), "include hidden sessions")
+    ]
     if page.has_last:
-        tries += [(command("inventory", LAST), "what the newest one holds")]
-        tries += [(command("check", LAST), "whether it is sound, and what clients would lose of it")]
-    tries += [(command("doctor"), "where things are, and what is wrong")]
+        tries += [(command("inventory", LAST), "count records in the newest session")]
+        tries += [(command("check", LAST), "check the newest session")]
+    tries += [(command("doctor"), "show the setup and what is wrong with it")]
     yield from (f"  {line}" for line in table(tries))  # commands quote what is not harmless
 
 
 def _nothing(page: OverviewPage) -> Iterator[str]:
-    yield "No sessions yet. Looked in:"
+    yield "No sessions found in:"
     for home in page.homes:
         yield f"  {short_path(os.fspath(projects_folder(Path(home.path))))}"
-    yield "`steno --demo` shows the demo sessions; `--home DIR` looks somewhere else."
+    yield "Try the demo sessions: `steno --demo`. Other directory: `--home DIR`."

@@ -20,15 +20,15 @@ from stenograph.views.text import count_of, plain, short_path, size
 
 _COLORS = {"+": GREEN, "-": RED, "@": CYAN}
 #: What was done, and what there is where nothing is to be done.
-_DONE = {"install": "the hooks are in", "uninstall": "the hooks are out of"}
-_NOTHING = {"install": "the hooks are there already", "uninstall": "there are no hooks of ours"}
-_DAMAGED = "was damaged, and a new state was begun: what is sent again has the same ids; delete it once you have seen this"
+_DONE = {"install": "Added the hooks to", "uninstall": "Removed the hooks from"}
+_NOTHING = {"install": "hooks are already installed", "uninstall": "no steno hooks found"}
+_DAMAGED = "was damaged and replaced; turns sent again keep their ids. Delete it when you have read this"
 
 
 def render_trace(page: TracePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
     yield from (f"hooks are in {short_path(path)}" for path in page.installed)
     if not page.installed:
-        yield "no hooks are installed: steno trace install"
+        yield "no hooks are installed; try: steno trace install"
     yield from (plain(f"{each.name}: {each.kind}, {each.endpoint}") for each in page.destinations)
     yield plain(page.problem or (_settings(page.settings) if page.settings else ""))
     yield from (plain(f"note: {note}") for note in page.notes)
@@ -49,9 +49,9 @@ def render_settings_diff(page: SettingsChangePage, options: RenderOptions) -> It
 
 def render_settings_change(page: SettingsChangePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
     where = short_path(page.path)
-    yield f"Done: {_DONE[page.action]} {where}" if page.applied else f"Nothing to do: {_NOTHING[page.action]} in {where}"
+    yield f"{_DONE[page.action]} {where}" if page.applied else f"Nothing to do: {_NOTHING[page.action]} in {where}"
     if page.undo:
-        yield f"To undo: {page.undo}"
+        yield f"Undo: {page.undo}"
     yield from map(_plain_line, page.next)
 
 
@@ -65,7 +65,7 @@ def _plain_line(line: str) -> str:
 def render_backfill(page: BackfillPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
     for row in page.destinations:
         if page.dry_run:
-            yield plain(f"{row.name}: would look at {count_of(row.sessions, 'session')}, {size(row.size)}")
+            yield plain(f"{row.name}: would read {count_of(row.sessions, 'session')}, {size(row.size)}")
         else:
             yield from _sent(row)
 
@@ -74,9 +74,9 @@ def _sent(row: BackfillRow) -> Iterator[str]:
     turns = f"{count_of(row.turns, 'turn')} of {count_of(row.sessions, 'session')}"
     yield plain(f"{row.name}: {turns}, {count_of(row.spans, 'span')} from {size(row.size)}")
     if row.copies:
-        yield f"  {count_of(row.copies, 'copy', 'copies')} of turns that it has already"
+        yield f"  {count_of(row.copies, 'copy', 'copies')} of turns already delivered"
     if row.refused:
-        yield f"  {count_of(row.refused, 'span')} refused by the receiver"
+        yield f"  {count_of(row.refused, 'span')} rejected by the receiver"
     if row.skipped:
         yield f"  {count_of(row.skipped, 'line')} skipped: not valid JSON"
 
@@ -98,7 +98,7 @@ def _status(row: DestinationStatusPage, options: RenderOptions) -> Iterator[str]
     if row.last_error:
         yield options.paint(plain(f"  failed  {row.last_error} ({_time(row.last_failure)})"), RED)
         if row.retry_at:
-            yield f"  again   at {_time(row.retry_at)}, or at once: {options.command('trace', 'test')}"
+            yield f"  again   at {_time(row.retry_at)}, or now: {options.command('trace', 'test')}"
     for failure in row.failures:
         yield options.paint(plain(f"  unread  {failure.detail}"), RED)
     for each in row.skipped:
@@ -107,7 +107,7 @@ def _status(row: DestinationStatusPage, options: RenderOptions) -> Iterator[str]
 
 def render_trace_test(page: TraceTestPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
     for probe in page.destinations:
-        yield plain(f"{probe.name}: {probe.error or f'took the span in {probe.duration_ms} ms'}")
+        yield plain(f"{probe.name}: {probe.error or f'accepted the test span in {probe.duration_ms} ms'}")
         yield from (plain(f"note: {note}") for note in probe.notes)
 
 

@@ -107,7 +107,7 @@ def _said(part: TextPart, options: RenderOptions) -> Iterator[str]:
     if part.origin == "error":
         yield from (options.paint(piece, RED) for line in _lines(part.text) for piece in wrap(line, options.width))
     elif part.origin == "client":
-        yield options.paint(cut(f"· the client said: {one_line(part.text)}", options.width), DIM)
+        yield options.paint(cut(f"· Claude Code: {one_line(part.text)}", options.width), DIM)
     elif options.markdown:
         from stenograph.views.terminal.markdown import render_markdown
 
@@ -125,7 +125,7 @@ def _folded(line: str, text: str, options: RenderOptions, *, shown: bool, marked
 
 
 def _tool(part: ToolPart, options: RenderOptions) -> Iterator[str]:
-    name = one_line(part.name) or "(a tool without a name)"
+    name = one_line(part.name) or "(unnamed tool)"
     lines = harmless(part.title).strip().split("\n")
     facts = [one_line(body.text) for body in part.bodies if isinstance(body, Fact)] if options.results else []
     facts += [_changed(body) for body in part.bodies if isinstance(body, Patch)]
@@ -205,11 +205,11 @@ def render_patch(lines: Sequence[str], options: RenderOptions) -> Iterator[str]:
 
 def render_agent(part: AgentPart, options: RenderOptions) -> Iterator[str]:
     inside = options.narrower(4)
-    kind = one_line(part.agent_type) or "sub-agent"
+    kind = one_line(part.agent_type) or "subagent"
     yield options.paint(f"  ┌ {kind} {one_line(part.agent_id)}{', in the background' if part.background else ''}", DIM)
     edge = options.paint("  │", DIM)
     if part.shown_above or part.left_out:
-        what = "shown above" if part.shown_above else f"too deep: {count_of(part.left_out, 'sub-agent')} left out"
+        what = "shown above" if part.shown_above else f"too deep: {count_of(part.left_out, 'subagent')} left out"
         yield f"{edge} {options.paint(what, DIM, ITALIC)}"
     for number, turn in enumerate(part.turns):
         if number:
@@ -240,7 +240,7 @@ def render_session(pieces: Iterable[Piece], options: RenderOptions) -> Iterator[
             if lines := list(_branch_lines(parting.get(piece.number, ()), options)):
                 yield from ("", *lines)
         else:
-            yield from ("", options.paint("· a sub-agent that no tool call here started", DIM))
+            yield from ("", options.paint("· a subagent without a tool call in this session", DIM))
             yield from render_agent(piece, options)
 
 
@@ -261,13 +261,13 @@ def _session_heading(page: SessionHeading, options: RenderOptions) -> Iterator[s
     counts = [
         local_time(page.started) if page.started else "",
         count_of(page.turns, "turn"),
-        count_of(page.agents, "sub-agent") if page.agents else "",
+        count_of(page.agents, "subagent") if page.agents else "",
         tokens if page.tokens.sent or page.tokens.output else "",
         f"branch {page.branch} of {branches}" if branches > 1 else "",
     ]
     yield options.paint(cut(" · ".join(count for count in counts if count), options.width), DIM)
     for other in page.continues:
-        yield options.paint(f"goes on from session {one_line(other)}", DIM)
+        yield options.paint(f"continues session {one_line(other)}", DIM)
 
 
 def _branch_lines(branches: Iterable[BranchPage], options: RenderOptions) -> Iterator[str]:
@@ -275,4 +275,4 @@ def _branch_lines(branches: Iterable[BranchPage], options: RenderOptions) -> Ite
         rest = other.turns - other.shared
         where = f"after turn {other.shared}" if other.shared else "before the first turn"
         more = f", {count_of(rest, 'turn')} of its own (--branch {other.number})" if rest else ", and ends there"
-        yield options.paint(f"branch {other.number} parts {where}{more}", YELLOW)
+        yield options.paint(f"branch {other.number} starts {where}{more}", YELLOW)

@@ -12,9 +12,9 @@ from stenograph.views.terminal.transcript import render_bodies, render_part
 from stenograph.views.text import cut, one_line
 
 _NOTICES = {
-    "damaged": "a line that is no record",
-    "cut": "the file was cut or rewritten",
-    "gone": "the file is gone",
+    "damaged": "invalid line skipped",
+    "cut": "the file was truncated or rewritten",
+    "gone": "the file was deleted",
 }
 
 
@@ -33,11 +33,11 @@ class UpdateRenderer:
         if page.event == "record":
             yield from self._record(page)
         elif page.event == "cleared":
-            yield self.notice(f"/clear: goes on in session {session}")
+            yield self.notice(f"/clear: following the new session {session}")
         elif page.event == "returned":
-            yield self.notice(f"that /clear was another client's: goes on in session {session}")
+            yield self.notice(f"that /clear belonged to another client: following {session} again")
         elif page.event in _NOTICES:
-            yield self.notice((f"sub-agent {page.agent_id}: " if page.agent_id else "") + _NOTICES[page.event])
+            yield self.notice((f"subagent {page.agent_id}: " if page.agent_id else "") + _NOTICES[page.event])
 
     def notice(self, text: str) -> str:
         return self._options.paint(cut(f"── {one_line(text)} ──", self._options.width), DIM)
@@ -50,7 +50,7 @@ class UpdateRenderer:
             if agent_id != self._speaker:
                 self._speaker = agent_id
                 if agent_id:
-                    yield options.paint(f"  ┌ sub-agent {one_line(agent_id)}", DIM)
+                    yield options.paint(f"  ┌ subagent {one_line(agent_id)}", DIM)
             yield f"{edge}{line}".rstrip()
 
     def _part(self, part: Part, options: RenderOptions) -> Iterator[str]:
