@@ -140,7 +140,7 @@ def test_a_session_whose_file_is_taken_away_ends_with_an_error(world: World) -> 
         if isinstance(event, events.ToolBegin):
             world.session.unlink(missing_ok=True)
 
-    with pytest.raises(UnwritableError, match="was removed while"):
+    with pytest.raises(UnwritableError, match="was deleted while"):
         world.run(cue("writes"), during=remove)
 
 
