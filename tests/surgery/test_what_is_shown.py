@@ -187,6 +187,6 @@ def test_the_commands_show_the_conversation_and_name_the_branch(tmp_path: Path) 
         (False, 2, 3),
     ]
     shown, beside = run("show", path).stdout, run("show", path, "--branch", "2").stdout
-    assert "branch 2 parts" in shown
+    assert "branch 2 starts" in shown
     assert "missing.txt" not in shown
     assert "missing.txt" in beside

@@ -303,7 +303,7 @@ def test_errors_name_no_setting_that_there_is_not(status: int) -> None:
 def test_a_redirect_is_not_followed() -> None:
     with OtlpSink() as sink, OtlpSink() as elsewhere:
         sink._add(_redirect(elsewhere.endpoint), 1)
-        with pytest.raises(DeliveryError, match=r"redirects \(HTTP 30\d\): set its `url` to the final address$") as caught:
+        with pytest.raises(DeliveryError, match=r"redirects \(HTTP 30\d\); set its `url` to the final address$") as caught:
             deliver(spans(1), to(sink), {})
         assert elsewhere.posts == 0
         assert elsewhere.endpoint not in str(caught.value)
@@ -595,7 +595,7 @@ def test_tls_is_spoken_to_a_receiver_whose_certificate_is_trusted(tmp_path: Path
     pair = make_certificate(tmp_path, "IP:127.0.0.1")
     with OtlpSink(certificate=pair) as sink:
         assert sink.endpoint.startswith("https://")
-        with pytest.raises(DeliveryError, match="not trusted") as caught:
+        with pytest.raises(DeliveryError, match="untrusted certificate") as caught:
             deliver(spans(1), to(sink), {})
         assert caught.value.is_permanent
         assert sink.posts == 0
@@ -670,7 +670,7 @@ def test_a_proxy_is_tunnelled_through_for_tls(tmp_path: Path, monkeypatch: pytes
     with OtlpSink(certificate=pair) as sink, Proxy(sink) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url.removeprefix("http://"))
         destination = Destination("d", DestinationKind.OTLP, "https://receiver.invalid/v1/traces", headers={"authorization": KEY})
-        with pytest.raises(DeliveryError, match="not trusted"):
+        with pytest.raises(DeliveryError, match="untrusted certificate"):
             deliver(spans(1), destination, {})
         monkeypatch.setenv("SSL_CERT_FILE", str(pair[0]))
         with Sender(destination, {}) as sender:
@@ -678,7 +678,7 @@ def test_a_proxy_is_tunnelled_through_for_tls(tmp_path: Path, monkeypatch: pytes
         assert held(sink) == ids(0, 1)
         assert proxy.asked == [("CONNECT", "receiver.invalid:443", None)] * 2
         elsewhere = Destination("d", DestinationKind.OTLP, "https://other.invalid:8443/v1/traces")
-        with pytest.raises(DeliveryError, match="not trusted"):
+        with pytest.raises(DeliveryError, match="untrusted certificate"):
             deliver(spans(1), elsewhere, {})
         assert proxy.asked[2:] == [("CONNECT", "other.invalid:8443", None)]
 

@@ -81,7 +81,7 @@ def test_a_person_is_asked(home: Path) -> None:
             timeout=60,
         )
         assert done.returncode == 0, done.stderr
-        assert "Change ~/.claude/settings.json so?" in done.stdout
+        assert "Apply this change to ~/.claude/settings.json?" in done.stdout
         assert (home / "settings.json").exists() is is_made
 
 
