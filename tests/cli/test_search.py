@@ -59,3 +59,18 @@ def test_the_demo_leaves_no_index_behind(tmp_path: Path) -> None:
     data = tmp_path / "data"
     assert run("--demo", "search", "checkout", environment={"XDG_DATA_HOME": str(data)}).returncode == 0
     assert not list(data.rglob("*.sqlite"))
+
+
+def test_another_home_is_searched_as_a_whole_at_once_and_all_matches_are_counted(tmp_path: Path) -> None:
+    data = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    first = _home(tmp_path / "first", "Only redis")
+    assert run("--home", first, "search", "redis", environment=data).returncode == 0
+    second = _home(tmp_path / "second", "More redis")
+    project = second / "projects" / "-work-shop"
+    for number in range(40):
+        name = f"{number:08x}-2222-4333-8444-555555555555"
+        (project / f"{name}.jsonl").write_bytes(encode([user(f"w{number}", "redis"), user(f"x{number}", "redis", f"w{number}")]))
+    done = run("--home", second, "search", "redis", "-n", "1", "--json", environment=data)
+    page = json.loads(done.stdout)
+    assert (page["total"], page["matching_lines"], len(page["hits"]), page["stale"]) == (41, 81, 1, False)
+    assert done.stderr == ""

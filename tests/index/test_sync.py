@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.corpora import DEMO
 
-from stenograph.index import Filter, IndexStore, open_store, parse_query, search, sync
+from stenograph.index import Filter, IndexStore, knows_home, open_store, parse_query, search, sync
 from stenograph.records import Record, decode
 from stenograph.testing.lines import assistant, encode, text, tool_result, tool_use, user
 
@@ -194,8 +194,9 @@ def test_without_time_nothing_is_lost_and_the_rest_is_pending(home: Path, sessio
         shutil.copy(session, session.with_name(f"{number}{OTHER[1:]}.jsonl"))
     store = open_store(None)
     report = sync(store, [home], seconds=0)
-    assert (report.changed, report.pending) == (1, 5)
+    assert (report.changed, report.pending, knows_home(store, home)) == (1, 5, False)
     assert sync(store, [home]).pending == 0
+    assert knows_home(store, home)
     assert_as_built_anew(store, home)
 
 

@@ -118,16 +118,15 @@ def search(
 
 def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
     """The index, brought up to date; one that exists within the time that a command may wait. The demo leaves none behind."""
-    from stenograph.index import open_store, store_path, sync
+    from stenograph.index import knows_home, open_store, store_path, sync
 
     settings = state_options(ctx)
-    path = None if settings.demo else store_path(os.environ)
-    is_warm = path is not None and path.exists()
-    store = open_store(path)
+    store = open_store(None if settings.demo else store_path(os.environ))
+    is_warm = all(knows_home(store, home) for home in settings.homes)
     with progress("Indexing") as show:
-        report = sync(store, settings.homes, seconds=_PATIENCE if is_warm and store.path else None, progress=show)
+        report = sync(store, settings.homes, seconds=_PATIENCE if is_warm else None, progress=show)
     if report.pending:
-        click.echo("steno: the index is not up to date yet, so newer lines may be missing; run the command again", err=True)
+        click.echo(f"steno: {report.pending:,} changed files are not indexed yet; run the command again", err=True)
     return store, report
 
 

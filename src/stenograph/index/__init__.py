@@ -5,7 +5,7 @@ from __future__ import annotations
 from stenograph.index.find import Filter, Found, Hit, HitLine, highlight, scan, search
 from stenograph.index.history import Touch, file_history
 from stenograph.index.query import Query, parse_query
-from stenograph.index.store import IndexStore, discard_store, open_store, store_path
+from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
 from stenograph.index.texts import TextKind
 from stenograph.index.update import SyncReport, sync
 
@@ -22,6 +22,7 @@ __all__ = [
     "discard_store",
     "file_history",
     "highlight",
+    "knows_home",
     "open_store",
     "parse_query",
     "scan",

@@ -105,8 +105,9 @@ class Found(Struct, frozen=True):
     """What a search found. `is_partial`: no session holds all words, so those are listed that hold most of them."""
 
     hits: tuple[Hit, ...]
-    #: Sessions that match, those beyond the limit included.
+    #: Sessions and lines that match, those beyond the limit included.
     total: int
+    lines: int
     is_partial: bool = False
 
 
@@ -154,6 +155,7 @@ def search(
             for row in ranked[:limit]
         ),
         len(ranked),
+        sum(matches[session].lines for session, _ in ranked),
         is_partial and bool(ranked),
     )
 
@@ -194,6 +196,7 @@ def scan(
             for row in ranked[:limit]
         ),
         len(ranked),
+        sum(matches[session].lines for session, _ in ranked),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from stenograph.config import data_folder
@@ -24,6 +24,7 @@ _PATIENCE = 30.0
 # Full text is kept without the texts: they are in the sessions. SQLite before 3.43 can't delete from such a table, so the rows of
 # deleted lines stay behind without a row in `docs`, where no search finds them, until there are so many that all is read anew.
 _TABLES = """
+CREATE TABLE homes (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE files (
   id INTEGER PRIMARY KEY,
   path BLOB NOT NULL UNIQUE,
@@ -100,6 +101,19 @@ class IndexStore:
                 self.connection.execute("ROLLBACK")
 
 
+def knows_home(store: IndexStore, home: Path) -> bool:
+    """Whether all sessions of a home were indexed once."""
+    return store.connection.execute("SELECT 1 FROM homes WHERE path = ?", (os.fsencode(home),)).fetchone() is not None
+
+
+def note_homes(store: IndexStore, homes: Iterable[Path]) -> None:
+    """Note that all sessions of some homes are indexed. Raises UnwritableError."""
+    unknown = [home for home in homes if not knows_home(store, home)]
+    if unknown:
+        with store.writing() as db:
+            db.executemany("INSERT OR IGNORE INTO homes (path) VALUES (?)", ((os.fsencode(home),) for home in unknown))
+
+
 _GARBAGE = 50_000
 
 
@@ -110,7 +124,7 @@ def clear_if_mostly_garbage(store: IndexStore) -> None:
     if made <= _GARBAGE + 3 * live:
         return
     with store.writing() as db:
-        for table in ("files", "sessions", "turns", "docs", "calls", "sqlite_sequence"):
+        for table in ("homes", "files", "sessions", "turns", "docs", "calls", "sqlite_sequence"):
             db.execute(f"DELETE FROM {table}")
         db.execute("INSERT INTO text (text) VALUES ('delete-all')")
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 from stenograph.disk import Finding, read_slice
 from stenograph.errors import UnreadableError, UnwritableError
 from stenograph.family import ProjectListing, SessionFile, find_family, named_owner
-from stenograph.index.store import IndexStore, clear_if_mostly_garbage
+from stenograph.index.store import IndexStore, clear_if_mostly_garbage, note_homes
 from stenograph.index.texts import TextKind, texts_of
 from stenograph.index.tokens import indexed
 from stenograph.inputs import InputReader
@@ -83,6 +83,8 @@ def sync(
         removed = _forget_missing(store, known.keys() - sources.keys(), homes)
         for done in _index_all(store, stale, deadline, findings, progress):
             count = done
+        if count == len(stale):
+            note_homes(store, homes)
     except UnwritableError as error:
         findings.append(Finding("unwritable-index", error.path, detail=str(error)))
     return SyncReport(len(sources), count, removed, len(stale) - count, tuple(findings))
@@ -229,7 +231,7 @@ def _session_id(db: sqlite3.Connection, source: _Source) -> int:
     info = describe(source.session, written=set())
     facts = (
         info.title, info.project, info.branch, info.release,
-        info.created.timestamp() if info.created else None, info.modified.timestamp(),
+        info.created.timestamp() if info.created else None, info.last_record.timestamp(),
     )  # fmt: skip
     if row:
         db.execute(

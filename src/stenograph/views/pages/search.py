@@ -63,6 +63,8 @@ class SearchPage(Document, frozen=True, tag="search/1"):
     query: str
     total: int
     """Sessions that match, those beyond the limit included."""
+    matching_lines: int
+    """Lines that match in all of them."""
     partial: bool
     """No session holds all words; those that hold most of them are listed."""
     stale: bool
@@ -75,6 +77,7 @@ def search_page(text: str, sought: Query | re.Pattern[str], found: Found, report
     page = SearchPage(
         query=text,
         total=found.total,
+        matching_lines=found.lines,
         partial=found.is_partial,
         stale=report.pending > 0,
         hits=tuple(_hit_page(hit, sought, mask) for hit in found.hits),

@@ -10,6 +10,7 @@ from stenograph.views.text import count_of, cut, local_time, plain, table
 
 _SHORT_ID = 8
 _INDENT = "  "
+_TURNS_COLUMNS = 18
 
 
 def render_history(page: HistoryPage, options: RenderOptions) -> Iterator[str]:
@@ -34,21 +35,22 @@ def render_history(page: HistoryPage, options: RenderOptions) -> Iterator[str]:
 
 
 def _row(session: TouchingPage, options: RenderOptions) -> list[str]:
+    columns = None if options.width is None else _TURNS_COLUMNS
     times = [call.time for call in session.calls if call.time]
     return [
         session.id if options.width is None else session.id[:_SHORT_ID],
         local_time(max(times)) if times else "",
-        _turns(call for call in session.calls if call.changes),
-        _turns(call for call in session.calls if not call.changes),
+        _turns((call for call in session.calls if call.changes), columns),
+        _turns((call for call in session.calls if not call.changes), columns),
         plain(session.title or "(no prompt)"),
     ]
 
 
-def _turns(calls: Iterable[TouchPage]) -> str:
+def _turns(calls: Iterable[TouchPage], columns: int | None) -> str:
     """The turns of some calls: `turn 2`, `turns 2, 5`; `subagent` for calls in one."""
     calls = list(calls)
     turns = sorted({call.turn for call in calls if call.turn})
     words = [f"turn{'s' if len(turns) > 1 else ''} {', '.join(map(str, turns))}"] if turns else []
     words += ["subagent"] if any(call.agent for call in calls) else []
     words += [f"{failed} failed"] if (failed := sum(call.outcome == "failed" for call in calls)) else []
-    return ", ".join(words) or ("line" if calls else "")
+    return cut(", ".join(words) or ("line" if calls else ""), columns)

@@ -20,9 +20,10 @@ _WHO = {"prompt": "> ", "answer": "", "thinking": "· ", "input": ""}
 def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
     if not page.hits:
         return
-    matches = sum(hit.matching_lines for hit in page.hits)
     more = f", the best {len(page.hits)} shown" if len(page.hits) < page.total else ""
-    yield options.paint(f"{_INDENT}{count_of(matches, 'match', 'matches')} in {count_of(page.total, 'session')}{more}", BOLD)
+    yield options.paint(
+        f"{_INDENT}{count_of(page.matching_lines, 'match', 'matches')} in {count_of(page.total, 'session')}{more}", BOLD
+    )
     if page.partial:
         yield f"{_INDENT}No session has all of these words; these have most of them."
     for hit in page.hits:
@@ -56,18 +57,19 @@ def _heading(hit: HitPage, options: RenderOptions) -> str:
 
 
 def _line(line: HitLinePage, options: RenderOptions) -> Iterator[str]:
-    """Where the line is, whose words they are, and the words, indented below the first."""
-    place = f"turn {line.turn}" if line.turn else f"line {line.line}"
-    who = f"{place}  {'subagent ' if line.agent else ''}{_WHO.get(line.kind, line.kind + ': ')}"
-    indent = " " * (len(place) + 2)
-    room = None if options.width is None else options.width - len(_INDENT) - len(indent)
-    rest = who + line.snippet
-    at = -len(who)
-    for number, piece in enumerate(wrap(rest, room)):
-        # Broken before it is painted, because paint takes no columns.
-        at = rest.index(piece, at + len(who)) - len(who)
-        shown = _painted(piece, [(begin - at, end - at) for begin, end in line.matches], options)
-        yield f"{_INDENT}{indent if number else ''}{shown}"
+    """Where the line is, whose words they are, and the words, all below each other."""
+    place = f"turn {line.turn}  " if line.turn else f"line {line.line}  "
+    who = f"{'subagent ' if line.agent else ''}{_WHO.get(line.kind, line.kind + ': ')}"
+    matches = [(begin + len(who), end + len(who)) for begin, end in line.matches]
+    text = who + line.snippet
+    if not options.color:  # brackets take columns, paint takes none
+        text, matches = _painted(text, matches, options), []
+    room = None if options.width is None else options.width - len(_INDENT) - len(place)
+    at = 0
+    for number, piece in enumerate(wrap(text, room)):
+        at = text.index(piece, at)
+        shown = _painted(piece, [(begin - at, end - at) for begin, end in matches], options)
+        yield f"{_INDENT}{' ' * len(place) if number else place}{shown}"
 
 
 def _painted(piece: str, matches: Iterable[tuple[int, int]], options: RenderOptions) -> str:
