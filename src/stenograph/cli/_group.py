@@ -115,7 +115,7 @@ def steno(ctx: click.Context, reveal: bool, as_json: bool) -> None:
 
     Without a command, shows projects, the newest sessions and what to try next.
 
-    SESSION is an id or a unique prefix, a title, a path, or `last`.
+    SESSION is an id or a unique prefix, a title, a path, or `last` (`last~1` is the one before).
 
     \b
     Example:

@@ -71,7 +71,7 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
     elif not page.sent:
         yield "No turn of it was sent to a trace receiver."
     for clone in page.clones:
-        yield f"Stays: {clone}, a clone with copies of its turns. To delete it too: steno purge {clone}"
+        yield f"Stays: {clone}, a clone with copies of its turns. To delete it too: {options.command('purge', clone)}"
     if page.shared_originals:
         yield f"Stays: {count_of(page.shared_originals, 'original')} that edits of other sessions need."
     if page.refusal is not None:

@@ -160,7 +160,7 @@ def left_out_lines(page: SessionsPage) -> list[str]:
     if page.unseen:
         lines.append(f"{page.unseen} older sessions not listed; use --limit 0")
     elif page.older:
-        lines.append(f"{page.older} older sessions not listed; use --limit 0")
+        lines.append(f"{page.older} more sessions not listed; use --limit 0")
     if page.hidden:
         parts = ", ".join(f"{page.hidden[reason]} {words}" for reason, words in HIDDEN.items() if page.hidden.get(reason))
         lines.append(f"{least}{sum(page.hidden.values())} hidden ({parts}); use --all")
