@@ -33,7 +33,7 @@ def test_the_ids_that_are_told_are_those_of_what_is_written(where: tuple[str, ..
 def test_what_is_left_out_is_named_with_its_unit_in_one_order(session: Path) -> None:
     shown = run("clone", session, "--turn", "1", "--dry-run").stdout.splitlines()
     left_out = [line.removeprefix("Left out: ") for line in shown if line.startswith("Left out: ")]
-    assert {line.split()[0] for line in left_out} == {"lines", "logged", "notes", "snapshots"}
+    assert {line.split()[0] for line in left_out} == {"file", "last-prompt", "lines", "metadata", "request"}
     assert left_out == sorted(left_out)
     assert "the message" not in "".join(left_out)
     whole, kept = (len(path.read_bytes().splitlines()) for path in (session, _cloned(session)))

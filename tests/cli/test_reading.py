@@ -65,10 +65,10 @@ def test_show_refuses_what_is_not_there(arguments: list[str]) -> None:
 
 def test_show_marks_branches_and_shows_each() -> None:
     current, other = told("show", REWOUND), told("show", REWOUND, "--branch", "2")
-    assert "branch 2 parts after turn 1, 2 turns of its own (--branch 2)" in current
+    assert "branch 2 starts after turn 1, 2 turns of its own (--branch 2)" in current
     assert "Second Q EDITED." in current
     assert "Third Q." not in current
-    assert "branch 1 parts after turn 1, 1 turn of its own (--branch 1)" in other
+    assert "branch 1 starts after turn 1, 1 turn of its own (--branch 1)" in other
     assert "Third Q." in other
 
 
