@@ -32,7 +32,7 @@ def write_config(text: str) -> Path:
 
 def listed(*arguments: str | Path, client_home: Path | None = None) -> list[str]:
     environment = {} if client_home is None else {"CLAUDE_CONFIG_DIR": str(client_home)}
-    return [line[:8] for line in run("ls", *arguments, environment=environment).stdout.splitlines()]
+    return [line[:8] for line in run("ls", *arguments, environment=environment).stdout.splitlines()[1:]]
 
 
 def test_the_command_line_beats_the_environment_beats_the_config_file(homes: list[Path]) -> None:
@@ -144,9 +144,11 @@ def test_a_closed_config_file_stops_nobody_but_who_named_it(closed: str) -> None
         config.write_text("homes = 3")
         place = folder / "config" / closed
         place.chmod(0o000)
-        world = {"XDG_CONFIG_HOME": str(folder / "config")}
+        (data := folder / "data").mkdir()
+        data.chmod(0o777)
+        world = {"XDG_CONFIG_HOME": str(folder / "config"), "XDG_DATA_HOME": str(data)}
         done = run_unprivileged("ls", "--home", folder / "home", environment=world)
-        assert (done.returncode, done.stderr, done.stdout[:8]) == (0, "", "00000001")
+        assert (done.returncode, done.stderr, done.stdout.splitlines()[1][:8]) == (0, "", "00000001")
         told = json.loads(run_unprivileged("doctor", "--json", "--home", folder / "home", environment=world).stdout)
         assert [problem["code"] for problem in told["problems"]] == ["config"]
         assert_one_clear_line(run_unprivileged("ls", "--config", config, "--home", folder / "home", environment=world))

@@ -133,7 +133,7 @@ def test_section_4_what_stands_before_the_first_turn_is_left_out() -> None:
 def test_section_4_the_last_turn_is_there_though_nothing_answered_it(tmp_path: Path) -> None:
     (turn,) = detect_turns(read(user("u1", "Hello?")))
     assert (turn.assistant_responses, turn.tool_calls) == ((), ())
-    assert [turn.status for turn in load(tmp_path, user("u1", "Hello?")).turns] == [Status.RUNNING]
+    assert [turn.status for turn in load(tmp_path, user("u1", "Hello?")).turns] == [Status.INTERRUPTED]
 
 
 def test_section_4_a_rewound_prompt_is_a_turn_in_file_order_where_ours_is_another_branch(tmp_path: Path) -> None:

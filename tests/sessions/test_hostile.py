@@ -310,5 +310,5 @@ def test_what_a_transcript_says_is_not_in_a_repr(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("home", ["a\0b", "\0"])
 def test_a_home_that_is_no_name_is_a_wrong_use(home: str) -> None:
-    with pytest.raises(UsageError, match="name"):
+    with pytest.raises(UsageError, match="not a valid path"):
         list_sessions([home])

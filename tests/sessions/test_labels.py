@@ -137,7 +137,7 @@ def test_a_label_that_is_no_utf8_is_refused(twins: tuple[Path, Path], words: str
 
 def test_a_file_that_holds_no_record_is_refused(tmp_path: Path) -> None:
     path = write_session(tmp_path, ID, [], tail=b"words\n")
-    with pytest.raises(UsageError, match="no session"):
+    with pytest.raises(UsageError, match="not a session file"):
         rename(path, "t")
     assert path.read_bytes() == b"words\n"
 
