@@ -57,7 +57,7 @@ def test_ls_all_shows_everything(home: Path) -> None:
 def test_ls_limits_and_says_so(home: Path) -> None:
     done = run("ls", "--limit", "1", "--home", home)
     assert len(rows(done)) == 1
-    assert "1 older" in done.stderr
+    assert "1 more session not listed" in done.stderr
 
 
 def test_ls_json_has_the_promised_keys_and_utc_times(home: Path) -> None:

@@ -154,13 +154,13 @@ def _colored(line: str, status: str, start: int, options: RenderOptions) -> str:
 
 
 def left_out_lines(page: SessionsPage) -> list[str]:
-    """`3 older sessions not listed; use --limit 0` and `12 hidden (7 short, 5 empty): --all shows them`."""
+    """`3 more sessions not listed; use --limit 0` and `12 hidden (7 short, 5 empty): --all shows them`."""
     least = "at least " if page.unseen else ""
     lines = []
     if page.unseen:
-        lines.append(f"{page.unseen} older sessions not listed; use --limit 0")
+        lines.append(f"{count_of(page.unseen, 'older session')} not listed; use --limit 0")
     elif page.older:
-        lines.append(f"{page.older} more sessions not listed; use --limit 0")
+        lines.append(f"{count_of(page.older, 'more session')} not listed; use --limit 0")
     if page.hidden:
         parts = ", ".join(f"{page.hidden[reason]} {words}" for reason, words in HIDDEN.items() if page.hidden.get(reason))
         lines.append(f"{least}{sum(page.hidden.values())} hidden ({parts}); use --all")
