@@ -542,10 +542,11 @@ def test_differences_of_files_can_be_applied(tmp_path: Path) -> None:
     shown = told("files", path, "--diff")
     assert "-\techo one" in shown.splitlines()
     assert "+\techo two" in shown.splitlines()
-    (tmp_path / "Makefile").write_text(before)
+    (work := tmp_path / "work").mkdir()
+    (work / "Makefile").write_text(before)
     patch = shown[shown.index("--- ") :]
-    subprocess.run(["patch", str(tmp_path / "Makefile")], input=patch, text=True, check=True, capture_output=True)
-    assert (tmp_path / "Makefile").read_text() == after
+    subprocess.run(["git", "apply"], cwd=work, input=patch, text=True, check=True, capture_output=True)
+    assert (work / "Makefile").read_text() == after
 
 
 def test_the_heading_has_model_branch_slug_summary_and_pull_requests(tmp_path: Path) -> None:

@@ -74,15 +74,15 @@ class FileChange(Struct, frozen=True):
     def is_known(self) -> bool:
         return self.before is not None and self.after is not None
 
-    def diff(self, before: str | None = None, after: str | None = None) -> list[str]:
-        """The net difference as unified lines, of other texts if given."""
+    def diff(self, before: str | None = None, after: str | None = None, project: str = "") -> list[str]:
+        """The net difference as unified lines, of other texts if given. Paths below `project` are relative to it, as for git."""
         from difflib import unified_diff
 
         old = self.before if before is None else before
         new = self.after if after is None else after
         if old is None or new is None:
             return []
-        name = self.path.lstrip("/")
+        name = self.path.removeprefix(project.rstrip("/") + "/").lstrip("/")
         start = "/dev/null" if self.created else f"a/{name}"
         return list(unified_diff(old.splitlines(), new.splitlines(), start, f"b/{name}", lineterm=""))
 

@@ -53,20 +53,21 @@ class FilesPage(Document, frozen=True, tag="files/1"):
 
 def files_page(session: Session, changes: Iterable[FileChange], mask: Mask = as_is) -> FilesPage:
     """Differences are made of masked contents: of a secret that changed only its number is seen to change."""
+    project = last_of(session, "cwd")
     page = FilesPage(
         id=session.id,
         path=str(session.path or ""),
-        project=last_of(session, "cwd") or None,
-        files=tuple(_file_page(change, mask) for change in changes),
+        project=project or None,
+        files=tuple(_file_page(change, mask, project) for change in changes),
     )
     return mask_page(page, mask)
 
 
-def _file_page(change: FileChange, mask: Mask) -> FilePage:
+def _file_page(change: FileChange, mask: Mask, project: str) -> FilePage:
     known = change.is_known if change.changed else None
     diff: list[str] = []
     if known and change.before is not None and change.after is not None:
-        diff = change.diff(mask(change.before), mask(change.after))
+        diff = change.diff(mask(change.before), mask(change.after), project)
     return FilePage(
         path=change.path,
         reads=change.reads,
