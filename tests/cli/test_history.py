@@ -14,22 +14,22 @@ SECOND = "99999999-2222-4333-8444-555555555555"
 
 
 def _home(tmp_path: Path) -> Path:
-    project = tmp_path / ".claude" / "projects" / "-work-shop"
+    project = tmp_path / ".claude" / "projects" / "-home-user-shop"
     project.mkdir(parents=True)
     (project / f"{FIRST}.jsonl").write_bytes(
         encode(
             [
-                user("u1", "Look at the cart", cwd="/work/shop"),
-                assistant("a1", "m1", [tool_use("t1", "Read", file_path="/work/shop/src/cart.ts")], "u1"),
+                user("u1", "Look at the cart", cwd="/home/user/shop"),
+                assistant("a1", "m1", [tool_use("t1", "Read", file_path="/home/user/shop/src/cart.ts")], "u1"),
                 user("r1", [tool_result("t1", "export …")], "a1"),
                 assistant("a2", "m2", [text("Fine")], "r1"),
                 user("u2", "Now change it", "a2"),
-                assistant("a3", "m3", [tool_use("t2", "Edit", file_path="/work/shop/src/cart.ts", old_string="a")], "u2"),
+                assistant("a3", "m3", [tool_use("t2", "Edit", file_path="/home/user/shop/src/cart.ts", old_string="a")], "u2"),
                 user("r2", [tool_result("t2", "String to replace not found", is_error=True)], "a3"),
             ]
         )
     )
-    used = tool_use("t9", "Write", file_path="/work/other/cart.ts")
+    used = tool_use("t9", "Write", file_path="/home/user/other/cart.ts")
     (project / f"{SECOND}.jsonl").write_bytes(encode([user("v1", "Write another"), assistant("b1", "m9", [used], "v1")]))
     return tmp_path / ".claude"
 
@@ -46,7 +46,7 @@ def _calls(home: Path, *arguments: str) -> list[tuple[str, int | None, str, bool
 def test_every_turn_that_read_or_changed_a_file_is_listed(tmp_path: Path) -> None:
     home = _home(tmp_path)
     first = [(FIRST, 1, "Read", False, "done"), (FIRST, 2, "Edit", True, "failed")]
-    assert _calls(home, "/work/shop/src/cart.ts") == first
+    assert _calls(home, "/home/user/shop/src/cart.ts") == first
     assert _calls(home, "src/cart.ts") == first
     assert _calls(home, "src/cart.ts", "--changed") == first[1:]
     assert sorted(_calls(home, "cart.ts")) == sorted([*first, (SECOND, 1, "Write", True, "unanswered")])

@@ -13,10 +13,10 @@ NAME = "11111111-2222-4333-8444-555555555555"
 
 
 def _home(tmp_path: Path, prompt: str) -> Path:
-    project = tmp_path / ".claude" / "projects" / "-work-shop"
+    project = tmp_path / ".claude" / "projects" / "-home-user-shop"
     project.mkdir(parents=True)
     (project / f"{NAME}.jsonl").write_bytes(
-        encode([user("u1", prompt, cwd="/work/shop"), assistant("a1", "m1", [text("It is gone")], "u1")])
+        encode([user("u1", prompt, cwd="/home/user/shop"), assistant("a1", "m1", [text("It is gone")], "u1")])
     )
     return tmp_path / ".claude"
 
@@ -66,7 +66,7 @@ def test_another_home_is_searched_as_a_whole_at_once_and_all_matches_are_counted
     first = _home(tmp_path / "first", "Only redis")
     assert run("--home", first, "search", "redis", environment=data).returncode == 0
     second = _home(tmp_path / "second", "More redis")
-    project = second / "projects" / "-work-shop"
+    project = second / "projects" / "-home-user-shop"
     for number in range(40):
         name = f"{number:08x}-2222-4333-8444-555555555555"
         (project / f"{name}.jsonl").write_bytes(encode([user(f"w{number}", "redis"), user(f"x{number}", "redis", f"w{number}")]))

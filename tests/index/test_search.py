@@ -18,7 +18,7 @@ from stenograph.errors import UsageError
 from stenograph.index import Filter, IndexStore, TextKind, highlight, open_store, parse_query, scan, search, sync
 from stenograph.testing.lines import assistant, encode, text, tool_result, tool_use, user
 
-PROJECT = "-work-shop"
+PROJECT = "-home-user-shop"
 ALL = 10**9
 
 
@@ -260,10 +260,14 @@ def test_copies_of_a_line_are_one_hit(tmp_path: Path) -> None:
     ],
 )
 def test_filters(tmp_path: Path, narrowed: Filter, expected: set[int]) -> None:
-    _make(tmp_path, 1, [user("u1", "A walrus", gitBranch="main", cwd="/work/shop"), assistant("a1", "m1", [text("Done")], "u1")])
+    _make(
+        tmp_path,
+        1,
+        [user("u1", "A walrus", gitBranch="main", cwd="/home/user/shop"), assistant("a1", "m1", [text("Done")], "u1")],
+    )
     failed = user("r1", [tool_result("t1", "no walrus", is_error=True)], "a2", timestamp="2026-01-01T10:00:05Z")
-    used = tool_use("t1", "Bash", command="ls walrus", file_path="/work/src/shop.py")
-    _make(tmp_path, 2, [user("u2", "Go", cwd="/work/shop"), assistant("a2", "m2", [used], "u2"), failed])
+    used = tool_use("t1", "Bash", command="ls walrus", file_path="/home/user/src/shop.py")
+    _make(tmp_path, 2, [user("u2", "Go", cwd="/home/user/shop"), assistant("a2", "m2", [used], "u2"), failed])
     assert set(names(_indexed(tmp_path), "walrus", narrowed)) == {_session_name(number) for number in expected}
 
 

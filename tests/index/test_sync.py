@@ -32,14 +32,14 @@ _ROWS = {
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    project = tmp_path / "home" / "projects" / "-work-shop"
+    project = tmp_path / "home" / "projects" / "-home-user-shop"
     project.mkdir(parents=True)
     return tmp_path / "home"
 
 
 @pytest.fixture
 def session(home: Path) -> Path:
-    path = home / "projects" / "-work-shop" / f"{NAME}.jsonl"
+    path = home / "projects" / "-home-user-shop" / f"{NAME}.jsonl"
     path.write_bytes(encode(_turn(1, "Explain the parser")))
     return path
 
@@ -49,7 +49,7 @@ def _turn(number: int, prompt: str) -> list[dict[str, object]]:
     return [
         user(f"u{number}", prompt, parent=parent),
         assistant(
-            f"b{number}", f"m{number}", [tool_use(f"t{number}", "Read", file_path=f"/work/shop/{number}.py")], f"u{number}"
+            f"b{number}", f"m{number}", [tool_use(f"t{number}", "Read", file_path=f"/home/user/shop/{number}.py")], f"u{number}"
         ),
         user(f"r{number}", [tool_result(f"t{number}", f"contents number{number}")], parent=f"b{number}"),
         assistant(f"a{number}", f"n{number}", [text(f"Answer number{number}")], f"r{number}"),

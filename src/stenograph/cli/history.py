@@ -7,9 +7,9 @@ import os
 import click
 
 from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._index import synced_store
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option
 from stenograph.cli._settings import shared_options, state_options
-from stenograph.cli.search import synced_store
 
 
 @click.command(short_help="List the sessions that read or changed a file.")

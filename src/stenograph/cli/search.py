@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-from typing import TYPE_CHECKING
 
 import click
 
 from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._index import synced_store
 from stenograph.cli._output import echo_page, json_option, make_mask, progress, render_options, reveal_option
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
-
-if TYPE_CHECKING:
-    from stenograph.index import IndexStore, SyncReport
 
 _KINDS = {
     "prompts": "PROMPT",
@@ -25,8 +21,6 @@ _KINDS = {
     "titles": "TITLE",
     "notes": "NOTE",
 }
-# How long a command waits for a store that exists to be brought up to date, in seconds.
-_PATIENCE = 0.3
 
 
 @click.command(short_help="Search everything that was said and done.")
@@ -114,20 +108,6 @@ def search(
     if not page.hits:
         click.echo("steno: nothing matches", err=True)
         ctx.exit(NOTHING_MATCHED)
-
-
-def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
-    """The index, brought up to date; one that exists within the time that a command may wait. The demo leaves none behind."""
-    from stenograph.index import knows_home, open_store, store_path, sync
-
-    settings = state_options(ctx)
-    store = open_store(None if settings.demo else store_path(os.environ))
-    is_warm = all(knows_home(store, home) for home in settings.homes)
-    with progress("Indexing") as show:
-        report = sync(store, settings.homes, seconds=_PATIENCE if is_warm else None, progress=show)
-    if report.pending:
-        click.echo(f"steno: {report.pending:,} changed files are not indexed yet; run the command again", err=True)
-    return store, report
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -42,7 +42,7 @@ def title_line(title: str, session_id: str) -> bytes:
 
 
 def tag(path: Path, tag: str | None, *, active_seconds: float = ACTIVE_SECONDS) -> None:
-    """Give the session a tag in the place of any other, or with None take it away. Raises as `rename` does."""
+    """Set the tag of a session, or clear it with None. Raises as `rename` does."""
     cleaned = ""
     if tag is not None:
         cleaned = _visible(tag).strip()

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from stenograph.analysis import FileChange, changed_files
+from stenograph.analysis import CHANGING_TOOLS, FileChange, changed_files
 from stenograph.records import to_text
 from stenograph.turns import Session, ToolCall, Turn
 
@@ -24,7 +24,6 @@ DIFF_LINES = 60
 VALUE_LENGTH = 80
 MOST_VALUES = 4
 _SHELLS = frozenset({"Bash", "PowerShell"})
-_CHANGES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 #: The tool that starts sub-agents: `Agent` from 2.1.63 on.
 _AGENTS = frozenset({"Task", "Agent"})
 
@@ -67,7 +66,7 @@ def _call_lines(calls: Sequence[ToolCall], *, keep_tool_calls: bool) -> Iterator
             yield f"- {_agent(call)}"
         elif call.is_error or not call.answered:
             yield f"- {_named(call)}: {_outcome(call)}"
-        elif keep_tool_calls and call.name not in _CHANGES:
+        elif keep_tool_calls and call.name not in CHANGING_TOOLS:
             yield f"- {_named(call)}"
         else:
             others[call.name] += 1

@@ -249,8 +249,8 @@ def test_a_redirect_to_a_file_is_not_followed(desk: Desk, pages: Pages) -> None:
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("/image", "The page is no text (image/png, 5 bytes). Fetch it to a file with Bash and curl"),
-        ("/lying", "The page is no text (text/plain, 7 bytes). Fetch it to a file with Bash and curl"),
+        ("/image", "The page is not text (image/png, 5 bytes). Fetch it to a file with Bash and curl"),
+        ("/lying", "The page is not text (text/plain, 7 bytes). Fetch it to a file with Bash and curl"),
         ("/circle", "The page redirects more than 10 times"),
     ],
 )

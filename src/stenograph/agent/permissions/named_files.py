@@ -127,7 +127,7 @@ def _braces(text: str) -> list[str]:
 
 
 def _matching(pattern: Path, budget: list[int], shows_hidden: bool) -> list[Path]:
-    """The files that a shell would put in the place of a pattern."""
+    """The files that a shell would expand a pattern to."""
     found = [Path(pattern.anchor)]
     for part in pattern.parts[1:]:
         if not _MAGIC.search(part):

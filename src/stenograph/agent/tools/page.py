@@ -147,7 +147,7 @@ class Fetch:
         kind = head.content_type if head.content_type.count("/") == 1 else ""
         if not _TEXTUAL.match(kind) or b"\0" in data[:1024]:
             raise FetchFailed(
-                f"The page is no text ({kind or 'unknown'}, {len(data)} bytes). Fetch it to a file with Bash and curl"
+                f"The page is not text ({kind or 'unknown'}, {len(data)} bytes). Fetch it to a file with Bash and curl"
             )
         named = _CHARSET.search(head.headers.get("content-type", "")) or _META_CHARSET.search(data[:2048].decode("latin-1"))
         text = _decoded(data, named[1] if named else "utf-8")

@@ -275,7 +275,7 @@ async def _started(starting: asyncio.Future[asyncio.subprocess.Process]) -> asyn
 def command_environment(environ: Mapping[str, str], more: Mapping[str, str], *, untrusted: Iterable[Path] = ()) -> dict[str, str]:
     """Ours and the given one, without the endpoint's keys.
 
-    `untrusted`: folders that the model can write to. Nothing in them is run in the place of a program that was meant.
+    `untrusted`: folders that the model can write to. No program in them is run instead of the intended one.
     """
     both = {**environ, **more}
     kept = {name: value for name, value in both.items() if not _WITHHELD.match(name)}
