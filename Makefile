@@ -12,9 +12,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:                ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: .venv/.core     ## your own sessions at a glance, or the demo's where there are none
-	@if $(BIN)/steno ls --all --limit 1 >/dev/null 2>&1; then $(BIN)/steno; \
-	else echo 'No sessions of your own were found; these are the demo'"'"'s.'; $(BIN)/steno --demo; fi
+run: .venv/.core     ## the viewer on your own sessions, or on the demo's where there are none
+	@$(BIN)/python scripts/run_viewer.py
 
 test: .venv/.dev     ## the tests, in minutes
 	@scripts/provide npm tmux rg=ripgrep
@@ -72,7 +71,7 @@ clean:               ## take away everything that was built or installed here
 	@echo 'Installing into .venv: once, about a minute.'
 	@scripts/make_venv $(PYTHON)
 	@$(BIN)/python -m pip install -q -c constraints.txt pip
-	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[agent]'
+	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[agent,web]'
 	@touch $@
 
 .venv/.dev: .venv/.core

@@ -21,7 +21,8 @@ from tests.cli.running import SOURCE, assert_one_clear_line
 from tests.conftest import Client
 
 import stenograph
-from stenograph.cli.agent import _install_command, _repeated
+from stenograph.cli._extras import install_command
+from stenograph.cli.agent import _repeated
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, ScriptedApi, Step, script_prompt
 
 Json = dict[str, Any]
@@ -230,9 +231,9 @@ def test_a_misspelled_tool_is_not_allowed_instead_of_denied(api: ScriptedApi, ru
 def test_the_way_to_install_what_is_missing_works_from_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkout = Path(stenograph.__file__).resolve().parents[2]
     assert (checkout / "pyproject.toml").is_file()
-    assert _install_command() == f"pip install '{checkout}[agent]'"
+    assert install_command("agent") == f"pip install '{checkout}[agent]'"
     monkeypatch.setattr(stenograph, "__file__", str(tmp_path / "lib" / "site-packages" / "stenograph" / "__init__.py"))
-    assert _install_command() == "pip install 'stenograph[agent]'"
+    assert install_command("agent") == "pip install 'stenograph[agent]'"
 
 
 def test_a_home_that_is_not_there_is_made(api: ScriptedApi) -> None:

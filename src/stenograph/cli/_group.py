@@ -24,6 +24,7 @@ COMMANDS = {
     "history": ("stenograph.cli.history:history", "List the sessions that read or changed a file."),
     "diff": ("stenograph.cli.diff:diff", "Compare two sessions or branches."),
     "tail": ("stenograph.cli.tail:tail", "Follow a running session."),
+    "web": ("stenograph.cli.web:web", "Open the viewer in a browser."),
     "resume": ("stenograph.cli.resume:resume", "Resume a session in Claude Code."),
     "inventory": ("stenograph.cli.inventory:inventory", "Count records, releases, turns, tool calls and stop reasons."),
     "check": ("stenograph.cli.check:check", "Check sessions for damage, drift and losses on resume."),

@@ -137,7 +137,9 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
       git diff | steno agent -p "write a commit message" --model sonnet
       steno agent -p "fix the tests" --allowedTools "Edit,Bash(make test)" --max-turns 30
     """
-    _refuse_without_extra()
+    from stenograph.cli._extras import require_extra
+
+    require_extra("agent", "the agent", "h11")
     output_format = _output_format(given)
     options = _options(ctx, given)
     _check_tool_names(options)
@@ -166,22 +168,6 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     if lines is not None and lines.problem:
         raise UsageError(lines.problem)
     ctx.exit(code)
-
-
-def _refuse_without_extra() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("h11") is None:
-        raise UsageError(f"the agent needs packages that are not installed; try: {_install_command()}")
-
-
-def _install_command() -> str:
-    """In a checkout the name alone would look for a package elsewhere."""
-    import stenograph
-
-    checkout = Path(stenograph.__file__).resolve().parents[2]
-    name = checkout if (checkout / "pyproject.toml").is_file() else "stenograph"
-    return f"pip install '{name}[agent]'"
 
 
 def _output_format(given: dict[str, Any]) -> OutputFormat:

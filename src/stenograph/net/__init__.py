@@ -2,6 +2,7 @@
 
 from stenograph.net.addresses import Address, Url, canonical_host, is_loopback, read_url
 from stenograph.net.connection import Connection, ResponseHead, network_error, read_number, read_retry_after, tls_context
+from stenograph.net.listening import loopback_listener
 from stenograph.net.proxies import Proxy, find_proxy
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "canonical_host",
     "find_proxy",
     "is_loopback",
+    "loopback_listener",
     "network_error",
     "read_number",
     "read_retry_after",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         problem,
     )
     from stenograph.views.pages.edit import edit_page
+    from stenograph.views.pages.error import ErrorPage
     from stenograph.views.pages.files import files_page
     from stenograph.views.pages.history import history_page
     from stenograph.views.pages.inventory import inventory_page
@@ -36,13 +37,14 @@ if TYPE_CHECKING:
     from stenograph.views.pages.page import Document, FindingPage
     from stenograph.views.pages.record_schema import release_schema_page, schema_diff_page, schema_page
     from stenograph.views.pages.search import search_page
-    from stenograph.views.pages.session import session_page, session_pieces
+    from stenograph.views.pages.session import SessionPage, session_page, session_pieces
     from stenograph.views.pages.sessions import SessionsPage, overview_page, session_row, sessions_page
     from stenograph.views.pages.trace import backfill_page, settings_change_page, trace_page, trace_status_page, trace_test_page
     from stenograph.views.pages.turn_parts import turn_pages
     from stenograph.views.pages.turns import steps_page, turns_page
     from stenograph.views.pages.undo import edits_page, originals_page, undo_page
     from stenograph.views.pages.updates import UpdateReader
+    from stenograph.views.pages.viewer import ViewerPage
     from stenograph.views.schema import documents, json_schema
     from stenograph.views.terminal.changing import (
         render_clone,
@@ -83,15 +85,18 @@ _MODULES = {
     "CompletionPage": "pages.doctor",
     "DoctorPage": "pages.doctor",
     "Document": "pages.page",
+    "ErrorPage": "pages.error",
     "FindingPage": "pages.page",
     "Installation": "pages.doctor",
     "ProblemPage": "pages.doctor",
     "RenderOptions": "terminal.options",
+    "SessionPage": "pages.session",
     "SessionsPage": "pages.sessions",
     "TerminalPage": "pages.doctor",
     "TracingPage": "pages.doctor",
     "UpdateReader": "pages.updates",
     "UpdateRenderer": "terminal.updates",
+    "ViewerPage": "pages.viewer",
     "backfill_page": "pages.trace",
     "check_page": "pages.check",
     "clone_page": "pages.changing",
@@ -186,15 +191,18 @@ __all__ = [
     "CompletionPage",
     "DoctorPage",
     "Document",
+    "ErrorPage",
     "FindingPage",
     "Installation",
     "ProblemPage",
     "RenderOptions",
+    "SessionPage",
     "SessionsPage",
     "TerminalPage",
     "TracingPage",
     "UpdateReader",
     "UpdateRenderer",
+    "ViewerPage",
     "backfill_page",
     "check_page",
     "clone_page",

@@ -1,0 +1,65 @@
+"""`steno web`: the viewer, served on this machine until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from stenograph.cli._output import echo_json, json_option
+from stenograph.cli._settings import shared_options, state_options
+from stenograph.errors import UsageError
+
+if TYPE_CHECKING:
+    from stenograph.web import Access
+
+
+@click.command(short_help="Open the viewer in a browser.")
+@click.option("--port", type=click.IntRange(min=0, max=65535), default=0, metavar="N", help="Port to use. [default: a free one]")
+@click.option("--open/--no-open", "opens", default=True, help="Open the viewer in a browser. [default: yes]")
+@click.option("--allow-edits", is_flag=True, help="Let the viewer trim sessions and undo that.")
+@json_option
+@shared_options
+@click.pass_context
+def web(ctx: click.Context, port: int, opens: bool, allow_edits: bool, as_json: bool) -> None:
+    """Open the viewer in a browser.
+
+    Serves your sessions on this machine until Ctrl-C. The printed link contains a token; without it nothing is shown. Nothing
+    is sent anywhere else, secrets are masked, and sessions are only changed with --allow-edits. --json prints the link and the
+    token once the server is ready, and opens no browser.
+
+    \b
+    Example:
+      steno web
+      steno web --demo --no-open
+    """
+    from stenograph.cli._extras import require_extra
+
+    require_extra("web", "the viewer", "starlette", "uvicorn", "jinja2", "markdown_it", "pygments", "nh3")
+    settings = state_options(ctx)
+    if allow_edits and settings.demo:
+        raise UsageError("the demo is read-only; to try edits, copy it and use --home with the copy")
+
+    from stenograph.config import is_debugging
+    from stenograph.views import ViewerPage
+    from stenograph.web import Viewer, serve
+
+    def started(access: Access) -> None:
+        if as_json:
+            api = f"http://127.0.0.1:{access.port}/api/v1"
+            echo_json(ViewerPage(link=access.link(), api=api, token=access.token, allow_edits=allow_edits))
+        else:
+            click.echo(f"Viewer: {access.link()}")
+            click.echo("Press Ctrl-C to stop.", err=True)
+        sys.stdout.flush()
+        if opens and not as_json:
+            import webbrowser
+
+            webbrowser.open_new_tab(access.link(once=True))
+
+    viewer = Viewer(homes=settings.homes, config=settings.config, allow_edits=allow_edits, debug=is_debugging(os.environ))
+    with contextlib.suppress(KeyboardInterrupt):  # how serving ends
+        serve(viewer, port=port, started=started)

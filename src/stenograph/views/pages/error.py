@@ -1,0 +1,16 @@
+"""Why a request to the viewer's API was refused."""
+
+from __future__ import annotations
+
+from stenograph.views.pages.page import Document
+
+
+class ErrorPage(Document, frozen=True, tag="error/1"):
+    """What the API answers when it cannot answer."""
+
+    status: int
+    """Of HTTP."""
+    code: str
+    """What went wrong, in kebab-case: `session-not-found`."""
+    detail: str
+    """One sentence; never text of a session."""

@@ -1,0 +1,120 @@
+"""The application, and the process that serves it on the loopback interface."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from msgspec import Struct
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from stenograph.config import Config
+from stenograph.errors import StenographError
+from stenograph.net import loopback_listener
+from stenograph.web.answers import error_response
+from stenograph.web.errors import RequestError, request_error
+from stenograph.web.questions import Questions
+from stenograph.web.routes import html_routes
+from stenograph.web.security import Access, Guard
+
+#: Bytes of a request's first line and headers.
+_LONGEST_HEAD = 32 << 10
+_MOST_CONNECTIONS = 512
+#: Seconds that open connections get when the server stops.
+_FAREWELL = 1
+
+
+class Viewer(Struct, frozen=True):
+    """What is served, and how."""
+
+    homes: Sequence[Path]
+    config: Config
+    #: Requests may change sessions.
+    allow_edits: bool = False
+    #: Unexpected errors are logged with their tracebacks, which may quote sessions.
+    debug: bool = False
+
+
+def create_app(viewer: Viewer, access: Access) -> ASGIApp:
+    """The application behind its guard."""
+    app = Starlette(
+        routes=html_routes(),
+        exception_handlers={
+            RequestError: _refuse,
+            StenographError: _explain,
+            HTTPException: _not_found,
+            Exception: _fail,
+        },
+    )
+    app.state.questions = Questions(viewer.homes, viewer.config)
+    app.state.viewer = viewer
+    app.state.access = access
+    return Guard(app, access)
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestError)
+    return error_response(request.scope, error)
+
+
+async def _explain(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StenographError)
+    return error_response(request.scope, request_error(error))
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        refused = RequestError(405, "method-not-allowed", "this address does not take that method")
+        refused.allow = (error.headers or {}).get("Allow", "")
+    else:
+        refused = RequestError(error.status_code, "not-found", "there is nothing at this address")
+    return error_response(request.scope, refused)
+
+
+async def _fail(request: Request, error: Exception) -> Response:
+    # Not the error's text: it may hold what a transcript says. Starlette raises the error again, for the log.
+    failed = RequestError(500, "failed", f"unexpected error {type(error).__name__} (STENO_DEBUG=1 prints the traceback)")
+    return error_response(request.scope, failed)
+
+
+def serve(viewer: Viewer, *, port: int = 0, started: Callable[[Access], None]) -> None:
+    """Serve until Ctrl-C; `started` is called once requests are taken. Raises UsageError where the port is taken."""
+    with loopback_listener(port) as listener:
+        Server(viewer, Access(listener.getsockname()[1]), started).run(sockets=[listener])
+
+
+class Server(uvicorn.Server):
+    """Serves one viewer; setting `should_exit` stops it."""
+
+    def __init__(self, viewer: Viewer, access: Access, started: Callable[[Access], None]) -> None:
+        self._access = access
+        self._started = started
+        for name in ("uvicorn", "uvicorn.error"):
+            logging.getLogger(name).disabled = not viewer.debug
+        super().__init__(
+            uvicorn.Config(
+                create_app(viewer, access),
+                access_log=False,
+                h11_max_incomplete_event_size=_LONGEST_HEAD,
+                http="h11",
+                lifespan="off",
+                limit_concurrency=_MOST_CONNECTIONS,
+                log_config=None,
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=_FAREWELL,
+                ws="none",
+            )
+        )
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        self._started(self._access)

@@ -1,0 +1,196 @@
+"""Who may ask, as requests over the wire: everything that is not the user's own browser or program is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.homes import session_id, turns, write_session
+from tests.web.serving import Served, served
+
+FIRST = session_id(1)
+SECRET_FILE = "not-for-readers"
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    home = tmp_path_factory.mktemp("home")
+    write_session(home, FIRST, turns(6, "Paint the fence"))
+    (home / "settings.json").write_text(SECRET_FILE)
+    (home.parent / "outside.jsonl").write_text(SECRET_FILE)
+    with served(home) as running:
+        yield running
+
+
+def cookie_of(viewer: Served) -> str:
+    return viewer.raw(f"/?token={viewer.access.token}").headers["Set-Cookie"].partition(";")[0]
+
+
+def test_without_the_token_nothing_is_shown(viewer: Served) -> None:
+    for target in ("/", f"/s/{FIRST}", "/static/style.css", "/nothing", "/api/v1/sessions"):
+        answer = viewer.raw(target)
+        assert answer.status == 401, target
+        assert "Paint" not in answer.text
+
+
+def test_the_link_lets_a_browser_in_and_loses_its_token(viewer: Served) -> None:
+    landing = viewer.raw(f"/s/{FIRST}?turn=2&token={viewer.access.token}")
+    cookie = landing.headers["Set-Cookie"]
+    assert landing.status == 200
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert viewer.access.token not in cookie + landing.text
+    assert f"url=/s/{FIRST}?turn=2" in landing.text
+    assert "Paint the fence" in viewer.raw(f"/s/{FIRST}", headers={"Cookie": cookie.partition(";")[0]}).text
+
+
+def test_the_link_that_opens_the_browser_works_once(viewer: Served) -> None:
+    target = viewer.access.link(once=True).partition(str(viewer.access.port))[2]
+    assert viewer.raw(target).status == 200
+    assert viewer.raw(target).status == 401
+
+
+def test_a_landing_never_leads_to_another_host(viewer: Served) -> None:
+    for target in ("//evil.example/x", "/\\evil.example/x", "///evil.example", "/%5Cevil.example"):
+        text = viewer.raw(f"{target}?token={viewer.access.token}").text
+        assert "url=//" not in text
+        assert "url=/\\" not in text
+
+
+@pytest.mark.parametrize("token", ["", "x", "0" * 43, "%00", "%F0%9F%94%91"])
+def test_a_wrong_token_is_refused(viewer: Served, token: str) -> None:
+    assert viewer.raw(f"/?token={token}").status == 401
+    assert viewer.raw("/", headers={"Authorization": f"Bearer {token}"}).status == 401
+    assert viewer.raw("/", headers={"Cookie": f"{viewer.access.cookie_name}={token}"}).status == 401
+
+
+def test_two_tokens_in_one_link_are_refused(viewer: Served) -> None:
+    assert viewer.raw(f"/?token={viewer.access.token}&token=x").status == 401
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}", "", "[::1]:{port}"]
+)
+def test_a_forged_host_is_refused(viewer: Served, host: str) -> None:
+    answer = viewer.ask("/", headers={"Host": host.format(port=viewer.access.port)})
+    assert answer.status in (400, 403)
+    assert "Paint" not in answer.text
+
+
+def test_two_hosts_are_refused(viewer: Served) -> None:
+    own = f"127.0.0.1:{viewer.access.port}"
+    head = f"GET / HTTP/1.1\r\nHost: {own}\r\nHost: evil.example\r\nAuthorization: Bearer {viewer.access.token}\r\n\r\n"
+    assert status_of(viewer, head.encode()) in (400, 403)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1:{port}"])
+def test_another_origin_is_refused(viewer: Served, origin: str) -> None:
+    headers = {"Origin": origin.format(port=viewer.access.port), "Cookie": cookie_of(viewer)}
+    assert viewer.raw("/", headers=headers).status == 403
+    assert viewer.raw("/", "POST", headers=headers).status == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_sites_page_may_open_a_link_and_nothing_else(viewer: Served, site: str) -> None:
+    cookie = {"Cookie": cookie_of(viewer), "Sec-Fetch-Site": site}
+    assert viewer.raw("/", headers={**cookie, "Sec-Fetch-Mode": "navigate"}).status == 200
+    for mode in ("no-cors", "cors", "same-origin", "websocket"):
+        assert viewer.raw("/", headers={**cookie, "Sec-Fetch-Mode": mode}).status == 403
+    assert viewer.raw("/", "POST", headers={**cookie, "Sec-Fetch-Mode": "navigate"}).status == 403
+
+
+def test_what_changes_something_needs_the_pages_own_token(viewer: Served) -> None:
+    cookie = {"Cookie": cookie_of(viewer), "Origin": f"http://127.0.0.1:{viewer.access.port}"}
+    assert viewer.raw("/", "POST", headers=cookie).status == 403
+    assert viewer.raw("/", "POST", headers={**cookie, "X-Steno-CSRF": "x"}).status == 403
+    assert viewer.raw("/", "POST", headers={**cookie, "X-Steno-CSRF": viewer.access.csrf}).status == 405
+
+
+TRAVERSALS = [
+    "/static/../server.py",
+    "/static/..%2fserver.py",
+    "/static/%2e%2e/%2e%2e/__init__.py",
+    "/static/..\\server.py",
+    "/static//etc/passwd",
+    "/static/%00",
+    "/s/..%2f..%2fsettings",
+    "/s/%2e%2e%2foutside",
+    "/s/%2fetc%2fpasswd",
+    "/s/..",
+    "/s/%00",
+    "/s/last",
+    "/s/%F0%9F%94%91",
+]
+
+
+@pytest.mark.parametrize("target", TRAVERSALS)
+def test_no_path_leads_out(viewer: Served, target: str) -> None:
+    answer = viewer.ask(target)
+    assert answer.status in (400, 404)
+    assert SECRET_FILE not in answer.text
+    assert "import" not in answer.text
+
+
+def test_what_is_too_large_is_refused(viewer: Served) -> None:
+    assert viewer.ask(f"/?q={'x' * 9000}").status == 414
+    own = f"Host: 127.0.0.1:{viewer.access.port}"
+    assert status_of(viewer, f"GET /?q={'x' * 100_000} HTTP/1.1\r\n{own}\r\n\r\n".encode()) in (0, 400, 414)
+    assert status_of(viewer, f"GET / HTTP/1.1\r\n{own}\r\nX-Long: {'x' * 200_000}\r\n\r\n".encode()) in (0, 400)
+    assert viewer.ask("/", "POST", headers={"Content-Length": "99999999999"}).status == 413
+    assert viewer.ask("/", "POST", headers={"Content-Length": "-1"}).status in (400, 413)
+
+
+MALFORMED = [
+    b"\0\0\0\0\r\n\r\n",
+    b"GET\r\n\r\n",
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"GET / HTTP/1.1\r\nbroken\r\n\r\n",
+    b"\x16\x03\x01\x02\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("sent", MALFORMED)
+def test_what_is_not_http_is_refused(viewer: Served, sent: bytes) -> None:
+    assert status_of(viewer, sent) in (0, 400, 403)
+    assert viewer.ask("/").status == 200
+
+
+def test_every_answer_forbids_what_pages_do_not_need(viewer: Served) -> None:
+    for answer in (viewer.ask("/"), viewer.raw("/"), viewer.ask("/nothing"), viewer.raw(f"/?token={viewer.access.token}")):
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert answer.headers["Cache-Control"] in ("no-store", "private, no-cache")
+        assert "Server" not in answer.headers
+
+
+def test_it_listens_on_the_loopback_interface_only(viewer: Served) -> None:
+    with socket.socket() as other:
+        # The same port of another address of this machine is free.
+        other.bind(("127.0.0.2", viewer.access.port))
+
+
+def status_of(viewer: Served, sent: bytes) -> int:
+    """Of what comes back for these bytes; 0 where the connection just ends."""
+    with socket.create_connection(("127.0.0.1", viewer.access.port), timeout=10) as connection:
+        answer = b""
+        # It is closed before all was sent.
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            while piece := connection.recv(65536):
+                answer += piece
+    return int(answer.split(b" ", 2)[1]) if answer else 0
+
+
+def test_a_taken_port_is_an_error_with_a_way_out(viewer: Served, tmp_path: Path) -> None:
+    from stenograph.errors import UsageError
+
+    with pytest.raises(UsageError, match="try another --port"), served(tmp_path, port=viewer.access.port):
+        pass
