@@ -147,10 +147,20 @@ def diff_lines(before: str, after: str) -> list[str]:
     return list(unified_diff(before.splitlines(), after.splitlines(), lineterm=""))[2:]
 
 
-def _change(facts: ToolFacts) -> Iterator[Body]:
+def _done_change(facts: ToolFacts) -> list[str]:
     found = facts.structured
     hunks = found.structuredPatch if isinstance(found, EditResult | MultiEditResult | WriteResult) else None
-    lines = list(hunk_lines(hunks)) if hunks else []
+    return list(hunk_lines(hunks)) if hunks else []
+
+
+def change_lines(facts: ToolFacts) -> list[str]:
+    """A change to a file as lines of a patch: as it was done, else as it was asked for."""
+    return _done_change(facts) or _asked_change(facts)
+
+
+def _change(facts: ToolFacts) -> Iterator[Body]:
+    found = facts.structured
+    lines = _done_change(facts)
     if isinstance(found, WriteResult) and not lines:
         yield Fact("created" if found.type == "create" else "written, nothing changed")
     if not lines:
@@ -320,6 +330,11 @@ _RENDERERS = {
     "Agent": Renderer(_agent_task, _report),
 }
 _OTHER = Renderer(_input, _result)
+
+
+def tool_title(facts: ToolFacts) -> str:
+    """What the tool was asked for, in short."""
+    return _RENDERERS.get(facts.name, _OTHER).title(facts)
 
 
 def tool_part(identity: str, facts: ToolFacts, agent: AgentPart | None = None) -> ToolPart:

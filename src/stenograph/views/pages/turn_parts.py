@@ -65,7 +65,7 @@ def turn_pages(turns: Iterable[Turn]) -> list[TurnPage]:
 def aside_parts(session: Session) -> tuple[NotePart, ...]:
     inside = {node for turn in session.all_turns for node in turn.nodes}
     outside = [node for node in range(session.graph.files[0].last) if node not in inside] if session.graph.files else []
-    placed = [*_notes(session.context, session.events), *_local_outputs(session.context, outside)]
+    placed = [*note_parts(session.context, session.events), *local_output_parts(session.context, outside)]
     placed.sort(key=lambda part: part[0])
     return tuple(note for _, note in placed)
 
@@ -88,8 +88,8 @@ def _parts(turn: Turn, wish: _Wish) -> Iterator[Part]:
         placed += _call_parts(call, wish)
     placed += [(each.node, PromptPart(each.text, interjected=True)) for each in turn.interjections]
     placed += [(each.node, compaction_note(each)) for each in turn.compactions]
-    placed += _notes(turn.context, turn.events)
-    placed += _local_outputs(turn.context, turn.nodes)
+    placed += note_parts(turn.context, turn.events)
+    placed += local_output_parts(turn.context, turn.nodes)
     placed.sort(key=lambda part: part[0])
     yield from (part for _, part in placed)
 
@@ -171,7 +171,7 @@ _LINES = {
 }
 
 
-def _notes(context: Context, events: tuple[Event, ...]) -> Iterator[tuple[int, NotePart]]:
+def note_parts(context: Context, events: tuple[Event, ...]) -> Iterator[tuple[int, NotePart]]:
     def what_happened(event: Event) -> tuple[str, str, str]:
         if event.kind == "hook":
             record = context.graph.records[event.node]
@@ -208,7 +208,7 @@ def hook_fate(record: Record) -> str:
     return "was cancelled" if "cancel" in kind else "failed" if "error" in kind else ""
 
 
-def _local_outputs(context: Context, nodes: Iterable[int]) -> Iterator[tuple[int, NotePart]]:
+def local_output_parts(context: Context, nodes: Iterable[int]) -> Iterator[tuple[int, NotePart]]:
     for node in nodes:
         understood = context.inputs.get(node)
         record = context.graph.records[node]

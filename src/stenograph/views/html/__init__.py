@@ -1,0 +1,24 @@
+"""Pages as HTML for the viewer. In: page values, already masked, and a `PageContext`. Out: whole documents, or pieces of one.
+
+Knows no HTTP: the server fetches the values, answers under these addresses, and sends the static files of `stenograph.web`. All
+links begin with the context's root. Nothing here is inline script or style, and nothing is fetched from another host.
+
+| address | renders |
+| --- | --- |
+| `/` (`?project=`, `?status=`, `?tag=`, `?q=`, `?sort=`, `?page=`) | `render_home` |
+| `/s/{id}` (`?turn=N`, `?branch=N`) | `render_session` of the chunks around a turn |
+| `/s/{id}/chunks/{n}` (`?branch=N`) | `render_turns`: one chunk, as a piece |
+| `/s/{id}/steps/{tool use id}` (`?full=1`) | `render_step`: what a folded step holds, as a piece |
+| `/s/{id}/files`, `/messages`, `/records` | `render_files`, `render_messages`, `render_records` |
+| `/s/{id}/raw/{line}` (`?agent=ID`, `?piece=1`) | `render_raw`: a page, or the piece that the drawer shows |
+| `/search`, `/usage`, `/health` | `render_search`, `render_usage`, `render_health` |
+| `/api/v1/sessions/{id}/secret?line=N&mark=NAME:MARK` (`&agent=ID`) | not here: one secret as JSON, `{"secret": "…"}` |
+| `/api/v1/sessions/{id}/events` | not here: an event whenever records were added |
+"""
+
+from __future__ import annotations
+
+from stenograph.views.html.context import PageContext
+from stenograph.views.html.pages import render_home, render_session, render_step, render_turns
+
+__all__ = ["PageContext", "render_home", "render_session", "render_step", "render_turns"]

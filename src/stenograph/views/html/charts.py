@@ -1,0 +1,236 @@
+"""Charts and the tape as SVG: widths and heights are attributes, because the pages allow no inline style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from markupsafe import Markup, escape
+
+from stenograph.views.pages.timeline import CallFigures, TurnOutline
+from stenograph.views.text import thousands
+
+# By the letters of a tape: class, and how high its tick is of 16.
+_TICKS = {
+    "p": ("p", 16), "r": ("r", 5), "b": ("b", 8), "e": ("e", 11), "g": ("g", 14), "w": ("w", 10), "o": ("r", 7), "x": ("x", 13),
+    "c": ("c", 16), "i": ("c", 12),
+}  # fmt: skip
+# More steps of a turn or session than ticks fit are binned.
+_ORDER = "xpcgiewbor"
+
+
+def tape(letters: str, width: int = 188, *, tick: float = 3, gap: float = 1) -> Markup:
+    """A session or a turn as ticks. Steps that do not fit are binned: of each bin the most telling is drawn."""
+    shown = [letter for letter in letters if letter in _TICKS]
+    if not shown:
+        return Markup("")
+    room = int((width + gap) // (tick + gap))
+    if len(shown) > room:
+        size = len(shown) / room
+        bins = (shown[int(place * size) : max(int(place * size) + 1, int((place + 1) * size))] for place in range(room))
+        shown = [min(each, key=_ORDER.index) for each in bins if each]
+    paths: dict[str, list[str]] = {}
+    for place, letter in enumerate(shown):
+        name, height = _TICKS[letter]
+        x = place * (tick + gap)
+        paths.setdefault(name, []).append(f"M{x:g} {16 - height}h{tick:g}v{height}h-{tick:g}z")
+    drawn = "".join(f'<path class="{name}" d="{"".join(found)}"/>' for name, found in paths.items())
+    total = len(shown) * (tick + gap) - gap
+    return Markup(f'<svg class="tape" width="{total:g}" height="16" viewBox="0 0 {total:g} 16" aria-hidden="true">{drawn}</svg>')
+
+
+def spark(counts: Sequence[float], width: int = 60, height: int = 14) -> Markup:
+    top = max(counts, default=0)
+    if not top:
+        return Markup("")
+    step = width / len(counts)
+    bars = "".join(
+        f"M{place * step:.1f} {height - size}h{step - 1:.1f}v{size}h-{step - 1:.1f}z"
+        for place, count in enumerate(counts)
+        if (size := max(1, round(height * count / top)))
+    )
+    return Markup(f'<svg width="{width}" height="{height}" aria-hidden="true"><path class="spark" d="{bars}"/></svg>')
+
+
+def bar(share: float, width: int = 130, name: str = "q3") -> Markup:
+    """One bar of a table."""
+    size = max(0.5, min(1.0, share) * width) if share > 0 else 0
+    return Markup(
+        f'<svg class="meter" width="{width}" height="10" aria-hidden="true"><rect class="{name}" width="{size:.1f}" height="8" y="1" rx="1"/></svg>'
+    )
+
+
+def stack(parts: Sequence[tuple[str, float, str]], total: float) -> Markup:
+    """Parts of a whole side by side: class, amount, name."""
+    x = 0.0
+    drawn = []
+    for name, amount, label in parts:
+        width = 100 * amount / total if total else 0
+        if width > 0:
+            drawn.append(
+                f'<rect class="{name}" x="{x:.2f}" width="{max(0.2, width - 0.3):.2f}" height="8"><title>{escape(label)}</title></rect>'
+            )
+        x += width
+    return Markup(
+        f'<svg class="stack" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="Context">{"".join(drawn)}</svg>'
+    )
+
+
+_WIDTH, _LEFT = 288, 30
+_TOP, _BASE = 8, 112
+_COST_TOP, _COST_BASE = 128, 160
+_WINDOWS = (200_000, 1_000_000)
+#: More calls are binned.
+_MOST = 262
+
+
+def context_chart(calls: Sequence[CallFigures], outline: Sequence[TurnOutline]) -> Markup:
+    """The context of every call above, the cost of every turn below; a link for each turn."""
+    if not calls:
+        return Markup("")
+    largest = max(call.context for call in calls)
+    window = next((size for size in _WINDOWS if largest <= size), largest)
+    scale = window if largest > 0.35 * window else _round_up(largest)
+    drawn = [_grid(scale, window)]
+    bins = _binned(calls)
+    step = (_WIDTH - _LEFT) / len(bins)
+    width = max(0.6, step - (0.8 if step > 2 else 0.2))
+    bars = []
+    for place, call in enumerate(bins):
+        height = (_BASE - _TOP) * call.context / scale
+        bars.append(f"M{_LEFT + place * step:.1f} {_BASE - height:.1f}h{width:.1f}v{height:.1f}h-{width:.1f}z")
+    drawn.append(f'<path class="q3" d="{"".join(bars)}"/>')
+    drawn.append(_costs(bins, step, outline))
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} 178" role="group" aria-label="Context by call and cost by turn">{"".join(drawn)}</svg>'
+    )
+
+
+def _round_up(number: int) -> int:
+    power = 10 ** (len(str(max(1, number))) - 1)
+    return int(next(unit * power for unit in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if unit * power >= number))
+
+
+def _grid(scale: int, window: int) -> str:
+    lines = []
+    for part in (0, 0.25, 0.5, 0.75, 1):
+        y = _BASE - (_BASE - _TOP) * part
+        if part == 1 and scale == window:
+            lines.append(
+                f'<path class="lim" d="M{_LEFT} {y}H{_WIDTH}"/><text x="{_WIDTH}" y="{y - 3}" text-anchor="end">limit {thousands(window)}</text>'
+            )
+        else:
+            label = thousands(round(scale * part))
+            lines.append(
+                f'<path class="grid" d="M{_LEFT} {y}H{_WIDTH}"/><text x="{_LEFT - 5}" y="{y + 3.5}" text-anchor="end">{label}</text>'
+            )
+    return "".join(lines)
+
+
+def _binned(calls: Sequence[CallFigures]) -> list[CallFigures]:
+    if len(calls) <= _MOST:
+        return list(calls)
+    size = len(calls) / _MOST
+    return [
+        max(calls[int(place * size) : max(int(place * size) + 1, int((place + 1) * size))], key=lambda call: call.context)
+        for place in range(_MOST)
+    ]
+
+
+def _costs(bins: Sequence[CallFigures], step: float, outline: Sequence[TurnOutline]) -> str:
+    usd = {turn.number: turn.usd or 0 for turn in outline}
+    top = max(usd.values(), default=0)
+    drawn = [f'<path class="grid" d="M{_LEFT} {_COST_BASE}H{_WIDTH}"/>']
+    if top:
+        drawn.append(f'<text x="{_LEFT - 5}" y="{_COST_TOP + 4}" text-anchor="end">{money(top)}</text>')
+    place = 0
+    runs = [(number, len(list(group))) for number, group in groupby(bins, key=lambda call: call.turn)]
+    is_crowded = len(runs) > 24
+    last_label = -99.0
+    for number, count in runs:
+        x, width = _LEFT + place * step, count * step
+        place += count
+        height = (_COST_BASE - _COST_TOP) * usd.get(number, 0) / top if top else 0
+        label = ""
+        if not is_crowded or x - last_label > 22:
+            label = f'<text x="{x + width / 2:.1f}" y="172" text-anchor="middle">{number}</text>'
+            last_label = x
+        drawn.append(
+            f'<a href="#turn-{number}" data-t="{number}" aria-label="Turn {number}, {money(usd.get(number, 0))}">'
+            f'<rect class="band" x="{x:.1f}" y="{_TOP - 4}" width="{max(1, width):.1f}" height="170"/>'
+            f'<rect class="q2" x="{x:.1f}" y="{_COST_BASE - height:.1f}" width="{max(0.6, width - 1):.1f}" height="{height:.1f}"/>'
+            f"{label}</a>"
+        )
+    return "".join(drawn)
+
+
+def money(usd: float | None) -> str:
+    """`$2.71`; with two digits that say something below a cent."""
+    if usd is None:
+        return ""
+    if usd >= 0.01 or usd == 0:
+        return f"${usd:,.2f}"
+    if usd < 0:
+        return "−" + money(-usd)
+    return f"${usd:.1g}" if usd >= 0.0001 else "<$0.0001"
+
+
+class Column:
+    """One column of a chart: its label and its parts."""
+
+    def __init__(self, label: str, parts: Iterable[float], title: str = "") -> None:
+        self.label = label
+        self.parts = tuple(parts)
+        self.title = title
+
+
+def columns(data: Sequence[Column], *, width: int = 1090, height: int = 200) -> Markup:
+    """Stacked columns with a money scale; parts in the legend's order from below."""
+    top = max((sum(column.parts) for column in data), default=0)
+    if not data or top <= 0:
+        return Markup("")
+    left, base = 36, height - 24
+    scale = _nice(top)
+    drawn = []
+    for part in range(4):
+        y = base - (base - 14) * part / 3
+        drawn.append(
+            f'<path class="grid" d="M{left} {y:.1f}H{width}"/><text x="{left - 6}" y="{y + 3.5:.1f}" text-anchor="end">{money_axis(scale * part / 3)}</text>'
+        )
+    step = (width - left) / len(data)
+    bar_width = min(60.0, step * 0.82)
+    every = max(1, -(-len(data) // 24))
+    best = max(range(len(data)), key=lambda place: sum(data[place].parts))
+    for place, column in enumerate(data):
+        x = left + place * step + (step - bar_width) / 2
+        y = float(base)
+        rects = []
+        for number, amount in enumerate(column.parts, 1):
+            size = (base - 14) * amount / scale
+            if size > 0:
+                y -= size
+                rects.append(f'<rect class="s{number}" x="{x:.1f}" y="{y:.2f}" width="{bar_width:.1f}" height="{size:.2f}"/>')
+        if rects:
+            drawn.append(f"<g><title>{escape(column.title)}</title>{''.join(rects)}</g>")
+        if place == best:
+            drawn.append(
+                f'<text x="{x + bar_width / 2:.1f}" y="{y - 4:.1f}" text-anchor="middle">{money(sum(column.parts))}</text>'
+            )
+        if place % every == 0:
+            drawn.append(f'<text x="{x + bar_width / 2:.1f}" y="{base + 15}" text-anchor="middle">{escape(column.label)}</text>')
+    return Markup(
+        f'<svg class="chart cols" viewBox="0 0 {width} {height}" role="img" aria-label="Cost over time">{"".join(drawn)}</svg>'
+    )
+
+
+def _nice(top: float) -> float:
+    power = 10.0
+    while power > top:
+        power /= 10
+    while power * 10 <= top:
+        power *= 10
+    return next(unit * power for unit in (1.2, 1.5, 3, 4.5, 6, 9, 12) if unit * power >= top)
+
+
+def money_axis(usd: float) -> str:
+    return "$0" if not usd else f"${usd:g}" if usd >= 1 else f"${usd:.2g}"
