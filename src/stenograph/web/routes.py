@@ -15,6 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from stenograph.web.answers import tagged_response
+from stenograph.web.session_pages import session_routes
 
 if TYPE_CHECKING:
     from stenograph.web.questions import Questions
@@ -25,7 +26,7 @@ T = TypeVar("T")
 def html_routes() -> list[Route | Mount]:
     return [
         Route("/", home),
-        Route("/s/{session_id}", session),
+        *session_routes(),
         Mount("/static", StaticFiles(directory=Path(__file__).parent / "static", check_dir=False)),
     ]
 
@@ -43,19 +44,6 @@ async def home(request: Request) -> Response:
         for row in page.sessions
     )
     return _document(request, "Sessions", f"<h1>Sessions</h1><ul>{rows}</ul>")
-
-
-async def session(request: Request) -> Response:
-    session_id = request.path_params["session_id"]
-    page = await ask(request, lambda questions: questions.session(session_id))
-    turns = "".join(
-        f'<section id="t{turn.number}"><h2>Turn {turn.number}</h2>'
-        + "".join(f"<pre>{escape(text)}</pre>" for part in turn.parts if (text := getattr(part, "text", "")))
-        + "</section>"
-        for turn in page.turns
-    )
-    title = page.session.title or page.session.id
-    return _document(request, title, f"<h1>{escape(title)}</h1>{turns}")
 
 
 def _document(request: Request, title: str, body: str) -> Response:

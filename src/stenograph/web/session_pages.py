@@ -1,0 +1,123 @@
+"""The pages of one session: the timeline by chunks, one step."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from anyio.to_thread import run_sync
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from stenograph.errors import SessionNotFoundError
+from stenograph.version import __version__
+from stenograph.views import mask_page
+from stenograph.views.html import PageContext, render_session, render_step, render_turns
+from stenograph.views.pages.timeline_turns import Timeline, find_step
+from stenograph.web.answers import tagged_response
+from stenograph.web.errors import RequestError
+from stenograph.web.questions import current_branch
+
+if TYPE_CHECKING:
+    from stenograph.turns import Session
+    from stenograph.web.questions import Questions
+
+T = TypeVar("T")
+#: Chunks that the first page has, around the turn that was asked for.
+_FIRST_CHUNKS = 2
+_KEPT = 8
+
+
+def session_routes() -> list[Route]:
+    return [
+        Route("/s/{session_id}", session),
+        Route("/s/{session_id}/chunks/{chunk:int}", chunk),
+        Route("/s/{session_id}/steps/{step}", step),
+    ]
+
+
+async def _answer(request: Request, render: Callable[[Questions], str]) -> Response:
+    text = await run_sync(render, request.app.state.questions)
+    return tagged_response(request, text.encode(errors="replace"), "text/html; charset=utf-8")
+
+
+def page_context(request: Request) -> PageContext:
+    theme = request.cookies.get("steno_theme", "")
+    return PageContext(
+        root=request.scope.get("root_path", ""),
+        theme=theme if theme in ("light", "dark") else "",
+        allow_edits=request.app.state.viewer.allow_edits,
+        version=__version__,
+    )
+
+
+def number_of(request: Request, name: str) -> int:
+    """A number of the query, 0 where there is none. Raises RequestError."""
+    text = request.query_params.get(name, "0")
+    if not text.isdecimal() or len(text) > 9:
+        raise RequestError(400, "bad-request", f'"{name}" is not a number')
+    return int(text)
+
+
+class Timelines:
+    """Timelines of sessions, kept as long as the session is the same."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, int], tuple[Session, Timeline]] = OrderedDict()
+
+    def get(self, session: Session, branch: int) -> Timeline:
+        """Raises SessionNotFoundError for a branch that is not there."""
+        kept = self._kept.get((session.id, branch))
+        if kept and kept[0] is session:
+            return kept[1]
+        if branch > len(session.branches):
+            raise SessionNotFoundError(f"the session has no branch {branch}")
+        chosen = session.branches[branch - 1] if branch else current_branch(session)
+        timeline = Timeline(session, chosen, title=session.title)
+        self._kept[(session.id, branch)] = (session, timeline)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return timeline
+
+
+_TIMELINES = Timelines()
+
+
+async def session(request: Request) -> Response:
+    context, branch, turn = page_context(request), number_of(request, "branch"), number_of(request, "turn")
+
+    def render(questions: Questions) -> str:
+        loaded = questions.load(request.path_params["session_id"])
+        timeline = _TIMELINES.get(loaded, branch)
+        first = timeline.chunk_of(turn) if turn else 0
+        page = timeline.page(first, first + _FIRST_CHUNKS - 1)
+        return render_session(mask_page(page, questions.masker.mask), context)
+
+    return await _answer(request, render)
+
+
+async def chunk(request: Request) -> Response:
+    context, branch, number = page_context(request), number_of(request, "branch"), request.path_params["chunk"]
+
+    def render(questions: Questions) -> str:
+        timeline = _TIMELINES.get(questions.load(request.path_params["session_id"]), branch)
+        if number >= len(timeline.chunks):
+            raise RequestError(404, "not-found", "the session has no such part")
+        return render_turns(mask_page(timeline.page(number, number), questions.masker.mask), context)
+
+    return await _answer(request, render)
+
+
+async def step(request: Request) -> Response:
+    context, full = page_context(request), bool(number_of(request, "full"))
+
+    def render(questions: Questions) -> str:
+        session_id = request.path_params["session_id"]
+        found = find_step(questions.load(session_id), request.path_params["step"])
+        if found is None:
+            raise RequestError(404, "not-found", "the session has no such step")
+        return render_step(mask_page(found, questions.masker.mask), session_id, context, full=full)
+
+    return await _answer(request, render)
