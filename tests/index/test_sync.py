@@ -19,13 +19,20 @@ from stenograph.testing.lines import assistant, encode, text, tool_result, tool_
 NAME = "11111111-2222-4333-8444-555555555555"
 OTHER = "99999999-2222-4333-8444-555555555555"
 _ROWS = {
-    "files": "SELECT path, agent, size, offset, lines, fingerprint, branch FROM files ORDER BY path",
-    "sessions": "SELECT path, name, title, project, branch, release FROM sessions ORDER BY path",
-    "turns": "SELECT s.path, t.number, t.offset FROM turns t JOIN sessions s ON s.id = t.session ORDER BY 1, 3",
+    "files": "SELECT path, part, agent, size, offset, lines, fingerprint FROM files ORDER BY path",
+    "names": "SELECT f.path, n.kind, n.name, n.last FROM names n JOIN files f ON f.id = n.file ORDER BY 1, 2, 3",
+    "sessions": (
+        "SELECT path, name, folder, title, project, repository, branch, release, started, ended, turns, current, conversation,"
+        " place, glance FROM sessions ORDER BY path"
+    ),
+    "turns": (
+        "SELECT s.path, t.offset, t.number, t.opening, t.previous, t.started, t.lines"
+        " FROM turns t JOIN sessions s ON s.id = t.session ORDER BY 1, 2"
+    ),
     "docs": "SELECT f.path, d.offset, d.line, d.uuid, d.time FROM docs d JOIN files f ON f.id = d.file ORDER BY 1, 2",
     "calls": (
-        "SELECT f.path, c.id, c.name, c.target, c.used, c.answered, c.failed FROM calls c JOIN files f ON f.id = c.file"
-        " ORDER BY 1, 2"
+        "SELECT f.path, c.id, c.name, c.target, c.used, c.answered, c.failed, c.spilled"
+        " FROM calls c JOIN files f ON f.id = c.file ORDER BY 1, 2"
     ),
 }
 
@@ -87,7 +94,7 @@ def test_an_unchanged_file_is_not_read_again(home: Path, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise AssertionError("read")
 
-    monkeypatch.setattr("stenograph.index.update.read_records", fail)
+    monkeypatch.setattr("stenograph.index.reading.read_records", fail)
     monkeypatch.setattr("stenograph.turns.reader.TurnReader", fail)
     assert sync(store, [home]).changed == 0
 

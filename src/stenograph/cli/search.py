@@ -26,9 +26,10 @@ _KINDS = {
 @click.command(short_help="Search everything that was said and done.")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
 @click.option("--in", "kinds", type=click.Choice([*_KINDS, "tools"]), multiple=True, help="Search only these texts. Repeatable.")
-@click.option("--project", metavar="NAME", help="Only sessions of this project: a path or part of its name.")
+@click.option("--project", metavar="NAME", help="Only sessions of this project and its worktrees: a path or part of its name.")
 @click.option("--branch", metavar="NAME", help="Only sessions of this git branch.")
-@click.option("--release", metavar="V", help="Only sessions last written by this release.")
+@click.option("--release", metavar="V", help="Only sessions written by this release; 2.1 means all that begin so.")
+@click.option("--model", metavar="NAME", help="Only sessions with this model: any part of its name.")
 @click.option("--tool", metavar="NAME", help="Only calls of this tool and their results.")
 @click.option("--file", "touched", metavar="PATH", help="Only tool calls on files with this in their path.")
 @click.option("--errors", "only_errors", is_flag=True, help="Only tool calls that failed.")
@@ -48,6 +49,7 @@ def search(
     project: str | None,
     branch: str | None,
     release: str | None,
+    model: str | None,
     tool: str | None,
     touched: str | None,
     only_errors: bool,
@@ -89,6 +91,7 @@ def search(
         project=project,
         branch=branch,
         release=release,
+        model=model,
         tool=tool,
         file=touched,
         only_errors=only_errors,

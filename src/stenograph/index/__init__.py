@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stenograph.index.catalogue import CatalogueRow, StoredTurn, catalogue, stored_turns
 from stenograph.index.find import Filter, Found, Hit, HitLine, highlight, scan, search
 from stenograph.index.history import Touch, file_history
 from stenograph.index.query import Query, parse_query
@@ -10,15 +11,18 @@ from stenograph.index.texts import TextKind
 from stenograph.index.update import SyncReport, sync
 
 __all__ = [
+    "CatalogueRow",
     "Filter",
     "Found",
     "Hit",
     "HitLine",
     "IndexStore",
     "Query",
+    "StoredTurn",
     "SyncReport",
     "TextKind",
     "Touch",
+    "catalogue",
     "discard_store",
     "file_history",
     "highlight",
@@ -28,5 +32,6 @@ __all__ = [
     "scan",
     "search",
     "store_path",
+    "stored_turns",
     "sync",
 ]

@@ -14,12 +14,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from stenograph.disk import read_lines, redacted_repr
+from stenograph.disk import project_folder_name, read_lines, redacted_repr
 from stenograph.errors import DiskError
 from stenograph.index.query import AllOf, AnyOf, NoneOf, Query, Term, terms_of
+from stenograph.index.reading import read_result
+from stenograph.index.sources import FilePart
 from stenograph.index.store import IndexStore
 from stenograph.index.texts import TextKind, texts_of
 from stenograph.index.tokens import fold, patterns_of
@@ -42,6 +45,8 @@ _RECENT = 0.6
 _DAY = 86_400.0
 _LOWEST = 1e-9
 _MANY = 200
+# Of a spilled result, so many characters on both sides of a match.
+_AROUND = 2_000
 
 
 class Filter(Struct, frozen=True):
@@ -52,9 +57,12 @@ class Filter(Struct, frozen=True):
     kinds: frozenset[TextKind] = frozenset()
     project: str | None = None
     branch: str | None = None
+    #: A release, or the beginning of its number: `2.1`.
     release: str | None = None
+    #: FilePart of a model's name.
+    model: str | None = None
     tool: str | None = None
-    #: Part of the path of a file that a tool was given.
+    #: FilePart of the path of a file that a tool was given.
     file: str | None = None
     only_errors: bool = False
     since: float | None = None
@@ -97,7 +105,7 @@ class Hit(Struct, frozen=True):
     #: How many of its lines match.
     matches: int
     score: float
-    #: Other sessions that hold a copy of the best line.
+    #: Other sessions with the same conversation: forks, clones and continuations.
     copies: tuple[str, ...] = ()
 
 
@@ -118,6 +126,8 @@ class _Match(Struct):
 
 
 _Matches = dict[int, _Match]
+#: What a text is compared with.
+Sought: TypeAlias = Query | re.Pattern[str]
 
 
 def search(
@@ -150,7 +160,7 @@ def search(
                 row,
                 matches[row[0]],
                 searching.best_docs(row[0], matches[row[0]], terms),
-                lambda text: sum(bool(_spans(text, term)) for term in terms),
+                query,
             )
             for row in ranked[:limit]
         ),
@@ -174,10 +184,10 @@ def scan(
     searching = _Searching(store, narrowed, lines)
     found: dict[int, list[tuple[float, int]]] = {}
     files = searching.files()
-    for number, (file, path, session) in enumerate(files):
+    for number, (file, path, session, part) in enumerate(files):
         if progress is not None:
             progress(number, len(files))
-        for doc, texts in searching.texts(file, path):
+        for doc, texts in searching.texts(file, path, part):
             if best := max((_WEIGHT[kind] for kind, text in texts if pattern.search(text)), default=0.0):
                 found.setdefault(session, []).append((best, doc))
     matches = {
@@ -191,7 +201,7 @@ def scan(
                 row,
                 matches[row[0]],
                 [doc for _, doc in sorted(found[row[0]], key=lambda each: (-each[0], each[1]))[:lines]],
-                lambda text: bool(pattern.search(text)),
+                pattern,
             )
             for row in ranked[:limit]
         ),
@@ -254,28 +264,31 @@ class _Searching:
         return f"{{{self._columns}}} : ({match})" if self._columns else match
 
     def ranked(self, matches: _Matches, now: float) -> list[tuple[int, float]]:
-        """Sessions with their scores, best first; of those that match in copies of one line the newest."""
+        """Sessions with their scores, best first; of the files of one conversation the best, of equals the newest."""
         chosen: list[tuple[int, float]] = []
-        owners: dict[int, int] = {}
+        owners: dict[tuple[str, int], int] = {}
         rows = []
         for session, match in matches.items():
-            name, ended, uuid = self._db.execute(
-                "SELECT sessions.name, sessions.ended, docs.uuid FROM docs JOIN sessions ON sessions.id = docs.session"
-                " WHERE docs.id = ?",
+            name, ended, conversation, uuid = self._db.execute(
+                "SELECT sessions.name, sessions.ended, sessions.conversation, docs.uuid FROM docs"
+                " JOIN sessions ON sessions.id = docs.session WHERE docs.id = ?",
                 (match.doc,),
             ).fetchone()
             age = max(0.0, now - (ended or 0.0)) / _DAY
-            rows.append((match.score * (1 + _RECENT * 0.5 ** (age / _RECENT_DAYS)), ended or 0.0, session, name, uuid))
-        for score, _, session, name, uuid in sorted(rows, key=lambda row: (-row[0], -row[1])):
-            if uuid is not None and uuid in owners:
-                self._copies.setdefault(owners[uuid], []).append(name)
-                continue
-            if uuid is not None:
-                owners[uuid] = session
-            chosen.append((session, score))
+            keys = [("conversation", conversation), ("line", uuid)]
+            rows.append((match.score * (1 + _RECENT * 0.5 ** (age / _RECENT_DAYS)), ended or 0.0, session, name, keys))
+        for score, _, session, name, keys in sorted(rows, key=lambda row: (-row[0], -row[1])):
+            known = [key for key in keys if key[1] is not None]
+            owner = next((owners[key] for key in known if key in owners), session)
+            for key in known:
+                owners.setdefault(key, owner)
+            if owner == session:
+                chosen.append((session, score))
+            else:
+                self._copies.setdefault(owner, []).append(name)
         return chosen
 
-    def describe(self, row: tuple[int, float], match: _Match, docs: Sequence[int], worth: Callable[[str], int]) -> Hit:
+    def describe(self, row: tuple[int, float], match: _Match, docs: Sequence[int], sought: Sought) -> Hit:
         session, score = row
         name, path, title, project, branch, release, ended = self._db.execute(
             "SELECT name, path, title, project, branch, release, ended FROM sessions WHERE id = ?", (session,)
@@ -288,7 +301,7 @@ class _Searching:
             branch=branch,
             release=release,
             ended=ended or 0.0,
-            lines=_each_once(self._line(session, doc, worth) for doc in docs),
+            lines=_each_once(self._line(session, doc, sought) for doc in docs),
             matches=match.lines,
             score=score,
             copies=tuple(self._copies.get(session, ())),
@@ -306,16 +319,16 @@ class _Searching:
         )
         return list(dict.fromkeys((match.doc, *(row[0] for row in rows))))[: self._lines]
 
-    def files(self) -> list[tuple[int, Path, int]]:
+    def files(self) -> list[tuple[int, Path, int, FilePart]]:
         """The files with a line that the filter leaves."""
         rows = self._db.execute(
-            "SELECT DISTINCT files.id, files.path, docs.session FROM docs JOIN files ON files.id = docs.file"
+            "SELECT DISTINCT files.id, files.path, docs.session, files.part FROM docs JOIN files ON files.id = docs.file"
             f" JOIN sessions ON sessions.id = docs.session{self._where}",
             self._values,
         )
-        return [(file, Path(os.fsdecode(path)), session) for file, path, session in rows]
+        return [(file, Path(os.fsdecode(path)), session, FilePart(part)) for file, path, session, part in rows]
 
-    def texts(self, file: int, path: Path) -> Iterator[tuple[int, list[tuple[TextKind, str]]]]:
+    def texts(self, file: int, path: Path, part: FilePart) -> Iterator[tuple[int, list[tuple[TextKind, str]]]]:
         """The texts of those lines of a file that the filter leaves."""
         rows = self._db.execute(
             f"SELECT docs.offset, docs.id FROM docs JOIN sessions ON sessions.id = docs.session{self._where}"
@@ -325,23 +338,47 @@ class _Searching:
         docs = dict(rows.fetchall())
         inputs = InputReader()
         with contextlib.suppress(DiskError):
+            if part is FilePart.RESULT:
+                if docs and (not self._kinds or TextKind.OUTPUT in self._kinds):
+                    yield docs[0], [(TextKind.OUTPUT, read_result(path))]
+                return
             for located in read_records(path):
                 understood = inputs.read(located.record)
                 if (doc := docs.get(located.offset)) is not None:
                     texts = list(texts_of(located.record, understood))
                     yield doc, [each for each in texts if not self._kinds or each[0] in self._kinds]
 
-    def _line(self, session: int, doc: int, worth: Callable[[str], int]) -> HitLine:
-        file, agent, offset, line, when = self._db.execute(
-            "SELECT files.path, files.agent, docs.offset, docs.line, docs.time FROM docs JOIN files ON files.id = docs.file"
-            " WHERE docs.id = ?",
+    def _line(self, session: int, doc: int, sought: Sought) -> HitLine:
+        file, part, name, agent, offset, line, when = self._db.execute(
+            "SELECT files.path, files.part, files.name, files.agent, docs.offset, docs.line, docs.time"
+            " FROM docs JOIN files ON files.id = docs.file WHERE docs.id = ?",
             (doc,),
         ).fetchone()
         source = Path(os.fsdecode(file))
+        if part == FilePart.RESULT:
+            with contextlib.suppress(DiskError):
+                text = read_result(source)
+                at = next(iter(highlight(text, sought)), (0, 0))[0]
+                begin, end = max(0, at - _AROUND), at + _AROUND
+                return HitLine(
+                    source, agent, text.count("\n", 0, at) + 1, self._turn(session, self._spilled_at(session, name)), when,
+                    TextKind.OUTPUT, text[begin:end],
+                )  # fmt: skip
         texts = [each for each in _read_texts(source, offset) if not self._kinds or each[0] in self._kinds]
-        kind, text = max(texts, key=lambda each: worth(each[1]), default=(TextKind.NOTE, ""))
+        kind, text = max(texts, key=lambda each: _worth(each[1], sought), default=(TextKind.NOTE, ""))
         turn = self._turn(session, offset if agent is None else self._started_at(session, agent))
         return HitLine(source, agent, line, turn, when, kind, text)
+
+    def _spilled_at(self, session: int, name: str) -> int | None:
+        """Where the call is whose result is in a file; in a subagent, where the subagent was started."""
+        row = self._db.execute(
+            "SELECT calls.used, files.agent FROM calls JOIN files ON files.id = calls.file"
+            " WHERE files.session = ? AND calls.spilled = ? LIMIT 1",
+            (session, name),
+        ).fetchone()
+        if row is None:
+            return None
+        return int(row[0]) if row[1] is None else self._started_at(session, row[1])
 
     def _turn(self, session: int, offset: int | None) -> int | None:
         if offset is None:
@@ -377,22 +414,43 @@ def _conditions(narrowed: Filter) -> tuple[str, list[object]]:
     if narrowed.homes is not None:
         add(f"sessions.home IN ({', '.join('?' * len(narrowed.homes))})", *map(os.fsencode, narrowed.homes))
     if narrowed.project is not None:
-        add("instr(lower(sessions.project), lower(?)) > 0", narrowed.project)
+        # A worktree is part of its repository, and a session that was moved is where it is now.
+        add(
+            "(instr(lower(sessions.project), lower(?)) > 0 OR instr(lower(sessions.repository), lower(?)) > 0"
+            " OR instr(lower(sessions.folder), lower(?)) > 0)",
+            narrowed.project,
+            narrowed.project,
+            project_folder_name(narrowed.project),
+        )
+    named = "EXISTS (SELECT 1 FROM files JOIN names ON names.file = files.id WHERE files.session = sessions.id AND names.kind = "
     if narrowed.branch is not None:
-        add("sessions.branch = ?", narrowed.branch)
+        add(f"{named}'branch' AND names.name = ?)", narrowed.branch)
     if narrowed.release is not None:
-        add("sessions.release = ?", narrowed.release)
+        add(f"{named}'release' AND (names.name = ? OR instr(names.name, ?) = 1))", narrowed.release, f"{narrowed.release}.")
+    if narrowed.model is not None:
+        add(f"{named}'model' AND instr(lower(names.name), lower(?)) > 0)", narrowed.model)
     if narrowed.since is not None:
         add("coalesce(docs.time, sessions.ended) >= ?", narrowed.since)
     if narrowed.until is not None:
         add("coalesce(docs.time, sessions.started) < ?", narrowed.until)
-    calls = "EXISTS (SELECT 1 FROM calls WHERE calls.file = docs.file AND docs.offset IN (calls.used, calls.answered)"
+    calls: list[tuple[str, tuple[object, ...]]] = []
     if narrowed.tool is not None:
-        add(f"{calls} AND calls.name = ? COLLATE NOCASE)", narrowed.tool)
+        calls.append(("calls.name = ? COLLATE NOCASE", (narrowed.tool,)))
     if narrowed.file is not None:
-        add(f"{calls} AND instr(calls.target, ?) > 0)", narrowed.file)
+        calls.append(("instr(calls.target, ?) > 0", (narrowed.file,)))
     if narrowed.only_errors:
-        add(f"{calls} AND calls.failed)")
+        calls.append(("calls.failed", ()))
+    if calls:
+        which, given = " AND ".join(each for each, _ in calls), [value for _, some in calls for value in some]
+        # The line of the call, the line of its result, or the file that its result spilled into.
+        add(
+            "(EXISTS (SELECT 1 FROM calls"
+            f" WHERE calls.file = docs.file AND docs.offset IN (calls.used, calls.answered) AND {which})"
+            " OR docs.file IN (SELECT spilled.id FROM calls JOIN files AS own ON own.id = calls.file JOIN files AS spilled"
+            f" ON spilled.session = own.session AND spilled.name = calls.spilled WHERE calls.spilled IS NOT NULL AND {which}))",
+            *given,
+            *given,
+        )
     return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), values
 
 
@@ -420,7 +478,14 @@ def _read_texts(path: Path, offset: int) -> list[tuple[TextKind, str]]:
     return list(texts_of(record, InputReader().read(record)))
 
 
-def highlight(text: str, sought: Query | re.Pattern[str]) -> tuple[tuple[int, int], ...]:
+def _worth(text: str, sought: Sought) -> int:
+    """How much of what was sought a text holds."""
+    if isinstance(sought, re.Pattern):
+        return bool(sought.search(text))
+    return sum(bool(_spans(text, term)) for term in terms_of(sought))
+
+
+def highlight(text: str, sought: Sought) -> tuple[tuple[int, int], ...]:
     """Where a text holds what was sought."""
     if isinstance(sought, re.Pattern):
         return tuple(match.span() for match in islice(sought.finditer(text), _MANY) if match[0])

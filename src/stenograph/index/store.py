@@ -16,7 +16,7 @@ from stenograph.config import data_folder
 from stenograph.disk import make_folder
 from stenograph.errors import DiskError, UnwritableError
 
-VERSION = 1
+VERSION = 2
 _NAME = f"index-{VERSION}.sqlite"
 # Writers wait this long for each other, in seconds.
 _PATIENCE = 30.0
@@ -29,23 +29,34 @@ CREATE TABLE files (
   id INTEGER PRIMARY KEY,
   path BLOB NOT NULL UNIQUE,
   session INTEGER NOT NULL,
+  part TEXT NOT NULL, name TEXT NOT NULL,
   agent TEXT,
   device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL,
-  offset INTEGER NOT NULL, lines INTEGER NOT NULL, fingerprint BLOB NOT NULL,
-  branch TEXT
+  offset INTEGER NOT NULL, lines INTEGER NOT NULL, fingerprint BLOB NOT NULL
 );
 CREATE INDEX files_by_session ON files (session);
+CREATE TABLE names (
+  file INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, last INTEGER NOT NULL,
+  PRIMARY KEY (file, kind, name)
+) WITHOUT ROWID;
 CREATE TABLE sessions (
   id INTEGER PRIMARY KEY,
   home BLOB NOT NULL,
   path BLOB NOT NULL UNIQUE,
   name TEXT NOT NULL,
-  title TEXT, project TEXT, branch TEXT, release TEXT,
+  folder TEXT NOT NULL,
+  title TEXT, project TEXT, repository TEXT, branch TEXT, release TEXT,
   started REAL, ended REAL,
-  place TEXT
+  turns INTEGER NOT NULL DEFAULT 0,
+  current INTEGER,
+  conversation INTEGER,
+  place TEXT,
+  glance BLOB
 );
 CREATE TABLE turns (
   session INTEGER NOT NULL, offset INTEGER NOT NULL, number INTEGER NOT NULL,
+  opening INTEGER NOT NULL, previous INTEGER, started REAL,
+  lines BLOB NOT NULL,
   PRIMARY KEY (session, offset)
 ) WITHOUT ROWID;
 CREATE TABLE docs (
@@ -65,9 +76,11 @@ CREATE TABLE calls (
   used INTEGER NOT NULL,
   answered INTEGER,
   failed INTEGER NOT NULL DEFAULT 0,
+  spilled TEXT,
   PRIMARY KEY (file, id)
 ) WITHOUT ROWID;
 CREATE INDEX calls_by_target ON calls (target) WHERE target IS NOT NULL;
+CREATE INDEX calls_by_spilled ON calls (spilled) WHERE spilled IS NOT NULL;
 CREATE VIRTUAL TABLE text USING fts5 (
   prompt, answer, thinking, input, output, title, note,
   content = '', tokenize = "unicode61 remove_diacritics 2"
@@ -124,7 +137,7 @@ def clear_if_mostly_garbage(store: IndexStore) -> None:
     if made <= _GARBAGE + 3 * live:
         return
     with store.writing() as db:
-        for table in ("homes", "files", "sessions", "turns", "docs", "calls", "sqlite_sequence"):
+        for table in ("homes", "files", "names", "sessions", "turns", "docs", "calls", "sqlite_sequence"):
             db.execute(f"DELETE FROM {table}")
         db.execute("INSERT INTO text (text) VALUES ('delete-all')")
 

@@ -8,32 +8,26 @@ a crash the store is as it was before the last batch of files.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from stenograph.disk import Finding, read_slice
+from stenograph.disk import Finding
 from stenograph.errors import UnreadableError, UnwritableError
-from stenograph.family import ProjectListing, SessionFile, find_family, named_owner
+from stenograph.index.reading import FileEnd, FileRows, SessionFacts, ReadTask, read_file
+from stenograph.index.sources import FilePart, IndexedFile, find_sources
 from stenograph.index.store import IndexStore, clear_if_mostly_garbage, note_homes
-from stenograph.index.texts import TextKind, texts_of
-from stenograph.index.tokens import indexed
-from stenograph.inputs import InputReader
-from stenograph.records import AssistantRecord, ChainedRecord, Located, Record, ToolUseBlock, moment, read_records
-from stenograph.sessions import find_projects
+from stenograph.index.texts import TextKind
 
 # A transaction ends after so many bytes of sessions, so that other processes can write in between.
 _BATCH_BYTES = 16_000_000
-_HEAD = 256
-_TAIL = 1024
-# Inputs that name the file a tool works on.
-_TARGETS = ("file_path", "notebook_path", "path")
+_COLUMNS = len(TextKind)
 
 #: Called with the bytes read and the bytes to read.
 Progress = Callable[[int, int], None]
@@ -49,34 +43,17 @@ class SyncReport(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-class _Source(Struct, frozen=True):
-    """A file that belongs into the store."""
-
-    path: Path
-    session: SessionFile
-    home: Path
-    agent: str | None
-    device: int
-    inode: int
-    size: int
-    changed_ns: int
-
-
 def sync(
     store: IndexStore, homes: Sequence[Path], *, seconds: float | None = None, progress: Progress | None = None
 ) -> SyncReport:
     """Bring the store up to date with the sessions of these homes; with `seconds`, for about that long."""
     deadline = None if seconds is None else time.monotonic() + seconds
-    listings, findings = find_projects(homes)
+    found, findings = find_sources(homes)
     with contextlib.suppress(UnwritableError):  # said below, if there is anything to write
         clear_if_mostly_garbage(store)
-    sources = {os.fsencode(source.path): source for listing in listings for source in _sources(listing)}
+    sources = {os.fsencode(source.path): source for source in found}
     known = {row[0]: row[1:] for row in store.connection.execute("SELECT path, device, inode, size, changed_ns FROM files")}
-    stale = [
-        source
-        for path, source in sources.items()
-        if known.get(path) != (source.device, source.inode, source.size, source.changed_ns)
-    ]
+    stale = [source for path, source in sources.items() if known.get(path) != source.identity]
     stale.sort(key=lambda source: -source.changed_ns)
     removed = count = 0
     try:
@@ -91,7 +68,7 @@ def sync(
 
 
 def _index_all(
-    store: IndexStore, stale: Sequence[_Source], deadline: float | None, findings: list[Finding], progress: Progress | None
+    store: IndexStore, stale: Sequence[IndexedFile], deadline: float | None, findings: list[Finding], progress: Progress | None
 ) -> Iterator[int]:
     """Read files until time runs out, at least one; yields how many are done after each transaction."""
     total, done, count = sum(source.size for source in stale), 0, 0
@@ -105,7 +82,8 @@ def _index_all(
             while count < len(stale) and batch < _BATCH_BYTES and not is_time_up():
                 source = stale[count]
                 try:
-                    _index(db, source)
+                    if (file := _begin(db, source)) is not None:
+                        read_file(file.task, partial(_apply, db, file))
                 except UnreadableError as error:
                     findings.append(Finding("unreadable-file", source.path, detail=str(error)))
                 batch += source.size
@@ -116,29 +94,149 @@ def _index_all(
         yield count
 
 
-def _sources(listing: ProjectListing) -> Iterator[_Source]:
-    """The session files of a project and those of their subagents, each with its state."""
-    home = listing.folder.parent.parent
-    by_name = {file.session_id: file for file in listing.sessions}
-    for file in listing.sessions:
-        yield from _source(file.path, file, home, None)
-    for name in listing.session_folders:
-        if owner := by_name.get(name):
-            for agent in find_family(listing.folder, name).agents:
-                yield from _source(agent.path, owner, home, agent.agent_id)
-    for agent in listing.loose_agents:
-        if owner := by_name.get(named_owner(agent.path) or ""):
-            yield from _source(agent.path, owner, home, agent.agent_id)
+class _File(Struct, frozen=True):
+    """A file that is being read: its row and its session's."""
+
+    source: IndexedFile
+    id: int
+    session: int
+    task: ReadTask
 
 
-def _source(path: Path, session: SessionFile, home: Path, agent: str | None) -> Iterator[_Source]:
-    try:
-        state = path.stat()
-    except OSError:
-        return  # gone since the directory was listed
-    yield _Source(
-        path, session, home, agent, state.st_dev, state.st_ino, state.st_size, max(state.st_ctime_ns, state.st_mtime_ns)
+def _begin(db: sqlite3.Connection, source: IndexedFile) -> _File | None:
+    """What is to be read of a file; None where another process was quicker."""
+    session, place, conversation = _session_row(db, source)
+    path = os.fsencode(source.path)
+    row = db.execute(
+        "SELECT id, offset, lines, fingerprint, device, inode, size, changed_ns FROM files WHERE path = ?", (path,)
+    ).fetchone()
+    if row is None:
+        file = db.execute(
+            "INSERT INTO files (path, session, part, name, agent, device, inode, size, changed_ns, offset, lines, fingerprint)"
+            " VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, x'')",
+            (path, session, source.part, _text(source.path.name), source.agent),
+        ).lastrowid
+        row = (file, 0, 0, b"")
+    elif row[4:] == source.identity:
+        return None
+    file, offset, lines, fingerprint = row[:4]
+    own = source.session if source.part is FilePart.SESSION else None
+    if offset > source.size:
+        offset = 0
+    branch = db.execute(
+        "SELECT name FROM names WHERE file = ? AND kind = 'branch' ORDER BY last DESC LIMIT 1", (file,)
+    ).fetchone()
+    return _File(
+        source,
+        file,
+        session,
+        ReadTask(
+            path=source.path,
+            part=source.part,
+            session=own,
+            offset=offset,
+            lines=lines,
+            fingerprint=fingerprint,
+            place=place if own else None,
+            branch=branch[0] if branch else None,
+            conversation=conversation if own else None,
+        ),
     )
+
+
+def _apply(db: sqlite3.Connection, file: _File, piece: FileRows) -> None:
+    """Write rows of a file."""
+    if piece.begin is not None:
+        _forget(db, file.id, piece.begin)
+    if piece.docs:
+        last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'docs'").fetchone()
+        first = (last[0] if last else 0) + 1
+        db.executemany(
+            "INSERT INTO docs (id, session, file, offset, line, uuid, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            ((first + place, file.session, file.id, *doc[:-_COLUMNS]) for place, doc in enumerate(piece.docs)),
+        )
+        db.executemany(
+            "INSERT INTO text (rowid, prompt, answer, thinking, input, output, title, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            ((first + place, *doc[-_COLUMNS:]) for place, doc in enumerate(piece.docs)),
+        )
+    db.executemany(
+        "INSERT OR IGNORE INTO calls (file, id, name, target, used) VALUES (?, ?, ?, ?, ?)",
+        ((file.id, *use) for use in piece.uses),
+    )
+    db.executemany(
+        "UPDATE calls SET answered = ?, failed = ?, spilled = ? WHERE file = ? AND id = ? AND answered IS NULL",
+        ((offset, failed, spilled, file.id, id_) for id_, offset, failed, spilled in piece.answers),
+    )
+    if piece.end is not None:
+        _end(db, file, piece.end)
+
+
+def _end(db: sqlite3.Connection, file: _File, end: FileEnd) -> None:
+    db.executemany(
+        "INSERT INTO names (file, kind, name, last) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (file, kind, name) DO UPDATE SET last = max(last, excluded.last)",
+        ((file.id, *name) for name in end.names),
+    )
+    db.execute(
+        "UPDATE files SET session = ?, device = ?, inode = ?, size = ?, changed_ns = ?, offset = ?, lines = ?, fingerprint = ?"
+        " WHERE id = ?",
+        (file.session, *file.source.identity, end.offset, end.lines, end.fingerprint, file.id),
+    )
+    if end.session is not None:
+        _note_session(db, file.session, end.session)
+
+
+def _note_session(db: sqlite3.Connection, session: int, facts: SessionFacts) -> None:
+    turns = list(facts.turns)
+    if facts.begin and turns:
+        # What comes before the turn that reading began with is known from the last time.
+        offset, number, opening, _, started, lines = turns[0]
+        previous, before = db.execute(
+            "SELECT previous, lines FROM turns WHERE session = ? AND offset = ?", (session, offset)
+        ).fetchone() or (None, None)
+        if before is not None:
+            turns[0] = (offset, number, opening, previous, started, _with_said_before(lines, before))
+    db.execute("DELETE FROM turns WHERE session = ? AND offset >= ?", (session, facts.begin))
+    db.executemany(
+        "INSERT INTO turns (session, offset, number, opening, previous, started, lines) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ((session, *turn) for turn in turns),
+    )
+    db.execute(
+        "UPDATE sessions SET title = ?, project = ?, repository = ?, branch = ?, release = ?, started = ?, ended = ?,"
+        " turns = (SELECT count(*) FROM turns WHERE session = sessions.id), current = ?, conversation = ?, place = ?, glance = ?"
+        " WHERE id = ?",
+        (
+            facts.title, facts.project, facts.repository, facts.branch, facts.release, facts.started, facts.ended,
+            facts.current, facts.conversation, facts.place, facts.glance, session,
+        ),
+    )  # fmt: skip
+
+
+def _with_said_before(lines: bytes, before: bytes) -> bytes:
+    from stenograph.turns import TurnLines
+
+    decode = msgspec.msgpack.Decoder(TurnLines).decode
+    return msgspec.msgpack.encode(msgspec.structs.replace(decode(lines), said_before=decode(before).said_before))
+
+
+def _session_row(db: sqlite3.Connection, source: IndexedFile) -> tuple[int, str | None, int | None]:
+    """The row of the session that a file belongs to, how far it was read, and its conversation."""
+    path = os.fsencode(source.session.path)
+    row: tuple[int, str | None, int | None] | None = db.execute(
+        "SELECT id, place, conversation FROM sessions WHERE path = ?", (path,)
+    ).fetchone()
+    if row is not None:
+        return row
+    inserted = db.execute(
+        "INSERT INTO sessions (home, path, name, folder) VALUES (?, ?, ?, ?)",
+        (os.fsencode(source.home), path, _text(source.session.session_id), _text(source.session.path.parent.name)),
+    )
+    return int(inserted.lastrowid or 0), None, None
+
+
+def _text(name: str) -> str:
+    """A name as text: the system's may be any bytes."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 def _forget_missing(store: IndexStore, missing: Iterable[bytes], homes: Sequence[Path]) -> int:
@@ -158,200 +256,9 @@ def _forget_missing(store: IndexStore, missing: Iterable[bytes], homes: Sequence
 
 
 def _forget(db: sqlite3.Connection, file: int, offset: int = 0) -> None:
+    """Drop the rows of a file from an offset on."""
     db.execute("DELETE FROM docs WHERE file = ? AND offset >= ?", (file, offset))
     db.execute("DELETE FROM calls WHERE file = ? AND used >= ?", (file, offset))
-    db.execute("UPDATE calls SET answered = NULL, failed = 0 WHERE file = ? AND answered >= ?", (file, offset))
-
-
-def _index(db: sqlite3.Connection, source: _Source) -> None:
-    path = os.fsencode(source.path)
-    session = _session_id(db, source)
-    row = db.execute(
-        "SELECT id, offset, lines, fingerprint, branch, device, inode, size, changed_ns FROM files WHERE path = ?", (path,)
-    )
-    known = row.fetchone()
-    if known and known[5:] == (source.device, source.inode, source.size, source.changed_ns):
-        return  # another process was quicker
-    if known and known[1] <= source.size and _fingerprint(source.path, known[1]) == known[3]:
-        file, offset, lines, branch = known[0], known[1], known[2], known[4]
-    else:
-        offset, lines, branch = 0, 0, None
-        file = (
-            known[0]
-            if known
-            else db.execute(
-                "INSERT INTO files (path, session, agent, device, inode, size, changed_ns, offset, lines, fingerprint)"
-                " VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0, x'')",
-                (path, session, source.agent),
-            ).lastrowid
-        )
-    _forget(db, file, offset)
-    reading = _Reading(db, session, file, offset, lines, branch)
-    if source.agent is None:
-        _read_session(db, session, source.path, reading)
-    else:
-        reading.read_rest(source.path, offset)
-    reading.flush()
-    db.execute(
-        "UPDATE files SET session = ?, device = ?, inode = ?, size = ?, changed_ns = ?, offset = ?, lines = ?, fingerprint = ?,"
-        " branch = ? WHERE id = ?",
-        (
-            session, source.device, source.inode, source.size, source.changed_ns,
-            reading.end, reading.lines, _fingerprint(source.path, reading.end), reading.branch, file,
-        ),
-    )  # fmt: skip
-
-
-def _read_session(db: sqlite3.Connection, session: int, path: Path, reading: _Reading) -> None:
-    """Lines and turns in one reading, from the beginning of the last turn that is known."""
-    from stenograph.turns import Place, TurnReader
-
-    row = db.execute("SELECT place FROM sessions WHERE id = ?", (session,)).fetchone()
-    place = msgspec.json.decode(row[0], type=Place) if row[0] and reading.end else Place()
-    reader = TurnReader(path, place=place, watch=reading.watch)
-    reading.read_rest(path, reading.end)
-    places = reader.places()
-    if places:
-        db.execute("DELETE FROM turns WHERE session = ? AND offset >= ?", (session, min(offset for _, offset in places)))
-    db.executemany(
-        "INSERT OR REPLACE INTO turns (session, number, offset) VALUES (?, ?, ?)",
-        ((session, number, offset) for number, offset in places),
-    )
-    db.execute("UPDATE sessions SET place = ? WHERE id = ?", (msgspec.json.encode(reader.place), session))
-
-
-def _session_id(db: sqlite3.Connection, source: _Source) -> int:
-    """The row of the session that a file belongs to; its facts are renewed with its own file."""
-    path = os.fsencode(source.session.path)
-    row = db.execute("SELECT id FROM sessions WHERE path = ?", (path,)).fetchone()
-    if row and source.agent is not None:
-        return int(row[0])
-    from stenograph.sessions import describe
-
-    info = describe(source.session, written=set())
-    facts = (
-        info.title, info.project, info.branch, info.release,
-        info.created.timestamp() if info.created else None, info.last_record.timestamp(),
-    )  # fmt: skip
-    if row:
-        db.execute(
-            "UPDATE sessions SET title = ?, project = ?, branch = ?, release = ?, started = ?, ended = ? WHERE id = ?",
-            (*facts, row[0]),
-        )
-        return int(row[0])
-    inserted = db.execute(
-        "INSERT INTO sessions (home, path, name, title, project, branch, release, started, ended)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (os.fsencode(source.home), path, source.session.session_id, *facts),
-    )
-    return int(inserted.lastrowid or 0)
-
-
-def _fingerprint(path: Path, offset: int) -> bytes:
-    """A hash of the beginning of a file and of the last bytes before a place in it."""
+    db.execute("UPDATE calls SET answered = NULL, failed = 0, spilled = NULL WHERE file = ? AND answered >= ?", (file, offset))
     if not offset:
-        return b""
-    digest = hashlib.blake2b(read_slice(path, 0, min(_HEAD, offset)), digest_size=16)
-    digest.update(read_slice(path, max(0, offset - _TAIL), offset))
-    return digest.digest()
-
-
-class _Reading:
-    """Writes the lines of one file into the store, in the file's order."""
-
-    def __init__(self, db: sqlite3.Connection, session: int, file: int, end: int, lines: int, branch: str | None) -> None:
-        self._db = db
-        self._session = session
-        self._file = file
-        self._begin = end
-        self._inputs = InputReader()
-        self._rows: list[tuple[str, ...]] = []
-        self._docs: list[tuple[object, ...]] = []
-        self.branch = branch
-        #: Whole lines that were read so far, and where they end; a line without an end is read again next time.
-        self.lines = lines
-        self.end = end
-
-    def watch(self, located: Located) -> Located:
-        """Note a whole line; one that was noted before only says what the next one is."""
-        if located.offset >= self._begin:
-            self.lines += 1
-            self.end = located.offset + located.length + 1
-            self._note(located)
-        else:
-            self._inputs.read(located.record)
-        return located
-
-    def read_rest(self, path: Path, start: int) -> None:
-        """Note the lines from a place on, with the last one even if it has no end yet."""
-        for located in read_records(path, start):
-            if located.finding is not None and located.finding.code in ("missing-final-newline", "torn-tail"):
-                self._note(located, self.lines + 1)
-            else:
-                self.watch(located)
-
-    def _note(self, located: Located, line: int | None = None) -> None:
-        record = located.record
-        understood = self._inputs.read(record)
-        columns = [""] * len(TextKind)
-        for kind, text in texts_of(record, understood):
-            columns[kind] = f"{columns[kind]}\n{text}" if columns[kind] else text
-        if (named := self._new_branch(record)) is not None:
-            columns[TextKind.TITLE] = f"{columns[TextKind.TITLE]}\n{named}"
-        if isinstance(record, AssistantRecord):
-            self._note_uses(record, located.offset)
-        elif understood is not None and understood.results:
-            for result in understood.results:
-                self._db.execute(
-                    "UPDATE calls SET answered = ?, failed = ? WHERE file = ? AND id = ? AND answered IS NULL",
-                    (located.offset, bool(result.is_error), self._file, str(result.tool_use_id)),
-                )
-        if any(columns):
-            when = moment(record.timestamp) if isinstance(record, ChainedRecord) and isinstance(record.timestamp, str) else None
-            uuid = _number_of(record.uuid) if isinstance(record, ChainedRecord) and isinstance(record.uuid, str) else None
-            self._docs.append(
-                (self._session, self._file, located.offset, line or self.lines, uuid, when.timestamp() if when else None)
-            )
-            self._rows.append(tuple(indexed(text) if text else "" for text in columns))
-            if len(self._rows) >= 500:
-                self.flush()
-
-    def flush(self) -> None:
-        if not self._rows:
-            return
-        db = self._db
-        last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'docs'").fetchone()
-        first = (last[0] if last else 0) + 1
-        db.executemany(
-            "INSERT INTO docs (id, session, file, offset, line, uuid, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            ((first + place, *doc) for place, doc in enumerate(self._docs)),
-        )
-        db.executemany(
-            "INSERT INTO text (rowid, prompt, answer, thinking, input, output, title, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            ((first + place, *row) for place, row in enumerate(self._rows)),
-        )
-        self._docs.clear()
-        self._rows.clear()
-
-    def _new_branch(self, record: Record) -> str | None:
-        """The git branch that a line names, where the line before named another."""
-        branch = record.gitBranch if isinstance(record, ChainedRecord) else None
-        if not isinstance(branch, str) or not branch or branch == self.branch:
-            return None
-        self.branch = branch
-        return branch
-
-    def _note_uses(self, record: AssistantRecord, offset: int) -> None:
-        for block in record.content if isinstance(record.content, tuple) else ():
-            if isinstance(block, ToolUseBlock) and isinstance(block.id, str):
-                given = block.input if isinstance(block.input, dict) else {}
-                target = next((given[name] for name in _TARGETS if isinstance(given.get(name), str)), None)
-                self._db.execute(
-                    "INSERT OR IGNORE INTO calls (file, id, name, target, used) VALUES (?, ?, ?, ?, ?)",
-                    (self._file, block.id, str(block.name or ""), target, offset),
-                )
-
-
-def _number_of(uuid: str) -> int:
-    """A line's UUID as a number that SQLite can hold."""
-    return int.from_bytes(hashlib.blake2b(uuid.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
+        db.execute("DELETE FROM names WHERE file = ?", (file,))

@@ -24,7 +24,7 @@ from stenograph.sessions.glance import Glance, as_unreadable, glance
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.resolve import gather, resolve, session_at, titles_of
 from stenograph.sessions.status import files_being_written, status
-from stenograph.sessions.titles import list_title, title
+from stenograph.sessions.titles import ListTitles, list_title, title
 
 if TYPE_CHECKING:
     from stenograph.sessions.find import SORTS, last_record, newest_record_first
@@ -65,6 +65,7 @@ __all__ = [
     "SORTS",
     "Follower",
     "Glance",
+    "ListTitles",
     "Listing",
     "Match",
     "ResumePlan",

@@ -261,7 +261,7 @@ def _with_turns(sessions: list[SessionInfo], budget: int | None) -> list[Session
         with contextlib.suppress(DiskError):
             if info.turns is None and (budget is None or budget >= 0):
                 with as_unreadable(info.path):
-                    info = msgspec.structs.replace(info, turns=len(TurnReader(info.path).places()))
+                    info = msgspec.structs.replace(info, turns=len(TurnReader(info.path)))
         counted.append(info)
     return counted
 
@@ -298,13 +298,17 @@ def describe(
     active_seconds: float = ACTIVE_SECONDS,
     written: set[tuple[int, int]] | None = None,
     titles: ListTitles | None = None,
+    seen: Glance | None = None,
 ) -> SessionInfo:
-    """What a list says of one session. `written` as `files_being_written` gives it. Raises UnreadableError."""
+    """What a list says of one session. `written` as `files_being_written` gives it; `seen` where its file was looked at before.
+
+    Raises UnreadableError.
+    """
     now = time.time() if now is None else now
     if written is None:
         written = files_being_written()
     with as_unreadable(file.path):
-        seen = glance(file.path)
+        seen = seen or glance(file.path)
         named = (titles or ListTitles()).of(seen)
         return _described(file, seen, named, now, active_seconds, written)
 

@@ -120,7 +120,7 @@ class Follower:
         if not turns:
             _skip_to_end(self._cursor)
             return []
-        begins = [begin for _, begin in TurnReader(self.path).places()]
+        begins = TurnReader(self.path).begins()
         self.began_at = self._cursor.offset = begins[-turns] if turns <= len(begins) else 0
         told, self._seen = self._seen, _Seen()
         updates = self._read(self._cursor)

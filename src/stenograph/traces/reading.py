@@ -71,7 +71,7 @@ def read_group(path: Path, offset: int, turns: int) -> Group | None:
     # Lines after the next turn rarely belong to this one; if so, it is not found without them.
     for prompts in (_PROMPTS_AFTER_GROUP, None):
         reader = TurnReader(path, family, Place(offset, 0, offset, turns), prompts=prompts)
-        for index, (_, begin) in enumerate(reader.places()):
+        for index, begin in enumerate(reader.begins()):
             if begin == offset:
                 return _group(path, reader.read(index))
     return None

@@ -9,13 +9,14 @@ from stenograph.inputs import Status
 from stenograph.turns.model import NO_BRANCH, AgentRun, Branch, Session, SessionLink, Turn, runs_below, tokens_of_all
 from stenograph.turns.session import build_session
 from stenograph.turns.steps import steps
-from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall
+from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall, spilled_name
 
 if TYPE_CHECKING:
     from stenograph.turns.agent_files import ReadFailure
     from stenograph.turns.contents import is_synthetic, said_in
     from stenograph.turns.context import Context
-    from stenograph.turns.reader import Place, ReadTurn, TurnReader
+    from stenograph.turns.lines import TurnLines, read_turn
+    from stenograph.turns.reader import Place, ReadTurn, TurnPlace, TurnReader
     from stenograph.turns.rounds import THRESHOLD_MINUTES, round_types
     from stenograph.turns.steps import Step
 
@@ -26,8 +27,11 @@ _MODULES = {
     "ReadTurn": "reader",
     "Step": "steps",
     "THRESHOLD_MINUTES": "rounds",
+    "TurnLines": "lines",
+    "TurnPlace": "reader",
     "TurnReader": "reader",
     "is_synthetic": "contents",
+    "read_turn": "lines",
     "round_types": "rounds",
     "said_in": "contents",
 }
@@ -53,12 +57,16 @@ __all__ = [
     "Tokens",
     "ToolCall",
     "Turn",
+    "TurnLines",
+    "TurnPlace",
     "TurnReader",
     "build_session",
     "is_synthetic",
+    "read_turn",
     "round_types",
     "runs_below",
     "said_in",
+    "spilled_name",
     "steps",
     "tokens_of_all",
 ]

@@ -290,3 +290,10 @@ def _inline_agent(graph: Graph, node: int, file: GraphFile, roots: dict[int, int
 
 def _is_sidechain(record: Record) -> bool:
     return isinstance(record, ChainedRecord) and bool(record.isSidechain)
+
+
+def turn_of_leaf(graph: Graph, turns: dict[int, Turn], leaf: int) -> int | None:
+    """The opening of the leaf's turn."""
+    while leaf >= 0 and leaf not in turns:
+        leaf = graph.before[leaf]
+    return leaf if leaf >= 0 else None

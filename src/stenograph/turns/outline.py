@@ -29,15 +29,18 @@ from stenograph.records import (
     message_id_of,
     to_text,
 )
-from stenograph.turns.assemble import assemble_turns, split_conversations
+from stenograph.turns.assemble import assemble_turns, split_conversations, turn_of_leaf
 from stenograph.turns.context import Context
 from stenograph.turns.model import Turn
 
 
 class Outline:
-    """The turns of some lines, or of those before the prompt that follows `prompts` others, without what they say."""
+    """The turns of some lines, or of those before the prompt that follows `prompts` others, without what they say.
 
-    def __init__(self, path: Path, located: Iterable[Located], prompts: int | None = None) -> None:
+    `before` is how many lines precede them in the file.
+    """
+
+    def __init__(self, path: Path, located: Iterable[Located], prompts: int | None = None, before: int = 0) -> None:
         self._first_of_call: dict[int, int] = {}
         #: Pairs of nodes: a line of a response, and its first line.
         self._repeats = array("l")
@@ -45,7 +48,7 @@ class Outline:
         uses: dict[int, int] = {}
         results: dict[int, int] = {}
         reader = InputReader()
-        self.lines = nodes = StrippedLines()
+        self.lines = nodes = StrippedLines(before)
         #: The offsets of lines that are not JSON objects, blank ones apart.
         self.damaged: list[int] = []
         for each in located:
@@ -78,6 +81,11 @@ class Outline:
         self.turns: tuple[Turn, ...] = tuple(turns[node] for node in sorted(turns))
         self._by_node = turns
         self._elsewhere = self._find_elsewhere(uses, results)
+        self._answers_to_unknown = not uses.keys() >= results.keys()
+        end = turn_of_leaf(graph, turns, leaf)
+        followed = {turn.previous for turn in self.turns}
+        #: The last turn of the branch that a client resumes.
+        self.current = turns[end] if end is not None else next((t for t in reversed(self.turns) if t.node not in followed), None)
 
     @property
     def graph(self) -> Graph:
@@ -100,8 +108,10 @@ class Outline:
     def whole(self, turn: Turn) -> Turn:
         return self._by_node[turn.parted_from] if turn.parted_from >= 0 else turn
 
-    def has_unknown_parents(self) -> bool:
-        """Whether a line hangs off one that is not here; the first opening may do so."""
+    def needs_what_is_before(self) -> bool:
+        """Whether a line hangs off one that is not here, or answers it; the first opening may hang off one."""
+        if self._answers_to_unknown:
+            return True
         records, by_uuid = self.graph.records, self.graph.by_uuid
         first = self.turns[0].node if self.turns and self.turns[0].node in self.context.inputs else NOWHERE
         for node, parent in enumerate(self.graph.parents):
@@ -239,7 +249,8 @@ class StrippedRecords(Sequence[Record]):
 class StrippedLines(Sequence[Located]):
     """The records with the places of their lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: int = 0) -> None:
+        self._before = before
         self.records = StrippedRecords()
         self.numbers = array("q")
         self.offsets = array("q")
@@ -247,7 +258,7 @@ class StrippedLines(Sequence[Located]):
 
     def append(self, located: Located, understood: Input | None) -> None:
         self.records.append(located.record, understood)
-        self.numbers.append(located.number)
+        self.numbers.append(self._before + located.number)
         self.offsets.append(located.offset)
         self.lengths.append(located.length)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
@@ -17,25 +17,22 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from stenograph.disk import read_slice
 from stenograph.family import Family
-from stenograph.graph import build_graph
+from stenograph.graph import NOWHERE
 from stenograph.inputs import InputKind, is_note
 from stenograph.records import (
     AssistantRecord,
     CompactBoundaryRecord,
     Located,
     Record,
+    UserRecord,
     gc_paused,
-    locate,
     read_records,
 )
 from stenograph.turns.agent_files import AgentFiles, ReadFailure, TimeSpan
-from stenograph.turns.assemble import split_conversations
-from stenograph.turns.context import read_context
+from stenograph.turns.lines import KIND_NUMBERS, TurnLines, locate_lines, read_turn
 from stenograph.turns.model import AgentRun, Turn
 from stenograph.turns.outline import Outline
-from stenograph.turns.session import link_agents
 
 # Said by something other than the model, so that a turn is longer than it seemed.
 _SAID = frozenset({InputKind.TOOL_RESULT, InputKind.INTERRUPT})
@@ -49,6 +46,20 @@ class Place(Struct, frozen=True):
     turns: int = 0
     last_offset: int = 0
     last_turns: int = 0
+    #: How many lines precede it in the file.
+    last_lines: int = 0
+
+
+class TurnPlace(Struct, frozen=True):
+    """Where a turn is. Offsets of its first line, of its opening, and of the opening of the turn before on its chain."""
+
+    begin: int
+    opening: int
+    #: None: it is the first one, or the one that reading began with.
+    previous: int | None
+    #: The time of its opening, as written.
+    started: str | None
+    lines: TurnLines
 
 
 class ReadTurn(Struct, frozen=True):
@@ -125,9 +136,36 @@ class TurnReader:
                 continue
             yield self.read(index, is_ended=is_ended)
 
-    def places(self) -> list[tuple[int, int]]:
-        """The number and the offset of each turn."""
-        return [(self._number(turn), self._outline.begin(turn)) for turn in self._outline.turns]
+    def __len__(self) -> int:
+        return len(self._outline.turns)
+
+    def begins(self) -> list[int]:
+        """The offset of each turn's first line, in the order of their openings."""
+        return [self._outline.begin(turn) for turn in self._outline.turns]
+
+    def places(self) -> Iterator[TurnPlace]:
+        """Where each turn is, in the order of their openings."""
+        offsets = self._outline.lines.offsets
+        for index, turn in enumerate(self._outline.turns):
+            started = self._outline.lines.records.timestamp(turn.node)
+            yield TurnPlace(
+                begin=self._outline.begin(turn),
+                opening=offsets[turn.node],
+                previous=offsets[turn.previous] if turn.previous >= 0 else None,
+                started=started if isinstance(started, str) else None,
+                lines=self.lines(index),
+            )
+
+    @property
+    def start(self) -> int:
+        """Where reading began: the turns before are not here."""
+        return self._place.last_offset
+
+    @property
+    def current(self) -> int | None:
+        """Where the last turn of the branch that a client resumes opens."""
+        turn = self._outline.current
+        return None if turn is None else self._outline.lines.offsets[turn.node]
 
     def read(self, index: int, *, is_ended: bool = True) -> ReadTurn:
         outlined = self._outline.turns[index]
@@ -135,9 +173,8 @@ class TurnReader:
         nodes = outlined.nodes
         if is_last and not is_ended:
             nodes = self._without_command_at_end(nodes)
-        number = self._number(outlined)
         end = self._end_of(nodes) if is_last else self._begins[index + 1]
-        turn, unlinked = self._build(index, outlined, nodes, number, is_ended=is_ended)
+        turn, unlinked = read_turn(self._path, self.lines(index, nodes, is_ended=is_ended), self._agents, self._spilled)
         failures = self._agents.take_failures() if self._agents else ()
         after = self._after(index, end)
         return ReadTurn(turn, begin, after, self._opens_at(outlined) < self._place.offset, is_last, unlinked, failures)
@@ -152,13 +189,16 @@ class TurnReader:
         begin, number = self._outline.begin(outlined), self._number(outlined)
         # Nobody can begin at a split-off turn, nor where lines of other turns are on the wrong side.
         can_begin = outlined.parted_from < 0 and begin == self._begins[index] and begin <= self._later[index]
-        start = (begin, number - 1) if can_begin else (0, 0)
+        can_begin = can_begin and min(self._outline.shared_lines(outlined), default=outlined.nodes[0]) >= outlined.nodes[0]
+        lines = self._outline.lines.numbers[outlined.nodes[0]] - 1
+        start = (begin, number - 1, lines) if can_begin else (0, 0, 0)
         return Place(max(end, self._place.offset), number, *start)
 
     def _read_outline(self) -> Outline:
-        outline = Outline(self._path, self._watched(_whole_lines(self._path, self._place.last_offset)), self._prompts)
-        if self._place.last_offset and outline.has_unknown_parents():
-            self._place = msgspec.structs.replace(self._place, turns=0, last_offset=0, last_turns=0)
+        place = self._place
+        outline = Outline(self._path, self._watched(_whole_lines(self._path, place.last_offset)), self._prompts, place.last_lines)
+        if place.last_offset and outline.needs_what_is_before():
+            self._place = msgspec.structs.replace(place, turns=0, last_offset=0, last_turns=0, last_lines=0)
             outline = Outline(self._path, _whole_lines(self._path, 0))
         return outline
 
@@ -196,7 +236,7 @@ class TurnReader:
         is_known_last = self._outline.begin(turn) == self._place.last_offset
         if not is_known_last or self._agents is None:
             return False
-        return self._agents.any_began_in(self._lines(turn.nodes), self._span(index, is_ended=True))
+        return self._agents.any_began_in(locate_lines(self._path, self.lines(index)), self._span(index, is_ended=True))
 
     def _without_command_at_end(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
         """Only all lines of a local command together say that nobody asked the model."""
@@ -214,34 +254,37 @@ class TurnReader:
             return self._outline.end
         return self._outline.behind(nodes[-1])
 
-    def _build(
-        self, index: int, outlined: Turn, nodes: tuple[int, ...], number: int, *, is_ended: bool
-    ) -> tuple[Turn, tuple[AgentRun, ...]]:
-        """The turn over a graph of its own lines, its sub-agents' and those it shares with other turns."""
-        outline = self._outline
-        inline = self._inline_agents(index)
-        kept = sorted({*nodes, *inline, *outline.shared_lines(outlined)})
-        lines = list(self._lines(kept))
-        agents = self._agents.of(lines, self._span(index, is_ended=is_ended)) if self._agents else []
-        graph = build_graph([(self._path, "", lines), *agents])
-        context = read_context(graph, self._spilled)
+    def lines(self, index: int, nodes: Sequence[int] | None = None, *, is_ended: bool = True) -> TurnLines:
+        """What it takes to read a turn alone; `nodes` where it is not all of its lines."""
+        outline, outlined = self._outline, self._outline.turns[index]
+        nodes = outlined.nodes if nodes is None else nodes
+        kept = sorted({*nodes, *self._inline_agents(index), *outline.shared_lines(outlined)})
         at = {node: place for place, node in enumerate(kept)}
-        for node, place in at.items():
-            if node in outline.context.inputs and context.inputs[place].kind is not outline.context.inputs[node].kind:
-                context.inputs[place] = msgspec.structs.replace(context.inputs[place], kind=outline.context.inputs[node].kind)
-        changes = outline.context.changes
-        context.__dict__["changes"] = {at[node]: changes[node] for node in nodes if node in changes}
+        own = set(nodes) if len(kept) > len(nodes) else at.keys()
+        inputs, changes = outline.context.inputs, outline.context.changes
         opener = outlined.parted_from if outlined.parted_from >= 0 else outlined.node
-        turn = Turn(
-            number=number,
-            opening=context.inputs[at[opener]] if opener in outline.context.inputs else outlined.opening,
+        return TurnLines(
+            number=self._number(outlined),
+            ranges=tuple(self._ranges(kept)),
             node=at[outlined.node],
-            nodes=tuple(at[node] for node in nodes),
-            context=context,
+            opener=at[opener] if opener in inputs else NOWHERE,
+            kinds=bytes(KIND_NUMBERS[inputs[node].kind] if node in inputs else 0 for node in kept),
+            span=self._span(index, is_ended=is_ended),
             is_left=outlined.is_left,
+            others=tuple(place for place, node in enumerate(kept) if node not in own),
+            changes=tuple((at[node], *changes[node]) for node in nodes if node in changes),
+            said_before=self._said_before(outlined),
         )
-        unlinked = link_agents(context, split_conversations(graph)[1], self._agents.metas if self._agents else {})
-        return turn, tuple(run for run in unlinked if not run.tool_use_id and run.turns)
+
+    def _said_before(self, turn: Turn) -> str | None:
+        if turn.previous < 0:
+            return None
+        graph = self._outline.graph
+        before = graph.before[turn.node]
+        while before >= 0 and not isinstance(graph.records[before], UserRecord | AssistantRecord):
+            before = graph.before[before]
+        at = self._outline.lines.records.timestamp(before) if before >= 0 else ""
+        return at if isinstance(at, str) else ""
 
     def _inline_agents(self, index: int) -> list[int]:
         """The lines of sub-agents that begin inside a turn, or before the first."""
@@ -251,25 +294,13 @@ class TurnReader:
         last = len(self._inline) if end is None else bisect_left(self._inline, end, key=itemgetter(0))
         return [node for _, nodes in self._inline[first:last] for node in nodes]
 
-    def _lines(self, nodes: Iterable[int]) -> Iterator[Located]:
-        """The lines of some nodes, adjacent ones read at once."""
-        run: list[int] = []
-        for node in nodes:
-            if run and self._outline.lines.offsets[node] != self._outline.behind(run[-1]):
-                yield from self._run(run)
-                run = []
-            run.append(node)
-        if run:
-            yield from self._run(run)
-
-    def _run(self, run: list[int]) -> Iterator[Located]:
-        lines = self._outline.lines
-        start = lines.offsets[run[0]]
-        data = memoryview(read_slice(self._path, start, self._outline.behind(run[-1]) - 1))
-        for node in run:
-            offset = lines.offsets[node]
-            line = data[offset - start : offset - start + lines.lengths[node]]
-            yield locate(self._path, line, lines.numbers[node], offset, True)
+    def _ranges(self, nodes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+        """Where lines are, adjacent ones as one range, with the number of the first."""
+        lines, first = self._outline.lines, 0
+        for place, node in enumerate(nodes, 1):
+            if place == len(nodes) or lines.offsets[nodes[place]] != self._outline.behind(node):
+                yield lines.offsets[nodes[first]], self._outline.behind(node), lines.numbers[nodes[first]]
+                first = place
 
     def _span(self, index: int, *, is_ended: bool) -> TimeSpan:
         is_first = not index and not self._place.last_offset

@@ -16,7 +16,7 @@ from stenograph.records import (
     UserRecord,
     may_be_agent_progress,
 )
-from stenograph.turns.assemble import assemble_turns, split_conversations
+from stenograph.turns.assemble import assemble_turns, split_conversations, turn_of_leaf
 from stenograph.turns.context import Context, read_context
 from stenograph.turns.model import AgentRun, Branch, Session, Turn
 
@@ -137,7 +137,7 @@ def _branches(graph: Graph, turns: dict[int, Turn], leaf: int) -> tuple[Branch, 
     ends = [node for node in sorted(turns) if node not in followed]
     if not ends:
         return ()
-    end = _turn_of_leaf(graph, turns, leaf)
+    end = turn_of_leaf(graph, turns, leaf)
     # A leaf inside a branch (an explicit last-prompt) ends the current branch there.
     current = Branch(ends[-1] if end is None else end, True, 0, turns)
     on_current = {turn.node for turn in current.turns}
@@ -150,10 +150,3 @@ def _shared(turns: dict[int, Turn], node: int, on_current: set[int]) -> int:
     while node in turns and node not in on_current:
         node = turns[node].previous
     return turns[node].number if node in turns else 0
-
-
-def _turn_of_leaf(graph: Graph, turns: dict[int, Turn], leaf: int) -> int | None:
-    """The opening of the leaf's turn."""
-    while leaf >= 0 and leaf not in turns:
-        leaf = graph.before[leaf]
-    return leaf if leaf >= 0 else None

@@ -39,7 +39,14 @@ from stenograph.turns.context import Context
 if TYPE_CHECKING:
     from stenograph.turns.model import AgentRun
 
+_SPILLED_WITHIN = 2000
 _SPILLED = re.compile(r"[\\/]tool-results[\\/]([^\\/\n\"]+)")
+
+
+def spilled_name(result: str) -> str | None:
+    """The name of the file with the whole output, where a result says that it was too long for its line."""
+    found = _SPILLED.search(result, 0, _SPILLED_WITHIN)
+    return found[1] if found else None
 
 
 class Tokens(Struct, frozen=True):
@@ -141,8 +148,7 @@ class ToolCall(Struct, frozen=True):
         """The file with the whole output, if it was too long for its line and still exists."""
         if not self.result_block or not self.context.spilled:
             return None
-        found = _SPILLED.search(self.result[:2000])
-        return self.context.spilled.get(found.group(1)) if found else None
+        return self.context.spilled.get(spilled_name(self.result) or "")
 
     def read_output(self) -> str:
         """The whole output: the spilled file if there is one, else the result."""

@@ -1,0 +1,109 @@
+"""The store -> what a list says of each session, without opening a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from stenograph.errors import DiskError
+from stenograph.family import SessionFile, is_session_id
+from stenograph.index.store import IndexStore
+from stenograph.sessions import Glance, ListTitles, SessionInfo, describe, files_being_written
+from stenograph.turns import TurnLines
+
+
+class CatalogueRow(Struct, frozen=True):
+    """A session as the store knows it."""
+
+    #: With the exact number of turns, of every branch.
+    info: SessionInfo
+    home: Path
+    #: The main directory of the repository, where the project is a worktree of it.
+    repository: str | None
+    #: Those of subagents included, the last one last.
+    models: tuple[str, ...]
+    releases: tuple[str, ...]
+    branches: tuple[str, ...]
+    #: A number that all files of one conversation share; None if nothing in the file tells.
+    conversation: int | None
+
+
+class StoredTurn(Struct, frozen=True):
+    """Where a turn is."""
+
+    number: int
+    #: Of its first line, of its opening, and of the opening of the turn before on its chain; None where it is the first.
+    offset: int
+    opening: int
+    previous: int | None
+    #: In seconds since 1970.
+    started: float | None
+    lines: TurnLines
+
+
+def catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | None = None) -> Iterator[CatalogueRow]:
+    """The sessions of some homes, the last changed first."""
+    titles, written = ListTitles(), files_being_written()
+    names: dict[int, dict[str, list[str]]] = {}
+    for session, kind, name in store.connection.execute(
+        "SELECT files.session, names.kind, names.name FROM names JOIN files ON files.id = names.file"
+        " GROUP BY files.session, names.kind, names.name ORDER BY max(names.last)"
+    ):
+        names.setdefault(session, {}).setdefault(kind, []).append(name)
+    rows = store.connection.execute(
+        "SELECT sessions.id, home, sessions.path, repository, turns, conversation, glance FROM sessions"
+        f" WHERE home IN ({', '.join('?' * len(homes))}) AND glance IS NOT NULL ORDER BY ended DESC, sessions.path",
+        [os.fsencode(home) for home in homes],
+    )
+    for session, home, path, repository, turns, conversation, glance in rows:
+        where = Path(os.fsdecode(path))
+        seen = msgspec.structs.replace(_decode_glance(glance), path=where)
+        file = SessionFile(seen.session_id, where, seen.size, seen.mtime_ns, is_session_id(seen.session_id))
+        try:
+            info = describe(file, now=now, written=written, titles=titles, seen=seen)
+        except DiskError:
+            continue
+        named = names.get(session, {})
+        yield CatalogueRow(
+            info=msgspec.structs.replace(info, turns=turns),
+            home=Path(os.fsdecode(home)),
+            repository=repository,
+            models=tuple(named.get("model", ())),
+            releases=tuple(named.get("release", ())),
+            branches=tuple(named.get("branch", ())),
+            conversation=conversation,
+        )
+
+
+def stored_turns(store: IndexStore, path: Path) -> tuple[list[StoredTurn], int | None] | None:
+    """The turns of a session file in the order of their openings, and where the last one of the current branch opens.
+
+    None where the store does not know the file as it is now.
+    """
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    identity = (state.st_dev, state.st_ino, state.st_size, max(state.st_ctime_ns, state.st_mtime_ns))
+    row = store.connection.execute(
+        "SELECT sessions.id, sessions.current, files.device, files.inode, files.size, files.changed_ns FROM sessions"
+        " JOIN files ON files.path = sessions.path WHERE sessions.path = ?",
+        (os.fsencode(path),),
+    ).fetchone()
+    if row is None or row[2:] != identity:
+        return None
+    decode = msgspec.msgpack.Decoder(TurnLines).decode
+    turns = store.connection.execute(
+        "SELECT number, offset, opening, previous, started, lines FROM turns WHERE session = ? ORDER BY opening", (row[0],)
+    )
+    return [
+        StoredTurn(number, offset, opening, previous, started, decode(lines))
+        for number, offset, opening, previous, started, lines in turns
+    ], row[1]
+
+
+_decode_glance = msgspec.json.Decoder(Glance, dec_hook=lambda kind, value: kind(value)).decode

@@ -1,0 +1,314 @@
+"""One file -> the rows that the store keeps of it, in pieces. Knows no database, so that any process can do it.
+
+Rows are plain tuples of plain values: what comes from another process has to be cheap to send.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from stenograph.disk import read_slice
+from stenograph.family import SessionFile
+from stenograph.index.sources import FilePart
+from stenograph.index.texts import TextKind, texts_of
+from stenograph.index.tokens import indexed
+from stenograph.inputs import InputReader
+from stenograph.records import (
+    SYNTHETIC,
+    AssistantRecord,
+    ChainedRecord,
+    Located,
+    ToolUseBlock,
+    message_id_of,
+    moment,
+    read_records,
+    text_of,
+)
+from stenograph.turns import spilled_name
+
+if TYPE_CHECKING:
+    from stenograph.sessions import Glance
+
+# A piece ends after so many lines, or so many characters.
+_LINES = 500
+_CHARACTERS = 2_000_000
+_HEAD = 256
+_TAIL = 1024
+#: Of a spilled result no more is indexed.
+LONGEST_RESULT = 1 << 25
+_WORKTREES = "/.claude/worktrees/"
+_POINTER = re.compile(r"gitdir:\s*(.+?)[/\\]\.git[/\\]worktrees[/\\]")
+_LONGEST_POINTER = 4096
+# Inputs that name the file a tool works on.
+_TARGETS = ("file_path", "notebook_path", "path")
+
+
+class ReadTask(Struct, frozen=True):
+    """What is to be read of a file: all behind a place, where the bytes before it are as they were."""
+
+    path: Path
+    part: FilePart
+    #: The session's own file, where this is it.
+    session: SessionFile | None = None
+    offset: int = 0
+    lines: int = 0
+    fingerprint: bytes = b""
+    #: How far the turns of a session were read: a `Place` as JSON.
+    place: str | None = None
+    #: The last git branch that a line named.
+    branch: str | None = None
+    conversation: int | None = None
+
+
+class FileRows(Struct):
+    """Rows of a file, in its order."""
+
+    #: Offset, line, UUID as a number, time, and the text of each kind.
+    docs: list[tuple[Any, ...]] = msgspec.field(default_factory=list)
+    #: Id, tool, file, offset.
+    uses: list[tuple[Any, ...]] = msgspec.field(default_factory=list)
+    #: Id, offset, whether it failed, name of the spilled file.
+    answers: list[tuple[Any, ...]] = msgspec.field(default_factory=list)
+    #: Only in the first piece: the place from which on the rows of the file are replaced.
+    begin: int | None = None
+    end: FileEnd | None = None
+
+
+class FileEnd(Struct, frozen=True):
+    """How far a file was read, and what is known of it as a whole."""
+
+    offset: int
+    lines: int
+    fingerprint: bytes
+    #: Kind, name, and where it was last named.
+    names: tuple[tuple[str, str, int], ...]
+    session: SessionFacts | None = None
+
+
+class SessionFacts(Struct, frozen=True):
+    """What the session's own file says of the session."""
+
+    title: str | None
+    project: str
+    repository: str | None
+    branch: str | None
+    release: str | None
+    started: float | None
+    ended: float
+    #: A number that all files of one conversation share; None if nothing in the file tells.
+    conversation: int | None
+    #: A `Glance` as JSON, without its path; None where it holds what is not text.
+    glance: bytes | None
+    place: str
+    #: Where the last turn of the branch that a client resumes opens.
+    current: int | None
+    #: The turns from `begin` on are these: offset, number, opening, previous opening, time, lines.
+    begin: int
+    turns: tuple[tuple[Any, ...], ...]
+
+
+def read_file(task: ReadTask, emit: Callable[[FileRows], None]) -> None:
+    """Emit the rows of a file, in pieces; the last one has an `end`. Raises UnreadableError."""
+    if not task.offset or fingerprint(task.path, task.offset) != task.fingerprint:
+        task = msgspec.structs.replace(task, offset=0, lines=0, place=None, branch=None, conversation=None)
+    if task.part is FilePart.RESULT:
+        emit(_read_result(task.path))
+    else:
+        _Reading(task, emit).read()
+
+
+def fingerprint(path: Path, offset: int) -> bytes:
+    """A hash of the beginning of a file and of the last bytes before a place in it."""
+    if not offset:
+        return b""
+    digest = hashlib.blake2b(read_slice(path, 0, min(_HEAD, offset)), digest_size=16)
+    digest.update(read_slice(path, max(0, offset - _TAIL), offset))
+    return digest.digest()
+
+
+def read_result(path: Path) -> str:
+    """The text of a spilled result. Raises UnreadableError."""
+    return read_slice(path, 0, LONGEST_RESULT).decode(errors="replace")
+
+
+def _read_result(path: Path) -> FileRows:
+    columns = [""] * len(TextKind)
+    columns[TextKind.OUTPUT] = indexed(read_result(path))
+    return FileRows(begin=0, docs=[(0, 1, None, None, *columns)], end=FileEnd(0, 0, b"", ()))
+
+
+class _Reading:
+    """Notes the lines of one file, in its order."""
+
+    def __init__(self, task: ReadTask, emit: Callable[[FileRows], None]) -> None:
+        self._task = task
+        self._emit = emit
+        self._inputs = InputReader()
+        self._piece = FileRows(begin=task.offset)
+        self._characters = 0
+        self._branch = task.branch
+        self._names: dict[tuple[str, str], int] = {}
+        self._conversation = task.conversation
+        # Whole lines that were read so far, and where they end; a line without an end is read again next time.
+        self._lines = task.lines
+        self._end = task.offset
+
+    def read(self) -> None:
+        facts = None
+        if self._task.session is None:
+            self._read_rest()
+        else:
+            facts = self._read_session(self._task.session)
+        names = tuple((kind, clean(name) or "", last) for (kind, name), last in self._names.items())
+        self._piece.end = FileEnd(self._end, self._lines, fingerprint(self._task.path, self._end), names, facts)
+        self._emit(self._piece)
+
+    def _read_session(self, file: SessionFile) -> SessionFacts:
+        """Lines and turns in one reading, from the beginning of the last turn that is known."""
+        from stenograph.sessions import describe, glance
+        from stenograph.turns import Place, TurnReader
+
+        path = self._task.path
+        place = msgspec.json.decode(self._task.place, type=Place) if self._task.place else Place()
+        reader = TurnReader(path, place=place, watch=self._watch)
+        self._read_rest()
+        seen = glance(path)
+        info = describe(file, seen=seen, written=set())
+        return SessionFacts(
+            title=clean(info.title),
+            project=clean(info.project) or "",
+            repository=clean(repository_of(info.project)),
+            branch=clean(info.branch),
+            release=clean(info.release),
+            started=info.created.timestamp() if info.created else None,
+            ended=info.last_record.timestamp(),
+            conversation=self._conversation,
+            glance=_encoded(seen),
+            place=msgspec.json.encode(reader.place).decode(),
+            current=reader.current,
+            begin=reader.start,
+            turns=tuple(
+                (
+                    each.begin, each.lines.number, each.opening, each.previous,
+                    _seconds(each.started), msgspec.msgpack.encode(each.lines),
+                )
+                for each in reader.places()
+            ),
+        )  # fmt: skip
+
+    def _watch(self, located: Located) -> Located:
+        """Note a whole line; one that was noted before only says what the next one is."""
+        if located.offset >= self._task.offset:
+            self._lines += 1
+            self._end = located.offset + located.length + 1
+            self._note(located, self._lines)
+        else:
+            self._inputs.read(located.record)
+        return located
+
+    def _read_rest(self) -> None:
+        """Note the lines that are left, with the last one even if it has no end yet."""
+        for located in read_records(self._task.path, self._end):
+            if located.finding is not None and located.finding.code in ("missing-final-newline", "torn-tail"):
+                self._note(located, self._lines + 1)
+            else:
+                self._watch(located)
+
+    def _note(self, located: Located, line: int) -> None:
+        record, offset = located.record, located.offset
+        understood = self._inputs.read(record)
+        columns = [""] * len(TextKind)
+        for kind, text in texts_of(record, understood):
+            columns[kind] = f"{columns[kind]}\n{text}" if columns[kind] else text
+        time = uuid = None
+        if isinstance(record, ChainedRecord):
+            time = _seconds(record.timestamp)
+            uuid = number_of(record.uuid) if isinstance(record.uuid, str) else None
+            if isinstance(record.version, str) and record.version:
+                self._names["release", record.version] = offset
+            if (named := self._new_branch(record.gitBranch, offset)) is not None:
+                columns[TextKind.TITLE] = f"{columns[TextKind.TITLE]}\n{named}"
+        if isinstance(record, AssistantRecord):
+            self._note_response(record, offset)
+        elif understood is not None:
+            for result in understood.results:
+                spilled = spilled_name(text_of(result.content))
+                self._piece.answers.append((str(result.tool_use_id), offset, bool(result.is_error), spilled))
+        if any(columns):
+            texts = [(clean(indexed(text)) or "") if text else "" for text in columns]
+            self._piece.docs.append((offset, line, uuid, time, *texts))
+            self._characters += sum(map(len, texts))
+            if len(self._piece.docs) >= _LINES or self._characters >= _CHARACTERS:
+                self._emit(self._piece)
+                self._piece, self._characters = FileRows(), 0
+
+    def _new_branch(self, branch: object, offset: int) -> str | None:
+        """The git branch that a line names, where the line before named another."""
+        if not isinstance(branch, str) or not branch:
+            return None
+        self._names["branch", branch] = offset
+        if branch == self._branch:
+            return None
+        self._branch = branch
+        return branch
+
+    def _note_response(self, record: AssistantRecord, offset: int) -> None:
+        message = record.message
+        if self._conversation is None and (id_ := message_id_of(record)):
+            self._conversation = number_of(id_)
+        if message and isinstance(message.model, str) and message.model and message.model != SYNTHETIC:
+            self._names["model", message.model] = offset
+        for block in record.content if isinstance(record.content, tuple) else ():
+            if isinstance(block, ToolUseBlock) and isinstance(block.id, str):
+                given = block.input if isinstance(block.input, dict) else {}
+                target = next((given[name] for name in _TARGETS if isinstance(given.get(name), str)), None)
+                self._piece.uses.append((clean(block.id), clean(str(block.name or "")), clean(target), offset))
+
+
+def _encoded(seen: Glance) -> bytes | None:
+    try:
+        return msgspec.json.encode(seen, enc_hook=lambda _: "")
+    except UnicodeEncodeError:
+        return None
+
+
+def repository_of(project: str) -> str | None:
+    """The main directory of a git repository of which a project is a worktree."""
+    if _WORKTREES in project:
+        return project.partition(_WORKTREES)[0] or None
+    try:
+        # A worktree has a small file in the place of the directory.
+        with open(f"{project}/.git", "rb") as file:  # noqa: PTH123 - the name may be anything
+            pointer = file.read(_LONGEST_POINTER).decode(errors="replace")
+    except (OSError, ValueError):
+        return None
+    found = _POINTER.match(pointer)
+    return found[1] if found else None
+
+
+def number_of(uuid: str) -> int:
+    """A line's UUID as a number that SQLite can hold."""
+    return int.from_bytes(hashlib.blake2b(uuid.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
+
+
+def clean(text: str | None) -> str | None:
+    """The text as SQLite takes it: half a surrogate pair is not text."""
+    if text is None or text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return text
+
+
+def _seconds(timestamp: object) -> float | None:
+    at = moment(timestamp) if isinstance(timestamp, str) else None
+    return at.timestamp() if at else None
