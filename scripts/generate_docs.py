@@ -42,7 +42,10 @@ Every command ends with one of these exit codes:
 | 0 | Done, even if there was nothing to do. |
 | 1 | Nothing matched, or `--strict` found something. |
 | 2 | Wrong usage or a failure, with an error on stderr. |
+| 3 | Refused for safety, nothing written: a file is in use or has changed, or an edit could not be proved. |
 | 130 | Interrupted with Ctrl-C. |
+
+Errors, warnings and notes go to stderr in one form: what happened, why, and after `try:` what to do next.
 
 A file that you did not name and that cannot be read is reported on stderr and does not change the exit code. `steno` without a
 command exits with 0 even if no session exists, and says where it looked. Settings and options that all commands share:

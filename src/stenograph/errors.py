@@ -4,11 +4,12 @@
     ├── UsageError                     the caller asked for something that can't be
     │   ├── SessionNotFoundError       nothing matches the reference
     │   ├── AmbiguousSessionError      more than one session matches it
+    │   ├── UnprovedPlanError          a real client would not send what an edit promises
     │   └── ConfigError                the config file, or a variable, can't be understood
     ├── DiskError                      the file system said no
     │   ├── UnreadableError            a file or folder can't be read
     │   ├── UnwritableError            a file or folder can't be written
-    │   └── BusyError                  somebody else holds the lock on a file
+    │   └── BusyError                  a file is in use, or was changed meanwhile
     ├── NetworkError                   there is no connection to a server, or no response on it that can be used
     │   ├── NetworkTimeoutError        it took too long
     │   ├── UnknownHostError           a name has no address
@@ -25,7 +26,8 @@
         ├── UnknownKindError           a kind of record that is not described here; in strict mode
         └── FieldError                 a field is needed and missing, or can't be changed as asked
 
-Errors carry where they happened, never what a transcript says. Their text is one line and tells what to do next.
+Errors carry where they happened, never what a transcript says. They have up to three parts: what happened, why, and what to
+try. Their text is all of them in one line; `steno` prints each on a line of its own.
 """
 
 from __future__ import annotations
@@ -46,6 +48,18 @@ def in_quotes(text: str) -> str:
 class StenographError(Exception):
     """The root of everything raised on purpose."""
 
+    def __init__(self, what: str, *, why: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        #: What happened: a lower-case clause without a full stop.
+        self.what = what
+        #: The reason, with names, counts and choices: a clause like `what`, or empty.
+        self.why = why
+        #: What to try: a command that can be pasted, or an instruction; or empty.
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, (self.what, self.why, self.hint and f"try: {self.hint}")))
+
 
 class UsageError(StenographError):
     """The caller asked for something that can't be."""
@@ -54,18 +68,22 @@ class UsageError(StenographError):
 class SessionNotFoundError(UsageError):
     """No session matches a reference."""
 
-    def __init__(self, message: str, *, reference: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, what: str, *, why: str = "", hint: str = "", reference: str = "") -> None:
+        super().__init__(what, why=why, hint=hint)
         self.reference = reference
 
 
 class AmbiguousSessionError(UsageError):
     """Several sessions match a reference; `matches` names them."""
 
-    def __init__(self, message: str, *, reference: str, matches: Sequence[str]) -> None:
-        super().__init__(message)
+    def __init__(self, what: str, *, why: str = "", hint: str = "", reference: str, matches: Sequence[str]) -> None:
+        super().__init__(what, why=why, hint=hint)
         self.reference = reference
         self.matches = tuple(matches)
+
+
+class UnprovedPlanError(UsageError):
+    """A real client would not send what an edit promises, so the edit is refused."""
 
 
 class ConfigError(UsageError):
@@ -75,8 +93,8 @@ class ConfigError(UsageError):
 class DiskError(StenographError):
     """The file system said no."""
 
-    def __init__(self, message: str, *, path: Path) -> None:
-        super().__init__(message)
+    def __init__(self, what: str, *, why: str = "", hint: str = "", path: Path) -> None:
+        super().__init__(what, why=why, hint=hint)
         self.path = path
 
 
@@ -89,7 +107,7 @@ class UnwritableError(DiskError):
 
 
 class BusyError(DiskError):
-    """Somebody else holds the lock on a file."""
+    """A file is in use, or was changed meanwhile: nothing was written."""
 
 
 class NetworkError(StenographError):

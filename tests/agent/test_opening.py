@@ -435,7 +435,7 @@ def test_a_second_writer_is_told_in_one_line_while_the_first_goes_on(world: Worl
             assert first.poll() is None
         for more in (["--resume", ID], ["--continue"], ["--resume", ID, "--rewind", "1"]):
             second = steno(world, "Me too.", *more)
-            assert_one_clear_line(second)
+            assert_one_clear_line(second, 3)
         (world.cwd / "go").touch()
         output, errors = first.communicate(timeout=30)
     assert (first.returncode, output.strip(), errors) == (0, "Gone.", "")

@@ -342,7 +342,7 @@ def test_retries_compactions_and_notices_are_system_messages_and_notices_lines_f
     ]
     assert messages[1]["retry_delay_ms"] == 594
     assert messages[4]["compact_metadata"] == {"trigger": "manual", "pre_tokens": 11607, "post_tokens": 2518}
-    notes = "steno: HTTP 529; retrying in 0.6 s (1 of 10)\nsteno: two lines\n"
+    notes = "note: HTTP 529; retrying in 0.6 s (1 of 10)\nnote: two lines\n"
     assert printed(told)[1:] == printed(told, "json")[1:] == (0, notes)
     assert printed(told, "stream-json")[2] == ""
 
@@ -351,7 +351,7 @@ def test_retries_compactions_and_notices_are_system_messages_and_notices_lines_f
 def test_a_wait_is_told_in_seconds_that_a_person_reads(wait: float, words: str) -> None:
     retry = events.Retry(attempt=3, max_retries=10, wait=wait, reason="HTTP 529:\nbusy", status=529)
     notes = printed([begin(), prompt(), retry, turn_end(), end()])[2]
-    assert notes == f"steno: HTTP 529: busy; retrying in {words} (3 of 10)\n"
+    assert notes == f"note: HTTP 529: busy; retrying in {words} (3 of 10)\n"
 
 
 class Closed(io.StringIO):
@@ -373,7 +373,7 @@ def test_notes_that_nobody_reads_don_t_cost_the_answer() -> None:
 
 def test_an_interruption_before_the_answer_prints_no_empty_line_and_says_so() -> None:
     told: list[Event] = [begin(), prompt(), turn_end(Outcome.INTERRUPTED, ""), end()]
-    assert printed(told) == ("", 130, "steno: interrupted\n")
+    assert printed(told) == ("", 130, "note: interrupted\n")
     assert printed(told, "stream-json")[2] == ""
 
 

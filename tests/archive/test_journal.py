@@ -117,7 +117,7 @@ def test_what_somebody_else_rewrote_meanwhile_is_left_and_can_be_restored_elsewh
     assert recovery.state is State.LEFT
     assert contents(project) == {**before, AGENT: b"somebody else's\n"}
     assert archive.recover() == []
-    with pytest.raises(UsageError, match="nothing was undone; to get the originals: `steno undo --entry 1 --to DIR`"):
+    with pytest.raises(BusyError, match="nothing was undone; try: get the originals: steno undo --entry 1 --to DIR"):
         archive.undo(1)
     archive.restore(1, tmp_path / "out")
     assert (tmp_path / "out" / AGENT).read_bytes() == before[AGENT]
@@ -130,7 +130,7 @@ def test_an_edit_that_cannot_be_settled_now_stops_only_edits_of_its_files(
     with monkeypatch.context() as patch:
         patch.setattr("stenograph.archive.recovery.stage_file", _refuse)
         rewrite(archive, project / "other.txt", b"x")
-        with pytest.raises(BusyError, match=r"edit 1 of .* was interrupted and cannot be completed or rolled back: no"):
+        with pytest.raises(BusyError, match=r"edit 1 of .* was interrupted and cannot be completed or rolled back; no"):
             rewrite(archive, project / NAME, b"a\n")
     (recovery,) = archive.recover()
     assert recovery.state is State.ROLLED_BACK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -84,8 +85,16 @@ def run_in_terminal(*arguments: str | Path, columns: int = 80, environment: Mapp
     return shown.decode().replace("\r\n", "\n")
 
 
+# The form of the design: what happened, why in at most five lines, and what to try.
+_WHAT = re.compile(r"(?:error|note): \S.*(?<![a-z]\.)")
+_WHY = re.compile(r"  \S.*")
+
+
 def assert_one_clear_line(done: subprocess.CompletedProcess[str], code: int = 2) -> None:
     assert done.returncode == code, done.stderr
-    assert done.stderr.startswith("steno: "), done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert "Traceback" not in done.stderr
+    first, *rest = done.stderr.splitlines()
+    assert _WHAT.fullmatch(first), done.stderr
+    if rest and rest[-1].startswith("try: "):
+        assert not rest.pop().endswith("."), done.stderr
+    assert all(_WHY.fullmatch(line) for line in rest), done.stderr
+    assert len(rest) <= 5, done.stderr

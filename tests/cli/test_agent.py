@@ -208,7 +208,7 @@ def test_an_unknown_command_among_lines_is_told_and_not_asked(api: ScriptedApi) 
 def test_a_tool_that_nobody_has_is_told_and_the_rest_goes_on(api: ScriptedApi) -> None:
     rules = ("--allowedTools", "Nope,Bash(ls),mcp__x__y,SendMessage,bashh", "--disallowedTools", "mcp__z,LS")
     done = ask(api, SIMPLE, *rules)
-    assert done.stderr == 'steno: unknown tool "Nope"\nsteno: unknown tool "bashh"; did you mean "Bash"?\n'
+    assert done.stderr == 'warning: unknown tool "Nope"\nwarning: unknown tool "bashh"; did you mean "Bash"?\n'
     assert (done.stdout, done.returncode) == ("All done.\n", 0)
 
 
@@ -363,7 +363,7 @@ def test_whoever_waits_for_a_busy_endpoint_is_told_so() -> None:
         text, as_json = (run(server.url, "-p", "x", *arguments, env=retries) for arguments in ((), ("--json",)))
         stream = run(server.url, "-p", "x", *STREAM, env=retries)
     for done in (text, as_json):
-        assert re.findall(r"(?m)^steno: HTTP 529 .*; retrying in [0-9.]+ s \((.*)\)$", done.stderr) == ["1 of 2", "2 of 2"]
+        assert re.findall(r"(?m)^note: HTTP 529 .*; retrying in [0-9.]+ s \((.*)\)$", done.stderr) == ["1 of 2", "2 of 2"]
         assert done.stderr.count("\n") == 2
     assert stream.stderr == ""
     assert [one["attempt"] for one in messages(stream) if one.get("subtype") == "api_retry"] == [1, 2]
@@ -422,7 +422,7 @@ def test_an_interrupted_text_is_no_empty_line(api: ScriptedApi) -> None:
     steps = [call("Bash", command="touch began; sleep 60")]
     with start(api.url, "-p", script_prompt(steps), "--allowedTools", "Bash") as process:
         _signal_when(process, Path("began").absolute(), signal.SIGTERM)
-        assert (*process.communicate(timeout=30), process.returncode) == ("", "steno: interrupted\n", 143)
+        assert (*process.communicate(timeout=30), process.returncode) == ("", "note: interrupted\n", 143)
 
 
 def test_a_program_that_was_told_to_outlive_its_terminal_does(api: ScriptedApi) -> None:

@@ -100,7 +100,7 @@ def test_a_session_that_is_being_written_is_not_renamed(tmp_path: Path) -> None:
     before = path.read_bytes()
     for arguments in (("rename", ONE, "x"), ("tag", ONE, "x")):
         done = run(*arguments, "--home", tmp_path)
-        assert_one_clear_line(done)
+        assert_one_clear_line(done, 3)
         assert "is being written" in done.stderr
     assert path.read_bytes() == before
 
@@ -134,7 +134,7 @@ def test_a_file_that_may_not_be_read_is_named_and_the_rest_is_listed(open_home: 
     listed = run_unprivileged("ls", "--home", open_home)
     assert listed.returncode == 0, listed.stderr
     assert listed.stdout.splitlines()[1].startswith("aaaa0002")
-    assert listed.stderr == f"steno: cannot read {path}: Permission denied\n"
+    assert listed.stderr == f"warning: cannot read {path}: Permission denied\n"
     refused = run_unprivileged("inventory", path)
     assert_one_clear_line(refused)
     assert "Permission denied" in refused.stderr
@@ -188,16 +188,16 @@ def test_an_ambiguous_name_lists_what_it_may_mean(tmp_path: Path, command: tuple
         write_session(tmp_path, identity, said)
     name, *rest = command
     done = run(name, "aaaa", *rest[1:], "--home", tmp_path, environment={"TZ": "UTC"})
-    assert (done.returncode, done.stdout) == (2, "")
+    assert_one_clear_line(done)
     first, *listed, advice = done.stderr.splitlines()
-    assert first == 'steno: "aaaa" matches 2 sessions:'
+    assert first == 'error: "aaaa" matches 2 sessions' + ("; nothing was written" if name == "rename" else "")
     assert [line.split()[:4] for line in listed] == [
         ["aaaa0002-0000", "2026-01-01", "12:00", "/home/user/work"],
         ["aaaa0001-0000", "2026-01-01", "09:00", "/home/user/work"],
     ]
     assert '"Job 12 ' in listed[0]
     assert secret not in done.stderr
-    assert advice == "use a longer prefix, the full id or a path"
+    assert advice == "try: use a longer prefix, the full id or a path"
 
 
 def test_an_unexpected_error_is_one_line_and_keeps_its_traceback_for_those_who_ask(home: Path) -> None:
@@ -243,7 +243,7 @@ def test_variables_that_no_system_takes_are_no_crash(variable: str) -> None:
             done = run(command, environment={variable: value})
             assert "unexpected" not in done.stderr, (command, value)
             assert done.returncode in (0, 2)
-            assert done.stderr.count("\n") <= 1
+            assert not done.stderr or done.stderr.startswith("error: ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
@@ -270,7 +270,7 @@ def test_closed_folders_are_one_clear_line(open_home: Path) -> None:
                     done = run_unprivileged(command, environment={variable: str(value)})
                     assert "unexpected" not in done.stderr, (variable, value, command, done.stderr)
                     assert done.returncode in (0, 2)
-                    assert done.stderr.count("\n") <= 1
+                    assert not done.stderr or done.stderr.startswith("error: ")
     finally:
         closed.chmod(0o755)
 

@@ -217,7 +217,7 @@ def test_an_unknown_command_is_one_clear_line_with_the_nearest() -> None:
 
 def test_help_names_the_program_as_it_was_started() -> None:
     assert run("--help").stdout.startswith(f"Usage: {PROGRAM} [OPTIONS]")
-    assert f"(see `{PROGRAM} ls --help`)" in run("ls", "--nonsense").stderr
+    assert f"try: {PROGRAM} ls --help\n" in run("ls", "--nonsense").stderr
     code = "import sys; sys.argv[0] = '/usr/bin/steno'; from stenograph.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "ls", "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Usage: steno ls [OPTIONS]")
@@ -299,7 +299,7 @@ def test_the_project_is_found_however_it_is_spelt(home: Path, tmp_path: Path) ->
         listed = run("ls", "--project", spelling, "--home", home, environment=user_home)
         assert rows(listed)[0].startswith("00000008"), spelling
     nothing = run("ls", "--project", "~/nothing/", "--home", home, environment=user_home)
-    assert (nothing.returncode, nothing.stderr) == (1, "steno: no sessions of project ~/nothing/\n")
+    assert (nothing.returncode, nothing.stderr) == (1, "note: no sessions of project ~/nothing/\n")
 
 
 def test_projects_are_found_by_what_the_list_shows_or_a_part_of_it(home: Path) -> None:

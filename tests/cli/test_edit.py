@@ -90,7 +90,7 @@ def test_a_session_that_somebody_writes_is_not_touched(session: Path) -> None:
     with session.open("ab"):
         session.touch()
         done = run("edit", session, "--drop-tool-calls", "--apply")
-    assert_one_clear_line(done)
+    assert_one_clear_line(done, 3)
     assert session.read_bytes() == RICH.read_bytes()
 
 
@@ -102,8 +102,8 @@ def test_a_dry_run_says_that_the_session_is_in_use(session: Path) -> None:
         told = json.loads(run("edit", session, "--drop-tool-calls", "--json").stdout)
     assert done.returncode == 0
     assert "nothing was written" in done.stdout
-    assert done.stderr.startswith(f"steno: {session} is in use by a running session")
-    assert "--apply would be refused now" in done.stderr
+    assert done.stderr.startswith("warning: --apply would be refused now\n")
+    assert f"{session} is in use" in done.stderr
     assert told["in_use"] is True
 
 
@@ -315,7 +315,7 @@ def test_the_demo_can_be_looked_at_but_not_changed(command: tuple[str, ...]) -> 
     doing = [option for option in options if option != "--dry-run"] + (["--apply"] if name != "clone" else [])
     refused = run(name, "last", "--demo", *doing)
     assert_one_clear_line(refused)
-    assert refused.stderr == "steno: the demo is read-only; to try edits, copy it and use --home with the copy\n"
+    assert refused.stderr == "error: the demo is read-only; to try edits, copy it and use --home with the copy\n"
     assert contents(demo) == before
 
 
@@ -351,8 +351,8 @@ def test_a_session_in_use_is_not_said_to_need_only_apply(session: Path) -> None:
     assert "use --apply" not in dry.stdout
     assert "nothing was written: the session is in use" in dry.stdout
     told = json.loads(done.stdout)
-    assert (done.returncode, told["in_use"], told["entry"]) == (2, True, None)
-    assert_one_clear_line(done)
+    assert (done.returncode, told["in_use"], told["entry"]) == (3, True, None)
+    assert_one_clear_line(done, 3)
     assert session.read_bytes() == RICH.read_bytes()
 
 

@@ -54,7 +54,7 @@ def test_every_turn_that_read_or_changed_a_file_is_listed(tmp_path: Path) -> Non
 
 def test_part_of_a_name_is_not_the_file(tmp_path: Path) -> None:
     done = run("--home", _home(tmp_path), "history", "art.ts")
-    assert (done.returncode, done.stderr) == (1, "steno: no session read or changed this file\n")
+    assert (done.returncode, done.stderr) == (1, "note: no session read or changed this file\n")
 
 
 def test_the_table_names_the_turns(tmp_path: Path) -> None:

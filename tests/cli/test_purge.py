@@ -121,6 +121,6 @@ def test_a_session_in_use_and_the_demo_are_not_purged(home: Path) -> None:
     if Path("/proc/self/fd").is_dir():  # who has a file open is known on Linux only
         with path.open("ab"):
             assert json.loads(run("purge", ID, "--home", home, "--json").stdout)["in_use"]
-            assert_one_clear_line(run("purge", ID, "--apply", "--home", home))
+            assert_one_clear_line(run("purge", ID, "--apply", "--home", home), 3)
     assert contents(home) == before
     assert_one_clear_line(run("purge", "1e73", "--demo", "--apply"))

@@ -483,7 +483,7 @@ def test_retries_are_counted_as_retries(tmp_path: Path) -> None:
 def test_how_many_secrets_were_masked_is_said_at_the_end(tmp_path: Path) -> None:
     keys = ["ghp_" + "Ab1" * 12, "ghp_" + "Cd2" * 12]
     path = write_session(tmp_path, session_id(1), chain(user(" ".join(keys)), assistant(text(keys[0]))))
-    assert run("show", path).stderr == "steno: 2 secrets masked (--reveal shows them)\n"
+    assert run("show", path).stderr == "note: 2 secrets masked (--reveal)\n"
     assert run("show", path, "--reveal").stderr == ""
 
 

@@ -41,9 +41,9 @@ def test_json_gives_the_place_and_the_matches(tmp_path: Path) -> None:
 def test_nothing_found_ends_with_1_and_a_bad_query_with_2(tmp_path: Path) -> None:
     home = _home(tmp_path, "Please drop Redis")
     nothing, bad, pattern = (run("--home", home, "search", *words) for words in (["walrus"], ['"open'], ["--regex", "("]))
-    assert (nothing.returncode, nothing.stderr) == (1, "steno: nothing matches\n")
-    assert (bad.returncode, bad.stderr) == (2, "steno: the query has an unmatched quote\n")
-    assert (pattern.returncode, pattern.stderr.startswith("steno: invalid regular expression: ")) == (2, True)
+    assert (nothing.returncode, nothing.stderr) == (1, "note: nothing matches\n")
+    assert (bad.returncode, bad.stderr) == (2, "error: the query has an unmatched quote\n")
+    assert (pattern.returncode, pattern.stderr.startswith("error: invalid regular expression: ")) == (2, True)
 
 
 def test_secrets_are_masked_in_snippets_and_not_kept_in_the_clear(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ COMMANDS = [
 def test_nothing_secret_and_nothing_that_moves_a_cursor_is_printed(path: Path, arguments: list[str]) -> None:
     given = [str(path) if argument == "SESSION" else argument for argument in arguments]
     done = run(*given)
-    told = "steno: 1 secret masked (--reveal shows them)\n" if arguments[0] == "show" else ""
+    told = "note: 1 secret masked (--reveal)\n" if arguments[0] == "show" else ""
     assert (done.returncode, done.stderr) == (0, told)
     assert "S3cret" not in done.stdout
     assert "[anthropic-key:1]" in done.stdout

@@ -33,7 +33,9 @@ from stenograph.testing.lines import text, tool_result, tool_use
 def test_content_that_no_client_writes_is_refused_by_its_line(blocks: list[Any], tmp_path: Path) -> None:
     lines = linked(*turn("One"), user(blocks), assistant(text("Done.")))
     path = write_session(tmp_path, session_id(1), lines)
-    with pytest.raises(UnreadableError, match=r"^line 3 of .* has content that no client writes.*`steno check`") as caught:
+    with pytest.raises(
+        UnreadableError, match=r"^cannot edit .*; line 3 has content that no client writes; try: steno check "
+    ) as caught:
         make_plan(path, [StripThinking()])
     assert "words" not in str(caught.value)
     assert caught.value.path == path

@@ -98,5 +98,5 @@ def test_a_plan_with_a_problem_is_not_carried_out(path: Path, tmp_path: Path, mo
     before = contents(tmp_path)
     with pytest.raises(UsageError) as caught:
         apply(plan, Archive(tmp_path / "archive"))
-    assert str(caught.value) == f"the plan was refused; nothing was written: {plan.problems[0]}"
+    assert str(caught.value) == f"the plan was refused; nothing was written; {plan.problems[0]}"
     assert contents(tmp_path) == before

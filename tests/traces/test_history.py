@@ -323,7 +323,7 @@ def test_only_the_named_destination_gets_it(
         assert {row["name"]: row["turns"] for row in rows} == {"other": 0, "environment": 4}
         assert_both_arrived(sink)
         wrong = steno("backfill", "--destination", "third")
-        assert (wrong.code, wrong.err) == (2, 'steno: unknown destination "third"; configured: other, environment\n')
+        assert (wrong.code, wrong.err) == (2, 'error: unknown destination "third"; configured: other, environment\n')
 
 
 def test_settings_that_move_into_the_config_file_send_nothing_twice(steno: Steno, both: list[Path]) -> None:
@@ -429,7 +429,7 @@ def test_a_sweep_goes_on_with_what_was_sent_in_part_however_old_it_is(steno: Ste
 def test_a_sweep_before_any_hook_says_what_to_do(steno: Steno, sink: OtlpSink) -> None:
     done = steno("sweep")
     assert (done.code, sink.posts) == (2, 0)
-    assert done.err.startswith("steno: no hook event recorded yet; to send older sessions: ")
+    assert done.err.startswith("error: no hook event recorded yet\ntry: send older sessions: ")
     assert done.err.endswith("trace backfill\n")
 
 

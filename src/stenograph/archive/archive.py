@@ -41,7 +41,7 @@ from stenograph.sessions import ACTIVE_SECONDS
 
 #: Another edit is prepared under the lock: a large session takes seconds.
 LOCK_TIMEOUT = 30.0
-_OTHERS = "try: `steno undo --list`"
+_OTHERS = "steno undo --list"
 
 
 def default_archive_folder(environ: Mapping[str, str]) -> Path:
@@ -270,25 +270,30 @@ def _entry_in(ledger: Ledger, number: int) -> Entry:
     try:
         return ledger.entries[number]
     except KeyError:
-        raise UsageError(f"no edit {number}; try: `steno undo --list`") from None
+        raise UsageError(f"no edit {number}", hint=_OTHERS) from None
 
 
 def _refuse_undone(entry: Entry) -> None:
     if entry.undone_by is not None:
         raise UsageError(
-            f"edit {entry.number} is already undone (by edit {entry.undone_by}); try: `steno undo --entry {entry.undone_by}`"
+            f"edit {entry.number} is already undone",
+            why=f"edit {entry.undone_by} undid it",
+            hint=f"steno undo --entry {entry.undone_by}",
         )
     if entry.state is State.KEPT:
-        raise UsageError(
-            f"edit {entry.number} changed nothing; to get its originals: `steno undo --entry {entry.number} --to DIR`"
-        )
+        raise UsageError(f"edit {entry.number} changed nothing", hint=_originals(entry))
     if entry.state is State.ROLLED_BACK:
-        raise UsageError(f"edit {entry.number} was interrupted and has already been rolled back; {_OTHERS}")
+        raise UsageError(f"edit {entry.number} was interrupted and has already been rolled back", hint=_OTHERS)
     if entry.state is not State.DONE:
-        raise UsageError(
-            f"edit {entry.number} was interrupted, and its files have changed since; nothing was undone; "
-            f"to get the originals: `steno undo --entry {entry.number} --to DIR`"
+        raise BusyError(
+            f"edit {entry.number} was interrupted, and its files have changed since; nothing was undone",
+            hint=_originals(entry),
+            path=entry.files[0].path,
         )
+
+
+def _originals(entry: Entry) -> str:
+    return f"get the originals: steno undo --entry {entry.number} --to DIR"
 
 
 def _unchanged(file: JournaledFile, entry: Entry, ledger: Ledger) -> FileState | None:
@@ -305,10 +310,10 @@ def _unchanged(file: JournaledFile, entry: Entry, ledger: Ledger) -> FileState |
     ]
     if later:
         raise BusyError(
-            f"edit {later[-1]} changed {file.path} since; undo that one first: `steno undo --entry {later[-1]}`", path=file.path
+            f"edit {later[-1]} changed {file.path} since; nothing was undone",
+            hint=f"undo that one first: steno undo --entry {later[-1]}",
+            path=file.path,
         )
     raise BusyError(
-        f"{file.path} has changed since edit {entry.number}; nothing was undone; "
-        f"to get the originals: `steno undo --entry {entry.number} --to DIR`",
-        path=file.path,
+        f"{file.path} has changed since edit {entry.number}; nothing was undone", hint=_originals(entry), path=file.path
     )

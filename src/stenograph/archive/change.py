@@ -204,8 +204,8 @@ class Change:
             raise UsageError(f"one edit cannot change {path} twice")
         for stopped in self.recovered:
             if stopped.state is State.BEGUN and any(change.path == path for change in stopped.entry.files):
-                why = f"was interrupted and cannot be completed or rolled back: {stopped.problem}"
-                raise BusyError(f"edit {stopped.entry.number} of {path} {why}", path=path)
+                what = f"edit {stopped.entry.number} of {path} was interrupted and cannot be completed or rolled back"
+                raise BusyError(what, why=stopped.problem, path=path)
         return path
 
     def _keep(self, path: Path, expect: FileState | None) -> tuple[FileState | None, str | None]:
@@ -236,7 +236,7 @@ def _refuse_changed(path: Path, state: FileState | None) -> None:
 
 
 def _changed(path: Path) -> BusyError:
-    return BusyError(f"{path} changed after it was read; try again", path=path)
+    return BusyError(f"{path} changed after it was read; nothing was written", hint="run the command again", path=path)
 
 
 def _place_of(paths: Iterable[Path]) -> tuple[Path | None, Path | None]:

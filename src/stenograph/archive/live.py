@@ -43,5 +43,8 @@ def refuse_open(paths: Iterable[Path]) -> None:
 
 def live(path: Path) -> BusyError:
     return BusyError(
-        f"{path} is in use by a running session; nothing was written; close it there, or edit a copy: `steno clone`", path=path
+        f"{path} is in use; nothing was written",
+        why="a running session may still write to it",
+        hint=f"close it there, or edit a copy: steno clone {path.stem}",
+        path=path,
     )

@@ -36,8 +36,9 @@ def plan_removal(path: Path) -> Removal:
     for finding in (*family.findings, *(finding for inside in contents for finding in inside.findings)):
         if finding.code not in _HARMLESS:
             where = finding.path or path
-            told = f"cannot archive {where} ({finding.code}); nothing was removed; fix or delete it first"
-            raise UnreadableError(told, path=where)
+            raise UnreadableError(
+                f"cannot archive {where} ({finding.code}); nothing was removed", hint="fix or delete it first", path=where
+            )
     files = [path]
     for agent in family.agents:
         files += [agent.path] if agent.meta is None else [agent.path, agent.meta]

@@ -27,7 +27,9 @@ def make_change(change: SettingsChange, archive: Archive) -> Entry | None:
     target = Path(os.path.realpath(change.path))
     with archive.transaction(_JOURNAL_NAME, command=change.command) as edit:
         if change.state is None and os.path.lexists(target):
-            raise BusyError(f"{change.path} changed after it was read; try again", path=change.path)
+            raise BusyError(
+                f"{change.path} changed after it was read; nothing was written", hint="run the command again", path=change.path
+            )
         if change.after is None:
             edit.delete(target, expect=change.state)
             for folder in change.folders:

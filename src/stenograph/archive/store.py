@@ -100,7 +100,7 @@ def _packed(blocks: Iterable[bytes], sha256: str, source: Path) -> Iterator[byte
         yield packing.compress(block)
     yield packing.flush()
     if digest.hexdigest() != sha256:
-        raise BusyError(f"{source} changed while it was being read; try again", path=source)
+        raise BusyError(f"{source} changed while it was being read", hint="run the command again", path=source)
 
 
 def _damaged(path: Path) -> UnreadableError:

@@ -1,15 +1,16 @@
 """The command `steno`: parse, call one library function, render.
 
-`main` is the outermost edge. Exit codes: 0 done; 1 findings under `--strict`, or nothing matched; 2 wrong use or failure, with
-one line on stderr; 130 stopped by Ctrl-C. `STENO_DEBUG=1` adds the traceback. docs/commands.md tells users.
+`main` is the outermost edge. Exit codes: 0 done; 1 findings under `--strict`, or nothing matched; 2 wrong use or failure; 3
+refused for safety, nothing written; 130 interrupted. `STENO_DEBUG=1` adds the traceback. docs/commands.md tells users.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
+import re
 import sys
+from collections.abc import Iterable
 from typing import NoReturn
 
 __all__ = ["main"]
@@ -18,6 +19,8 @@ NOTHING_MATCHED = 1
 #: Under `--strict`.
 FINDINGS = 1
 FAILED = 2
+#: In use, changed meanwhile, or not proved: nothing was written.
+REFUSED = 3
 COMPLETE_VARIABLE = "_STENO_COMPLETE"
 _STOPPED = 130
 
@@ -39,8 +42,7 @@ def _run() -> int:
     import click
 
     from stenograph.cli._group import steno
-    from stenograph.errors import AmbiguousSessionError, StenographError
-    from stenograph.views import plain
+    from stenograph.errors import AmbiguousSessionError, BusyError, StenographError, UnprovedPlanError
 
     stdout = sys.stdout
     if stdout is None:  # so Python says that it was started with a closed stdout
@@ -52,17 +54,16 @@ def _run() -> int:
     except (click.Abort, KeyboardInterrupt):
         return _STOPPED
     except click.UsageError as error:
-        where = f" (see `{error.ctx.command_path} --help`)" if error.ctx is not None else ""
-        return _fail(plain(error.format_message()) + where)
+        return _fail(_clause(error.format_message()), hint=f"{error.ctx.command_path} --help" if error.ctx is not None else "")
     except click.ClickException as error:
-        return _fail(plain(error.format_message()))
+        return _fail(_clause(error.format_message()))
     except AmbiguousSessionError as error:
-        from stenograph.cli._arguments import ambiguous_lines
+        from stenograph.cli._arguments import ambiguous_choices
 
-        return _fail("\n".join(ambiguous_lines(error)))
+        return _fail(error.what, why=ambiguous_choices(error), hint=_with_program(error.hint))
     except StenographError as error:
-        # The library does not know what the program was called by.
-        return _fail(plain(str(error)).replace("`steno ", f"`{steno.program} "))
+        code = REFUSED if isinstance(error, BusyError | UnprovedPlanError) else FAILED
+        return _fail(error.what, why=error.why, hint=_with_program(error.hint), code=code)
     except SystemExit as exit_:
         # click's way out of a closed pipe, after which it has wrapped stdout, and of shell completion. Whoever read us has
         # read enough: that is no failure.
@@ -87,18 +88,28 @@ def _run() -> int:
 
 def _unexpected(error: Exception) -> int:
     # Not the error's text: it may hold what a transcript says.
-    return _fail(f"unexpected error {type(error).__name__} (set STENO_DEBUG=1 for the traceback)")
+    return _fail(f"unexpected error {type(error).__name__}", hint="set STENO_DEBUG=1 for the traceback")
 
 
-def _fail(message: str) -> int:
-    import click
+def _clause(sentence: str) -> str:
+    """click writes sentences; names of options and values keep their case."""
+    return sentence[:1].lower() + sentence[1:].removesuffix(".")
 
+
+def _with_program(hint: str) -> str:
+    """The library does not know what the program was called by."""
+    from stenograph.cli._group import steno
+
+    return re.sub(r"(^|: )steno (?=[a-z-])", rf"\1{steno.program} ", hint)
+
+
+def _fail(what: str, *, why: str | Iterable[str] = "", hint: str = "", code: int = FAILED) -> int:
+    from stenograph.cli._messages import echo_error
     from stenograph.config import is_debugging
 
     if is_debugging(os.environ):
         import traceback
 
         traceback.print_exc()
-    with contextlib.suppress(OSError):  # nowhere is left to say so
-        click.echo(f"steno: {message}", err=True)
-    return FAILED
+    echo_error(what, why=why, hint=hint)
+    return code

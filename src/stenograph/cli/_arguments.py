@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from stenograph.cli._messages import echo_note
 from stenograph.errors import AmbiguousSessionError, UsageError, in_quotes
 from stenograph.family import SessionFile
 from stenograph.sessions import LAST
@@ -151,7 +152,12 @@ def named_session(ctx: click.Context, reference: str, *, writes: bool = False, i
     from stenograph.cli._settings import state_options
     from stenograph.sessions import find_match
 
-    found = find_match(reference, state_options(ctx).homes, exact=writes, any_project=ctx.meta.get(_ANY_PROJECT, False))
+    homes = state_options(ctx).homes
+    try:
+        found = find_match(reference, homes, exact=writes, any_project=ctx.meta.get(_ANY_PROJECT, False))
+    except AmbiguousSessionError as error:
+        error.what += "; nothing was written" if writes else ""
+        raise
     if not is_shown and (found.how not in ("id", "path", "last") or (writes and found.how != "path")):
         ctx.meta.setdefault(_MATCHED, []).append(found.file)
     return found.file
@@ -164,10 +170,10 @@ def report_matches(ctx: click.Context) -> None:
     files = ctx.meta.pop(_MATCHED, [])
     titles = dict(titles_of([file for file in files if file.path.exists()])) if files else {}
     for file in files:
-        click.echo(f"note: session {_short(file)}{_quoted_title(titles.get(file))}", err=True)
+        echo_note(f"session {_short(file)}{_quoted_title(titles.get(file))}")
 
 
-def ambiguous_lines(error: AmbiguousSessionError) -> Iterator[str]:
+def ambiguous_choices(error: AmbiguousSessionError) -> Iterator[str]:
     """What an ambiguous reference may mean, newest first: ids, times, projects and titles."""
     from stenograph.sessions import last_record, list_title, newest_record_first, session_at
     from stenograph.views import local_time, short_path
@@ -175,14 +181,12 @@ def ambiguous_lines(error: AmbiguousSessionError) -> Iterator[str]:
     files = [session_at(Path(path)) for path in error.matches]
     same = len({file.session_id for file in files}) == 1
     shown = list(itertools.islice(newest_record_first(files), _NAMED))
-    yield f"{in_quotes(error.reference)} matches {len(files)} sessions:"
     for file, seen in shown:
         name = short_path(str(file.path)) if same else _short(file)
         where = short_path(seen.cwd or file.path.parent.name)
-        yield f"  {name}  {local_time(last_record(seen))}  {where}{_quoted_title(list_title(seen))}"
+        yield f"{name}  {local_time(last_record(seen))}  {where}{_quoted_title(list_title(seen))}"
     if len(files) > len(shown):
-        yield f"  and {len(files) - len(shown)} more"
-    yield "use a path" if same else "use a longer prefix, the full id or a path"
+        yield f"and {len(files) - len(shown)} more"
 
 
 def _short(file: SessionFile) -> str:

@@ -10,8 +10,8 @@ from stenograph.errors import UsageError
 
 def require_extra(extra: str, who: str, *modules: str) -> None:
     """Raises UsageError, with the command that installs what is missing."""
-    if any(find_spec(module) is None for module in modules):
-        raise UsageError(f"{who} needs packages that are not installed; try: {install_command(extra)}")
+    if missing := [module for module in modules if find_spec(module) is None]:
+        raise UsageError(f"{who} needs {' and '.join(missing)}", hint=install_command(extra))
 
 
 def install_command(extra: str) -> str:

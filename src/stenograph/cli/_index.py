@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stenograph.cli._messages import echo_note
 from stenograph.cli._output import progress
 from stenograph.cli._settings import state_options
 
@@ -27,5 +28,5 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
     with progress("Indexing") as show:
         report = sync(store, settings.homes, seconds=_PATIENCE if is_warm else None, progress=show)
     if report.pending:
-        click.echo(f"steno: {report.pending:,} changed files are not indexed yet; run the command again", err=True)
+        echo_note(f"{report.pending:,} changed files are not indexed yet", hint="run the command again")
     return store, report

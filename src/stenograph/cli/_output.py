@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from stenograph.cli._messages import echo_note, echo_warning
 from stenograph.redact import Mask, Masker, as_is
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def tell_masked(masker: Masker | None) -> None:
     from stenograph.views import count_of
 
     if masker is not None and masker.different:
-        click.echo(f"steno: {count_of(masker.different, 'secret')} masked (--reveal shows them)", err=True)
+        echo_note(f"{count_of(masker.different, 'secret')} masked (--reveal)")
 
 
 def echo_page(
@@ -129,11 +130,10 @@ def _writes_utf8_lines() -> bool:
 
 def echo_unreadable(findings: Iterable[FindingPage]) -> None:
     """What could not be read, one line each, on stderr; what is merely unusual is left to `steno doctor`."""
-    from stenograph.views import plain
 
     for finding in findings:
         if finding.code.startswith("unreadable"):
-            click.echo(f"steno: {plain(finding.detail)}", err=True)
+            echo_warning(finding.detail)
 
 
 def echo_lines(lines: Iterable[str], *, pager: bool = True) -> None:

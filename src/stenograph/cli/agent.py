@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from stenograph.cli._messages import echo_warning
 from stenograph.cli._settings import GivenPath, shared_options, state_options
 from stenograph.errors import UsageError, in_quotes
 
@@ -270,7 +271,7 @@ def _check_tool_names(options: AgentOptions) -> None:
             hint = f"; did you mean {' or '.join(map(in_quotes, similar))}?" if similar else ""
             if denies:
                 raise UsageError(f"unknown tool {in_quotes(name)}{hint}")
-            click.echo(f"steno: unknown tool {in_quotes(name)}{hint}", err=True)
+            echo_warning(f"unknown tool {in_quotes(name)}{hint}")
 
 
 async def _converse(

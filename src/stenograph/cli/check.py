@@ -10,6 +10,7 @@ import click
 
 from stenograph.cli import FAILED, FINDINGS
 from stenograph.cli._arguments import SessionReference, any_project_option
+from stenograph.cli._messages import echo_error, echo_note, echo_warning
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import again, is_folder, shared_options, state_options
 from stenograph.errors import UsageError
@@ -61,7 +62,7 @@ def check(
     from stenograph.check import write_baseline as write
     from stenograph.cli._arguments import moment_of
     from stenograph.cli._output import progress
-    from stenograph.views import check_page, plain, render_check
+    from stenograph.views import check_page, render_check
 
     accepted = read_baseline(baseline) if baseline else None
     after = moment_of(since, datetime.now(UTC)) if since else None
@@ -74,10 +75,11 @@ def check(
     page = check_page(without(report, accepted) if accepted else report, partial(again, ctx))
     echo_page(page, render_check, render_options(ctx), as_json=as_json)
     if page.note:
-        click.echo(f"note: {page.note}", err=True)
+        echo_note(page.note)
+    is_failed = bool({failure.path for failure in page.failures} & set(map(str, places)))
     for failure in page.failures:
-        click.echo(f"steno: {plain(failure.detail)}", err=True)
-    if {failure.path for failure in page.failures} & set(map(str, places)):
+        (echo_error if is_failed else echo_warning)(failure.detail)
+    if is_failed:
         ctx.exit(FAILED)
     if strict and not page.is_clean:
         ctx.exit(FINDINGS)
@@ -90,5 +92,5 @@ def _places(ctx: click.Context, paths: tuple[str, ...]) -> list[Path]:
     places = [place_of(ctx, path) for path in paths] or [home for home in homes if is_folder(home)]
     if not places:
         told = ", ".join(map(str, homes))
-        raise UsageError(f"no sessions in {told} (directory does not exist); try: `steno --demo check`")
+        raise UsageError(f"no sessions in {told} (directory does not exist)", hint="steno --demo check")
     return places

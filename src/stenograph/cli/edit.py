@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stenograph.cli import FAILED
+from stenograph.cli import REFUSED
 from stenograph.cli._arguments import HintingCommand, named_session, session_to_change
+from stenograph.cli._messages import echo_error, echo_warning, sentence
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option, tell_masked
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError, in_quotes
@@ -97,7 +98,7 @@ def edit(
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.surgery import attempt, make_plan
     from stenograph.surgery import preview as preview_plan
-    from stenograph.views import edit_page, mask_page, plain, render_edit
+    from stenograph.views import edit_page, mask_page, render_edit
 
     settings = state_options(ctx)
     file = named_session(ctx, session, writes=True)
@@ -124,15 +125,15 @@ def edit(
     page = mask_page(page, mask)
     echo_page(page, render_edit, render_options(ctx), as_json=as_json)
     tell_masked(masker)
-    if busy:
-        click.echo(f"steno: {plain(str(busy))}{'' if is_refused else ' (--apply would be refused now)'}", err=True)
-    for problem in page.problems:
-        click.echo(f"steno: refused: {plain(problem)}", err=True)
+    if busy and is_refused:
+        echo_error(busy.what, why=busy.why, hint=busy.hint)
+    elif busy:
+        echo_warning("--apply would be refused now", why=f"{plan.path} is in use", hint=busy.hint)
     if page.problems:
         ways = f"{page.try_first}, then this edit again" if page.try_first else again(ctx, "check", str(plan.path))
-        click.echo(f"try: {plain(ways)}", err=True)
+        echo_error("the plan was refused; nothing was written", why=map(sentence, page.problems), hint=ways)
     if page.problems or is_refused:
-        ctx.exit(FAILED)
+        ctx.exit(REFUSED)
 
 
 def _which(options: dict[str, Any], now: datetime) -> Selector:

@@ -6,6 +6,7 @@ import click
 
 from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._arguments import choose_branch, named_session, session_argument
+from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, make_mask, pager_option, render_options, reveal_option
 from stenograph.cli._settings import shared_options
 
@@ -53,5 +54,5 @@ def files(
     page = files_page(loaded, found, make_mask(reveal)[0])
     echo_page(page, partial(render_files, with_diff=with_diff), render_options(ctx, full=True), as_json=as_json, pager=pager)
     if not found:
-        click.echo("steno: no file was read or changed", err=True)
+        echo_note("no file was read or changed")
         ctx.exit(NOTHING_MATCHED)

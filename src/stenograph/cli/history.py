@@ -8,6 +8,7 @@ import click
 
 from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._index import synced_store
+from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option
 from stenograph.cli._settings import shared_options, state_options
 
@@ -41,5 +42,5 @@ def history(ctx: click.Context, file: str, only_changed: bool, reveal: bool, as_
     page = history_page(wanted, touches, report, CHANGING_TOOLS, make_mask(reveal)[0])
     echo_page(page, render_history, render_options(ctx), as_json=as_json)
     if not page.sessions:
-        click.echo("steno: no session read or changed this file", err=True)
+        echo_note("no session read or changed this file")
         ctx.exit(NOTHING_MATCHED)

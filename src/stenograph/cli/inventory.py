@@ -9,6 +9,7 @@ import click
 
 from stenograph.cli import FAILED
 from stenograph.cli._arguments import SessionReference, any_project_option, named_session
+from stenograph.cli._messages import echo_error, echo_warning
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import shared_options, state_options
 
@@ -32,16 +33,17 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
     """
     from stenograph.analysis import take_inventory
     from stenograph.cli._output import progress
-    from stenograph.views import inventory_page, plain, render_inventory
+    from stenograph.views import inventory_page, render_inventory
 
     state_options(ctx)
     named = [place_of(ctx, path) for path in paths]
     with progress("reading") as report:
         taken = take_inventory(named, report)
     echo_page(inventory_page(taken), render_inventory, render_options(ctx), as_json=as_json)
+    is_failed = any(failure.path in named for failure in taken.failures) or not (taken.sessions or taken.agents)
     for failure in taken.failures:
-        click.echo(f"steno: {plain(failure.detail)}", err=True)
-    if any(failure.path in named for failure in taken.failures) or not (taken.sessions or taken.agents):
+        (echo_error if is_failed else echo_warning)(failure.detail)
+    if is_failed:
         ctx.exit(FAILED)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._messages import echo_note
 from stenograph.cli._output import json_option, make_mask, reveal_option
 from stenograph.cli._settings import GivenPath, Settings, is_folder, shared_options, state_options
 from stenograph.config import ListSettings
@@ -76,7 +77,7 @@ def ls(
     """
     from stenograph.cli._output import echo_page, echo_unreadable, progress, render_options
     from stenograph.sessions import list_sessions
-    from stenograph.views import left_out_lines, mask_page, plain, render_sessions, sessions_page
+    from stenograph.views import left_out_lines, mask_page, render_sessions, sessions_page
 
     settings = state_options(ctx)
     wanted = _wanted(filters)
@@ -108,7 +109,7 @@ def ls(
     echo_page(mask_page(page, make_mask(reveal)[0]), render_sessions, render_options(ctx), as_json=as_json)
     echo_unreadable(page.findings)
     if nothing:
-        click.echo(f"steno: no sessions of project {plain(project)}" if project else "steno: no sessions match", err=True)
+        echo_note(f"no sessions of project {project}" if project else "no sessions match")
     if not as_json:
         for line in left_out_lines(page):
             click.echo(line, err=True)
@@ -165,8 +166,7 @@ def no_sessions(settings: Settings, findings: Sequence[FindingPage]) -> SessionN
     places = ", ".join(
         str(projects_folder(home)) + ("" if is_folder(home) else " (directory does not exist)") for home in settings.homes
     )
-    hint = "" if settings.explicit else "; try: `steno --demo`"
-    return SessionNotFoundError(f"no sessions in {places}{hint}")
+    return SessionNotFoundError(f"no sessions in {places}", hint="" if settings.explicit else "steno --demo")
 
 
 def working_folder(project: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from stenograph.cli._arguments import HintingCommand, named_session, session_argument
+from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_long_json, echo_page, json_option, make_mask, render_options, reveal_option
 from stenograph.cli._settings import shared_options
 from stenograph.errors import UsageError
@@ -51,7 +52,7 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
     if explaining and losing:
         raise UsageError("--explain conflicts with --lost")
     if note := rules_note(release):  # what is not a release is refused before anything is read
-        click.echo(f"note: {note}", err=True)
+        echo_note(note)
     file = named_session(ctx, session)
     named = file.session_id, str(file.path)
     with as_unreadable(file.path), gc_paused():

@@ -7,6 +7,7 @@ import os
 import click
 
 from stenograph.cli._arguments import named_session, session_argument
+from stenograph.cli._messages import echo_warning
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import shared_options
 from stenograph.errors import UsageError
@@ -32,20 +33,20 @@ def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_pr
     import shutil
 
     from stenograph.sessions import plan_resume
-    from stenograph.views import plain, render_resume, resume_page
+    from stenograph.views import render_resume, resume_page
 
     file = named_session(ctx, session)
     page = resume_page(file.session_id, str(file.path), plan_resume(file.path, arguments))
     if as_json or only_print:
         echo_page(page, render_resume, render_options(ctx), as_json=as_json)
         if page.problem and not as_json:
-            click.echo(f"steno: {plain(page.problem)}", err=True)
+            echo_warning(page.problem)
         return
     if page.problem or page.directory is None:
-        raise UsageError(f"{page.problem}; where it does: {page.shell}")
+        raise UsageError(page.problem or "", hint=f"where it does: {page.shell}")
     program = shutil.which(page.command[0])
     if program is None:
-        raise UsageError(f"`{page.command[0]}` is not on PATH; where it is, run: {page.shell}")
+        raise UsageError(f"`{page.command[0]}` is not on PATH", hint=f"where it is: {page.shell}")
     os.chdir(page.directory)
     os.environ.update(page.environment)
     os.execv(program, list(page.command))

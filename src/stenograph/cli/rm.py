@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stenograph.cli import FAILED, NOTHING_MATCHED
+from stenograph.cli import NOTHING_MATCHED, REFUSED
 from stenograph.cli._arguments import HintingCommand, SessionReference, age_before, any_project_option, named_session
+from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 from stenograph.errors import BusyError, UsageError
@@ -49,7 +50,7 @@ def rm(
       steno rm --older-than 90d
     """
     from stenograph.archive import Archive, default_archive_folder, plan_removal
-    from stenograph.views import plain, removal_page, removals_page, render_removals
+    from stenograph.views import removal_page, removals_page, render_removals
 
     settings = state_options(ctx)
     if bool(sessions) == bool(older_than):
@@ -81,10 +82,10 @@ def rm(
     page = removals_page(pages, archive.folder, partial(again, ctx), older_than=older_than, project=project, applied=is_applied)
     echo_page(page, render_removals, render_options(ctx), as_json=as_json)
     if not pages:
-        click.echo(f"steno: no session is older than {plain(older_than or '')}", err=True)
+        echo_note(f"no session is older than {older_than}")
         ctx.exit(NOTHING_MATCHED)
     if is_applied and any(each.entry is None for each in pages):
-        ctx.exit(FAILED)
+        ctx.exit(REFUSED)
 
 
 def _older(ctx: click.Context, age: str, project: str | None) -> list[Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_json, echo_page, json_option, render_options
 from stenograph.cli._settings import shared_options
 
@@ -55,7 +56,7 @@ def show(ctx: click.Context, release: str | None, kinds: tuple[str, ...], as_jso
         _say_who_answers(page.release, page.recorded_release)
     echo_page(page, render_release_schema, render_options(ctx), as_json=as_json)
     if not page.shapes:
-        click.echo(f"steno: no kind of {page.recorded_release} has {' or '.join(kinds)} in its name", err=True)
+        echo_note(f"no kind of {page.recorded_release} has {' or '.join(kinds)} in its name")
         ctx.exit(NOTHING_MATCHED)
 
 
@@ -106,4 +107,4 @@ def export(release: str | None, kind: str) -> None:
 
 def _say_who_answers(release: str, recorded: str) -> None:
     if release != recorded:
-        click.echo(f"{release} was not recorded; showing {recorded}", err=True)
+        echo_note(f"{release} was not recorded; showing {recorded}")

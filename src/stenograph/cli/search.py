@@ -8,6 +8,7 @@ import click
 
 from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._index import synced_store
+from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, make_mask, progress, render_options, reveal_option
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
@@ -109,7 +110,7 @@ def search(
     page = search_page(text, sought, found, synced, make_mask(reveal)[0])
     echo_page(page, render_search, render_options(ctx), as_json=as_json, pager=False)
     if not page.hits:
-        click.echo("steno: nothing matches", err=True)
+        echo_note("nothing matches")
         ctx.exit(NOTHING_MATCHED)
 
 

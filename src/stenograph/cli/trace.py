@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from stenograph.cli import FAILED
+from stenograph.cli._messages import echo_error, echo_warning
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import again, is_file, named_config, refuse_demo, shared_options, state_options
 from stenograph.errors import ConfigError, UsageError
@@ -217,18 +218,18 @@ def _home(ctx: click.Context) -> Path:
 
 def _carry_out(ctx: click.Context, action: str, change: SettingsChange, *, yes: bool, as_json: bool, steps: list[str]) -> None:
     from stenograph.archive import Archive, default_archive_folder, make_change
-    from stenograph.views import plain, render_settings_change, render_settings_diff, settings_change_page, short_path
+    from stenograph.views import render_settings_change, render_settings_diff, settings_change_page, short_path
 
     page_of = partial(settings_change_page, action, change, steps, partial(again, ctx))
     page = page_of(entry=None, applied=False)
     options = render_options(ctx)
     if not as_json:
         for warning in page.warnings:
-            click.echo(f"steno: {plain(warning)}", err=True)
+            echo_warning(warning)
         echo_page(page, render_settings_diff, options, as_json=False)
     if page.changed and not yes and not as_json:
         if not sys.stdin or not sys.stdin.isatty():
-            raise UsageError("nothing written: no terminal to confirm on; use --yes")
+            raise UsageError("nothing was written: no terminal to confirm on", hint="add --yes")
         if not click.confirm(f"Apply this change to {short_path(page.path)}?"):
             click.echo("Nothing was written")
             return
@@ -316,7 +317,7 @@ def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json
     def followed(name: str, state: TraceState) -> list[Candidate]:
         chosen = followed_sessions(found, name, state, elsewhere=not settings.explicit)
         if not chosen and state.first_event() is None:
-            raise UsageError(f"no hook event recorded yet; to send older sessions: {again(ctx, 'trace', 'backfill')}")
+            raise UsageError("no hook event recorded yet", hint=f"send older sessions: {again(ctx, 'trace', 'backfill')}")
         return chosen
 
     _send_behind(ctx, followed, names, as_json=as_json)
@@ -413,6 +414,6 @@ def _send_behind(
         for failure in row.failures:
             click.echo(plain(f"  {failure.detail}"), err=True)
         if row.error:
-            click.echo(plain(f"steno: {row.error}; delivered turns are kept, the rest is retried next time"), err=True)
+            echo_error(row.error, why="delivered turns are kept; the rest is retried next time")
     if any(row.error or row.failures for row in page.destinations):
         ctx.exit(FAILED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from stenograph.cli._arguments import choose_branch, named_session, session_argument
+from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option
 from stenograph.cli._settings import shared_options
 
@@ -54,4 +55,4 @@ def turns(
     page = turns_page(loaded, loaded.all_turns if everything else shown.turns, shown, words, results=results and as_json)
     echo_page(mask_page(page, make_mask(reveal)[0]), render_turns, render_options(ctx), as_json=as_json)
     if not page.turns and not as_json:
-        click.echo("steno: this session has no turns", err=True)
+        echo_note("this session has no turns")

@@ -10,6 +10,7 @@ import click
 
 from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._arguments import HintingCommand, SessionReference
+from stenograph.cli._messages import echo_note, echo_warning
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import GivenPath, again, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
@@ -54,10 +55,10 @@ def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | N
         listed = edits_page(archive, [edit for edit in edits if number in (None, edit.number)])
         echo_page(listed, render_edits, render_options(ctx), as_json=as_json)
         if listed.findings:
-            click.echo(f"steno: {count_of(len(listed.findings), 'line')} of the journal cannot be read", err=True)
+            echo_warning(f"{count_of(len(listed.findings), 'line')} of the journal cannot be read")
         ctx.exit(0 if listed.entries else NOTHING_MATCHED)
     if number is not None and all(edit.number != number for edit in edits):
-        raise UsageError(f"no edit {number}{' of this session' if session else ''}; try: `steno undo --list`")
+        raise UsageError(f"no edit {number}{' of this session' if session else ''}", hint="steno undo --list")
     if to is not None:
         if number is None:
             raise UsageError("--to requires --entry N")
@@ -65,6 +66,6 @@ def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | N
         return
     undone = undo_edit(archive, edits, number, active_seconds=settings.config.active_seconds)
     if undone is None:
-        click.echo("steno: no edit to undo", err=True)
+        echo_note("no edit to undo")
         ctx.exit(NOTHING_MATCHED)
     echo_page(undo_page(undone, partial(again, ctx)), render_undo, render_options(ctx), as_json=as_json)

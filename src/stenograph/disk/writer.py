@@ -462,7 +462,7 @@ def _lock_until(descriptor: int, path: Path, deadline: float) -> None:
             return
         except (BlockingIOError, PermissionError) as error:  # PermissionError is what Windows says
             if time.monotonic() >= deadline:
-                raise BusyError(f"another process is writing to {path}; try again", path=path) from error
+                raise BusyError(f"another process is writing to {path}", hint="run the command again", path=path) from error
         except OSError as error:
             raise UnwritableError(f"cannot lock {path}: {error.strerror}", path=path) from error
         time.sleep(pause)
@@ -596,7 +596,7 @@ def _keep_owner(descriptor: int, path: Path, owner: os.stat_result | None) -> No
     except OSError as error:
         if now.st_uid == owner.st_uid:
             return  # only the group differs
-        raise UnwritableError(f"{path} belongs to another user; run as that user", path=path) from error
+        raise UnwritableError(f"{path} belongs to another user", hint="run steno as that user", path=path) from error
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -625,7 +625,7 @@ def _state(status: os.stat_result) -> FileState:
 
 
 def _changed(path: Path) -> BusyError:
-    return BusyError(f"{path} changed after it was read; try again", path=path)
+    return BusyError(f"{path} changed after it was read; nothing was written", hint="run the command again", path=path)
 
 
 def _unwritable(path: Path, error: OSError) -> UnwritableError:

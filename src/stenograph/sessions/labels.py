@@ -75,7 +75,11 @@ def _append(path: Path, make: Callable[[str], write.Json], active_seconds: float
         if not seen.records:
             raise UsageError(f"{path} is not a session file")
         if seen.torn and (changed_lately(seen, time.time(), active_seconds) or is_being_written(locked.path)):
-            raise BusyError(f"{path} is being written to; try again when the client is done", path=path)
+            raise BusyError(
+                f"{path} is being written to; nothing was written",
+                hint="run the command again when the client is done",
+                path=path,
+            )
         locked.append_lines([_encoded(make(session_id))], keep_time=True)
 
 

@@ -87,13 +87,16 @@ def find_match(
     if not found or (exact and how == "fragment"):
         if found:
             raise SessionNotFoundError(
-                f"{in_quotes(reference)} is only part of a title; a command that writes needs the full title or the id"
+                f"{in_quotes(reference)} is only part of a title; nothing was written",
+                why="a command that writes needs the full title or the id"
                 f" ({', '.join(file.session_id[:_NAMED_BY] for file in found[:_MATCHES_NAMED])})",
                 reference=reference,
             )
-        unseen = f" ({unread[0].detail}{f', and {len(unread) - 1} more' if len(unread) > 1 else ''})" if unread else ""
+        unseen = f"{unread[0].detail}{f', and {len(unread) - 1} more' if len(unread) > 1 else ''}" if unread else ""
         raise SessionNotFoundError(
-            f"no session matches {in_quotes(reference)}{_near(reference, files)}; try: `steno ls --all`{unseen}",
+            f"no session matches {in_quotes(reference)}",
+            why="; ".join(filter(None, (_near(reference, files), unseen))),
+            hint="steno ls --all",
             reference=reference,
         )
     if len(found) > 1:
@@ -199,7 +202,9 @@ def _ambiguous(reference: str, found: list[SessionFile]) -> AmbiguousSessionErro
     more = f", and {len(found) - len(named)} more" if len(found) > len(named) else ""
     advice = "use a path" if len(set(ids)) == 1 else "use a longer prefix, the full id or a path"
     return AmbiguousSessionError(
-        f"{len(found)} sessions match {in_quotes(reference)}: {', '.join(named)}{more}; {advice}",
+        f"{in_quotes(reference)} matches {len(found)} sessions",
+        why=f"{', '.join(named)}{more}",
+        hint=advice,
         reference=reference,
         matches=[str(file.path) for file in found],
     )
@@ -218,7 +223,7 @@ def _near(reference: str, files: list[SessionFile]) -> str:
 
     starts = {file.session_id[: len(reference)]: file.session_id for file in files if file.named_by_uuid}
     near = difflib.get_close_matches(reference.casefold(), starts, n=3, cutoff=0.7)
-    return f" (near: {', '.join(starts[start][:_NAMED_BY] for start in near)})" if near else ""
+    return f"similar: {', '.join(starts[start][:_NAMED_BY] for start in near)}" if near else ""
 
 
 #: What a workflow writes about its agents, beside their files (2.1.325): no transcript.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from stenograph.archive import Archive, Entry
-from stenograph.errors import BusyError, UsageError
+from stenograph.errors import BusyError, UnprovedPlanError
 from stenograph.sessions import ACTIVE_SECONDS
 from stenograph.surgery.plan import Plan
 
@@ -13,11 +13,11 @@ from stenograph.surgery.plan import Plan
 def apply(plan: Plan, archive: Archive, *, active_seconds: float = ACTIVE_SECONDS) -> Entry | None:
     """Carry a plan out; None when there is nothing to do. `active_seconds` after its last line a session may still be in use.
 
-    Raises UsageError for a plan with problems, BusyError where the file is in use or was changed since, UnwritableError.
+    Raises UnprovedPlanError for a plan with problems, BusyError where the file is in use or was changed since, UnwritableError.
     """
     if plan.problems:
-        way_out = "; make the session portable first (MakePortable), then edit it" if plan.is_easier_portable else ""
-        raise UsageError(f"the plan was refused; nothing was written: {plan.problems[0]}{way_out}")
+        way_out = "make the session portable first (MakePortable), then edit it" if plan.is_easier_portable else ""
+        raise UnprovedPlanError("the plan was refused; nothing was written", why=plan.problems[0], hint=way_out)
     if plan.is_empty:
         return None
     command = {"command": "edit", "edits": msgspec.to_builtins([done.edit for done in plan.done]), "prune": plan.prune}

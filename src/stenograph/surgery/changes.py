@@ -61,7 +61,7 @@ _WHOLE = frozenset({"structuredPatch", "oldString", "newString", "edits", "gitDi
 def drop_turns(working: WorkingFile, edit: DropTurns) -> Counts:
     turns = [turn for turn in turns_of(working.session, edit.which) if turn.node not in working.gone]
     if turns and len(turns) == len(working.session.turns):
-        raise UsageError("at least one turn must stay; to remove the session: `steno rm`")
+        raise UsageError("at least one turn must stay", hint="remove the session: steno rm SESSION")
     kept = set[int]().union(*(came_with_a_compaction(working, turn) for turn in turns))
     working.drop(*(nodes_with_aside(working.session, turns) - kept))
     _remove_last_prompts(working)

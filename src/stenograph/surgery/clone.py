@@ -168,7 +168,9 @@ def apply_clone(plan: ClonePlan, archive: Archive) -> Entry:
     """
     now = state_of(plan.source)
     if now.inode != plan.state.inode or now.size < plan.state.size:
-        raise BusyError(f"{plan.source} was rewritten after the clone was planned; try again", path=plan.source)
+        raise BusyError(
+            f"{plan.source} was rewritten after the clone was planned", hint="run the command again", path=plan.source
+        )
     command = {"command": "clone", "from": str(plan.source), "session": plan.session_id, "at": plan.at, "title": plan.title}
     with archive.transaction(plan.new_id, command=command) as change:
         for file in plan.files:

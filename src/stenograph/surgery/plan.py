@@ -76,7 +76,7 @@ def make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool = False) -> P
     try:
         return _make_plan(path, edits, prune=prune)
     except RecursionError:  # the cause might quote content
-        raise UnreadableError(f"{path} is nested too deeply to edit; try: `steno check {path}`", path=path) from None
+        raise UnreadableError(f"{path} is nested too deeply to edit", hint=f"steno check {path}", path=path) from None
 
 
 def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
@@ -154,8 +154,8 @@ def refuse_strange(graph: Graph) -> None:
     for node in range(main.first, main.last):
         record = graph.records[node]
         if isinstance(record, UserRecord | AssistantRecord) and _is_strange(record.content):
-            what = f"line {graph.nodes[node].number} of {main.path} has content that no client writes"
-            raise UnreadableError(f"{what}, so the session cannot be edited; try: `steno check`", path=main.path)
+            why = f"line {graph.nodes[node].number} has content that no client writes"
+            raise UnreadableError(f"cannot edit {main.path}", why=why, hint=f"steno check {main.path}", path=main.path)
 
 
 def _is_strange(content: object) -> bool:

@@ -129,7 +129,7 @@ def _from_keyring(place: str, what: str) -> str:
         keyring = importlib.import_module("keyring")
         errors = importlib.import_module("keyring.errors")
     except ImportError as error:
-        raise ConfigError(f"{what}: the keyring needs a package; try: pip install 'stenograph[keyring]'") from error
+        raise ConfigError(f"{what}: the keyring needs a package", hint="pip install 'stenograph[keyring]'") from error
     service, _, user = place.rpartition("/")
     try:
         return str(keyring.get_password(service, user) or "")

@@ -93,7 +93,7 @@ def _write_note(notes: TextIO | None, note: str) -> None:
         with contextlib.suppress(OSError):  # the answer is not lost by that
             from stenograph.views import plain
 
-            notes.write(f"steno: {plain(note)}\n")
+            notes.write(f"note: {plain(note)}\n")
             notes.flush()
 
 

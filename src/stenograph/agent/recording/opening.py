@@ -39,7 +39,7 @@ def open_session(options: AgentOptions) -> OpenedSession:
     """Raises StenographError in one line."""
     if options.resume is None and not options.go_on:
         if options.rewind is not None or options.fork:
-            raise UsageError("no session to rewind or fork; try: --resume SESSION, or --continue for the newest")
+            raise UsageError("no session to rewind or fork", hint="--resume SESSION, or --continue for the newest")
         return _begin(options)
     # Reading sessions would be most of the time to a new one's first request.
     from stenograph.agent.recording import resuming
@@ -59,7 +59,7 @@ def _begin(options: AgentOptions) -> OpenedSession:
 def refuse_used(path: Path, session_id: str) -> None:
     """Raises UsageError if a new session would replace another (rule 12)."""
     if os.path.lexists(path):
-        raise UsageError(f"the session id {session_id} is already in use; try: --resume {session_id}")
+        raise UsageError(f"the session id {session_id} is already in use", hint=f"--resume {session_id}")
 
 
 def session_path(options: AgentOptions, session_id: str) -> Path:

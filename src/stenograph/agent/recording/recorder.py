@@ -59,7 +59,8 @@ class Recorder:
             self._file = self._held.enter_context(lock(self.path, timeout=_PATIENCE))
         except BusyError as error:
             raise BusyError(
-                f"{self.path} is in use by another writer; end that one, or add --fork-session to continue in a copy",
+                f"{self.path} is in use by another writer",
+                hint="end that one, or add --fork-session to continue in a copy",
                 path=self.path,
             ) from error
 

@@ -71,7 +71,7 @@ def open_again(options: AgentOptions) -> OpenedSession:
                 opened = _take_up(recorder, Chosen(graph=read_for_resume(path)), asked=options.model)
         else:
             if options.session_id:
-                raise UsageError("--session-id is for new sessions; to continue in a copy with that id, add --fork-session")
+                raise UsageError("--session-id is for new sessions", hint="add --fork-session to continue in a copy with that id")
             _refuse_elsewhere(path, options)
             # Locked before reading, so that nothing another writer adds is missed.
             with _held(path, new_envelope(options, path.stem)) as recorder:
@@ -112,7 +112,7 @@ def newest_here(options: AgentOptions) -> Path:
         # Folders may share a name: what the lines say counts.
         if seen.records and not seen.all_sidechain and seen.cwd in (None, cwd):
             return file.path
-    raise SessionNotFoundError(f"no session to continue in {cwd}; start one without --continue")
+    raise SessionNotFoundError(f"no session to continue in {cwd}", hint="start one without --continue")
 
 
 def _refuse_elsewhere(path: Path, options: AgentOptions) -> None:
@@ -122,7 +122,9 @@ def _refuse_elsewhere(path: Path, options: AgentOptions) -> None:
         return
     cwd = glance(path).cwd
     if cwd is not None and cwd != str(options.cwd):
-        raise UsageError(f"that session belongs to {cwd}; resume it there, or add --fork-session to continue in a copy here")
+        raise UsageError(
+            f"that session belongs to {cwd}", hint="resume it there, or add --fork-session to continue in a copy here"
+        )
 
 
 def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession:
@@ -138,7 +140,7 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession
     resume = messages_of(selection, NEWEST)
     leaf = choose_leaf(selection.graph, NEWEST)
     if resume.messages is None or leaf < 0:
-        raise UsageError(f"{path} has no conversation to resume; try: steno check {path}")
+        raise UsageError(f"{path} has no conversation to resume", hint=f"steno check {path}")
     chain = [selection.graph.records[node] for node in walk_chain(selection.graph, leaf)]
     tip = next(
         (
@@ -287,7 +289,7 @@ def fork(path: Path, graph: Graph, options: AgentOptions) -> Path:
     leaf = choose_leaf(graph, NEWEST)
     record = graph.records[leaf] if leaf >= 0 else None
     if not isinstance(record, ChainedRecord) or not record.uuid:
-        raise UsageError(f"{path} has no conversation to fork; try: steno check {path}")
+        raise UsageError(f"{path} has no conversation to fork", hint=f"steno check {path}")
     plan = plan_clone(path, at=record.uuid, to_project=target.parent, new_id=session_id, as_fork=True)
     apply_clone(plan, Archive(default_archive_folder(os.environ)))
     return target

@@ -30,7 +30,7 @@ def choose(path: Path, options: AgentOptions) -> Chosen:
         return Chosen(graph=read_for_resume(path))
     chosen = _before_prompt(path, options.rewind, is_fork=options.fork)
     if options.restore_files and not _has_snapshot(path, chosen.prompt):
-        raise UsageError("that turn has no snapshot of files to restore; add --keep-files to rewind only the conversation")
+        raise UsageError("that turn has no snapshot of files to restore", hint="add --keep-files to rewind only the conversation")
     return chosen
 
 
@@ -46,10 +46,10 @@ def _before_prompt(path: Path, reference: str, *, is_fork: bool) -> Chosen:
     prompt, last_ms = str(getattr(graph.records[node], "uuid", "")), latest_time(graph.records)
     leaf = graph.parents[node]
     if is_fork and leaf < 0:
-        raise UsageError("that is the first prompt, so a fork would be empty; start a new session instead")
+        raise UsageError("that is the first prompt, so a fork would be empty", hint="start a new session instead")
     if not is_fork and any(isinstance(record, CompactBoundaryRecord) for record in graph.records[node:]):
         # Long files are read from their last compaction on: a line before it would lose its start (rule 51).
-        raise UsageError("that prompt is before a compaction; add --fork-session to rewind to it in a copy")
+        raise UsageError("that prompt is before a compaction", hint="add --fork-session to rewind to it in a copy")
     nodes = siblings_of(graph, walk_chain(graph, leaf), NEWEST) if leaf >= 0 else []
     located = [graph.nodes[one] for one in sorted(nodes)]
     return Chosen(graph=build_graph([(path, "", located)]), prompt=prompt, last_ms=last_ms)
@@ -61,7 +61,7 @@ def _named_turn(turns: Sequence[Turn], uuids: Sequence[str], reference: str) -> 
         number = int(reference)
         found = [turn for turn in turns if turn.number == number] if number > 0 else turns[number : number + 1 or None]
         if not number or len(found) != 1:
-            raise UsageError(f"no prompt {reference}: the session has {len(turns)}; try: steno turns")
+            raise UsageError(f"no prompt {reference}", why=f"the session has {len(turns)}", hint="steno turns SESSION")
         return found[0]
     found = [turn for turn, uuid in zip(turns, uuids, strict=True) if uuid.startswith(reference)]
     if len(found) != 1 or not reference:
