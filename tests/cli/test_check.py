@@ -152,7 +152,7 @@ def test_the_schema_of_a_release_is_shown_with_what_is_not_always_there() -> Non
 
 def test_a_release_that_was_not_recorded_is_told_by_the_nearest_older_one() -> None:
     done = run("schema", "show", "2.0.77", "--kind", "record:summary")
-    assert done.stderr == "2.0.77 was not recorded; showing 2.0.76\n"
+    assert done.stderr == "note: 2.0.77 was not recorded; showing 2.0.76\n"
     assert_one_clear_line(run("schema", "show", "newest"))
 
 

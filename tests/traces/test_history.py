@@ -559,7 +559,7 @@ def test_a_worker_that_does_not_end_is_not_waited_for_for_ever(
     monkeypatch.setattr(sys.modules[backfill.__module__], "BUSY_SECONDS", 0.2)
     with holding(default_trace_folder(os.environ)):
         done = steno("backfill")
-        assert (done.code, done.err.count("\n"), sink.posts) == (2, 1, 0)
+        assert (done.code, done.err.count("\n"), sink.posts) == (3, 2, 0)
         assert steno("backfill", "--dry-run").code == 0
     assert steno("backfill").code == 0
 

@@ -62,7 +62,7 @@ def ok(*arguments: str | Path) -> str:
 def test_it_is_shown_and_not_made_where_nobody_can_be_asked(home: Path) -> None:
     done = run("trace", "install")
     assert done.returncode == 2
-    assert "use --yes" in done.stderr
+    assert "try: add --yes" in done.stderr
     assert '+    "Stop": [' in done.stdout
     assert f"+++ {home / 'settings.json'}" in done.stdout
     assert list(home.iterdir()) == []
