@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from stenograph.disk import Finding
 from stenograph.errors import UnreadableError, UnwritableError
-from stenograph.index.reading import FileEnd, FileRows, SessionFacts, ReadTask, read_file
+from stenograph.index.reading import FileEnd, FileRows, ReadTask, SessionFacts, read_file
 from stenograph.index.sources import FilePart, IndexedFile, find_sources
 from stenograph.index.store import IndexStore, clear_if_mostly_garbage, note_homes
 from stenograph.index.texts import TextKind
