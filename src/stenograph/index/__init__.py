@@ -7,6 +7,7 @@ from stenograph.index.find import Filter, Found, Hit, HitLine, highlight, scan, 
 from stenograph.index.history import Touch, file_history
 from stenograph.index.query import Query, parse_query
 from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
+from stenograph.index.tapes import Tick, session_ticks
 from stenograph.index.texts import TextKind
 from stenograph.index.update import SyncReport, sync
 
@@ -21,6 +22,7 @@ __all__ = [
     "StoredTurn",
     "SyncReport",
     "TextKind",
+    "Tick",
     "Touch",
     "catalogue",
     "discard_store",
@@ -31,6 +33,7 @@ __all__ = [
     "parse_query",
     "scan",
     "search",
+    "session_ticks",
     "store_path",
     "stored_turns",
     "sync",

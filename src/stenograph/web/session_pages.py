@@ -15,6 +15,7 @@ from stenograph.errors import SessionNotFoundError
 from stenograph.version import __version__
 from stenograph.views import mask_page
 from stenograph.views.html import PageContext, render_session, render_step, render_turns
+from stenograph.views.markdown import render_markdown
 from stenograph.views.pages.timeline_turns import Timeline, find_step
 from stenograph.web.answers import tagged_response
 from stenograph.web.errors import RequestError
@@ -35,10 +36,11 @@ def session_routes() -> list[Route]:
         Route("/s/{session_id}", session),
         Route("/s/{session_id}/chunks/{chunk:int}", chunk),
         Route("/s/{session_id}/steps/{step}", step),
+        Route("/s/{session_id}/markdown", markdown),
     ]
 
 
-async def _answer(request: Request, render: Callable[[Questions], str]) -> Response:
+async def html_answer(request: Request, render: Callable[[Questions], str]) -> Response:
     text = await run_sync(render, request.app.state.questions)
     return tagged_response(request, text.encode(errors="replace"), "text/html; charset=utf-8")
 
@@ -95,7 +97,7 @@ async def session(request: Request) -> Response:
         page = timeline.page(first, first + _FIRST_CHUNKS - 1)
         return render_session(mask_page(page, questions.masker.mask), context)
 
-    return await _answer(request, render)
+    return await html_answer(request, render)
 
 
 async def chunk(request: Request) -> Response:
@@ -107,7 +109,7 @@ async def chunk(request: Request) -> Response:
             raise RequestError(404, "not-found", "the session has no such part")
         return render_turns(mask_page(timeline.page(number, number), questions.masker.mask), context)
 
-    return await _answer(request, render)
+    return await html_answer(request, render)
 
 
 async def step(request: Request) -> Response:
@@ -120,4 +122,19 @@ async def step(request: Request) -> Response:
             raise RequestError(404, "not-found", "the session has no such step")
         return render_step(mask_page(found, questions.masker.mask), session_id, context, full=full)
 
-    return await _answer(request, render)
+    return await html_answer(request, render)
+
+
+async def markdown(request: Request) -> Response:
+    """The branch, or one turn of it, as Markdown: what the pages copy."""
+    branch, turn = number_of(request, "branch"), number_of(request, "turn")
+
+    def render(questions: Questions) -> str:
+        timeline = _TIMELINES.get(questions.load(request.path_params["session_id"]), branch)
+        first = timeline.chunk_of(turn) if turn else 0
+        last = timeline.last_chunk_of(turn) if turn else None
+        page = mask_page(timeline.page(first, last), questions.masker.mask)
+        return render_markdown(page, turn or None)
+
+    text = await run_sync(render, request.app.state.questions)
+    return tagged_response(request, text.encode(errors="replace"), "text/markdown; charset=utf-8")

@@ -47,7 +47,7 @@ def spark(counts: Sequence[float], width: int = 60, height: int = 14) -> Markup:
     bars = "".join(
         f"M{place * step:.1f} {height - size}h{step - 1:.1f}v{size}h-{step - 1:.1f}z"
         for place, count in enumerate(counts)
-        if (size := max(1, round(height * count / top)))
+        if (size := max(1, round(height * count / top)) if count else 0)
     )
     return Markup(f'<svg width="{width}" height="{height}" aria-hidden="true"><path class="spark" d="{bars}"/></svg>')
 

@@ -133,10 +133,11 @@ def patch_html(lines: Sequence[str], path: str, *, most: int = 0) -> tuple[Marku
     def flush() -> None:
         nonlocal change
         if change.old or change.new:
-            out.append(_change_html(change, old_lines, new_lines))
+            out.append(_change_html(change, old_lines, new_lines, is_new))
             change = _Change()
 
     is_first = True
+    is_new = all(line.startswith(("+", "@@")) for line in lines)
     for line in shown:
         mark = line[:1]
         if line.startswith("@@") and (found := _HUNK.match(line)):
@@ -168,7 +169,7 @@ def _clean(line: str) -> str:
     return harmless(line, keep_tabs=True).replace("\n", " ")
 
 
-def _change_html(change: _Change, old_lines: list[Pieces], new_lines: list[Pieces]) -> str:
+def _change_html(change: _Change, old_lines: list[Pieces], new_lines: list[Pieces], is_new: bool) -> str:
     old = [(number, _at(old_lines, int(place))) for number, place in change.old]
     new = [(number, _at(new_lines, int(place))) for number, place in change.new]
     if len(old) == len(new):
@@ -178,7 +179,7 @@ def _change_html(change: _Change, old_lines: list[Pieces], new_lines: list[Piece
                 old[place], new[place] = (left, marked[0]), (right, marked[1])
     removed = "".join(f'<del class="ln" data-n="{number} −">{_marked_html(pieces, "del") or " "}</del>' for number, pieces in old)
     added = "".join(f'<ins class="ln" data-n="{number} +">{_marked_html(pieces, "ins") or " "}</ins>' for number, pieces in new)
-    kind = "chg" if old else "chg new"
+    kind = "chg new" if is_new else "chg"
     return f'<span class="{kind}"><span>{removed}</span><span>{added}</span></span>'
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from stenograph.sessions import HIDDEN
 from stenograph.views.html import charts, code
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.markup import markdown_html, text_html, with_secrets
 from stenograph.views.pages.files import FilePage
+from stenograph.views.pages.home import ROWS, HomeQuery, HomeRow, ViewerHomePage
+from stenograph.views.pages.sessions import SessionRow
 from stenograph.views.pages.timeline import AgentSteps, Step, TimelinePage, TimelineTurn, ToolStep
 from stenograph.views.text import count_of, duration, harmless, one_line, short_path, size, thousands
 
@@ -115,8 +119,74 @@ def render_step(step: ToolStep, session: str, context: PageContext, *, agent: st
     return _template("step.html").render(item=View(step), place=place, context=context)
 
 
-def render_home(page: Any, context: PageContext) -> str:
-    return _template("home.html").render(page=page, context=context, here="Sessions")
+def render_home(page: ViewerHomePage, context: PageContext) -> str:
+    query = {name: getattr(page.query, name) for name in page.query.__struct_fields__}
+    defaults = HomeQuery()
+
+    def link(**changes: Any) -> str:
+        wanted = query | changes
+        names = {"words": "q"}
+        found = {names.get(name, name): value for name, value in wanted.items() if value != getattr(defaults, name)}
+        found = {name: "1" if value is True else value for name, value in found.items()}
+        return f"{context.root}/" + (f"?{urlencode(found)}" if found else "")
+
+    def is_chosen(**changes: Any) -> bool:
+        return all(query[name] == value for name, value in changes.items() if name != "page")
+
+    labels = project_names([each.project for each in page.projects])
+    return _template("home.html").render(
+        page=page,
+        context=context,
+        here="Sessions",
+        home_link=link,
+        is_chosen=is_chosen,
+        days=_days(page, context),
+        all_activity=[sum(counts) for counts in zip(*(each.activity for each in page.projects), strict=True)],
+        project_name=lambda project: labels.get(project) or _base_name(project),
+        hidden_name=lambda reason: _capfirst(str(HIDDEN.get(reason, reason))),
+        row_facts=_row_facts,
+        day_cost=lambda rows: sum(row.usd or 0 for row in rows),
+        rows_per_page=ROWS,
+    )
+
+
+def project_names(projects: Sequence[str]) -> dict[str, str]:
+    """The last part of each path; with the part before it where two would be the same."""
+    last = {project: _base_name(project) for project in projects}
+    many = Counter(last.values())
+    return {
+        project: name if many[name] == 1 else "/".join(re.split(r"[/\\]", project.rstrip("/\\"))[-2:])
+        for project, name in last.items()
+    }
+
+
+def _days(page: ViewerHomePage, context: PageContext) -> list[tuple[str, list[HomeRow]]]:
+    """Rows by day, newest first; one list without days where they are sorted by something else."""
+    if page.query.sort != "last":
+        return [({"size": "Largest first", "turns": "Most turns first"}.get(page.query.sort, "Sessions"), list(page.rows))]
+    today = local(context.now).date()
+    found: dict[str, list[HomeRow]] = {}
+    for row in page.rows:
+        day = local(row.session.last_record).date()
+        away = (today - day).days
+        short = f"{day.day} {day.strftime('%b')}"
+        name = (
+            "Today" if away == 0 else
+            "Yesterday" if away == 1 else
+            f"{day.strftime('%A')}, {short}" if 1 < away < 7 else
+            short if day.year == today.year else f"{short} {day.year}"
+        )  # fmt: skip
+        found.setdefault(name, []).append(row)
+    return list(found.items())
+
+
+def _row_facts(row: SessionRow) -> list[str]:
+    facts = [row.git_branch if row.git_branch != "HEAD" else "", row.release, row.id[:8]]
+    if row.summary and row.summary != row.title:
+        facts.append(one_line(row.summary))
+    elif row.first_prompt and row.title and row.first_prompt[:40] != row.title[:40]:
+        facts.append(f"“{one_line(row.first_prompt)[:140]}”")
+    return [fact for fact in facts if fact]
 
 
 def _head(page: TimelinePage, context: PageContext, place: Place, tab: str) -> dict[str, Any]:

@@ -55,7 +55,8 @@ CHUNK = 700
 _SHORT = 160
 #: Ways through a session that are offered where it forks; a file may claim thousands.
 _MOST_BRANCHES = 60
-_LETTERS = {
+#: The letter of each family of tools on a tape.
+TICKS = {
     "read": "r", "search": "r", "shell": "b", "change": "e", "agent": "g", "web": "w", "todo": "o", "question": "o",
     "plan": "o", "skill": "o", "other": "o",
 }  # fmt: skip
@@ -89,6 +90,10 @@ class Timeline:
             if number < chunk.last_turn or (number == chunk.last_turn and (number != chunk.turn or not chunk.step)):
                 return place
         return max(0, len(self.chunks) - 1)
+
+    def last_chunk_of(self, number: int) -> int:
+        """The chunk in which a turn ends."""
+        return max((place for place, chunk in enumerate(self.chunks) if chunk.turn <= number <= chunk.last_turn), default=0)
 
     def page(self, first: int = 0, last: int | None = None) -> TimelinePage:
         """With the turns of the chunks from `first` to `last`, that one included; with all to the end where `last` is None."""
@@ -274,7 +279,7 @@ def _call_seeds(call: ApiCall, depth: int, seen: set[str]) -> Iterator[_Seed]:
         for block in blocks:
             if isinstance(block, ToolUseBlock):
                 tool = next(tools)
-                letter = "x" if tool.is_error else _LETTERS[family_of(tool.name)]
+                letter = "x" if tool.is_error else TICKS[family_of(tool.name)]
                 yield _Seed(node, letter, _size_of(tool), partial(_tool, tool, depth, seen))
             elif isinstance(block, TextBlock) and isinstance(block.text, str) and block.text.strip():
                 size = 4 + min(200, len(block.text) // 60)

@@ -1,0 +1,49 @@
+"""Sessions -> what happened in each, in order: prompts and tool calls of its own file. For pictures of a session in a list."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.index.store import IndexStore
+
+#: SQLite before 3.32 takes 999 values.
+_BATCH = 500
+
+
+class Tick(Struct, frozen=True):
+    """A prompt, or a tool call."""
+
+    offset: int
+    #: Empty for a prompt.
+    tool: str
+    failed: bool
+
+
+def session_ticks(store: IndexStore, paths: Sequence[Path]) -> dict[Path, list[Tick]]:
+    """The prompts and tool calls of some sessions, in file order; nothing for sessions that are not indexed."""
+    found: dict[Path, list[Tick]] = {}
+    for start in range(0, len(paths), _BATCH):
+        names = [os.fsencode(path) for path in paths[start : start + _BATCH]]
+        for path, tick in _ticks(store, names):
+            found.setdefault(path, []).append(tick)
+    for ticks in found.values():
+        ticks.sort(key=lambda tick: tick.offset)
+    return found
+
+
+def _ticks(store: IndexStore, names: Sequence[bytes]) -> Iterator[tuple[Path, Tick]]:
+    places = ", ".join("?" * len(names))
+    rows = store.connection.execute(
+        "SELECT sessions.path, turns.offset, '', 0 FROM sessions JOIN turns ON turns.session = sessions.id"
+        f" WHERE sessions.path IN ({places})"
+        " UNION ALL SELECT sessions.path, calls.used, calls.name, calls.failed"
+        " FROM sessions JOIN files ON files.path = sessions.path JOIN calls ON calls.file = files.id"
+        f" WHERE sessions.path IN ({places})",
+        (*names, *names),
+    )
+    for path, offset, tool, failed in rows:
+        yield Path(os.fsdecode(path)), Tick(offset, tool, bool(failed))

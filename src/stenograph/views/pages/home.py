@@ -1,0 +1,181 @@
+"""The viewer's first page: sessions by day, what can narrow them, and what runs now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stenograph.sessions import SORTS
+from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
+from stenograph.views.pages.sessions import SessionRow, session_row
+from stenograph.views.pages.timeline_tools import family_of
+from stenograph.views.pages.timeline_turns import TICKS
+
+if TYPE_CHECKING:
+    from stenograph.index import Tick
+    from stenograph.sessions import Listing, SessionInfo
+
+#: Rows of one page.
+ROWS = 60
+#: A facet's sparkline: so many spans of days.
+_BINS, _DAYS = 12, 3
+
+
+class HomeQuery(Page, frozen=True):
+    """What the list was narrowed by; empty for nothing."""
+
+    project: str = ""
+    status: str = ""
+    tag: str = ""
+    words: str = ""
+    hidden: str = ""
+    """Why lists leave sessions out; names those to show."""
+    expiring: bool = False
+    """Only sessions that Claude Code deletes soon."""
+    sort: str = "last"
+    """`last`, `size` or `turns`."""
+    page: int = 1
+
+
+class HomeRow(Page, frozen=True):
+    """One session."""
+
+    session: SessionRow
+    tape: str
+    """A letter for each prompt and tool call, as in `timeline`; empty where the session is not indexed yet."""
+    usd: float | None
+    """Null where it is not known."""
+    agents: int
+    """Subagents that have files of their own."""
+
+
+class ProjectFacet(Page, frozen=True):
+    """A project."""
+
+    project: str
+    sessions: int
+    activity: tuple[int, ...]
+    """Sessions by their last record, in spans of three days, the last one up to today."""
+
+
+class LivePage(Page, frozen=True):
+    """A session that is running."""
+
+    id: str
+    title: str | None
+    project: str | None
+    turn: int
+    step: str
+    """What it is doing: a tool and what it was asked for."""
+    since: datetime | None
+    context: int | None
+    """Tokens sent with the last call."""
+    text: str
+    """The last that the model said."""
+
+
+class ViewerHomePage(Document, frozen=True, tag="home/1"):
+    """The viewer's first page."""
+
+    query: HomeQuery
+    rows: tuple[HomeRow, ...]
+    found: int
+    """Sessions that match the query, those on other pages included."""
+    total: int
+    """Sessions that lists show."""
+    projects: tuple[ProjectFacet, ...]
+    """Newest first."""
+    statuses: dict[str, int]
+    tags: dict[str, int]
+    hidden: dict[str, int]
+    """Sessions that lists leave out, by reason."""
+    live: tuple[LivePage, ...]
+    expiring: int
+    """Sessions that Claude Code deletes within `expiring_days`; 0 where it deletes none."""
+    expiring_days: int
+    findings: tuple[FindingPage, ...]
+
+
+def home_page(
+    listing: Listing,
+    query: HomeQuery,
+    *,
+    ticks: Callable[[Sequence[Path]], Mapping[Path, Sequence[Tick]]] = lambda _: {},
+    costs: Callable[[Sequence[Path]], Mapping[Path, float]] = lambda _: {},
+    live: Callable[[Sequence[SessionInfo]], Iterable[LivePage]] = lambda _: (),
+    keeps: timedelta | None = None,
+    expiring_days: int = 5,
+    now: datetime | None = None,
+) -> ViewerHomePage:
+    """The page of all sessions of a listing; `keeps` is for how long Claude Code keeps a session that nobody touches."""
+    now = now or datetime.now(UTC)
+    shown = [info for info in listing.sessions if info.hidden is None]
+
+    def expires(info: SessionInfo) -> bool:
+        return keeps is not None and now - info.modified > keeps - timedelta(days=expiring_days)
+
+    pool = [info for info in listing.sessions if info.hidden == query.hidden] if query.hidden else shown
+    found = [info for info in pool if _matches(info, query) and (not query.expiring or expires(info))]
+    found.sort(key=SORTS.get(query.sort, SORTS["last"]))
+    page = max(1, query.page)
+    rows = found[(page - 1) * ROWS : page * ROWS]
+    paths = [info.path for info in rows]
+    marks, money = ticks(paths), costs(paths)
+    running = [info for info in shown if info.status.value == "running"]
+    return ViewerHomePage(
+        query=query,
+        rows=tuple(
+            HomeRow(
+                session=session_row(info),
+                tape="".join(_letter(tick) for tick in marks.get(info.path, ())),
+                usd=money.get(info.path),
+                agents=0,
+            )
+            for info in rows
+        ),
+        found=len(found),
+        total=len(shown),
+        projects=_projects(shown, now),
+        statuses=dict(Counter(info.status.value for info in shown)),
+        tags=dict(Counter(info.tag for info in shown if info.tag).most_common(30)),
+        hidden=dict(Counter(info.hidden for info in listing.sessions if info.hidden)),
+        live=tuple(live(running[:4])) if page == 1 and not query.hidden else (),
+        expiring=sum(map(expires, shown)),
+        expiring_days=expiring_days,
+        findings=finding_pages(listing.findings),
+    )
+
+
+def _letter(tick: Tick) -> str:
+    return "p" if not tick.tool else "x" if tick.failed else TICKS[family_of(tick.tool)]
+
+
+def _matches(info: SessionInfo, query: HomeQuery) -> bool:
+    if query.project and info.project != query.project:
+        return False
+    if (query.status and info.status.value != query.status) or (query.tag and info.tag != query.tag):
+        return False
+    if not query.words:
+        return True
+    texts = (info.title, info.first_prompt, info.project, info.branch, info.tag, info.slug, info.id)
+    text = "\n".join(each for each in texts if each).casefold()
+    return all(word in text for word in query.words.casefold().split())
+
+
+def _projects(sessions: Sequence[SessionInfo], now: datetime) -> tuple[ProjectFacet, ...]:
+    counts: Counter[str] = Counter()
+    bins: dict[str, list[int]] = {}
+    newest: dict[str, datetime] = {}
+    for info in sessions:
+        name = info.project
+        counts[name] += 1
+        newest[name] = max(newest.get(name, info.last_record), info.last_record)
+        place = _BINS - 1 - (now - info.last_record).days // _DAYS
+        row = bins.setdefault(name, [0] * _BINS)
+        if 0 <= place < _BINS:
+            row[place] += 1
+    names = sorted(counts, key=lambda name: newest[name], reverse=True)
+    return tuple(ProjectFacet(name, counts[name], tuple(bins[name])) for name in names)

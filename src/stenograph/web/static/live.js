@@ -1,0 +1,126 @@
+// A running session: whenever records were added, the page is fetched again and what is new is put in its place. Nothing that the
+// reader sees moves: the page scrolls only where the reader is at its end.
+import { $, $$, base, fetchText, parse, session } from "./dom.js";
+import { adopt } from "./diffs.js";
+import { latest, spy, watch } from "./timeline.js";
+
+const QUIET = 400;
+const timeline = $("#timeline");
+let unseen = 0;
+let due = 0;
+let busy = false;
+
+const isAtEnd = () => innerHeight + scrollY > document.body.scrollHeight - 120;
+
+function key(element) {
+  return `${element.tagName} ${element.dataset.line ?? ""} ${element.dataset.tool ?? ""} ${element.className}`;
+}
+
+// Steps of a turn: those that changed are replaced, new ones are added. What the reader opened or folded stays so.
+function mergeFlow(old, made) {
+  let added = 0;
+  const known = [...old.children];
+  const fresh = [...made.children];
+  fresh.forEach((element, place) => {
+    const was = known[place];
+    if (!was) {
+      old.append(element);
+      added += 1;
+    } else if (was.outerHTML !== element.outerHTML && !isSameStep(was, element)) {
+      const fold = $("details", was);
+      const next = $("details", element);
+      if (fold && next && key(was) === key(element) && !fold.open) next.open = false;
+      was.replaceWith(element);
+    }
+  });
+  for (const rest of known.slice(fresh.length)) rest.remove();
+  return added;
+}
+
+// A step that was opened has fetched its body: it is the same as long as its summary is.
+function isSameStep(was, element) {
+  const one = $("summary", was);
+  const two = $("summary", element);
+  return Boolean(one && two && was.dataset.line === element.dataset.line && one.outerHTML === two.outerHTML);
+}
+
+function mergeTurn(old, made) {
+  const heading = $(".th", old);
+  const next = $(".th", made);
+  if (heading && next && heading.outerHTML !== next.outerHTML) heading.replaceWith(next);
+  return mergeFlow($(".flow", old), $(".flow", made));
+}
+
+function mergeChunk(old, made) {
+  let added = 0;
+  for (const turn of $$(":scope > .turn", made)) {
+    const same = turn.id ? $(`[id="${turn.id}"]`, old) : $(`[data-cont="${turn.dataset.cont}"]`, old);
+    if (same) added += mergeTurn(same, turn);
+    else {
+      old.append(turn);
+      added += $$(".flow > *", turn).length + 1;
+    }
+  }
+  return added;
+}
+
+async function refresh() {
+  if (busy) return;
+  busy = true;
+  try {
+    const address = new URL(location.href);
+    const last = $$(".o").at(-1)?.dataset.t ?? "1";
+    address.searchParams.set("turn", last);
+    address.hash = "";
+    const page = parse(await fetchText(address));
+    adopt(page.body);
+    const wasAtEnd = isAtEnd();
+    let added = 0;
+    for (const chunk of $$(".chunk", page)) {
+      const old = $(`.chunk[data-chunk="${chunk.dataset.chunk}"]`, timeline);
+      if (!old) {
+        timeline.append(chunk);
+        watch(chunk);
+        added += $$(".flow > *", chunk).length;
+      } else if (!old.classList.contains("away") && !chunk.classList.contains("away")) added += mergeChunk(old, chunk);
+    }
+    $(".none", timeline)?.remove();
+    for (const part of [".outline ol", ".outline > header", ".s-head .facts", "#inspector"]) {
+      const old = $(part);
+      const made = $(part, page);
+      if (old && made && old.innerHTML !== made.innerHTML) old.replaceChildren(...made.childNodes);
+    }
+    session.dataset.status = $(".session", page).dataset.status;
+    spy();
+    if (wasAtEnd) await latest();
+    else if (added) note(added);
+  } catch { /* the next event tries again */ } finally {
+    busy = false;
+  }
+}
+
+function note(added) {
+  unseen += added;
+  const pill = $("#pill");
+  pill.hidden = false;
+  $(".live", pill).textContent = unseen === 1 ? "1 new step" : `${unseen} new steps`;
+}
+
+if (timeline) {
+  addEventListener("scroll", () => {
+    if (isAtEnd() && unseen) {
+      unseen = 0;
+      $("#pill").hidden = true;
+    }
+  }, { passive: true });
+  const events = new EventSource(`${base}/api/v1/sessions/${encodeURIComponent(session.dataset.session)}/events`);
+  const changed = () => {
+    clearTimeout(due);
+    due = setTimeout(refresh, QUIET);
+  };
+  events.onmessage = changed;
+  for (const name of ["changed", "record", "update", "agent", "cut"]) events.addEventListener(name, changed);
+  // A server that has no events answers once; trying again would only fill its log.
+  events.onerror = () => { if (events.readyState === EventSource.CLOSED) events.close(); };
+  addEventListener("pagehide", () => events.close());
+}

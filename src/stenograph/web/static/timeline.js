@@ -1,0 +1,235 @@
+// A session's timeline: where the reader is, chunks that come and go, steps that are fetched when they are opened, the raw record.
+import { $, $$, EDGE, base, fetchText, items, keepPlace, parse, session } from "./dom.js";
+import { adopt } from "./diffs.js";
+
+const MOST_CHUNKS = 5;
+const timeline = $("#timeline");
+const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const here = () => `${base}/s/${encodeURIComponent(session.dataset.session)}`;
+const branch = () => new URL(location.href).searchParams.get("branch") ?? "0";
+
+// ---- chunks
+
+const loading = new Map();
+
+export function load(chunk) {
+  const number = chunk.dataset.chunk;
+  if (!chunk.classList.contains("away")) return Promise.resolve();
+  if (!loading.has(number)) {
+    loading.set(number, fetchText(`${here()}/chunks/${number}?branch=${branch()}`).then((html) => {
+      const made = parse(html).body;
+      adopt(made);
+      chunk.replaceChildren(...made.childNodes);
+      chunk.classList.remove("away");
+      chunk.style.height = "";
+    }).catch(() => {}).finally(() => loading.delete(number)));
+  }
+  return loading.get(number);
+}
+
+function unload(chunk) {
+  chunk.style.height = `${chunk.getBoundingClientRect().height}px`;
+  const note = document.createElement("p");
+  note.className = "mute";
+  note.textContent = "…";
+  chunk.replaceChildren(note);
+  chunk.classList.add("away");
+}
+
+// The chunks around the reader are there, at most five; the others are places of the height that they had.
+function trimChunks() {
+  const there = $$(".chunk:not(.away)", timeline);
+  if (there.length <= MOST_CHUNKS) return;
+  const middle = innerHeight / 2;
+  const far = (chunk) => {
+    const box = chunk.getBoundingClientRect();
+    return box.top > middle ? box.top - middle : box.bottom < middle ? middle - box.bottom : 0;
+  };
+  there.sort((a, b) => far(b) - far(a));
+  for (const chunk of there.slice(0, there.length - MOST_CHUNKS)) if (far(chunk) > innerHeight) unload(chunk);
+}
+
+let observer;
+export function watch(chunk) {
+  observer?.observe(chunk);
+}
+if (timeline) {
+  observer = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) load(entry.target).then(trimChunks);
+  }, { rootMargin: "900px 0px" });
+  for (const chunk of $$(".chunk", timeline)) {
+    if (chunk.dataset.size) chunk.style.height = `${Math.max(300, chunk.dataset.size * 14)}px`;
+    observer.observe(chunk);
+  }
+}
+
+// ---- where the reader is
+
+export function current() {
+  const all = items();
+  const at = all.findIndex((turn) => turn.getBoundingClientRect().bottom > EDGE + 40);
+  return at < 0 ? all.length - 1 : at;
+}
+
+export function spy() {
+  if (!timeline) return;
+  const part = $$(".turn", timeline).find((turn) => turn.getBoundingClientRect().bottom > EDGE + 40);
+  const number = part?.dataset.turn;
+  if (!number) return;
+  for (const link of $$("[data-t]")) {
+    if (link.dataset.t === number) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+  const entry = $(`.o[data-t="${number}"]`);
+  const side = entry?.closest(".side");
+  if (side && (entry.offsetTop < side.scrollTop || entry.offsetTop + entry.offsetHeight > side.scrollTop + side.clientHeight)) {
+    side.scrollTop = entry.offsetTop - 80;
+  }
+}
+
+// Turns off screen have estimated heights: settle for a few frames.
+function settle(turn, frames = 6) {
+  turn.scrollIntoView({ block: "start", behavior: "instant" });
+  if (frames) requestAnimationFrame(() => settle(turn, frames - 1));
+  else spy();
+}
+
+export async function jump(number) {
+  let turn = $(`#turn-${CSS.escape(number)}`);
+  if (!turn) {
+    const chunk = $(`.o[data-t="${CSS.escape(number)}"]`)?.dataset.c;
+    const place = $(`.chunk[data-chunk="${chunk}"]`);
+    if (!place) return;
+    await load(place);
+    turn = $(`#turn-${CSS.escape(number)}`);
+  }
+  if (!turn) return;
+  history.replaceState(null, "", `#turn-${number}`);
+  settle(turn);
+}
+
+export function step(by) {
+  const parts = $$(".turn", timeline);
+  const at = parts.find((turn) => turn.getBoundingClientRect().bottom > EDGE + 40);
+  if (!at) return;
+  const number = Number(at.dataset.turn);
+  const isBelow = at.id && at.getBoundingClientRect().top > EDGE + 40;
+  const numbers = $$(".o").map((each) => Number(each.dataset.t));
+  const place = numbers.indexOf(number);
+  const next = numbers[Math.max(0, Math.min(numbers.length - 1, place + (isBelow && by > 0 ? 0 : by)))];
+  jump(String(next));
+}
+
+// Marks are what one looks for when skimming.
+export function mark(by) {
+  const y = (element) => element.getBoundingClientRect().top - EDGE - 36;
+  const all = $$("[data-mark]").filter((element) => element.offsetParent !== null);
+  const next = by > 0 ? all.find((each) => y(each) > 4) : all.filter((each) => y(each) < -4).pop();
+  if (!next) return;
+  scrollBy({ top: y(next), behavior: calm ? "auto" : "smooth" });
+  ($("summary", next) ?? next).focus?.({ preventScroll: true });
+}
+
+export function foldTurn() {
+  const number = $$(".turn", timeline).find((turn) => turn.getBoundingClientRect().bottom > EDGE + 40)?.dataset.turn;
+  const all = $$(`.turn[data-turn="${number}"] .flow > .w > details`);
+  const on = all.some((each) => !each.open);
+  keepPlace(() => all.forEach((each) => { each.open = on; }));
+}
+
+export async function latest() {
+  const chunks = $$(".chunk", timeline ?? document);
+  if (chunks.length) await load(chunks.at(-1));
+  scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
+}
+
+if (timeline) {
+  let due = false;
+  addEventListener("scroll", () => {
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => { due = false; spy(); });
+  }, { passive: true });
+  document.addEventListener("contentvisibilityautostatechange", () => requestAnimationFrame(spy), true);
+  const target = /^#turn-(\d+)$/.exec(location.hash);
+  if (target) jump(target[1]);
+  addEventListener("hashchange", () => {
+    const turn = /^#turn-(\d+)$/.exec(location.hash);
+    if (turn) jump(turn[1]);
+  });
+  spy();
+}
+
+// ---- steps that are fetched when they are opened
+
+document.addEventListener("toggle", async (event) => {
+  const step = event.target;
+  if (!step.open || !step.dataset?.src) return;
+  const source = step.dataset.src;
+  delete step.dataset.src;
+  const body = $(".body", step);
+  try {
+    const made = parse(await fetchText(source)).body;
+    adopt(made);
+    body.replaceChildren(...made.childNodes);
+  } catch {
+    step.dataset.src = source;
+  }
+}, true);
+
+async function more(link) {
+  const body = link.closest(".body");
+  const made = parse(await fetchText(link.href)).body;
+  adopt(made);
+  keepPlace(() => body.replaceChildren(...made.childNodes));
+}
+
+// ---- sheets and the raw record: the address works without script, with script the place is kept
+
+let opener = null;
+export function open(element, from) {
+  close();
+  opener = from;
+  element.classList.add("open");
+  element.focus?.({ preventScroll: true });
+}
+
+export function close() {
+  for (const each of $$(".side.open, .drawer.open")) each.classList.remove("open");
+  if (location.hash && !location.hash.startsWith("#turn-")) history.replaceState(null, "", location.pathname + location.search);
+  opener?.focus({ preventScroll: true });
+  opener = null;
+}
+
+async function raw(address, from) {
+  const drawer = $("#record");
+  const url = new URL(address, location.href);
+  url.searchParams.set("piece", "1");
+  const made = parse(await fetchText(url)).body;
+  const isOpen = drawer.classList.contains("open");
+  drawer.replaceChildren(...made.childNodes);
+  if (!isOpen) open(drawer, from);
+}
+
+export function rawOfTurn() {
+  const number = $$(".turn", timeline ?? document).find((turn) => turn.getBoundingClientRect().bottom > EDGE + 40)?.dataset.turn;
+  $(`#turn-${number} .raw`)?.click();
+}
+
+export function click(target, data) {
+  if ("raw" in data && $("#record")) raw(target.href, target);
+  else if ("more" in data) more(target);
+  else if ("close" in data) close();
+  else if (data.sheet) {
+    const sheet = $(`#${data.sheet}`);
+    if (sheet.classList.contains("open")) close();
+    else open(sheet, target);
+  } else if (data.go) step(Number(data.go));
+  else if (data.t && timeline) {
+    close();
+    jump(data.t);
+  } else if (target.matches('.th a[href^="#turn-"], .tf a[href^="#turn-"]')) jump(target.hash.slice("#turn-".length));
+  else if (target.id === "pill") latest();
+  else return false;
+  return true;
+}
