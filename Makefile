@@ -2,11 +2,11 @@
 SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
-# `make test-all` asks for everything; both can be narrowed: make test TESTS=tests/disk
+# Each of the three can be narrowed: make test TESTS=tests/disk
 TESTS ?= tests
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-all mutants test-pythons check format docs site bench registry record drift clean
+.PHONY: help run test test-proofs test-all mutants test-pythons check format docs site bench registry record drift clean
 .DEFAULT_GOAL := help
 
 help:                ## this list
@@ -15,11 +15,15 @@ help:                ## this list
 run: .venv/.core     ## the viewer on your own sessions, or on the demo's where there are none
 	@$(BIN)/python scripts/run_viewer.py
 
-test: .venv/.dev     ## the tests, in minutes
+test: .venv/.dev     ## the tests, with a sample of sessions and real clients: under five minutes
 	@scripts/provide npm tmux rg=ripgrep
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
-test-all: .venv/.dev ## the full matrices
+test-proofs: .venv/.dev ## every session and every real client: what CI runs
+	@scripts/provide npm tmux rg=ripgrep
+	$(BIN)/python -m pytest -n 2 --dist worksteal --proofs $(TESTS)
+
+test-all: .venv/.dev ## the full matrices too: hours
 	@scripts/provide npm tmux rg=ripgrep
 	$(BIN)/python -m pytest -n 2 --dist worksteal --full $(TESTS)
 

@@ -56,9 +56,11 @@ class Client:
         if kept is not None or self.program is None:
             return kept
         with ScriptedApi() as api:
-            answer = ask(self.program, session.data, api=api, timeout=60.0)
-        if not answer.timed_out:
-            keep_json(path, asdict(answer))
+            answer = ask(self.program, session.data, api=api, timeout=180.0)
+        # On a busy machine a client may need longer: it is asked again in the next run.
+        if answer.timed_out:
+            return None
+        keep_json(path, asdict(answer))
         return answer
 
     def own_words(self) -> OwnWords:

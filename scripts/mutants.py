@@ -265,7 +265,19 @@ def run_in_fork(package: str, mutants: list[Mutant], *, few: bool) -> list[Mutan
     planter = Planter(mutants, few=few)
     # The same tests everywhere: no public corpus.
     os.environ["STENO_CORPUS"] = os.devnull
-    options = ["-s", "-n", "0", "-p", "no:terminal", "-p", "no:cacheprovider", "-m", "not clients", "--hypothesis-seed=0"]
+    options = [
+        "-s",
+        "-n",
+        "0",
+        "-p",
+        "no:terminal",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not clients",
+        "--hypothesis-seed=0",
+        "--proofs",
+    ]
     options += ["-o", "addopts=--strict-markers --import-mode=importlib"]
     sys.path.insert(0, str(SOURCE.parent))
     if pytest.main([*options, str(ROOT / "tests" / package)], plugins=[planter]):
@@ -280,7 +292,7 @@ def survives_alone(mutant: Mutant, folder: Path) -> bool:
     target = copy / "stenograph" / mutant.path
     target.write_text(_mutated(mutant, target.read_text(encoding="utf-8")), encoding="utf-8")
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=no"]
-    command += ["-m", "not clients", "--hypothesis-seed=0", f"tests/{mutant.package}"]
+    command += ["-m", "not clients", "--hypothesis-seed=0", "--proofs", f"tests/{mutant.package}"]
     environment = {**os.environ, "PYTHONPATH": str(copy), "STENO_CORPUS": os.devnull}
     return not subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False).returncode
 

@@ -32,16 +32,51 @@ Need = Callable[[str, str], NoReturn]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--full", action="store_true", help="run the full matrices too (tests marked `full`)")
+    parser.addoption("--proofs", action="store_true", help="every session and every real client too, not a sample of them")
+    parser.addoption("--full", action="store_true", help="the full matrices too (tests marked `full`)")
+
+
+# Of a test over every session, the quick run plays this many.
+_SESSIONS = 30
+_NEWEST = "2.1.325"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--full"):
         return
-    full = [item for item in items if item.get_closest_marker("full")]
-    if full:
-        config.hook.pytest_deselected(items=full)
-        items[:] = [item for item in items if item not in full]
+    left_out = {item for item in items if item.get_closest_marker("full")}
+    # A file or a test that was named is meant as a whole.
+    if not config.getoption("--proofs") and all(Path(name).is_dir() for name in config.args):
+        left_out |= _proofs([item for item in items if item not in left_out])
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _proofs(items: list[pytest.Item]) -> set[pytest.Item]:
+    """What is left to `make test-proofs`: tests marked `proof`, most sessions of tests over all of them, and of the tests that
+    need real clients or receivers all but one case of each that is marked `sample`."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for of_test in cases.values():
+        first = of_test[0]
+        kept = of_test
+        if first.get_closest_marker("proof"):
+            kept = []
+        elif first.get_closest_marker("clients") or first.get_closest_marker("receivers"):
+            newest = next((item for item in of_test if _NEWEST in item.name), first)
+            kept = [newest] if first.get_closest_marker("sample") else []
+        elif len(of_test) > _SESSIONS and _has_path(first):
+            kept = [of_test[number * len(of_test) // _SESSIONS] for number in range(_SESSIONS)]
+        left_out |= set(of_test) - set(kept)
+    return left_out
+
+
+def _has_path(item: pytest.Item) -> bool:
+    values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    return any(isinstance(value, Path) for value in values)
 
 
 @pytest.fixture(autouse=True)

@@ -27,6 +27,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.proof
 def test_the_wheel_starts_in_an_empty_environment(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
     venv.create(tmp_path / "env", with_pip=True)

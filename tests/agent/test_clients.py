@@ -43,6 +43,7 @@ NEW_NAMES = {"Task": "Agent", "KillShell": "TaskStop"}
 # Ours, taken up by clients
 
 
+@pytest.mark.sample
 @pytest.mark.clients
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("variant", VARIANTS)

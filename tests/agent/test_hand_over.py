@@ -138,6 +138,7 @@ def test_three_hand_overs_in_a_row_lose_nothing(begins: str, release: str, clien
     assert turns == (["ours", "theirs"] * 2 if begins == "ours" else ["theirs", "ours"] * 2)
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_compaction_of_ours_is_taken_up_and_handed_back(release: str, client: Client, world: World) -> None:
     program = client(release)

@@ -208,6 +208,7 @@ def test_a_killed_session_resumes_in_ours_and_in_real_clients(world: World, whol
         assert_real_clients_resume(path, client, case)
 
 
+@pytest.mark.proof
 @pytest.mark.clients
 def test_a_session_that_is_killed_again_and_again_resumes(world: World, client: Client) -> None:
     """Each run is killed in the middle of eight calls, the next one goes on from there."""

@@ -197,6 +197,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.proof
 def test_a_large_file_is_edited_and_undone_in_little_memory(archive: Archive, tmp_path: Path) -> None:
     if not Path("/proc/self/status").is_file():
         pytest.skip("peak memory is read from /proc")

@@ -30,6 +30,7 @@ def stop_everywhere(scratch: Path, way: str, scenario: str, stride: int) -> dict
     return counts
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_process_killed_at_any_step_leaves_the_old_family_or_the_new_one(tmp_path: Path, scenario: str) -> None:
     counts = stop_everywhere(tmp_path, "kill", scenario, 13)

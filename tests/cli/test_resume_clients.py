@@ -34,6 +34,7 @@ def _steno(program: Path, home: Path, api: ScriptedApi, *arguments: str) -> subp
     )
 
 
+@pytest.mark.sample
 @pytest.mark.clients
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_client_goes_on_with_the_session(release: str, client: Client, tmp_path: Path) -> None:

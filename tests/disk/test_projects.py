@@ -145,6 +145,7 @@ def scratch() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
+@pytest.mark.sample
 @pytest.mark.clients
 @pytest.mark.parametrize("release", ASKED)
 def test_real_clients_are_asked_again(client: Client, scratch: Path, release: str) -> None:

@@ -139,6 +139,7 @@ def test_every_word_is_found_where_a_plain_scan_finds_it(scanned: dict[str, list
     assert missed == {}
 
 
+@pytest.mark.proof
 def test_every_hit_holds_its_word(scanned: dict[str, list[str]], corpus_store: IndexStore) -> None:
     words = random.Random(12).sample(sorted({word for texts in scanned.values() for each in texts for word in _words(each)}), 60)
     for word in words:
@@ -148,6 +149,7 @@ def test_every_hit_holds_its_word(scanned: dict[str, list[str]], corpus_store: I
                 assert word in _words(line.text) or word in _plain(line.text), (word, line.kind)
 
 
+@pytest.mark.proof
 def test_substrings_and_patterns_are_found_where_a_plain_scan_finds_them(
     scanned: dict[str, list[str]], corpus_store: IndexStore
 ) -> None:

@@ -124,6 +124,7 @@ def test_everything_that_a_receiver_needs_is_pinned_by_name_and_version_alone(re
     assert all(line.count("==") == 1 and not set(line) & set("@/:") for line in lines)
 
 
+@pytest.mark.proof
 def test_a_receiver_is_installed_once_and_started_once(tmp_path: Path, index: dict[str, str]) -> None:
     receivers = tmp_path / "receivers"
     folder = install_receiver(receivers, STUB, index)
@@ -136,6 +137,7 @@ def test_a_receiver_is_installed_once_and_started_once(tmp_path: Path, index: di
     assert (folder / "whole").stat().st_mtime_ns == whole
 
 
+@pytest.mark.proof
 def test_an_install_that_fails_leaves_nothing_and_says_why(tmp_path: Path, index: dict[str, str]) -> None:
     other = Receiver("stub", "stub-receiver", "2.0", "/", _serve)
     (tmp_path / "stub-2.0").mkdir()
@@ -145,6 +147,7 @@ def test_an_install_that_fails_leaves_nothing_and_says_why(tmp_path: Path, index
     assert not (tmp_path / "stub-2.0").exists()
 
 
+@pytest.mark.proof
 def test_two_users_share_a_server_that_ends_with_the_last(tmp_path: Path, installed: Path) -> None:
     folder = tmp_path / "shared"
     with shared_server(STUB, installed, folder) as address:
@@ -161,6 +164,7 @@ def test_two_users_share_a_server_that_ends_with_the_last(tmp_path: Path, instal
     assert until_gone(pids_of(folder))
 
 
+@pytest.mark.proof
 def test_a_server_does_not_outlive_users_that_were_killed(tmp_path: Path, installed: Path) -> None:
     folder = tmp_path / "shared"
     code = (
@@ -177,6 +181,7 @@ def test_a_server_does_not_outlive_users_that_were_killed(tmp_path: Path, instal
     assert until_gone(pids)
 
 
+@pytest.mark.proof
 def test_a_receiver_that_does_not_start_is_missing(tmp_path: Path, installed: Path) -> None:
     with pytest.raises(ReceiverMissing, match="did not start"), shared_server(BROKEN, installed, tmp_path / "shared"):
         pass

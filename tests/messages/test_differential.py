@@ -50,6 +50,7 @@ def _differing(release: str, program: Path, sessions: list[HardSession], folder:
                 yield f"#{number} in {folder}: {' '.join(sorted(sessions[number].features))}"
 
 
+@pytest.mark.sample
 @pytest.mark.clients
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_real_client_sends_what_we_say_of_a_few_generated_sessions(release: str, client: Client, tmp_path: Path) -> None:

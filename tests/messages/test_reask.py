@@ -61,6 +61,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("asked", list(chosen), ids=str)
 
 
+@pytest.mark.sample
 def test_a_client_answers_as_its_golden_says(asked: Asked, client: Client) -> None:
     known = golden(asked.which)[asked.release][asked.key]
     question = _questions(asked.which).get(asked.key)
@@ -70,6 +71,7 @@ def test_a_client_answers_as_its_golden_says(asked: Asked, client: Client) -> No
     assert entry_of(question, asked.release, answer) == known
 
 
+@pytest.mark.sample
 def test_goldens_that_changed_since_the_last_commit_are_known() -> None:
     """What the test above has asked again; here it is only told when it could not know."""
     committed = _committed()

@@ -72,6 +72,7 @@ def test_pieces_of_secrets_cut_anywhere(seed: int) -> None:
         assert _quickly(text) == _slowly(text)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("folder", [FIXTURES, CORPUS], ids=["fixtures", "corpus"])
 def test_lines_of_sessions(folder: object) -> None:
     """Whole lines, as they are written: JSON, with its quotes escaped. One in five: the slow way is slow."""

@@ -187,6 +187,7 @@ def test_a_command_is_found_as_it_is_written(tmp_path: Path) -> None:
         assert glance(write_session(tmp_path, ONE, [user(content)])).first_prompt == expected
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("filler", [b"\n", b" \n", b"x\n", b"xx\n"])
 def test_very_many_short_lines_take_no_quadratic_time(tmp_path: Path, filler: bytes) -> None:
     path = write_session(tmp_path, ONE, turns(4), tail=filler * (500_000 // len(filler)))

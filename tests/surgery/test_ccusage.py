@@ -79,6 +79,7 @@ def test_an_edit_changes_no_count(name: str, count: Count, tmp_path: Path) -> No
     assert count(_home(tmp_path / "after", b"".join(plan.new_file()))) == before
 
 
+@pytest.mark.sample
 def test_a_session_with_its_clones_counts_once(count: Count, tmp_path: Path) -> None:
     home = _home(tmp_path / "home", RICH.read_bytes())
     before = count(home)

@@ -51,6 +51,7 @@ def _difference(program: Path, release: str, path: Path, plan: Plan) -> str:
     return f"{len(sent or [])} messages sent, {len(predicted)} predicted"
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edited_session_is_resumed_as_predicted(name: str, release: str, client: Client) -> None:

@@ -50,6 +50,7 @@ def _assert_same_as_golden(release: str, original: Question, tmp_path: Path, cli
     assert entry_of(original, release, answer) == {**known, "name": original.name}
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_client_sends_of_a_clone_what_it_sent_of_the_original(release: str, tmp_path: Path, client: Client) -> None:
     path = interactive_sessions(release, "bg")[-1]

@@ -56,6 +56,7 @@ def _usage(lines: list[bytes]) -> dict[str, tuple[int, ...]]:
     return found
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", EDITS)
 def test_every_edit_of_every_recorded_session_is_proved_and_keeps_the_token_counts(name: str) -> None:
     touched = 0
@@ -72,6 +73,7 @@ def test_every_edit_of_every_recorded_session_is_proved_and_keeps_the_token_coun
     assert touched
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", [name for name in EDITS if name != "drop-second-turn"])  # there another turn is then the second
 @pytest.mark.parametrize("prune", [True, False])
 def test_the_same_edits_on_the_result_give_an_empty_plan(name: str, prune: bool, tmp_path: Path) -> None:

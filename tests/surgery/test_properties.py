@@ -6,6 +6,7 @@ import json
 import uuid
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.messages.generator import HardSession, hard_sessions, numbered_sessions
@@ -55,6 +56,7 @@ def _plan(path: Path, edits: list[AnyEdit], *, prune: bool) -> Plan | None:
     return None if plan.problems else plan
 
 
+@pytest.mark.proof
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(session=hard_sessions(), edits=EDITS, prune=st.booleans())
 def test_random_edits_hold_or_are_refused(
@@ -78,6 +80,7 @@ def test_random_edits_hold_or_are_refused(
         assert line == b"" or isinstance(json.loads(line.decode(errors="replace")), dict)
 
 
+@pytest.mark.proof
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     session=hard_sessions(), edit=st.one_of(st.builds(DropToolCalls, LASTING), st.builds(StripThinking), st.builds(DropImages))

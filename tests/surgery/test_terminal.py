@@ -19,6 +19,7 @@ from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 pytestmark = pytest.mark.clients
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("name", ["drop-bash-calls", "truncate-results", "compress", "drop-second-turn"])
 def test_an_edited_session_is_shown_and_goes_on(name: str, release: str, client: Client, need: Need, tmp_path: Path) -> None:

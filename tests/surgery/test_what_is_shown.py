@@ -73,6 +73,7 @@ def test_dropped_calls_are_no_more_in_their_turn_but_on_a_branch_beside_it(tmp_p
         assert all(call.answered for call in aside.tool_calls)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", DROPPING)
 def test_no_turn_of_an_edited_session_holds_a_call_that_is_not_sent_any_more(name: str, tmp_path: Path) -> None:
     dropped = 0
@@ -89,6 +90,7 @@ def test_no_turn_of_an_edited_session_holds_a_call_that_is_not_sent_any_more(nam
     assert dropped or not {"calls", "turn", "together"} & set(name.split("-"))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", [name for name in DROPPING if name != "drop-branches"])  # which takes out what was counted
 def test_what_was_set_aside_is_counted_once_as_before(name: str, tmp_path: Path) -> None:
     for place, path in enumerate(SESSIONS):

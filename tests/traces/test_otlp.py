@@ -104,6 +104,7 @@ def request_of(spans: list[Span], resource: Attributes) -> bytes:
     return join_request([encode_span(span) for span in spans], resource)
 
 
+@pytest.mark.proof
 @given(st.lists(SPANS, max_size=4), ATTRIBUTES)
 def test_a_request_has_the_bytes_that_the_defining_package_writes(spans: list[Span], resource: Attributes) -> None:
     expected = peer_request(spans, resource)

@@ -64,6 +64,7 @@ def _environment(home: Path, folder: Path) -> dict[str, str]:
     return {"PATH": f"{folder}{os.pathsep}{client_environment(home, '')['PATH']}"}
 
 
+@pytest.mark.sample
 @pytest.mark.clients
 def test_the_newest_client_finds_nothing_wrong_with_it(client: Client, marketplace: Path, tmp_path: Path) -> None:
     program = client("2.1.325")

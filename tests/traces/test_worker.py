@@ -849,6 +849,7 @@ def assert_survives(driver: Driver, folder: Path, sessions: list[Path], deadly: 
         assert sorted(path.name for path in spool_folder(folder).iterdir()) == []
 
 
+@pytest.mark.proof
 def test_a_worker_that_is_killed_at_any_step_loses_nothing(
     driver: Driver, sessions: list[Path], tmp_path: Path, expected: set[tuple[str, str]]
 ) -> None:

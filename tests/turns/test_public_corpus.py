@@ -123,6 +123,7 @@ def test_the_seeds_algorithms_take_a_public_session_without_an_exception(path: P
     assert all(len(step.content_summary) <= 200 for step in steps(records))
 
 
+@pytest.mark.proof
 def test_the_totals_of_the_corpus_are_those_of_the_independent_count() -> None:
     need_corpus()
     ours: Counter[str] = Counter()
@@ -135,6 +136,7 @@ def test_the_totals_of_the_corpus_are_those_of_the_independent_count() -> None:
     assert min(theirs[name] for name in ("turns opened by a prompt", "calls", "tool calls", "agents", "compactions")) > 0
 
 
+@pytest.mark.proof
 def test_the_counts_in_the_document_are_those_of_the_independent_count() -> None:
     need_corpus()
     totals: Counter[str] = Counter()
