@@ -50,7 +50,7 @@ LEAST = 5
 
 def measure() -> Iterator[Figure]:
     texts = [text for line in corpus_lines() for text in _strings(line)]
-    yield _speed("masking the texts of sessions", texts, 35)
+    yield _speed("masking the texts of sessions", texts, 40)
     yield _speed("masking plain output", ["a line of output\n" * 300, "because " * 60] * 1000, 60)
     picture = base64.b64encode(random.Random(1).randbytes(MILLION * 3 // 4)).decode()
     yield _speed("masking a picture in base64", [picture], 40)

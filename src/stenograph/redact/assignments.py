@@ -26,7 +26,7 @@ LEAST_ENTROPY = 2.25
 #: From a literal of a name to the value: the rest of the name, quotes (with backslashes inside JSON), a type, a sign, a quote.
 #: The sign may be the name of a member: `"name": "API_KEY", "value": "…"`.
 TO_VALUE = (
-    rf"(?:{'|'.join(NAME_LITERALS)})(?P<rest>[A-Za-z0-9_-]{{0,24}}+)"
+    rf"(?:{'|'.join(NAME_LITERALS)})(?P<rest>[A-Za-z0-9_-]{{0,24}}+)(?=[\"'`\\\]:=,>vVs\s])"
     r"(?P<close>(?:\\{0,3}+[\"'`]){0,2}+)\]?+"
     r"(?::[ ]?[&A-Za-z][\w.&|?\[\]]{0,30}+(?=[ ]?=[^=]))?+"
     r"(?P<sign>[ \t]{0,8}+(?::=|=>|[:=](?!=))|,?\s{0,40}+[\"'\\]{0,4}+(?:string)?+[vV]alue[\"'\\]{0,4}+ ?:"

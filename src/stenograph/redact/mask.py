@@ -88,10 +88,11 @@ def _spans(text: str, name: str) -> list[tuple[int, int, int]]:
     """Where each secret begins and ends, and the number of its rule."""
     prefilter = _prefilter()
     hits = prefilter.hits(text)
-    if not hits and not name and (len(text) <= _SHORT or not prefilter.dots.search(text)):
+    is_hiding = _is_hiding(text)
+    if not hits and not name and not is_hiding and (len(text) <= _SHORT or not prefilter.dots.search(text)):
         return []
     found = _find(text, hits)
-    if prefilter.has_hidden(hits):
+    if is_hiding:
         found += _find_hidden(text)
     if name and (part := secret_part(name, text)):
         found.append((part[0], -part[1], len(RULES)))
@@ -107,6 +108,11 @@ def _spans(text: str, name: str) -> list[tuple[int, int, int]]:
             last = -minus_end
             spans[-1] = (spans[-1][0], last, spans[-1][2])
     return spans
+
+
+def _is_hiding(text: str) -> bool:
+    """Whether there is anything in a text that a reader does not see."""
+    return "\x1b" in text or (not text.isascii() and compiled(_UNSEEN).search(text) is not None)
 
 
 def _find_hidden(text: str) -> list[_Found]:
@@ -149,9 +155,8 @@ class _Prefilter(NamedTuple):
     """What finds the places to try rules at, in one pass over a text for all literals and another for dots."""
 
     literals: AhoCorasick
-    #: The numbers of the rules of each literal; behind them, none for each character that hides something.
+    #: The numbers of the rules of each literal.
     rules_of: list[list[int]]
-    first_hidden: int
     dots: re.Pattern[str]
     dotted: list[int]
 
@@ -160,9 +165,6 @@ class _Prefilter(NamedTuple):
             return self.literals.find_matches_as_indexes(text, overlapping=True)
         except UnicodeEncodeError:  # a lone surrogate, which transcripts hold
             return self.hits(compiled("[\ud800-\udfff]").sub("\ufffd", text))
-
-    def has_hidden(self, hits: list[_Hit]) -> bool:
-        return any(literal >= self.first_hidden for literal, _, _ in hits)
 
 
 @cache
@@ -174,10 +176,8 @@ def _prefilter() -> _Prefilter:
         for literal in rule.literals:
             rules_of[literal].append(number)
     dotted = rules_of.pop(DOT)
-    first_hidden = len(rules_of)
-    rules_of |= {"\x1b": []} | {chr(code): [] for first, last in _UNSEEN_RANGES for code in range(first, last + 1)}
     automaton = AhoCorasick(rules_of, implementation=Implementation.DFA)
-    return _Prefilter(automaton, list(rules_of.values()), first_hidden, re.compile(DOT_BEFORE), dotted)
+    return _Prefilter(automaton, list(rules_of.values()), re.compile(DOT_BEFORE), dotted)
 
 
 class Masker:

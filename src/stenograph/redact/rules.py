@@ -41,6 +41,9 @@ class SecretRule(NamedTuple):
         is_dense = len(places) * _DENSE > len(text)
         if self.finder:
             if is_dense:
+                # There is a digit in every value that a name makes a secret.
+                if not compiled("[0-9]").search(text, places[0]):
+                    return
                 places = [match.start() for match in compiled(self.expression).finditer(text, places[0])]
             yield from self._at_places(self.finder, text, places)
         elif is_dense:
@@ -448,7 +451,7 @@ RULES = (
         ("ookie", "OOKIE"),
         "RFC 6265",
         # Each value of `Cookie`, but no attributes of `Set-Cookie`.
-        r"(?i:ookie)[\"'\\]{0,4}:[\"'\\ \t]{0,6}[^\s=;\"'\\]{1,100}="
+        r"(?i:ookie)[\"'\\]{0,4}:[\"'\\ \t]{0,6}[^\s=;\"'\\]{1,100}=(?=[^\r\n0-9]{0,199}+[0-9])"
         r"(?P<secret>(?:[^\s\"'\\;]++|; ?+(?!(?i:path|domain|expires|max-age|httponly|secure|samesite|partitioned)\b))+)",
         is_secret=lambda match: looks_random(match["secret"][:_JUDGED]),
     ),
