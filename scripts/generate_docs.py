@@ -1,7 +1,7 @@
 """Write the generated pages of docs/, or check with --check that they are up to date.
 
 commands.md comes from the commands' help, data-flow.md from the layers' docstrings, api.md from public docstrings,
-schema.md from the registry, json.md and schemas/ from the types of pages.
+schema.md from the registry, json.md, schemas/ and openapi.json from the types of pages.
 
 python scripts/generate_docs.py [--check]
 """
@@ -27,6 +27,7 @@ from stenograph.drift import load_registry
 from stenograph.drift.schema import markdown
 from stenograph.views import documents, json_schema
 from stenograph.views.pages.page import Document
+from stenograph.web.openapi import openapi_document
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "stenograph"
@@ -161,11 +162,17 @@ def document_schema(document: type[Document]) -> str:
     return json.dumps(json_schema(document), indent=2, ensure_ascii=False) + "\n"
 
 
+def openapi_page() -> str:
+    """The document of the viewer's API."""
+    return json.dumps(openapi_document(), indent=2, ensure_ascii=False) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "api.md": api_page,
     "commands.md": commands_page,
     "data-flow.md": data_flow_page,
     "json.md": json_page,
+    "openapi.json": openapi_page,
     "schema.md": schema_page,
     **{f"schemas/{name}.json": partial(document_schema, page) for name, page in documents().items()},
 }

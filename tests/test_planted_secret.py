@@ -20,12 +20,14 @@ import pytest
 from lab.otlp_sink import OtlpSink
 from tests.homes import session_id, write_session
 from tests.traces.test_hook import holding, report
+from tests.web.serving import served
 
 from stenograph.cli import _run
 from stenograph.cli._group import steno
 from stenograph.config.traces import Destination, DestinationKind, TraceConfig
 from stenograph.traces.folder import default_trace_folder, waiting_events
 from stenograph.traces.worker import work
+from stenograph.web.openapi import openapi_document
 
 #: In every form of the secret.
 MARK = "Planted"
@@ -166,6 +168,7 @@ COMMANDS = {
     "history": Command([["a.txt"], [PATH]], shows=True),
     "diff": Command([[SESSION, "--branches"], [SESSION, "--branches", "--unified"]], shows=True),
     "tail": Command([[SESSION, "--once", "-n", "99", "--thinking", "--full"]], shows=True),
+    "web": Command([]),
     "resume": Command([[SESSION, "--print"]]),
     "inventory": Command([[], [SESSION]]),
     "check": Command([[], [SESSION, "--strict", "--resume"]]),
@@ -234,6 +237,23 @@ def test_no_command_prints_or_keeps_a_planted_secret(
     if command.shows:
         assert all("[github-token:1]" in text or "[assigned-secret:1]" in text for text in printed), printed
     _assert_clean(repr(sink.spans))
+    _assert_clean_files(home)
+
+
+def test_no_page_or_answer_of_the_viewer_shows_a_planted_secret(home: Path) -> None:
+    with served(home) as viewer:
+        paths = [
+            path.format(session_id=SESSION, line=line)
+            for path, methods in openapi_document()["paths"].items()
+            if "get" in methods
+            for line in ((1, 2, 3) if "{line}" in path else (1,))
+        ]
+        pages = [viewer.ask(f"{path}?q=see" if path.endswith("search") else path) for path in paths]
+        pages += [viewer.ask(path) for path in ("/", "/?hidden=all&q=prompt", f"/s/{SESSION}", f"/s/{SESSION}/chunks/0")]
+        assert [page.status for page in pages] == [200] * len(pages)
+        for page in pages:
+            _assert_clean(page.text)
+    assert sum("[github-token:" in page.text or "[assigned-secret:" in page.text for page in pages) > len(pages) / 2
     _assert_clean_files(home)
 
 

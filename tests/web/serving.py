@@ -60,7 +60,11 @@ def served(home: Path, *, allow_edits: bool = False, port: int = 0) -> Iterator[
     started = threading.Event()
     with loopback_listener(port) as listener:
         access = Access(listener.getsockname()[1])
-        server = Server(Viewer(homes=[home], config=Config(), allow_edits=allow_edits), access, lambda _: started.set())
+        server = Server(
+            Viewer(homes=[home], config=Config(), archive=home.parent / f"{home.name}-archive", allow_edits=allow_edits),
+            access,
+            lambda _: started.set(),
+        )
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
         try:

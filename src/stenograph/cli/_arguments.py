@@ -6,7 +6,6 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +15,27 @@ from click.shell_completion import CompletionItem
 from stenograph.cli._messages import echo_note
 from stenograph.errors import AmbiguousSessionError, UsageError, in_quotes
 from stenograph.family import SessionFile
-from stenograph.sessions import LAST
+from stenograph.sessions import LAST, age_before, choose_branch, date_of
+from stenograph.sessions import date_or_age as moment_of
 from stenograph.views import plain
 
 if TYPE_CHECKING:
-    from stenograph.turns import Branch, Session, Turn
+    from stenograph.turns import Turn
+
+__all__ = [
+    "HintingCommand",
+    "SessionReference",
+    "age_before",
+    "any_project_option",
+    "choose_branch",
+    "date_of",
+    "moment_of",
+    "named_session",
+    "parse_turns",
+    "report_matches",
+    "session_argument",
+    "session_to_change",
+]
 
 _TURNS = re.compile(r"[\d,-]+")
 
@@ -199,19 +214,6 @@ def _quoted_title(title: str | None) -> str:
     return f'  "{plain(mask(title)[0])[:_TITLE_COLUMNS]}"' if title else ""
 
 
-def choose_branch(session: Session, number: int | None) -> Branch:
-    """The branch with a number, from 1; the current one where none is given. Raises UsageError."""
-    from stenograph.turns import NO_BRANCH
-
-    if number is None or (number == 1 and not session.branches):
-        return next((branch for branch in session.branches if branch.is_current), NO_BRANCH)
-    if number > len(session.branches):
-        from stenograph.views import count_of
-
-        raise UsageError(f"no branch {number}; this session has {count_of(len(session.branches), 'branch', 'branches')}")
-    return session.branches[number - 1]
-
-
 def parse_turns(text: str | None, count: int) -> Callable[[Turn], bool]:
     """`3`, `3-5`, `3-`, or `-1` for the last of `count`, as a test for turns. Raises UsageError."""
     if text is None:
@@ -227,47 +229,3 @@ def parse_turns(text: str | None, count: int) -> Callable[[Turn], bool]:
     if high is not None and high < low:
         raise UsageError(f"--turn {text} is reversed; use {high}-{low}")
     return lambda turn: low <= turn.number and (high is None or turn.number <= high)
-
-
-_AGE = re.compile(r"(\d{1,6})([hdw])")
-_HOURS = {"h": 1, "d": 24, "w": 168}
-_AN_AGE = "36h, 7d or 2w"
-_A_DATE = "2026-01-31 or 2026-01-31T12:00"
-
-
-def date_of(text: str) -> float:
-    try:
-        return _date(text)
-    except ValueError:
-        raise UsageError(f"invalid date {in_quotes(text)}; use {_A_DATE}") from None
-
-
-def age_before(text: str, now: datetime) -> float:
-    if found := _AGE.fullmatch(text):
-        return _ago(found, now)
-    raise UsageError(f"invalid age {in_quotes(text)}; use {_AN_AGE}")
-
-
-def moment_of(text: str, now: datetime) -> float:
-    if found := _AGE.fullmatch(text):
-        return _ago(found, now)
-    try:
-        return _date(text)
-    except ValueError:
-        raise UsageError(f"invalid date or age {in_quotes(text)}; use {_A_DATE}, or {_AN_AGE}") from None
-
-
-def _date(text: str) -> float:
-    try:
-        moment = datetime.fromisoformat(text).timestamp()
-        datetime.fromtimestamp(moment, UTC)  # the first and the last day there is, in another zone
-    except (OverflowError, OSError) as error:
-        raise ValueError(text) from error
-    return moment
-
-
-def _ago(age: re.Match[str], now: datetime) -> float:
-    try:
-        return (now - timedelta(hours=int(age[1]) * _HOURS[age[2]])).timestamp()
-    except OverflowError:
-        raise UsageError(f"age {in_quotes(age[0])} is out of range") from None

@@ -120,26 +120,19 @@ def ls(
 def _wanted(filters: dict[str, str | None]) -> Callable[[SessionInfo], bool] | None:
     """A test for what the options ask for; None where they ask for nothing. Raises UsageError."""
     from stenograph.cli._arguments import moment_of
+    from stenograph.sessions import SessionFilter
 
-    now = datetime.now(UTC)
-    since = moment_of(text, now) if (text := filters["since"]) else None
-    until = moment_of(text, now) if (text := filters["until"]) else None
-    words = (filters["words"] or "").casefold()
     if not any(filters.values()):
         return None
-
-    def is_wanted(info: SessionInfo) -> bool:
-        last = info.last_record.timestamp()
-        return (
-            (since is None or last >= since)
-            and (until is None or last < until)
-            and filters["tag"] in (None, info.tag)
-            and filters["status"] in (None, info.status.value)
-            and filters["branch"] in (None, info.branch)
-            and any(words in (text or "").casefold() for text in (info.title, info.first_prompt, info.slug))
-        )
-
-    return is_wanted
+    now = datetime.now(UTC)
+    return SessionFilter(
+        since=moment_of(text, now) if (text := filters["since"]) else None,
+        until=moment_of(text, now) if (text := filters["until"]) else None,
+        title=filters["words"] or "",
+        tag=filters["tag"],
+        status=filters["status"],
+        branch=filters["branch"],
+    ).matches
 
 
 def _in_project(name: str, wanted: Callable[[SessionInfo], bool] | None) -> Callable[[SessionInfo], bool]:

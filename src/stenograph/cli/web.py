@@ -43,7 +43,9 @@ def web(ctx: click.Context, port: int, opens: bool, allow_edits: bool, as_json: 
     if allow_edits and settings.demo:
         raise UsageError("the demo is read-only; to try edits, copy it and use --home with the copy")
 
+    from stenograph.archive import default_archive_folder
     from stenograph.config import is_debugging
+    from stenograph.index import store_path
     from stenograph.views import ViewerPage
     from stenograph.web import Viewer, serve
 
@@ -60,6 +62,13 @@ def web(ctx: click.Context, port: int, opens: bool, allow_edits: bool, as_json: 
 
             webbrowser.open_new_tab(access.link(once=True))
 
-    viewer = Viewer(homes=settings.homes, config=settings.config, allow_edits=allow_edits, debug=is_debugging(os.environ))
+    viewer = Viewer(
+        homes=settings.homes,
+        config=settings.config,
+        archive=default_archive_folder(os.environ),
+        index=None if settings.demo else store_path(os.environ),
+        allow_edits=allow_edits,
+        debug=is_debugging(os.environ),
+    )
     with contextlib.suppress(KeyboardInterrupt):  # how serving ends
         serve(viewer, port=port, started=started)

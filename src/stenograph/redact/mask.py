@@ -213,6 +213,10 @@ class Masker:
         parts.append(text[place:])
         return "".join(parts)
 
+    def secret_of(self, placeholder: str) -> str | None:
+        """What a placeholder that this masker made stands for; None for any other."""
+        return next((secret for secret, known in list(self._placeholders.items()) if known == placeholder), None)
+
     def mask_json(self, value: Any) -> Any:
         """A copy of JSON values with every secret in it masked: by its format, or by the name of its member."""
         return mask_json(value, self.mask)

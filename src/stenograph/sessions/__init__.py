@@ -27,7 +27,8 @@ from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import ListTitles, list_title, title
 
 if TYPE_CHECKING:
-    from stenograph.sessions.find import SORTS, last_record, newest_record_first
+    from stenograph.sessions.choosing import SessionFilter, age_before, choose_branch, date_of, date_or_age
+    from stenograph.sessions.find import SORTS, ListCache, last_record, newest_record_first
     from stenograph.sessions.follow import Follower, Update
     from stenograph.sessions.glance import unreadable
     from stenograph.sessions.labels import title_line
@@ -37,9 +38,15 @@ if TYPE_CHECKING:
     from stenograph.sessions.status import is_being_written
 
 _MODULES = {
+    "ListCache": "find",
     "LAST": "resolve",
     "SHORTEST_PREFIX": "resolve",
     "SORTS": "find",
+    "SessionFilter": "choosing",
+    "age_before": "choosing",
+    "choose_branch": "choosing",
+    "date_of": "choosing",
+    "date_or_age": "choosing",
     "Follower": "follow",
     "Match": "resolve",
     "ResumePlan": "resuming",
@@ -65,15 +72,21 @@ __all__ = [
     "SORTS",
     "Follower",
     "Glance",
+    "ListCache",
     "ListTitles",
     "Listing",
     "Match",
     "ResumePlan",
+    "SessionFilter",
     "SessionInfo",
     "Status",
     "Update",
+    "age_before",
     "as_unreadable",
+    "choose_branch",
     "command_line",
+    "date_of",
+    "date_or_age",
     "describe",
     "files_being_written",
     "find_match",

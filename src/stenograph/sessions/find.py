@@ -184,6 +184,33 @@ def each_once(files: Sequence[SessionFile]) -> list[SessionFile]:
     return [file for file in files if file.path not in others] if others else list(files)
 
 
+class ListCache:
+    """What lists read of files, kept as long as the files do not change: for a process that lists sessions again and again."""
+
+    def __init__(self) -> None:
+        self._glances: dict[Path, Glance] = {}
+        self._turns: dict[Path, tuple[int, int, int]] = {}
+
+    def glance(self, file: SessionFile) -> Glance:
+        """Raises as `glance` does."""
+        known = self._glances.get(file.path)
+        if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
+            known = self._glances[file.path] = glance(file.path)
+        return known
+
+    def count_turns(self, info: SessionInfo, count: Callable[[], int] | None) -> int | None:
+        """As many as the file had when it was last counted, if it is still the same; else what `count` returns."""
+        changed = int(info.modified.timestamp() * 1e6)
+        size, when, turns = self._turns.get(info.path, (-1, 0, 0))
+        if (size, when) == (info.size, changed):
+            return turns
+        if count is None:
+            return None
+        turns = count()
+        self._turns[info.path] = info.size, changed, turns
+        return turns
+
+
 def list_sessions(
     homes: Iterable[str | os.PathLike[str]] | None = None,
     *,
@@ -196,11 +223,13 @@ def list_sessions(
     now: float | None = None,
     active_seconds: float = ACTIVE_SECONDS,
     progress: Progress | None = None,
+    cache: ListCache | None = None,
 ) -> Listing:
     """The sessions of the homes; of those of the environment unless some are given.
 
     With `everything` also those hidden by default; with `project` only those of one directory; with `where` those that pass it.
     `sort` is a key of `SORTS`. `turns` counts the turns of those listed, as far as that takes no longer than half a second.
+    With a `cache` only files that changed since it was last used are read.
 
     With `limit` at most that many. The others are counted all the same, unless there are more than `MANY_FILES`: then looking
     ends where no older file can hold a newer record.
@@ -225,7 +254,9 @@ def list_sessions(
         if progress is not None and not number % _REPORTED_EVERY:
             progress(number, len(files))
         try:
-            info = describe(file, now=now, active_seconds=active_seconds, written=written, titles=titles)
+            with as_unreadable(file.path):
+                seen = None if cache is None else cache.glance(file)
+            info = describe(file, now=now, active_seconds=active_seconds, written=written, titles=titles, seen=seen)
         except DiskError as error:
             if os.path.lexists(file.path):  # else it vanished since the folder was read
                 findings.append(unreadable(error))
@@ -237,11 +268,15 @@ def list_sessions(
         else:
             hidden[info.hidden] = hidden.get(info.hidden, 0) + 1
     if sort == "turns":
-        shown = _with_turns(shown, None)
+        shown = _with_turns(shown, None, cache)
     shown.sort(key=SORTS[sort])
     listed = shown if limit is None else shown[:limit]
     return Listing(
-        _with_turns(listed, _COUNTED_BYTES) if turns else listed, hidden, findings, older=len(shown) - len(listed), unseen=unseen
+        _with_turns(listed, _COUNTED_BYTES, cache) if turns else listed,
+        hidden,
+        findings,
+        older=len(shown) - len(listed),
+        unseen=unseen,
     )
 
 
@@ -251,18 +286,19 @@ def _is_enough(shown: list[SessionInfo], limit: int, following: SessionFile) -> 
     return len(shown) >= limit and sum(info.last_record >= bound for info in shown) >= limit
 
 
-def _with_turns(sessions: list[SessionInfo], budget: int | None) -> list[SessionInfo]:
+def _with_turns(sessions: list[SessionInfo], budget: int | None, cache: ListCache | None) -> list[SessionInfo]:
     from stenograph.turns import TurnReader  # only lists that count need it
 
+    cache = ListCache() if cache is None else cache
     counted = []
     for info in sessions:
-        if budget is not None:
+        known = cache.count_turns(info, None) if info.turns is None else info.turns
+        if known is None and budget is not None:
             budget -= info.size
-        with contextlib.suppress(DiskError):
-            if info.turns is None and (budget is None or budget >= 0):
-                with as_unreadable(info.path):
-                    info = msgspec.structs.replace(info, turns=len(TurnReader(info.path)))
-        counted.append(info)
+        if known is None and (budget is None or budget >= 0):
+            with contextlib.suppress(DiskError), as_unreadable(info.path):
+                known = cache.count_turns(info, lambda path=info.path: len(TurnReader(path)))  # type: ignore[misc]
+        counted.append(msgspec.structs.replace(info, turns=known))
     return counted
 
 

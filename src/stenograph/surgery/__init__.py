@@ -19,6 +19,7 @@ from stenograph.surgery.edits import (
     Selector,
     StripThinking,
     TruncateResults,
+    refuse_idle_selectors,
 )
 from stenograph.surgery.plan import EditEffect, Plan, make_plan
 from stenograph.surgery.preview import Preview, preview
@@ -63,6 +64,7 @@ __all__ = [
     "of_newest",
     "plan_clone",
     "preview",
+    "refuse_idle_selectors",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

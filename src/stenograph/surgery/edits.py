@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from msgspec import Struct
+
+from stenograph.errors import UsageError
 
 
 class Selector(Struct, frozen=True, omit_defaults=True):
@@ -25,6 +28,10 @@ class Selector(Struct, frozen=True, omit_defaults=True):
     def chooses_turns(self) -> bool:
         """The rest selects among tool calls only."""
         return bool(self.turns) or self.keep_last is not None or self.before is not None
+
+    @property
+    def chooses_calls(self) -> bool:
+        return bool(self.tools or self.errors or self.agents) or self.larger_than is not None
 
 
 ALL = Selector()
@@ -114,3 +121,19 @@ AnyEdit = (
     | DropAgents
     | MakePortable
 )
+
+_OF_TURNS = (DropTurns, Compress)
+_OF_CALLS = (DropToolCalls, TruncateResults, DropAgents)
+_OF_WHOLE_FILES = (DropBranches, DropBookkeeping, MakePortable)
+
+
+def refuse_idle_selectors(edits: Sequence[AnyEdit]) -> None:
+    """A selector that means nothing to its edit is not ignored: more would be lost than was chosen. Raises UsageError."""
+    for edit in edits:
+        which = edit.which
+        if isinstance(edit, _OF_TURNS) and not which.chooses_turns:
+            raise UsageError(f"{edit.summary}: select turns by number, by the last ones to keep, or by time")
+        if which.chooses_turns and isinstance(edit, _OF_WHOLE_FILES):
+            raise UsageError(f"{edit.summary}: selecting turns has no effect")
+        if which.chooses_calls and not isinstance(edit, _OF_CALLS):
+            raise UsageError(f"{edit.summary}: selecting tool calls has no effect")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stenograph.views.encode import encode_long, encode_page, page_text
     from stenograph.views.masking import mask_page
     from stenograph.views.pages.changing import clone_page, purge_page, removal_page, removals_page, rename_page, tag_page
-    from stenograph.views.pages.check import check_page
+    from stenograph.views.pages.check import CheckPage, check_page
     from stenograph.views.pages.comparison import comparison_page
     from stenograph.views.pages.doctor import (
         CompletionPage,
@@ -28,24 +28,36 @@ if TYPE_CHECKING:
         doctor_page,
         problem,
     )
-    from stenograph.views.pages.edit import edit_page
+    from stenograph.views.pages.edit import EditPage, edit_page
     from stenograph.views.pages.error import ErrorPage
-    from stenograph.views.pages.files import files_page
+    from stenograph.views.pages.files import FilesPage, files_page
     from stenograph.views.pages.history import history_page
     from stenograph.views.pages.inventory import inventory_page
-    from stenograph.views.pages.messages import explained_page, lost_page, message_pages, messages_page, resume_page
-    from stenograph.views.pages.page import Document, FindingPage
+    from stenograph.views.pages.messages import (
+        LostPage,
+        MessagesPage,
+        ResumePage,
+        explained_page,
+        lost_page,
+        message_pages,
+        messages_page,
+        resume_page,
+    )
+    from stenograph.views.pages.page import Document, FindingPage, Page
     from stenograph.views.pages.record_schema import release_schema_page, schema_diff_page, schema_page
-    from stenograph.views.pages.search import search_page
+    from stenograph.views.pages.records import RecordPage, RecordsPage, record_page, records_page
+    from stenograph.views.pages.search import SearchPage, search_page
+    from stenograph.views.pages.secret import SecretPage
     from stenograph.views.pages.session import SessionPage, session_page, session_pieces
-    from stenograph.views.pages.sessions import SessionsPage, overview_page, session_row, sessions_page
+    from stenograph.views.pages.sessions import OverviewPage, SessionsPage, overview_page, session_row, sessions_page
+    from stenograph.views.pages.summary import SummaryPage, summary_page
     from stenograph.views.pages.trace import backfill_page, settings_change_page, trace_page, trace_status_page, trace_test_page
     from stenograph.views.pages.turn_parts import turn_pages
-    from stenograph.views.pages.turns import steps_page, turns_page
-    from stenograph.views.pages.undo import edits_page, originals_page, undo_page
-    from stenograph.views.pages.updates import UpdateReader
+    from stenograph.views.pages.turns import StepsPage, TurnsPage, steps_page, turns_page
+    from stenograph.views.pages.undo import EditsPage, UndoPage, edits_page, originals_page, undo_page
+    from stenograph.views.pages.updates import UpdatePage, UpdateReader
     from stenograph.views.pages.viewer import ViewerPage
-    from stenograph.views.schema import documents, json_schema
+    from stenograph.views.schema import documents, field_docs, json_schema, schema_components
     from stenograph.views.terminal.changing import (
         render_clone,
         render_edits,
@@ -82,6 +94,25 @@ if TYPE_CHECKING:
     from stenograph.views.text import count_of, harmless, local_time, plain, quoted, short_path
 
 _MODULES = {
+    "schema_components": "schema",
+    "field_docs": "schema",
+    "summary_page": "pages.summary",
+    "SummaryPage": "pages.summary",
+    "SecretPage": "pages.secret",
+    "Page": "pages.page",
+    "UpdatePage": "pages.updates",
+    "UndoPage": "pages.undo",
+    "EditsPage": "pages.undo",
+    "EditPage": "pages.edit",
+    "TurnsPage": "pages.turns",
+    "StepsPage": "pages.turns",
+    "SearchPage": "pages.search",
+    "OverviewPage": "pages.sessions",
+    "ResumePage": "pages.messages",
+    "MessagesPage": "pages.messages",
+    "LostPage": "pages.messages",
+    "FilesPage": "pages.files",
+    "CheckPage": "pages.check",
     "CompletionPage": "pages.doctor",
     "DoctorPage": "pages.doctor",
     "Document": "pages.page",
@@ -128,6 +159,10 @@ _MODULES = {
     "problem": "pages.doctor",
     "purge_page": "pages.changing",
     "quoted": "text",
+    "RecordPage": "pages.records",
+    "RecordsPage": "pages.records",
+    "record_page": "pages.records",
+    "records_page": "pages.records",
     "release_schema_page": "pages.record_schema",
     "removal_page": "pages.changing",
     "removals_page": "pages.changing",
@@ -188,18 +223,36 @@ _MODULES = {
 }
 
 __all__ = [
+    "CheckPage",
     "CompletionPage",
     "DoctorPage",
     "Document",
+    "EditPage",
+    "EditsPage",
     "ErrorPage",
+    "FilesPage",
     "FindingPage",
     "Installation",
+    "LostPage",
+    "MessagesPage",
+    "OverviewPage",
+    "Page",
     "ProblemPage",
+    "RecordPage",
+    "RecordsPage",
     "RenderOptions",
+    "ResumePage",
+    "SearchPage",
+    "SecretPage",
     "SessionPage",
     "SessionsPage",
+    "StepsPage",
+    "SummaryPage",
     "TerminalPage",
     "TracingPage",
+    "TurnsPage",
+    "UndoPage",
+    "UpdatePage",
     "UpdateReader",
     "UpdateRenderer",
     "ViewerPage",
@@ -215,6 +268,7 @@ __all__ = [
     "encode_long",
     "encode_page",
     "explained_page",
+    "field_docs",
     "files_page",
     "harmless",
     "history_page",
@@ -234,6 +288,8 @@ __all__ = [
     "problem",
     "purge_page",
     "quoted",
+    "record_page",
+    "records_page",
     "release_schema_page",
     "removal_page",
     "removals_page",
@@ -274,6 +330,7 @@ __all__ = [
     "render_undo",
     "render_unified",
     "resume_page",
+    "schema_components",
     "schema_diff_page",
     "schema_page",
     "search_page",
@@ -284,6 +341,7 @@ __all__ = [
     "settings_change_page",
     "short_path",
     "steps_page",
+    "summary_page",
     "tag_page",
     "trace_page",
     "trace_status_page",

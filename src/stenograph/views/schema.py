@@ -8,7 +8,7 @@ import inspect
 import itertools
 import pkgutil
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
 import msgspec
@@ -33,12 +33,18 @@ def document_name(document: type[Document]) -> str:
 
 def json_schema(page_type: type[Page]) -> dict[str, Any]:
     """The JSON Schema of a page: no member may be missing, unless it says so, and none may be added."""
+    (schema,), definitions = schema_components([page_type], "#/$defs/{name}")
+    return {"$schema": _DIALECT, **schema, "$defs": definitions}
+
+
+def schema_components(page_types: Iterable[type[Page]], place: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """References to the schemas of some types, and all schemas that they need by name. `place` has `{name}` in it."""
     types = {found.__name__: found for found in _below(Page)}
-    (schema,), definitions = msgspec.json.schema_components([page_type], ref_template="#/$defs/{name}")
+    schemas, definitions = msgspec.json.schema_components(page_types, ref_template=place)
     for name, definition in definitions.items():
         if found := types.get(name):
             _describe(definition, found)
-    return {"$schema": _DIALECT, **schema, "$defs": dict(sorted(definitions.items()))}
+    return list(schemas), dict(sorted(definitions.items()))
 
 
 def _describe(definition: dict[str, Any], page_type: type[Page]) -> None:

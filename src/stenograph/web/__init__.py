@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
+    from stenograph.web.questions import Viewer
     from stenograph.web.security import Access
-    from stenograph.web.server import Viewer, create_app, serve
+    from stenograph.web.server import create_app, serve
 
-_MODULES = {"Access": "security", "Viewer": "server", "create_app": "server", "serve": "server"}
+_MODULES = {"Access": "security", "Viewer": "questions", "create_app": "server", "serve": "server"}
 
 __all__ = ["Access", "Viewer", "create_app", "serve"]
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from stenograph.errors import StenographError
-from stenograph.index import open_store, session_ticks, store_path
-from stenograph.sessions import SORTS, list_sessions
+from stenograph.sessions import SORTS
 from stenograph.views import mask_page
 from stenograph.views.html import render_home
 from stenograph.views.pages.home import HomeQuery, LivePage, ViewerHomePage, home_page
@@ -21,10 +17,9 @@ from stenograph.views.pages.timeline_tools import tool_step
 from stenograph.web.session_pages import html_answer, number_of, page_context
 
 if TYPE_CHECKING:
-    from stenograph.index import Tick
     from stenograph.sessions import SessionInfo
     from stenograph.turns import Turn
-    from stenograph.web.questions import Questions
+    from stenograph.web.questions import Library
 
 
 async def home(request: Request) -> Response:
@@ -42,20 +37,12 @@ async def home(request: Request) -> Response:
     return await html_answer(request, lambda questions: render_home(ask_home(questions, query), context))
 
 
-def ask_home(questions: Questions, query: HomeQuery) -> ViewerHomePage:
-    listing = list_sessions(questions.homes, everything=True, turns=False, active_seconds=questions.config.active_seconds)
-    page = home_page(listing, query, ticks=_ticks, live=lambda running: _live(questions, running))
+def ask_home(questions: Library, query: HomeQuery) -> ViewerHomePage:
+    page = home_page(questions.listing(), query, ticks=questions.ticks, live=lambda running: _live(questions, running))
     return mask_page(page, questions.masker.mask)
 
 
-def _ticks(paths: Sequence[Path]) -> Mapping[Path, Sequence[Tick]]:
-    """From the index as it is: the list does not wait for it."""
-    store = open_store(store_path(os.environ))
-    with contextlib.closing(store):
-        return session_ticks(store, paths)
-
-
-def _live(questions: Questions, running: Iterable[SessionInfo]) -> Iterator[LivePage]:
+def _live(questions: Library, running: Iterable[SessionInfo]) -> Iterator[LivePage]:
     for info in running:
         try:
             session = questions.load(info.id)

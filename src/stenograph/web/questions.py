@@ -8,29 +8,119 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from stenograph.config import Config
-from stenograph.errors import SessionNotFoundError
-from stenograph.family import SessionFile
+from stenograph.errors import SessionNotFoundError, UsageError
+from stenograph.family import SessionFile, read_family
 from stenograph.redact import Masker
-from stenograph.sessions import find_sessions, list_sessions
-from stenograph.turns import NO_BRANCH, Branch, Session
-from stenograph.views import SessionPage, SessionsPage, mask_page, session_page, sessions_page
+from stenograph.sessions import ListCache, Listing, SessionFilter, choose_branch, date_or_age, find_sessions, list_sessions
+from stenograph.turns import Session, Turn, round_types
+from stenograph.views import (
+    SecretPage,
+    mask_page,
+    overview_page,
+    quoted,
+    record_page,
+    records_page,
+    session_page,
+    sessions_page,
+    steps_page,
+    summary_page,
+    turns_page,
+)
+from stenograph.web.errors import RequestError
+from stenograph.web.index_thread import IndexThread
 from stenograph.web.loading import SessionCache
+from stenograph.web.parameters import (
+    CheckQuery,
+    EditBody,
+    FilesQuery,
+    MessagesQuery,
+    NoQuery,
+    RecordQuery,
+    RecordsQuery,
+    ReleaseQuery,
+    RevealBody,
+    SearchQuery,
+    SessionsQuery,
+    StepsQuery,
+    TurnsQuery,
+    UndoBody,
+)
+
+if TYPE_CHECKING:
+    from stenograph.archive import Archive
+    from stenograph.index import Tick
+    from stenograph.views import (
+        CheckPage,
+        EditPage,
+        EditsPage,
+        FilesPage,
+        LostPage,
+        MessagesPage,
+        OverviewPage,
+        RecordPage,
+        RecordsPage,
+        ResumePage,
+        SearchPage,
+        SessionPage,
+        SessionsPage,
+        StepsPage,
+        SummaryPage,
+        TurnsPage,
+        UndoPage,
+    )
+
+_KINDS = {
+    "prompts": "PROMPT",
+    "answers": "ANSWER",
+    "thinking": "THINKING",
+    "inputs": "INPUT",
+    "outputs": "OUTPUT",
+    "titles": "TITLE",
+    "notes": "NOTE",
+}
 
 
-class Questions:
+class Viewer(Struct, frozen=True, kw_only=True):
+    """What is served, and how."""
+
+    homes: Sequence[Path]
+    config: Config
+    #: Where the originals of edited sessions are.
+    archive: Path
+    #: Where the index is; None keeps one in memory.
+    index: Path | None = None
+    #: Requests may change sessions.
+    allow_edits: bool = False
+    #: Unexpected errors are logged with their tracebacks, which may quote sessions.
+    debug: bool = False
+
+
+class Library:
     """The sessions of some homes, asked about."""
 
-    def __init__(self, homes: Sequence[Path], config: Config) -> None:
-        self.homes = list(homes)
-        self.config = config
+    def __init__(self, viewer: Viewer) -> None:
+        self.homes = list(viewer.homes)
+        self.config = viewer.config
+        self._can_edit = viewer.allow_edits
+        self._archive_folder = viewer.archive
+        #: Placeholders are the same for as long as the server runs, and say nothing to who does not have its key.
         self.masker = Masker(secrets.token_bytes(32))
         self._cache = SessionCache()
+        self._lists = ListCache()
         self._files: dict[str, SessionFile] = {}
         self._lock = threading.Lock()
+        self._index = IndexThread(self.homes, viewer.index)
 
     def file(self, session_id: str) -> SessionFile:
         """The file of a session. Raises SessionNotFoundError."""
@@ -44,25 +134,262 @@ class Questions:
             raise SessionNotFoundError("no session has this id")
         return known
 
+    def path(self, session_id: str, agent: str | None) -> Path:
+        """The session's own file, or that of one of its subagents. Raises SessionNotFoundError, RequestError."""
+        own = self.file(session_id).path
+        if agent is None:
+            return own
+        for found in read_family(own).agents:
+            if found.agent_id == agent:
+                return found.path
+        raise RequestError(404, "agent-not-found", "the session has no file of this subagent")
+
     def load(self, session_id: str) -> Session:
         """Raises SessionNotFoundError, UnreadableError."""
         return self._cache.get(self.file(session_id).path)
 
-    def sessions(self, *, limit: int | None = None) -> SessionsPage:
-        found = list_sessions(self.homes, limit=limit, turns=True, active_seconds=self.config.active_seconds)
-        return mask_page(sessions_page(found), self.masker.mask)
+    def listing(self) -> Listing:
+        """Every session there is, hidden ones included."""
+        return list_sessions(self.homes, everything=True, active_seconds=self.config.active_seconds, cache=self._lists)
 
-    def session(self, session_id: str, first: int = 1, last: int | None = None) -> SessionPage:
-        """A session to read, or some of its turns. Raises SessionNotFoundError, UnreadableError."""
+    def ticks(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Tick]]:
+        """What happened in some sessions, from the index as it is: a list does not wait for it."""
+        from stenograph.index import session_ticks
+
+        return self._index.peek(lambda store: session_ticks(store, paths))
+
+    def overview(self) -> OverviewPage:
+        return mask_page(overview_page(self.listing(), self.homes), self.masker.mask)
+
+    def sessions(self, query: SessionsQuery) -> SessionsPage:
+        """Raises UsageError."""
+        now = datetime.now(UTC)
+        wanted = SessionFilter(
+            since=None if query.since is None else date_or_age(query.since, now),
+            until=None if query.until is None else date_or_age(query.until, now),
+            title=query.title,
+            project=query.project,
+            tag=query.tag,
+            status=query.status,
+            branch=query.branch,
+        )
+        found = list_sessions(
+            self.homes,
+            everything=query.all,
+            where=None if wanted == SessionFilter() else wanted.matches,
+            sort=query.sort,
+            limit=query.offset + query.limit,
+            turns=True,
+            active_seconds=self.config.active_seconds,
+            cache=self._lists,
+        )
+        page = sessions_page(replace(found, sessions=found.sessions[query.offset :]))
+        return mask_page(page, self.masker.mask)
+
+    def session(self, session_id: str, query: TurnsQuery) -> SessionPage:
+        """A session to read, some turns of it. Raises SessionNotFoundError, UnreadableError, UsageError."""
         session = self.load(session_id)
         page = session_page(
             session,
-            current_branch(session),
-            wanted=lambda turn: first <= turn.number and (last is None or turn.number <= last),
+            choose_branch(session, query.branch),
+            wanted=partial(_is_wanted, query),
             title=session.title,
+            agents=query.agents,
         )
         return mask_page(page, self.masker.mask)
 
+    def turns(self, session_id: str, query: TurnsQuery) -> TurnsPage:
+        """Raises SessionNotFoundError, UnreadableError, UsageError."""
+        session = self.load(session_id)
+        branch = choose_branch(session, query.branch)
+        rounds = {node: found.value for node, found in round_types(session).items()}
+        shown = [turn for turn in branch.turns if _is_wanted(query, turn)]
+        return mask_page(turns_page(session, shown, branch, rounds, results=query.results), self.masker.mask)
 
-def current_branch(session: Session) -> Branch:
-    return next((branch for branch in session.branches if branch.is_current), NO_BRANCH)
+    def records(self, session_id: str, query: RecordsQuery) -> RecordsPage:
+        """Raises SessionNotFoundError, UnreadableError, RequestError."""
+        path = self.path(session_id, query.agent)
+        page = records_page(session_id, path, agent_id=query.agent, first=query.first, limit=query.limit)
+        return mask_page(page, self.masker.mask)
+
+    def record(self, session_id: str, line: int, query: RecordQuery) -> RecordPage:
+        """Raises SessionNotFoundError, UnreadableError, RequestError."""
+        page = record_page(session_id, self.path(session_id, query.agent), line, agent_id=query.agent)
+        if page is None:
+            raise RequestError(404, "line-not-found", "the file does not have so many lines")
+        return mask_page(page, self.masker.mask)
+
+    def steps(self, session_id: str, query: StepsQuery) -> StepsPage:
+        """Raises SessionNotFoundError, UnreadableError, UsageError."""
+        session = self.load(session_id)
+        turns = None if query.branch is None else choose_branch(session, query.branch).turns
+        page = steps_page(session, turns, self.masker.mask)
+        return replace(page, steps=page.steps[query.offset : query.offset + query.limit])
+
+    def summary(self, session_id: str, _: NoQuery) -> SummaryPage:
+        """Raises SessionNotFoundError, UnreadableError."""
+        return mask_page(summary_page(self.load(session_id)), self.masker.mask)
+
+    def files(self, session_id: str, query: FilesQuery) -> FilesPage:
+        """Raises SessionNotFoundError, UnreadableError, UsageError."""
+        from stenograph.analysis import changed_files
+        from stenograph.views import files_page
+
+        session = self.load(session_id)
+        turns = None if query.branch is None else choose_branch(session, query.branch).turns
+        found = [each for each in changed_files(session, turns) if each.changed or not query.changed]
+        return files_page(session, found, self.masker.mask)
+
+    def messages(self, session_id: str, query: MessagesQuery) -> MessagesPage:
+        """Raises SessionNotFoundError, UnreadableError, UsageError."""
+        from stenograph.messages import read_for_resume, resume_messages
+        from stenograph.records import gc_paused
+        from stenograph.sessions import as_unreadable
+        from stenograph.views import message_pages, messages_page
+
+        file, release = self.file(session_id), _release(query.release)
+        with as_unreadable(file.path), gc_paused():
+            graph = read_for_resume(file.path, release)
+            resume = resume_messages(graph, release)
+        found = islice(message_pages(resume, graph), query.offset, query.offset + query.limit)
+        page = replace(messages_page(session_id, str(file.path), resume), messages=tuple(found))
+        return mask_page(page, self.masker.mask)
+
+    def lost(self, session_id: str, query: ReleaseQuery) -> LostPage:
+        """Raises SessionNotFoundError, UnreadableError, UsageError."""
+        from stenograph.graph import build_graph
+        from stenograph.messages import lost
+        from stenograph.records import gc_paused, read_all_records
+        from stenograph.sessions import as_unreadable
+        from stenograph.views import lost_page
+
+        file, release = self.file(session_id), _release(query.release)
+        with as_unreadable(file.path), gc_paused():
+            found = lost(build_graph([(file.path, "", read_all_records(file.path))]), release)
+        return mask_page(lost_page(session_id, str(file.path), found), self.masker.mask)
+
+    def resume(self, session_id: str, _: NoQuery) -> ResumePage:
+        """Raises SessionNotFoundError, UnreadableError."""
+        from stenograph.sessions import plan_resume
+        from stenograph.views import resume_page
+
+        file = self.file(session_id)
+        return mask_page(resume_page(session_id, str(file.path), plan_resume(file.path)), self.masker.mask)
+
+    def search(self, query: SearchQuery) -> SearchPage:
+        """Raises UsageError."""
+        from stenograph.index import Filter, TextKind, parse_query, search
+        from stenograph.views import search_page
+
+        now = datetime.now(UTC)
+        names = [name for name in query.kinds.split(",") if name]
+        if not set(names) <= _KINDS.keys():
+            raise UsageError(f"unknown kind of text; use {', '.join(_KINDS)}")
+        narrowed = Filter(
+            homes=tuple(self.homes),
+            kinds=frozenset(TextKind[_KINDS[name]] for name in names),
+            project=query.project,
+            branch=query.branch,
+            release=query.release,
+            tool=query.tool,
+            file=query.file,
+            only_errors=query.errors,
+            since=None if query.since is None else date_or_age(query.since, now),
+            until=None if query.until is None else date_or_age(query.until, now),
+        )
+        sought = parse_query(query.q)
+        return self._index.ask(
+            lambda store, report: search_page(
+                query.q,
+                sought,
+                search(store, sought, narrowed, limit=query.limit, lines=query.lines),
+                report,
+                self.masker.mask,
+            )
+        )
+
+    def check_session(self, session_id: str, _: NoQuery) -> CheckPage:
+        """Raises SessionNotFoundError, UnreadableError."""
+        from stenograph.check import check
+        from stenograph.views import check_page
+
+        report = check([self.file(session_id).path], jobs=1, resuming=True)
+        return mask_page(check_page(report, command), self.masker.mask)
+
+    def check(self, query: CheckQuery) -> CheckPage:
+        """Raises UsageError."""
+        from stenograph.check import check
+        from stenograph.views import check_page
+
+        since = None if query.since is None else date_or_age(query.since, datetime.now(UTC))
+        places = [home for home in self.homes if home.is_dir()]
+        return mask_page(check_page(check(places, since=since, jobs=1), command), self.masker.mask)
+
+    def reveal(self, body: RevealBody) -> SecretPage:
+        """Raises RequestError."""
+        secret = self.masker.secret_of(body.placeholder)
+        if secret is None:
+            raise RequestError(404, "secret-not-found", "this secret was not shown since the viewer started; reload the page")
+        return SecretPage(body.placeholder, secret)
+
+    def edits(self, session_id: str, _: NoQuery) -> EditsPage:
+        """Raises SessionNotFoundError."""
+        from stenograph.archive import find_edits
+        from stenograph.views import edits_page
+
+        archive = self._archive()
+        found = find_edits(archive, str(self.file(session_id).path), self.homes, only_homes=True)
+        return mask_page(edits_page(archive, found), self.masker.mask)
+
+    def edit(self, session_id: str, body: EditBody) -> EditPage:
+        """Raises SessionNotFoundError, UsageError, DiskError, RequestError."""
+        from stenograph.surgery import attempt, make_plan, preview, refuse_idle_selectors
+        from stenograph.views import edit_page
+
+        archive = self._archive(writes=body.apply)
+        refuse_idle_selectors(body.edits)
+        plan = make_plan(self.file(session_id).path, body.edits, prune=body.prune)
+        attempted = attempt(plan, archive, is_applied=body.apply, active_seconds=self.config.active_seconds)
+        refusal = None if self._can_edit else EDITS_ARE_OFF
+        return mask_page(edit_page(plan, attempted, command, preview=preview(plan), refusal=refusal), self.masker.mask)
+
+    def undo(self, session_id: str, body: UndoBody) -> UndoPage:
+        """Raises SessionNotFoundError, UsageError, DiskError, RequestError."""
+        from stenograph.archive import find_edits, undo_edit
+        from stenograph.views import undo_page
+
+        archive = self._archive(writes=True)
+        found = find_edits(archive, str(self.file(session_id).path), self.homes, only_homes=True)
+        if body.entry is not None and all(edit.number != body.entry for edit in found):
+            raise RequestError(404, "edit-not-found", "the session has no edit with this number")
+        undone = undo_edit(archive, found, body.entry, active_seconds=self.config.active_seconds)
+        if undone is None:
+            raise RequestError(404, "edit-not-found", "the session has no edit to undo")
+        return mask_page(undo_page(undone, command), self.masker.mask)
+
+    def _archive(self, *, writes: bool = False) -> Archive:
+        from stenograph.archive import Archive
+
+        if writes and not self._can_edit:
+            raise RequestError(403, "read-only", EDITS_ARE_OFF)
+        return Archive(self._archive_folder)
+
+
+EDITS_ARE_OFF = "the viewer was started without --allow-edits"
+
+
+def command(*words: str) -> str:
+    """A command line of ours that can be pasted."""
+    return " ".join(["steno", *(quoted(word) for word in words)])
+
+
+def _is_wanted(query: TurnsQuery, turn: Turn) -> bool:
+    return query.first <= turn.number < query.first + query.limit
+
+
+def _release(named: str | None) -> str:
+    """Raises UsageError for what is not a release."""
+    from stenograph.releases import NEWEST, release_numbers
+
+    release_numbers(named or NEWEST)
+    return named or NEWEST

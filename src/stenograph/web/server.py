@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
-from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from stenograph.config import Config
 from stenograph.errors import StenographError
 from stenograph.net import loopback_listener
 from stenograph.web.answers import error_response
+from stenograph.web.api import api_routes
 from stenograph.web.errors import RequestError, request_error
-from stenograph.web.questions import Questions
+from stenograph.web.live import Hub
+from stenograph.web.questions import Library, Viewer
 from stenograph.web.routes import html_routes
 from stenograph.web.security import Access, Guard
 
@@ -31,21 +30,10 @@ _MOST_CONNECTIONS = 512
 _FAREWELL = 1
 
 
-class Viewer(Struct, frozen=True):
-    """What is served, and how."""
-
-    homes: Sequence[Path]
-    config: Config
-    #: Requests may change sessions.
-    allow_edits: bool = False
-    #: Unexpected errors are logged with their tracebacks, which may quote sessions.
-    debug: bool = False
-
-
 def create_app(viewer: Viewer, access: Access) -> ASGIApp:
     """The application behind its guard."""
     app = Starlette(
-        routes=html_routes(),
+        routes=[*api_routes(), *html_routes()],
         exception_handlers={
             RequestError: _refuse,
             StenographError: _explain,
@@ -53,7 +41,8 @@ def create_app(viewer: Viewer, access: Access) -> ASGIApp:
             Exception: _fail,
         },
     )
-    app.state.questions = Questions(viewer.homes, viewer.config)
+    app.state.questions = Library(viewer)
+    app.state.hub = Hub(app.state.questions.masker.mask)
     app.state.viewer = viewer
     app.state.access = access
     return Guard(app, access)

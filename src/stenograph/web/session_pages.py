@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from stenograph.errors import SessionNotFoundError
+from stenograph.sessions import choose_branch
 from stenograph.version import __version__
 from stenograph.views import mask_page
 from stenograph.views.html import PageContext, render_session, render_step, render_turns
@@ -19,11 +20,10 @@ from stenograph.views.markdown import render_markdown
 from stenograph.views.pages.timeline_turns import Timeline, find_step
 from stenograph.web.answers import tagged_response
 from stenograph.web.errors import RequestError
-from stenograph.web.questions import current_branch
 
 if TYPE_CHECKING:
     from stenograph.turns import Session
-    from stenograph.web.questions import Questions
+    from stenograph.web.questions import Library
 
 T = TypeVar("T")
 #: Chunks that the first page has, around the turn that was asked for.
@@ -40,7 +40,7 @@ def session_routes() -> list[Route]:
     ]
 
 
-async def html_answer(request: Request, render: Callable[[Questions], str]) -> Response:
+async def html_answer(request: Request, render: Callable[[Library], str]) -> Response:
     text = await run_sync(render, request.app.state.questions)
     return tagged_response(request, text.encode(errors="replace"), "text/html; charset=utf-8")
 
@@ -50,6 +50,7 @@ def page_context(request: Request) -> PageContext:
     return PageContext(
         root=request.scope.get("root_path", ""),
         theme=theme if theme in ("light", "dark") else "",
+        csrf=request.app.state.access.csrf,
         allow_edits=request.app.state.viewer.allow_edits,
         version=__version__,
     )
@@ -76,8 +77,7 @@ class Timelines:
             return kept[1]
         if branch > len(session.branches):
             raise SessionNotFoundError(f"the session has no branch {branch}")
-        chosen = session.branches[branch - 1] if branch else current_branch(session)
-        timeline = Timeline(session, chosen, title=session.title)
+        timeline = Timeline(session, choose_branch(session, branch or None), title=session.title)
         self._kept[(session.id, branch)] = (session, timeline)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
@@ -90,7 +90,7 @@ _TIMELINES = Timelines()
 async def session(request: Request) -> Response:
     context, branch, turn = page_context(request), number_of(request, "branch"), number_of(request, "turn")
 
-    def render(questions: Questions) -> str:
+    def render(questions: Library) -> str:
         loaded = questions.load(request.path_params["session_id"])
         timeline = _TIMELINES.get(loaded, branch)
         first = timeline.chunk_of(turn) if turn else 0
@@ -103,7 +103,7 @@ async def session(request: Request) -> Response:
 async def chunk(request: Request) -> Response:
     context, branch, number = page_context(request), number_of(request, "branch"), request.path_params["chunk"]
 
-    def render(questions: Questions) -> str:
+    def render(questions: Library) -> str:
         timeline = _TIMELINES.get(questions.load(request.path_params["session_id"]), branch)
         if number >= len(timeline.chunks):
             raise RequestError(404, "not-found", "the session has no such part")
@@ -115,7 +115,7 @@ async def chunk(request: Request) -> Response:
 async def step(request: Request) -> Response:
     context, full = page_context(request), bool(number_of(request, "full"))
 
-    def render(questions: Questions) -> str:
+    def render(questions: Library) -> str:
         session_id = request.path_params["session_id"]
         found = find_step(questions.load(session_id), request.path_params["step"])
         if found is None:
@@ -129,7 +129,7 @@ async def markdown(request: Request) -> Response:
     """The branch, or one turn of it, as Markdown: what the pages copy."""
     branch, turn = number_of(request, "branch"), number_of(request, "turn")
 
-    def render(questions: Questions) -> str:
+    def render(questions: Library) -> str:
         timeline = _TIMELINES.get(questions.load(request.path_params["session_id"]), branch)
         first = timeline.chunk_of(turn) if turn else 0
         last = timeline.last_chunk_of(turn) if turn else None

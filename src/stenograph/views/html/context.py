@@ -14,6 +14,8 @@ class PageContext(Struct, frozen=True, kw_only=True):
     theme: str = ""
     #: How many sessions are running.
     live: int = 0
+    #: Repeated in requests that are not only questions, as the header `X-Steno-CSRF`.
+    csrf: str = ""
     #: Whether sessions may be edited from the pages.
     allow_edits: bool = False
     #: Changes with the static files, so that browsers may keep them.

@@ -283,6 +283,8 @@ class StepsPage(Document, frozen=True, tag="steps/1"):
 
     id: str
     path: str
+    total: int
+    """How many steps there are, those that a page leaves out included."""
     steps: tuple[StepPage, ...]
 
 
@@ -295,7 +297,7 @@ def steps_page(session: Session, turns: Iterable[Turn] | None = None, mask: Mask
     else:
         selected = [records[node] for turn in turns for node in turn.nodes]
     found = tuple(_step_page(step) for step in steps(selected, mask))
-    return mask_page(StepsPage(session.id, str(session.path or ""), found), mask)
+    return mask_page(StepsPage(session.id, str(session.path or ""), len(found), found), mask)
 
 
 def _step_page(step: Step) -> StepPage:

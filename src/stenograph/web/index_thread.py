@@ -1,0 +1,60 @@
+"""The index, asked by one thread: its database belongs to the thread that opened it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from stenograph.index import IndexStore, SyncReport, knows_home, open_store, sync
+
+T = TypeVar("T")
+# How long a question waits for changed files to be indexed, in seconds; longer where nothing is indexed yet.
+_PATIENCE = 0.3
+_FIRST_PATIENCE = 3.0
+# How long the rest is indexed at a time: a question waits for that.
+_SLICE = 0.5
+
+
+class IndexThread:
+    """Opens the index when it is first asked for, and brings it up to date before each answer."""
+
+    def __init__(self, homes: Sequence[Path], path: Path | None) -> None:
+        self._homes = list(homes)
+        self._path = path
+        self._store: IndexStore | None = None
+        self._is_continuing = False
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="steno-index")
+
+    def ask(self, question: Callable[[IndexStore, SyncReport], T]) -> T:
+        """Blocks until it is answered; not to be called by the server's own thread."""
+        return self._thread.submit(self._ask, question).result()
+
+    def peek(self, question: Callable[[IndexStore], T]) -> T:
+        """The same of the index as it is."""
+        return self._thread.submit(lambda: question(self._open())).result()
+
+    def _open(self) -> IndexStore:
+        if self._store is None:
+            self._store = open_store(self._path)
+        return self._store
+
+    def _ask(self, question: Callable[[IndexStore, SyncReport], T]) -> T:
+        store = self._open()
+        is_warm = all(knows_home(store, home) for home in self._homes)
+        report = sync(store, self._homes, seconds=_PATIENCE if is_warm else _FIRST_PATIENCE)
+        if report.pending:
+            self._continue()
+        return question(store, report)
+
+    def _continue(self) -> None:
+        """Index the rest once nobody waits for an answer."""
+        if not self._is_continuing:
+            self._is_continuing = True
+            self._thread.submit(self._index_more)
+
+    def _index_more(self) -> None:
+        self._is_continuing = False
+        if sync(self._open(), self._homes, seconds=_SLICE).pending:
+            self._continue()
