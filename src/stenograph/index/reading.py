@@ -79,6 +79,8 @@ class FileRows(Struct):
     #: Only in the first piece: the place from which on the rows of the file are replaced.
     begin: int | None = None
     end: FileEnd | None = None
+    #: Characters.
+    size: int = 0
 
 
 class FileEnd(Struct, frozen=True):
@@ -151,8 +153,7 @@ class _Reading:
         self._task = task
         self._emit = emit
         self._inputs = InputReader()
-        self._piece = FileRows(begin=task.offset)
-        self._characters = 0
+        self._rows = FileRows(begin=task.offset)
         self._branch = task.branch
         self._names: dict[tuple[str, str], int] = {}
         self._conversation = task.conversation
@@ -167,8 +168,8 @@ class _Reading:
         else:
             facts = self._read_session(self._task.session)
         names = tuple((kind, clean(name) or "", last) for (kind, name), last in self._names.items())
-        self._piece.end = FileEnd(self._end, self._lines, fingerprint(self._task.path, self._end), names, facts)
-        self._emit(self._piece)
+        self._rows.end = FileEnd(self._end, self._lines, fingerprint(self._task.path, self._end), names, facts)
+        self._emit(self._rows)
 
     def _read_session(self, file: SessionFile) -> SessionFacts:
         """Lines and turns in one reading, from the beginning of the last turn that is known."""
@@ -240,14 +241,14 @@ class _Reading:
         elif understood is not None:
             for result in understood.results:
                 spilled = spilled_name(text_of(result.content))
-                self._piece.answers.append((str(result.tool_use_id), offset, bool(result.is_error), spilled))
+                self._rows.answers.append((str(result.tool_use_id), offset, bool(result.is_error), spilled))
         if any(columns):
             texts = [(clean(indexed(text)) or "") if text else "" for text in columns]
-            self._piece.docs.append((offset, line, uuid, time, *texts))
-            self._characters += sum(map(len, texts))
-            if len(self._piece.docs) >= _LINES or self._characters >= _CHARACTERS:
-                self._emit(self._piece)
-                self._piece, self._characters = FileRows(), 0
+            self._rows.docs.append((offset, line, uuid, time, *texts))
+            self._rows.size += sum(map(len, texts))
+            if len(self._rows.docs) >= _LINES or self._rows.size >= _CHARACTERS:
+                self._emit(self._rows)
+                self._rows = FileRows()
 
     def _new_branch(self, branch: object, offset: int) -> str | None:
         """The git branch that a line names, where the line before named another."""
@@ -269,7 +270,7 @@ class _Reading:
             if isinstance(block, ToolUseBlock) and isinstance(block.id, str):
                 given = block.input if isinstance(block.input, dict) else {}
                 target = next((given[name] for name in _TARGETS if isinstance(given.get(name), str)), None)
-                self._piece.uses.append((clean(block.id), clean(str(block.name or "")), clean(target), offset))
+                self._rows.uses.append((clean(block.id), clean(str(block.name or "")), clean(target), offset))
 
 
 def _encoded(seen: Glance) -> bytes | None:

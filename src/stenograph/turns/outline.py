@@ -155,8 +155,12 @@ _SAID = Raw(to_text({"content": ""}))
 _RESULT = Raw(to_text({"content": [{"type": "tool_result"}]}))
 
 
+# Stripped records of so many lines are kept: some megabytes.
+_FEW = 10_000
+
+
 class StrippedRecords(Sequence[Record]):
-    """Records without what they say, each made anew whenever it is asked for."""
+    """Records without what they say, each made when it is asked for; of many, anew each time."""
 
     def __init__(self) -> None:
         #: How to make each record, or the record itself.
@@ -170,6 +174,8 @@ class StrippedRecords(Sequence[Record]):
         self._texts: dict[str, str] = {}
         #: What names the last response, and what is kept of it.
         self._last: tuple[object, object] = (None, UNSET)
+        #: The records that were made, where there are few.
+        self._made: list[Record | None] = []
 
     def append(self, record: Record, understood: Input | None) -> None:
         if not isinstance(record, ChainedRecord) or isinstance(record, CompactBoundaryRecord):
@@ -195,6 +201,8 @@ class StrippedRecords(Sequence[Record]):
     def end(self) -> None:
         """No more lines come."""
         self._texts.clear()
+        if len(self._shapes) <= _FEW:
+            self._made = [None] * len(self._shapes)
 
     def timestamp(self, index: int) -> object:
         return self._timestamps[index]
@@ -209,12 +217,17 @@ class StrippedRecords(Sequence[Record]):
     def __getitem__(self, index: int | slice) -> Record | list[Record]:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
+        if self._made and (made := self._made[index]) is not None:
+            return made
         shape = self._shapes[index]
         if isinstance(shape, Record):
             return shape
         place = {"uuid": self._uuids[index], "parentUuid": self._parents[index], "timestamp": self._timestamps[index]}
         message = self._messages[index]
-        return shape(**place) if message is UNSET else shape(**place, message_raw=message)
+        record = shape(**place) if message is UNSET else shape(**place, message_raw=message)
+        if self._made:
+            self._made[index] = record
+        return record
 
     def __iter__(self) -> Iterator[Record]:
         return map(self.__getitem__, range(len(self)))

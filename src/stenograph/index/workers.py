@@ -1,0 +1,198 @@
+"""Files -> their rows, read by other processes while this one writes: one core parses about 25 MB of sessions a second.
+
+A file's rows are handed over together, so that whoever writes them can end a transaction between any two files.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import selectors
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import IO, Any
+
+from msgspec import Struct
+
+from stenograph.errors import UnreadableError
+from stenograph.index.reading import FileRows, ReadTask, read_file
+
+#: Other processes take longer to start than they save where there is less to read, in bytes.
+MUCH = 24_000_000
+_MOST = 4
+# Tasks that a worker has waiting, so that it never waits itself.
+_AHEAD = 3
+# A longer file is handed over while it is read, in characters: nobody holds a gigabyte.
+_HELD = 8_000_000
+_LENGTH = 8
+_PIPE = 1 << 20
+
+Emit = Callable[[FileRows], None]
+
+
+class Reading(Struct):
+    """A task and its rows, to be taken once. `read` raises UnreadableError."""
+
+    task: ReadTask
+    read: Callable[[Emit], None]
+
+
+def read_here(tasks: Iterable[ReadTask]) -> Generator[Reading, None, None]:
+    """One file after the other, in this process."""
+    for task in tasks:
+        yield Reading(task, lambda emit, task=task: read_file(task, emit))  # type: ignore[misc]
+
+
+def read_beside(tasks: Iterable[ReadTask]) -> Generator[Reading, None, None]:
+    """Each file in some other process, in any order; in this one where none can be started."""
+    workers = list(_start(min(_MOST, _cores())))
+    if not workers:
+        yield from read_here(tasks)
+        return
+    try:
+        yield from _Workers(workers, iter(tasks)).readings()
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+            for pipe in (worker.stdin, worker.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+
+def can_read_beside() -> bool:
+    """Whether there is a second core, and a system where one can wait for several pipes."""
+    return os.name == "posix" and _cores() > 1
+
+
+def send(pipe: IO[bytes], value: object) -> None:
+    data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    rest = memoryview(len(data).to_bytes(_LENGTH, "big") + data)
+    while rest:  # a pipe takes what fits
+        rest = rest[pipe.write(rest) :]
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> Any:
+    """The next value that was sent; None at the end."""
+    head = _read(pipe, _LENGTH)
+    data = _read(pipe, int.from_bytes(head, "big")) if len(head) == _LENGTH else b""
+    return pickle.loads(data) if data else None
+
+
+def _read(pipe: IO[bytes], size: int) -> bytes:
+    pieces = []
+    while size and (piece := pipe.read(size)):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces) if not size else b""
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _start(count: int) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "stenograph.index.worker"]
+    for _ in range(count):
+        try:
+            # Without buffers: what waits in one would not be seen by a selector.
+            worker = subprocess.Popen(
+                command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        except OSError:
+            return
+        _widen(worker.stdout)
+        yield worker
+
+
+def _widen(pipe: Any) -> None:
+    """Let a worker write on while this process is busy, where the system can."""
+    import fcntl
+
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        try:
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
+        except OSError:
+            return  # a limit of the system
+
+
+class _Worker(Struct):
+    process: subprocess.Popen[bytes]
+    waiting: deque[ReadTask]
+    #: Rows of the first task in `waiting` that came so far.
+    rows: list[FileRows]
+    characters: int = 0
+
+
+class _Workers:
+    def __init__(self, processes: list[subprocess.Popen[bytes]], tasks: Iterator[ReadTask]) -> None:
+        self._tasks = tasks
+        self._workers = [_Worker(process, deque(), []) for process in processes]
+
+    def readings(self) -> Iterator[Reading]:
+        left: list[ReadTask] = []
+        with selectors.DefaultSelector() as selector:
+            for worker in self._workers:
+                selector.register(_out(worker), selectors.EVENT_READ, worker)
+                self._fill(worker)
+            while any(worker.waiting for worker in self._workers):
+                for key, _ in selector.select():
+                    worker = key.data
+                    value = receive(_out(worker))
+                    if value is None:  # it died: what it had is read here
+                        selector.unregister(key.fileobj)
+                        left += worker.waiting
+                        worker.waiting.clear()
+                        continue
+                    yield from self._take(worker, value)
+        left += self._tasks
+        yield from read_here(left)
+
+    def _take(self, worker: _Worker, value: FileRows | UnreadableError) -> Iterator[Reading]:
+        if isinstance(value, FileRows):
+            worker.rows.append(value)
+            worker.characters += value.size
+            if value.end is None and worker.characters < _HELD:
+                return
+        task, rows = worker.waiting.popleft(), worker.rows
+        worker.rows, worker.characters = [], 0
+        is_taken = False
+
+        def read(emit: Emit) -> None:
+            nonlocal is_taken
+            is_taken = True
+            for each in rows:
+                emit(each)
+            found: Any = value
+            while isinstance(found, FileRows) and found.end is None:
+                found = receive(_out(worker))
+                if found is None:
+                    raise UnreadableError(f"cannot read {task.path}: the process that read it ended", path=task.path)
+                if isinstance(found, FileRows):
+                    emit(found)
+            if isinstance(found, UnreadableError):
+                raise found
+
+        if isinstance(value, FileRows) and value.end is not None:
+            self._fill(worker)
+        yield Reading(task, read)
+        if not is_taken:
+            read(lambda _: None)
+        self._fill(worker)
+
+    def _fill(self, worker: _Worker) -> None:
+        while len(worker.waiting) < _AHEAD and (task := next(self._tasks, None)) is not None:
+            worker.waiting.append(task)
+            try:
+                assert worker.process.stdin is not None
+                send(worker.process.stdin, task)
+            except BrokenPipeError:
+                return  # its end is seen when it is read from
+
+
+def _out(worker: _Worker) -> IO[bytes]:
+    assert worker.process.stdout is not None
+    return worker.process.stdout
