@@ -19,6 +19,7 @@ MAY_WRITE = {
     "agent/tools/spill.py": "outputs too long for a conversation, beside the session",
     "agent/engine/background.py": "what background tasks say, beside the session",
     "agent/tools/shell.py": "the output of commands",
+    "archive/kept.py": "its own database, which SQLite writes",
     "index/store.py": "its own database, which SQLite writes",
     "testing/lines.py": "session files that a test asks for",
     "traces/hook.py": "events into the spool, in our own state folder, without this package",

@@ -180,6 +180,10 @@ COMMANDS = {
     "rename": Command([[SESSION, "Other"]]),
     "tag": Command([[SESSION, "other"], [SESSION, "--clear"]]),
     "edit": Command([[*_EDIT[1:-1], "--preview"], _EDIT[1:]]),
+    "archive": Command([[], ["--expiring", "60d"]]),
+    "archive keep": Command([[], [SESSION]]),
+    "archive install": Command([[], ["--apply"]]),
+    "archive uninstall": Command([[], ["--apply"]], before=(["archive", "install", "--apply"],)),
     "rm": Command([[SESSION], [SESSION, "--apply"]]),
     "purge": Command([[SESSION], [SESSION, "--apply"]]),
     "undo": Command([["--list"], []], before=(_EDIT,)),
@@ -300,6 +304,8 @@ def _assert_clean_files(home: Path) -> None:
     """No file of ours holds the secret, but for exact copies of sessions."""
     for path in sorted(Path(os.environ["HOME"]).rglob("*")):
         parts = path.relative_to(os.environ["HOME"]).parts
-        is_copy = path.is_relative_to(home) or "objects" in parts or "originals" in parts or path.name.startswith("index-")
+        is_copy = (
+            path.is_relative_to(home) or "objects" in parts or "originals" in parts or path.name.startswith(("index-", "kept."))
+        )
         if path.is_file() and not is_copy:
             _assert_clean(path.read_bytes().decode("latin-1"), path)

@@ -54,6 +54,20 @@ def test_what_is_said_of_a_session_is_what_the_schemas_say(path: Path) -> None:
     printed("edit", "edit", path, "--portable", codes=(0, 2))
 
 
+def test_what_is_kept_is_what_the_schemas_say(tmp_path: Path) -> None:
+    project = tmp_path / "home" / "projects" / "p"
+    shutil.copytree(RECORDED[0].parent, project)
+    home = ("--home", tmp_path / "home")
+    assert printed("archive", "archive", *home)["kept"]["sessions"] == 0
+    assert printed("expiring", "archive", "--expiring", "60d", *home)["sessions"]
+    assert printed("keep", "archive", "keep", *home)["kept"]
+    assert printed("archive", "archive", *home)["kept"]["sessions"]
+    assert printed("archive-install", "archive", "install", *home)["changed"]
+    assert printed("archive-install", "archive", "install", "--apply", *home)["applied"]
+    assert printed("archive-install", "archive", "uninstall", "--apply", *home)["applied"]
+    assert printed("archive-install", "archive", "install", "--timer", *home)["changed"]
+
+
 @pytest.mark.parametrize("path", COPIED, ids=_name)
 def test_what_is_done_to_a_copy_is_what_the_schemas_say(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 4e9)  # nobody is at work on the copy

@@ -14,35 +14,102 @@ from stenograph.archive.purge import ArchivePurge
 from stenograph.archive.removal import Removal, plan_removal
 
 if TYPE_CHECKING:
+    from stenograph.archive.keeping import KeepReport, keep_sessions, read_facts
+    from stenograph.archive.kept import KeptFile, KeptSession, KeptStore, KeptTotals, open_kept
     from stenograph.archive.live import refuse_open
+    from stenograph.archive.retention import (
+        SOON,
+        ExpiringSession,
+        Retention,
+        expiring_sessions,
+        kept_states,
+        retention_of,
+        unkept,
+    )
+    from stenograph.archive.schedule import (
+        Timer,
+        crontab_line,
+        has_keep_hook,
+        install_timer,
+        plan_keep_hook,
+        plan_keep_hook_removal,
+        plan_timer,
+        uninstall_timer,
+    )
     from stenograph.archive.settings import as_before, make_change
 
 _MODULES = {
+    "SOON": "retention",
+    "ExpiringSession": "retention",
+    "KeepReport": "keeping",
+    "KeptFile": "kept",
+    "KeptSession": "kept",
+    "KeptStore": "kept",
+    "KeptTotals": "kept",
+    "Retention": "retention",
+    "Timer": "schedule",
     "as_before": "settings",
+    "crontab_line": "schedule",
+    "expiring_sessions": "retention",
+    "has_keep_hook": "schedule",
+    "install_timer": "schedule",
+    "keep_sessions": "keeping",
+    "kept_states": "retention",
     "make_change": "settings",
+    "open_kept": "kept",
+    "plan_keep_hook": "schedule",
+    "plan_keep_hook_removal": "schedule",
+    "plan_timer": "schedule",
+    "read_facts": "keeping",
     "refuse_open": "live",
+    "retention_of": "retention",
+    "uninstall_timer": "schedule",
+    "unkept": "retention",
 }
 
 __all__ = [
+    "SOON",
     "Archive",
     "ArchivePurge",
     "Change",
     "Entry",
+    "ExpiringSession",
     "JournaledFile",
+    "KeepReport",
+    "KeptFile",
+    "KeptSession",
+    "KeptStore",
+    "KeptTotals",
     "LabelChange",
     "Recovery",
     "Removal",
+    "Retention",
     "State",
+    "Timer",
     "Undone",
     "as_before",
+    "crontab_line",
     "default_archive_folder",
+    "expiring_sessions",
     "find_edits",
+    "has_keep_hook",
+    "install_timer",
+    "keep_sessions",
+    "kept_states",
     "make_change",
+    "open_kept",
+    "plan_keep_hook",
+    "plan_keep_hook_removal",
     "plan_removal",
+    "plan_timer",
+    "read_facts",
     "refuse_open",
     "rename_session",
+    "retention_of",
     "tag_session",
     "undo_edit",
+    "uninstall_timer",
+    "unkept",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

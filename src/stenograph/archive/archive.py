@@ -78,6 +78,10 @@ class Archive:
         """Lines of the journal that can't be read."""
         return self._read().findings
 
+    def originals(self) -> tuple[int, int]:
+        """How many originals of edited and removed files there are, and the bytes that they take."""
+        return self._store.totals()
+
     def original(self, sha256: str) -> bytes:
         """Raises UnreadableError."""
         return b"".join(self._store.stream(sha256))

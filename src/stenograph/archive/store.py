@@ -66,6 +66,11 @@ class Store:
         if digest.hexdigest() != sha256:
             raise _damaged(path)
 
+    def totals(self) -> tuple[int, int]:
+        """How many originals there are, and the bytes that they take."""
+        sizes = [path.stat().st_size for path in self.folder.glob("??/*.gz")]
+        return len(sizes), sum(sizes)
+
     def delete(self, sha256: str) -> None:
         """Raises UnwritableError."""
         remove_file(self.path_of(sha256))

@@ -36,6 +36,7 @@ COMMANDS = {
         "stenograph.cli.edit:edit",
         "Trim or compress a session.",
     ),
+    "archive": ("stenograph.cli.archive:archive", "Keep sessions that Claude Code would delete."),
     "rm": ("stenograph.cli.rm:rm", "Move sessions to the archive."),
     "purge": ("stenograph.cli.purge:purge", "Delete a session for good."),
     "undo": ("stenograph.cli.undo:undo", "Undo an edit, byte for byte."),

@@ -9,7 +9,7 @@ import click
 
 from stenograph.cli._messages import echo_note
 from stenograph.cli._output import progress
-from stenograph.cli._settings import state_options
+from stenograph.cli._settings import Settings, state_options
 
 if TYPE_CHECKING:
     from stenograph.index import IndexStore, SyncReport
@@ -27,6 +27,28 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
     is_warm = all(knows_home(store, home) for home in settings.homes)
     with progress("Indexing") as show:
         report = sync(store, settings.homes, seconds=_PATIENCE if is_warm else None, progress=show)
+    if settings.config.archive.keep and not settings.demo:
+        _keep(settings)
     if report.pending:
         echo_note(f"{report.pending:,} changed files are not indexed yet", hint="run the command again")
     return store, report
+
+
+def _keep(settings: Settings) -> None:
+    """Keep sessions in the archive: all of them the first time, later for as long as a command may wait."""
+    from stenograph.archive import default_archive_folder, keep_sessions, open_kept
+    from stenograph.errors import BusyError, StenographError
+
+    try:
+        folder = default_archive_folder(os.environ)
+        store = open_kept(folder)
+        if store is not None:
+            store.close()
+        with progress("Archiving") as show:
+            keep_sessions(
+                folder, settings.homes, seconds=_PATIENCE if store is not None else None, patience=_PATIENCE, progress=show
+            )
+    except BusyError:
+        pass  # another process keeps them
+    except StenographError as error:  # no reason not to answer
+        click.echo(f"steno: sessions were not kept: {error}", err=True)

@@ -6,6 +6,7 @@
 from stenograph.client_settings.events import client_of_unknown_release, events_known_to, release_on_path
 from stenograph.client_settings.files import (
     SettingsChange,
+    cleanup_days,
     home_settings,
     hooks_of,
     plan_hooks,
@@ -20,6 +21,7 @@ __all__ = [
     "IsOurs",
     "SettingsChange",
     "add_hooks",
+    "cleanup_days",
     "client_of_unknown_release",
     "events_known_to",
     "home_settings",

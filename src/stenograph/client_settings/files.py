@@ -70,6 +70,16 @@ def hooks_of(path: Path, is_ours: IsOurs) -> list[tuple[str, Hook]]:
         return []
 
 
+def cleanup_days(home: Path) -> int | None:
+    """After how many days without a change clients delete a session, as a home's settings say; None: they do not."""
+    try:
+        before, _ = _read(home_settings(home))
+        days = parse_settings(_text(home_settings(home), before)).get("cleanupPeriodDays")
+    except (DiskError, UsageError, FieldError):
+        return None
+    return days if isinstance(days, int) and not isinstance(days, bool) and days >= 0 else None
+
+
 def plan_hooks(path: Path, wanted: Mapping[str, Hook], is_ours: IsOurs, command: dict[str, str]) -> SettingsChange:
     """Replace our hooks in a settings file by these. Raises DiskError, UsageError."""
     before, state = _read(path)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 from stenograph.config.settings import (
     ACTIVE_SECONDS,
+    ArchiveSettings,
     Config,
     ListSettings,
     cache_folder,
@@ -19,6 +20,7 @@ from stenograph.config.settings import (
     is_debugging,
     read_config,
     state_folder,
+    systemd_folder,
     usual_config_file,
     wants_color,
 )
@@ -58,6 +60,7 @@ __all__ = [
     "ACTIVE_SECONDS",
     "EXAMPLE",
     "HEADER_NAME",
+    "ArchiveSettings",
     "Config",
     "Content",
     "Destination",
@@ -74,6 +77,7 @@ __all__ = [
     "no_destination",
     "read_config",
     "state_folder",
+    "systemd_folder",
     "trace_config_file",
     "trace_folder",
     "usual_config_file",

@@ -31,6 +31,13 @@ class ListSettings(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=0, description="a whole number, 0 or more; 0 means all")] = 30
 
 
+class ArchiveSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Table `[archive]`."""
+
+    #: Keep all sessions in the archive whenever the index is brought up to date.
+    keep: bool = False
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The config file, with defaults."""
 
@@ -38,6 +45,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     active_seconds: Seconds = ACTIVE_SECONDS
     color: Literal["auto", "always", "never"] = "auto"
     ls: ListSettings = ListSettings()
+    archive: ArchiveSettings = ArchiveSettings()
     trace: dict[str, Any] = {}
 
     def __repr__(self) -> str:  # a key may be written out in [trace]
@@ -80,6 +88,12 @@ def is_debugging(environ: Mapping[str, str]) -> bool:
 
 def config_folder(environ: Mapping[str, str]) -> Path | None:
     return _own_folder(environ, "XDG_CONFIG_HOME", "APPDATA", ".config")
+
+
+def systemd_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where the user's systemd units are."""
+    ours = config_folder(environ)
+    return ours and ours.parent / "systemd" / "user"
 
 
 def data_folder(environ: Mapping[str, str]) -> Path | None:

@@ -15,6 +15,14 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.views.encode import encode_long, encode_page, page_text
     from stenograph.views.masking import mask_page
+    from stenograph.views.pages.archive import (
+        ArchiveInstallPage,
+        archive_page,
+        expiring_page,
+        hook_page,
+        keep_page,
+        timer_page,
+    )
     from stenograph.views.pages.changing import clone_page, purge_page, removal_page, removals_page, rename_page, tag_page
     from stenograph.views.pages.check import CheckPage, check_page
     from stenograph.views.pages.comparison import comparison_page
@@ -58,6 +66,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.updates import UpdatePage, UpdateReader
     from stenograph.views.pages.viewer import ViewerPage
     from stenograph.views.schema import documents, field_docs, json_schema, schema_components
+    from stenograph.views.terminal.archive import render_archive, render_archive_install, render_expiring, render_keep
     from stenograph.views.terminal.changing import (
         render_clone,
         render_edits,
@@ -113,6 +122,7 @@ _MODULES = {
     "LostPage": "pages.messages",
     "FilesPage": "pages.files",
     "CheckPage": "pages.check",
+    "ArchiveInstallPage": "pages.archive",
     "CompletionPage": "pages.doctor",
     "DoctorPage": "pages.doctor",
     "Document": "pages.page",
@@ -128,6 +138,7 @@ _MODULES = {
     "UpdateReader": "pages.updates",
     "UpdateRenderer": "terminal.updates",
     "ViewerPage": "pages.viewer",
+    "archive_page": "pages.archive",
     "backfill_page": "pages.trace",
     "check_page": "pages.check",
     "clone_page": "pages.changing",
@@ -139,13 +150,16 @@ _MODULES = {
     "edits_page": "pages.undo",
     "encode_long": "encode",
     "encode_page": "encode",
+    "expiring_page": "pages.archive",
     "explained_page": "pages.messages",
     "files_page": "pages.files",
     "harmless": "text",
     "history_page": "pages.history",
+    "hook_page": "pages.archive",
     "inventory_page": "pages.inventory",
     "is_shown_as": "terminal.sessions",
     "json_schema": "schema",
+    "keep_page": "pages.archive",
     "left_out_lines": "terminal.sessions",
     "local_time": "text",
     "lost_page": "pages.messages",
@@ -167,6 +181,8 @@ _MODULES = {
     "removal_page": "pages.changing",
     "removals_page": "pages.changing",
     "rename_page": "pages.changing",
+    "render_archive": "terminal.archive",
+    "render_archive_install": "terminal.archive",
     "render_backfill": "terminal.trace",
     "render_check": "terminal.check",
     "render_clone": "terminal.changing",
@@ -174,10 +190,12 @@ _MODULES = {
     "render_doctor": "terminal.doctor",
     "render_edit": "terminal.edit",
     "render_edits": "terminal.changing",
+    "render_expiring": "terminal.archive",
     "render_explained": "terminal.messages",
     "render_files": "terminal.files",
     "render_history": "terminal.history",
     "render_inventory": "terminal.inventory",
+    "render_keep": "terminal.archive",
     "render_lost": "terminal.messages",
     "render_messages": "terminal.messages",
     "render_originals": "terminal.changing",
@@ -214,6 +232,7 @@ _MODULES = {
     "short_path": "text",
     "steps_page": "pages.turns",
     "tag_page": "pages.changing",
+    "timer_page": "pages.archive",
     "trace_page": "pages.trace",
     "trace_status_page": "pages.trace",
     "trace_test_page": "pages.trace",
@@ -223,6 +242,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "ArchiveInstallPage",
     "CheckPage",
     "CompletionPage",
     "DoctorPage",
@@ -256,6 +276,7 @@ __all__ = [
     "UpdateReader",
     "UpdateRenderer",
     "ViewerPage",
+    "archive_page",
     "backfill_page",
     "check_page",
     "clone_page",
@@ -267,14 +288,17 @@ __all__ = [
     "edits_page",
     "encode_long",
     "encode_page",
+    "expiring_page",
     "explained_page",
     "field_docs",
     "files_page",
     "harmless",
     "history_page",
+    "hook_page",
     "inventory_page",
     "is_shown_as",
     "json_schema",
+    "keep_page",
     "left_out_lines",
     "local_time",
     "lost_page",
@@ -294,6 +318,8 @@ __all__ = [
     "removal_page",
     "removals_page",
     "rename_page",
+    "render_archive",
+    "render_archive_install",
     "render_backfill",
     "render_check",
     "render_clone",
@@ -301,10 +327,12 @@ __all__ = [
     "render_doctor",
     "render_edit",
     "render_edits",
+    "render_expiring",
     "render_explained",
     "render_files",
     "render_history",
     "render_inventory",
+    "render_keep",
     "render_lost",
     "render_messages",
     "render_originals",
@@ -343,6 +371,7 @@ __all__ = [
     "steps_page",
     "summary_page",
     "tag_page",
+    "timer_page",
     "trace_page",
     "trace_status_page",
     "trace_test_page",

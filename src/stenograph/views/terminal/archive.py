@@ -1,0 +1,114 @@
+"""What is kept, what is deleted soon, and how keeping is installed -> lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stenograph.views.pages.archive import ArchiveInstallPage, ArchivePage, ExpiringPage, KeepPage, RetentionPage
+from stenograph.views.terminal.options import BOLD, DIM, GREEN, RED, YELLOW, RenderOptions
+from stenograph.views.terminal.sessions import short_id
+from stenograph.views.text import count_of, cut, local_time, plain, short_path, size, table, width
+
+
+def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:
+    kept = page.kept
+    if kept.sessions:
+        only_here = f", {kept.only_here:,} of them only here" if kept.only_here else ""
+        yield options.paint(f"{count_of(kept.sessions, 'session')} kept{only_here}", BOLD)
+    else:
+        yield options.paint("No sessions are kept", BOLD)
+    rows = []
+    if kept.sessions:
+        share = f" ({kept.stored / kept.size:.0%})" if kept.size else ""
+        last = f", last {local_time(kept.last)}" if kept.last else ""
+        rows.append(["kept", f"{count_of(kept.files, 'file')}, {size(kept.size)} in {size(kept.stored)}{share}{last}"])
+    edited = page.edited
+    if edited.edits:
+        rows.append(
+            ["edited", f"{count_of(edited.edits, 'edit')}, {count_of(edited.originals, 'original')} in {size(edited.stored)}"]
+        )
+    rows.append(
+        ["automatic", "yes, on every search" if page.automatic else "no; to turn it on, set archive.keep in the config file"]
+    )
+    places = ", ".join(short_path(place) for place in page.installed)
+    rows.append(["installed", places or f"no; to keep sessions without steno: {options.command('archive', 'install')}"])
+    rows += [["retention", _retention(each)] for each in page.retention]
+    rows.append(["directory", short_path(page.directory)])
+    for label, text in rows:
+        yield f"  {options.paint(label.ljust(9), DIM)}  {plain(text)}"
+    if page.expiring:
+        deletes = f"Claude Code deletes {count_of(page.expiring, 'session')} within {page.expiring_days} days; not kept"
+        yield f"{options.paint('!', BOLD, YELLOW)} {deletes}"
+        yield f"  try: {options.command('archive', 'keep')}"
+
+
+def _retention(retention: RetentionPage) -> str:
+    home = short_path(retention.home)
+    if retention.days is None:
+        return f"{home}: Claude Code deletes no sessions"
+    why = "cleanupPeriodDays" if retention.configured else "default"
+    return f"{home}: Claude Code deletes sessions after {count_of(retention.days, 'day')} ({why})"
+
+
+_HEADER = ("session", "deleted", "kept", "size", "project", "title")
+_RIGHT = frozenset({3})
+
+
+def render_expiring(page: ExpiringPage, options: RenderOptions) -> Iterator[str]:
+    until = local_time(page.until)
+    if not page.sessions:
+        yield f"Claude Code deletes no session until {until}"
+        return
+    missing = "all are kept" if not page.not_kept else f"{page.not_kept:,} not kept"
+    yield options.paint(f"Claude Code deletes {count_of(len(page.sessions), 'session')} until {until}, {missing}", BOLD)
+    rows = [
+        [
+            short_id(row.id) if options.width else row.id,
+            local_time(row.deleted),
+            "yes" if row.kept else "no",
+            size(row.size),
+            short_path(row.project) if options.width else plain(row.project),
+            plain(row.title or ""),
+        ]
+        for row in page.sessions
+    ]
+    columns = options.width
+    if columns is not None and columns < 100:
+        rows = [[*row[:4], row[5]] for row in rows]
+        header = [*_HEADER[:4], _HEADER[5]]
+    else:
+        header = [*_HEADER]
+    lines = table([header, *rows], right=_RIGHT)
+    for number, line in enumerate(lines):
+        shown = line if columns is None or width(line) <= columns else cut(line, columns)
+        yield options.paint(shown, DIM) if number == 0 else shown
+    if page.keep:
+        yield f"Keep them: {page.keep}"
+
+
+def render_keep(page: KeepPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+    if page.kept:
+        yield f"Kept {count_of(page.kept, 'session')}: {count_of(page.files, 'file')}, {size(page.read)} read"
+    else:
+        yield f"Nothing to keep: {count_of(page.unchanged, 'session')} unchanged"
+    if page.pending:
+        yield f"{count_of(page.pending, 'session')} left for the next time"
+    yield f"All kept sessions take {size(page.stored)} in {short_path(page.directory)}"
+
+
+def render_archive_install(page: ArchiveInstallPage, options: RenderOptions) -> Iterator[str]:
+    """The plan, or what was done."""
+    what = "hook" if page.way == "hook" else "timer"
+    if not page.changed:
+        yield f"The {what} is already installed" if page.action == "install" else f"The {what} is not installed"
+    elif page.applied:
+        yield f"{'Installed' if page.action == 'install' else 'Removed'} the {what}"
+        if page.undo:
+            yield f"Undo: {page.undo}"
+    else:
+        for file in page.files:
+            if page.way == "timer":
+                yield short_path(file.path)
+            for line in file.diff:
+                color = {"+": GREEN, "-": RED}.get(line[:1])
+                yield options.paint(plain(line), *([color] if color else []))
