@@ -12,13 +12,26 @@ links begin with the context's root. Nothing here is inline script or style, and
 | `/s/{id}/files`, `/messages`, `/records` | `render_files`, `render_messages`, `render_records` |
 | `/s/{id}/raw/{line}` (`?agent=ID`, `?piece=1`) | `render_raw`: a page, or the piece that the drawer shows |
 | `/search`, `/usage`, `/health` | `render_search`, `render_usage`, `render_health` |
-| `/api/v1/sessions/{id}/secret?line=N&mark=NAME:MARK` (`&agent=ID`) | not here: one secret as JSON, `{"secret": "…"}` |
-| `/api/v1/sessions/{id}/events` | not here: an event whenever records were added |
 """
 
 from __future__ import annotations
 
 from stenograph.views.html.context import PageContext
+from stenograph.views.html.finding import SearchAsked, render_health, render_search
 from stenograph.views.html.pages import render_home, render_session, render_step, render_turns
+from stenograph.views.html.tabs import render_files, render_messages, render_raw, render_records
 
-__all__ = ["PageContext", "render_home", "render_session", "render_step", "render_turns"]
+__all__ = [
+    "PageContext",
+    "SearchAsked",
+    "render_files",
+    "render_health",
+    "render_home",
+    "render_messages",
+    "render_raw",
+    "render_records",
+    "render_search",
+    "render_session",
+    "render_step",
+    "render_turns",
+]

@@ -93,7 +93,7 @@ def context_chart(calls: Sequence[CallFigures], outline: Sequence[TurnOutline]) 
     scale = window if largest > 0.35 * window else _round_up(largest)
     drawn = [_grid(scale, window)]
     bins = _binned(calls)
-    step = (_WIDTH - _LEFT) / len(bins)
+    step = min(18.0, (_WIDTH - _LEFT) / len(bins))
     width = max(0.6, step - (0.8 if step > 2 else 0.2))
     bars = []
     for place, call in enumerate(bins):
@@ -108,7 +108,7 @@ def context_chart(calls: Sequence[CallFigures], outline: Sequence[TurnOutline]) 
 
 def _round_up(number: int) -> int:
     power = 10 ** (len(str(max(1, number))) - 1)
-    return int(next(unit * power for unit in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if unit * power >= number))
+    return int(next(unit * power for unit in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if unit * power >= number))
 
 
 def _grid(scale: int, window: int) -> str:

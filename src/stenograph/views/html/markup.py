@@ -29,7 +29,7 @@ _SECRET = re.compile(r"\[([a-z][a-z0-9-]{2,40}):([0-9a-f]{12}|\d{1,6})\]")
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser(breaks: bool) -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     def fence(tokens: Any, place: int, _options: Any, _env: Any) -> str:
@@ -48,7 +48,7 @@ def _parser() -> MarkdownIt:
         level = min(6, int(token.tag[1]) + 2)
         return f"<{'/' if token.nesting < 0 else ''}h{level}>"
 
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": breaks}).enable(["table", "strikethrough"])
     rules = parser.renderer.rules  # type: ignore[attr-defined]
     rules["fence"] = rules["code_block"] = fence
     rules["image"] = image
@@ -56,13 +56,14 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def markdown_html(text: str) -> Markup:
+def markdown_html(text: str, *, breaks: bool = False) -> Markup:
+    """With `breaks` every line end is one, as in what a person typed."""
     import nh3
 
     text = harmless(text, keep_tabs=True)
     if len(text) > _LONGEST:
         return Markup('<p class="pre">') + escape(text) + Markup("</p>")
-    rendered = _parser().render(text)
+    rendered = _parser(breaks).render(text)
     clean = nh3.clean(
         rendered,
         tags=_TAGS,

@@ -1,93 +1,21 @@
-"""Page values -> HTML, by the templates beside this module."""
+"""Home and sessions: page values -> HTML, by the templates beside this module."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from urllib.parse import urlencode
 
 from stenograph.sessions import HIDDEN
-from stenograph.views.html import charts, code
 from stenograph.views.html.context import PageContext
-from stenograph.views.html.markup import markdown_html, text_html, with_secrets
+from stenograph.views.html.rendering import Place, Template, View, base_name, capfirst, cost_note, local
 from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.home import ROWS, HomeQuery, HomeRow, ViewerHomePage
 from stenograph.views.pages.sessions import SessionRow
-from stenograph.views.pages.timeline import AgentSteps, Step, TimelinePage, TimelineTurn, ToolStep
-from stenograph.views.text import count_of, duration, harmless, one_line, short_path, size, thousands
-
-#: Steps of one turn of a subagent that are drawn at once.
-_MOST_NESTED = 120
-# What is drawn at once below a step; more is fetched when it is opened.
-_SMALL_AGENT = 14
-_ICONS = {
-    "read": "read", "search": "find", "shell": "term", "change": "edit", "web": "web", "todo": "todo", "question": "ask",
-    "plan": "plan", "agent": "agent", "skill": "list", "other": "tool",
-}  # fmt: skip
-_NAMES = {
-    "TodoWrite": "Todo", "AskUserQuestion": "Question", "ExitPlanMode": "Plan", "EnterPlanMode": "Plan mode", "Task": "Agent",
-}  # fmt: skip
-
-
-class Place:
-    """Where steps are: their session's address, and the subagent whose file their lines are in."""
-
-    def __init__(
-        self, root: str, session: str, *, branch: int = 0, agent: str = "", depth: int = 0, full: bool = False, most: int = 0
-    ) -> None:
-        self.id = session
-        self.root = root
-        self.base = f"{root}/s/{quote(session, safe='')}"
-        self.query = f"branch={branch}" if branch else ""
-        self.agent = agent
-        self.depth = depth
-        self.full = full
-        self.most = most or _MOST_NESTED
-
-    def raw(self, line: int) -> str:
-        return f"{self.base}/raw/{line}" + (f"?agent={quote(self.agent, safe='')}" if self.agent else "")
-
-    def step(self, tool: str, full: bool = False) -> str:
-        return f"{self.base}/steps/{quote(tool, safe='')}" + ("?full=1" if full else "")
-
-    def turn(self, number: int) -> str:
-        return f"{self.base}?{self.query + '&' if self.query else ''}turn={number}#turn-{number}"
-
-    def branch(self, branch: int, turn: int) -> str:
-        return f"{self.base}?branch={branch}&turn={turn}#turn-{turn}"
-
-    def inside(self, run: AgentSteps) -> Place:
-        inner = Place(
-            self.root, self.id, agent=run.agent_id if run.own_file else self.agent, depth=self.depth + 1, full=self.full
-        )
-        inner.query = self.query
-        return inner
-
-
-class View:
-    """A step or a body with its kind, which a template asks for; its other members are its own."""
-
-    def __init__(self, value: Any) -> None:
-        self.kind = str(value.__struct_config__.tag)
-        self._value = value
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._value, name)
-
-    @property
-    def bodies(self) -> list[View]:
-        return [View(body) for body in self._value.bodies]
-
-    @property
-    def items(self) -> Any:
-        return self._value.items
+from stenograph.views.pages.timeline import TimelinePage, TimelineTurn, ToolStep
+from stenograph.views.text import one_line
 
 
 def render_session(page: TimelinePage, context: PageContext, *, changed: Sequence[FilePage] | None = None) -> str:
@@ -95,8 +23,8 @@ def render_session(page: TimelinePage, context: PageContext, *, changed: Sequenc
     place = Place(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
     turns = _by_chunk(page)
     starts = _first_chunks(page)
-    return _template("session.html").render(
-        **_head(page, context, place, "Timeline"),
+    return Template("session.html").render(
+        **head_values(page, context, place, "Timeline"),
         page=page,
         turns=turns,
         shown=set(turns),
@@ -110,13 +38,13 @@ def render_session(page: TimelinePage, context: PageContext, *, changed: Sequenc
 def render_turns(page: TimelinePage, context: PageContext) -> str:
     """The turns of a value alone, to be put in their place."""
     place = Place(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
-    return _template("turns.html").render(turns=page.turns, place=place, context=context)
+    return Template("turns.html").render(turns=page.turns, place=place, context=context)
 
 
 def render_step(step: ToolStep, session: str, context: PageContext, *, agent: str = "", full: bool = False) -> str:
     """What a folded step holds; with `full` nothing is left out of it."""
     place = Place(context.root, session, agent=agent, depth=0, full=full)
-    return _template("step.html").render(item=View(step), place=place, context=context)
+    return Template("step.html").render(item=View(step), place=place, context=context)
 
 
 def render_home(page: ViewerHomePage, context: PageContext) -> str:
@@ -134,7 +62,7 @@ def render_home(page: ViewerHomePage, context: PageContext) -> str:
         return all(query[name] == value for name, value in changes.items() if name != "page")
 
     labels = project_names([each.project for each in page.projects])
-    return _template("home.html").render(
+    return Template("home.html").render(
         page=page,
         context=context,
         here="Sessions",
@@ -142,8 +70,8 @@ def render_home(page: ViewerHomePage, context: PageContext) -> str:
         is_chosen=is_chosen,
         days=_days(page, context),
         all_activity=[sum(counts) for counts in zip(*(each.activity for each in page.projects), strict=True)],
-        project_name=lambda project: labels.get(project) or _base_name(project),
-        hidden_name=lambda reason: _capfirst(str(HIDDEN.get(reason, reason))),
+        project_name=lambda project: labels.get(project) or base_name(project),
+        hidden_name=lambda reason: capfirst(str(HIDDEN.get(reason, reason))),
         row_facts=_row_facts,
         day_cost=lambda rows: sum(row.usd or 0 for row in rows),
         rows_per_page=ROWS,
@@ -152,7 +80,7 @@ def render_home(page: ViewerHomePage, context: PageContext) -> str:
 
 def project_names(projects: Sequence[str]) -> dict[str, str]:
     """The last part of each path; with the part before it where two would be the same."""
-    last = {project: _base_name(project) for project in projects}
+    last = {project: base_name(project) for project in projects}
     many = Counter(last.values())
     return {
         project: name if many[name] == 1 else "/".join(re.split(r"[/\\]", project.rstrip("/\\"))[-2:])
@@ -174,7 +102,7 @@ def _days(page: ViewerHomePage, context: PageContext) -> list[tuple[str, list[Ho
             "Today" if away == 0 else
             "Yesterday" if away == 1 else
             f"{day.strftime('%A')}, {short}" if 1 < away < 7 else
-            short if day.year == today.year else f"{short} {day.year}"
+            day.strftime("%B") if day.year == today.year else day.strftime("%B %Y")
         )  # fmt: skip
         found.setdefault(name, []).append(row)
     return list(found.items())
@@ -189,7 +117,7 @@ def _row_facts(row: SessionRow) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def _head(page: TimelinePage, context: PageContext, place: Place, tab: str) -> dict[str, Any]:
+def head_values(page: TimelinePage, context: PageContext, place: Place, tab: str) -> dict[str, Any]:
     return {
         "context": context,
         "here": "",
@@ -202,17 +130,6 @@ def _head(page: TimelinePage, context: PageContext, place: Place, tab: str) -> d
         "unpriced": page.unpriced,
         "cost_note": cost_note(page.usd, page.client_usd, page.unpriced),
     }
-
-
-def cost_note(usd: float | None, client: float | None, unpriced: Sequence[str]) -> str:
-    if usd is None:
-        return "No call has its usage on record."
-    parts = [f"{charts.money(usd)} by the usage on record"]
-    if client is not None:
-        parts.append("as the client says" if abs(client - usd) < 0.005 else f"the client says {charts.money(client)}")
-    if unpriced:
-        parts.append(f"without a price: {', '.join(unpriced)}")
-    return "; ".join(parts)
 
 
 def _is_current(page: TimelinePage) -> bool:
@@ -237,250 +154,3 @@ def _first_chunks(page: TimelinePage) -> dict[int, int]:
         for turn in range(chunk.turn, chunk.last_turn + 1):
             starts.setdefault(turn, number)
     return {turn.number: starts.get(turn.number, 0) for turn in page.outline}
-
-
-def is_open(item: View, place: Place) -> bool:
-    """Changes, failures, what runs, short lists and small subagents are open."""
-    if item.agent:
-        return (_weight(item.agent) <= _SMALL_AGENT and place.depth < 2) or place.full
-    return (
-        item.family in ("change", "todo", "question")
-        or item.status in ("failed", "running", "interrupted")
-        or any(body.kind in ("picture", "links") for body in item.bodies)
-    ) and bool(item.bodies)
-
-
-def is_lazy(item: View, place: Place) -> bool:
-    """What is folded and long is fetched when it is opened."""
-    if is_open(item, place) or place.full:
-        return False
-    if item.agent:
-        return not item.agent.shown_above
-    return any(_length(body) > 12 for body in item.bodies)
-
-
-def _length(body: View) -> int:
-    text = getattr(body._value, "text", None)
-    if isinstance(text, str):
-        return max(text.count("\n") + 1, len(text) // 100)
-    return 3 if body.kind in ("fact", "checklist") else 13
-
-
-def _weight(run: AgentSteps) -> int:
-    own = sum(len(turn.steps) for turn in run.turns)
-    return own + sum(
-        _weight(step.agent) for turn in run.turns for step in turn.steps if isinstance(step, ToolStep) and step.agent
-    )
-
-
-def size_class(turn: TimelineTurn) -> str:
-    """About how high a turn is, so that the page does not jump when it is laid out."""
-    lines = sum(_lines_of(step) for step in turn.steps)
-    return "z1" if lines < 30 else "z2" if lines < 75 else "z3" if lines < 160 else "z4"
-
-
-def _lines_of(step: Step) -> int:
-    if isinstance(step, ToolStep):
-        if step.family == "change":
-            return 2 + min(120, sum(len(getattr(body, "lines", ())) for body in step.bodies))
-        return 8 if step.status == "failed" else 2
-    text = getattr(step, "text", "")
-    return 2 + len(text) // 90
-
-
-def name_of(item: View) -> str:
-    name = str(item.name)
-    if name.startswith("mcp__"):
-        return harmless(" · ".join(part for part in name[5:].split("__") if part))
-    return _NAMES.get(name, harmless(name) or "Tool")
-
-
-def agent_facts(run: AgentSteps) -> str:
-    steps = sum(isinstance(step, ToolStep) for turn in run.turns for step in turn.steps)
-    facts = [run.agent_type, *run.models[:1], "background" if run.background else "", count_of(steps, "step") if steps else ""]
-    return " · ".join(fact for fact in facts if fact)
-
-
-def command(verb: str, session: str, turn: int = 0) -> str:
-    short = session[:8] if re.fullmatch(r"[0-9a-f]{8}-.*", session) else session
-    if verb == "resume" and turn:
-        return f"steno clone {short} --turn {turn} && steno resume --any-project last"
-    return f"steno {verb} {short}" + (f" --turn {turn}" if turn else "")
-
-
-def safe_link(url: str, title: str) -> Markup:
-    """A link to what a browser may open, else its text."""
-    if url.startswith(("http://", "https://")):
-        return Markup('<a href="{}" rel="noopener noreferrer">{}</a>').format(url, harmless(title))
-    return escape(harmless(title))
-
-
-def host_of(url: str) -> str:
-    try:
-        return harmless(urlsplit(url).hostname or "")
-    except ValueError:
-        return ""
-
-
-def tree_html(value: Any, depth: int = 0) -> Markup:
-    """JSON as a tidy tree."""
-    if isinstance(value, dict) and value and depth < 8:
-        rows = Markup("").join(
-            Markup("<dt>{}</dt><dd>{}</dd>").format(one_line(str(name)), tree_html(each, depth + 1))
-            for name, each in list(value.items())[:100]
-        )
-        return Markup("<dl>") + rows + Markup("</dl>")
-    if isinstance(value, list) and value and depth < 8:
-        if all(not isinstance(each, dict | list) for each in value) and len(value) <= 12:
-            return Markup(", ").join(_leaf(each) for each in value)
-        rows = Markup("").join(
-            Markup("<dt>{}</dt><dd>{}</dd>").format(number, tree_html(each, depth + 1))
-            for number, each in enumerate(value[:100], 1)
-        )
-        return Markup("<dl>") + rows + Markup("</dl>")
-    return _leaf(value)
-
-
-def _leaf(value: Any) -> Markup:
-    if isinstance(value, str):
-        return Markup('<span class="s" dir="auto">{}</span>').format(text_html(value[:4000]))
-    if value is None or isinstance(value, bool):
-        return Markup('<span class="k">{}</span>').format({None: "null", True: "true", False: "false"}[value])
-    if isinstance(value, int | float):
-        return Markup('<span class="m">{}</span>').format(value)
-    return escape("[]" if isinstance(value, list) else "{}" if not value else "…")
-
-
-def _terminal(text: str, most: int) -> tuple[Markup, int]:
-    """Head and tail of a long output."""
-    lines = text.rstrip("\n").split("\n")
-    if not most or (len(lines) <= most + 10 and len(text) <= 8000):
-        return with_secrets(code.terminal_html(text.rstrip("\n"))), 0
-    head, tail = lines[: most * 3 // 4], lines[-(most // 4) :] if len(lines) > most else []
-    cut = [line[:600] + "…" if len(line) > 600 else line for line in head]
-    end = [line[:600] + "…" if len(line) > 600 else line for line in tail]
-    left_out = max(0, len(lines) - len(head) - len(tail))
-    html = code.terminal_html("\n".join(cut))
-    if end:
-        html += Markup('\n<span class="gap"></span>\n') + code.terminal_html("\n".join(end))
-    return with_secrets(html), left_out or 1
-
-
-def _listing(text: str, path: str, start: int, most: int) -> tuple[Markup, int]:
-    html, left_out = code.listing_html(text, path, start, head=most)
-    return with_secrets(html), left_out
-
-
-def _patch(lines: Sequence[str], path: str, most: int) -> tuple[Markup, int]:
-    html, left_out = code.patch_html(lines, path, most=most)
-    return with_secrets(html), left_out
-
-
-def _matches(text: str, most: int) -> tuple[Markup, int]:
-    html, left_out = code.matches_html(text, most=most)
-    return with_secrets(html), left_out
-
-
-def local(moment: datetime) -> datetime:
-    try:
-        return moment.astimezone()
-    except (ValueError, OverflowError, OSError):
-        return moment
-
-
-def clock(moment: datetime) -> str:
-    return local(moment).strftime("%H:%M")
-
-
-def day_and_time(moment: datetime, context: PageContext) -> str:
-    """`14:05` today, `Sat 16:40` within six days, `12 Oct`, `2025-10-12`."""
-    here, now = local(moment), local(context.now)
-    if here.date() == now.date():
-        return here.strftime("%H:%M")
-    if timedelta(0) <= now - here < timedelta(days=6):
-        return here.strftime("%a %H:%M")
-    return f"{here.day} {here.strftime('%b')}" if here.year == now.year else here.strftime("%Y-%m-%d")
-
-
-def long_moment(moment: datetime) -> str:
-    here = local(moment)
-    return f"{here.day} {here.strftime('%b %Y, %H:%M')}"
-
-
-def _capfirst(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _base_name(path: str) -> str:
-    return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or path
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("stenograph.views.html"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "one_line": one_line,
-        "capfirst": _capfirst,
-        "base_name": _base_name,
-        "short_path": short_path,
-        "hostless": harmless,
-    }
-    environment.globals |= {
-        "agent_facts": agent_facts,
-        "bar": charts.bar,
-        "clock": clock,
-        "command": command,
-        "context_chart": charts.context_chart,
-        "count": count_of,
-        "duration": duration,
-        "host_of": host_of,
-        "icon_of": lambda item: _ICONS.get(item.family, "tool"),
-        "is_lazy": is_lazy,
-        "is_open": is_open,
-        "limited": lambda steps, place: steps[: place.most],
-        "listing": _listing,
-        "loop_name": "",
-        "markdown_html": markdown_html,
-        "matches": _matches,
-        "moment": long_moment,
-        "money": charts.money,
-        "name_of": name_of,
-        "patch": _patch,
-        "safe_link": safe_link,
-        "size": size,
-        "size_class": size_class,
-        "spark": charts.spark,
-        "stack": charts.stack,
-        "tape": charts.tape,
-        "terminal": _terminal,
-        "text_html": text_html,
-        "thousands": thousands,
-        "tree": tree_html,
-        "view": View,
-        "when": day_and_time,
-    }
-    return environment
-
-
-def _template(name: str) -> _Template:
-    return _Template(name)
-
-
-class _Template:
-    """A template with what depends on its context."""
-
-    def __init__(self, name: str) -> None:
-        self._template = _environment().get_template(name)
-
-    def render(self, **values: Any) -> str:
-        context: PageContext = values["context"]
-        extra: Mapping[str, Any] = {
-            "static": lambda name: f"{context.root}/static/{name}?v={quote(context.version, safe='')}",
-        }
-        return self._template.render(**{"here": ""} | dict(extra) | values)

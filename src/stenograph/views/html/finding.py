@@ -1,0 +1,135 @@
+"""Search and health: page values -> HTML."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from markupsafe import Markup, escape
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from stenograph.views.html.context import PageContext
+from stenograph.views.html.rendering import Template
+from stenograph.views.pages.check import CheckPage, ResumabilityPage
+from stenograph.views.pages.search import HitLinePage, HitPage, SearchPage
+from stenograph.views.text import count_of
+
+_KINDS = (
+    ("Everywhere", ""),
+    ("Prompts", "prompts"),
+    ("Answers", "answers"),
+    ("Tool calls", "inputs"),
+    ("Tool output", "outputs"),
+    ("Thinking", "thinking"),
+    ("Titles", "titles"),
+)
+_KIND_NAMES = {"input": "tool call", "output": "tool output"}
+
+
+class SearchAsked(Struct, frozen=True):
+    """What a search was narrowed by, as the address has it."""
+
+    q: str = ""
+    kinds: str = ""
+    project: str = ""
+    since: str = ""
+    errors: str = ""
+    limit: str = "20"
+    lines: str = ""
+
+
+def render_search(page: SearchPage | None, asked: SearchAsked, context: PageContext, *, problem: str = "") -> str:
+    """The page of a search; without a value the page that asks for words."""
+
+    def link(**changes: Any) -> str:
+        default = asdict(SearchAsked())
+        wanted = asdict(asked) | changes
+        found = {name: str(value) for name, value in wanted.items() if str(value) != default[name]}
+        return f"{context.root}/search" + (f"?{urlencode(found)}" if found else "")
+
+    projects = Counter(hit.project for hit in page.hits if hit.project) if page else Counter()
+    if asked.project and asked.project not in projects:
+        projects[asked.project] = 0
+    return Template("search.html").render(
+        page=page,
+        asked=asked,
+        context=context,
+        here="Search",
+        link=link,
+        problem=problem,
+        kinds=_KINDS,
+        projects=projects.most_common(20),
+        snippet=snippet_html,
+        hit_link=lambda hit, line: _hit_link(hit, line, context),
+        hit_kind=lambda line: ("subagent, " if line.agent else "") + _KIND_NAMES.get(line.kind, line.kind),
+    )
+
+
+def snippet_html(line: HitLinePage) -> Markup:
+    """The text around a match, with the matches marked."""
+    out = Markup("")
+    last = 0
+    for begin, end in line.matches:
+        out += escape(line.snippet[last:begin]) + Markup("<mark>{}</mark>").format(line.snippet[begin:end])
+        last = end
+    return out + escape(line.snippet[last:])
+
+
+def _hit_link(hit: HitPage, line: HitLinePage, context: PageContext) -> str:
+    base = f"{context.root}/s/{quote(hit.id, safe='')}"
+    if line.turn:
+        return f"{base}?turn={line.turn}#turn-{line.turn}"
+    agent = f"?agent={quote(line.agent, safe='')}" if line.agent else ""
+    return f"{base}/raw/{line.line}{agent}"
+
+
+def render_health(page: CheckPage, context: PageContext, *, titles: Mapping[str, str] | None = None) -> str:
+    """Drift, damage and what releases would lose; `titles` are those of sessions by their ids."""
+    by_file: dict[str, dict[str, ResumabilityPage]] = {}
+    for row in page.resume:
+        by_file.setdefault(row.path, {})[row.release] = row
+    losses = [(path, rows) for path, rows in by_file.items() if not all(_is_whole(row) for row in rows.values())]
+    return Template("health.html").render(
+        page=page,
+        context=context,
+        here="Health",
+        resume=by_file,
+        losses=losses[:60],
+        losing=len(losses),
+        whole=len(by_file) - len(losses),
+        refused=sum(any(row.refused for row in rows.values()) for _, rows in losses),
+        releases=_releases(page.resume),
+        titles=titles or {},
+        stem=_stem,
+        loss=_loss,
+    )
+
+
+def _is_whole(row: ResumabilityPage) -> bool:
+    return row.whole and not row.refused
+
+
+def _releases(rows: Sequence[ResumabilityPage]) -> list[str]:
+    return list(dict.fromkeys(row.release for row in rows))
+
+
+def _stem(path: str) -> str:
+    """The session of a file; of a subagent's file its session's."""
+    parts = PurePath(path).parts
+    if "subagents" in parts:
+        return parts[parts.index("subagents") - 1]
+    return PurePath(path).stem
+
+
+def _loss(row: ResumabilityPage) -> str:
+    lost = row.lost
+    parts = [
+        count_of(lost.messages, "message") if lost.messages else "",
+        count_of(lost.tool_calls, "tool call") if lost.tool_calls else "",
+        count_of(lost.thinking, "thought") if lost.thinking and not lost.messages else "",
+    ]
+    return ", ".join(part for part in parts if part) or "something"

@@ -1,0 +1,80 @@
+"""The other pages of one session: files, messages, records, one record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from stenograph.family import read_family
+from stenograph.views import mask_page
+from stenograph.views.html import render_files, render_messages, render_raw, render_records
+from stenograph.web.parameters import FilesQuery, MessagesQuery, NoQuery, RecordQuery, RecordsQuery
+from stenograph.web.session_pages import html_answer, number_of, page_context, timeline_of
+
+if TYPE_CHECKING:
+    from stenograph.views.pages.timeline import TimelinePage
+    from stenograph.web.questions import Questions
+
+_RECORDS = 200
+_MESSAGES = 100
+
+
+def tab_routes() -> list[Route]:
+    return [
+        Route("/s/{session_id}/files", files),
+        Route("/s/{session_id}/messages", messages),
+        Route("/s/{session_id}/records", records),
+        Route("/s/{session_id}/raw/{line:int}", raw),
+    ]
+
+
+def _heading(questions: Questions, session_id: str) -> TimelinePage:
+    page = timeline_of(questions, session_id).page(0, -1)
+    return mask_page(page, questions.masker.mask)
+
+
+async def files(request: Request) -> Response:
+    context, session_id, full = page_context(request), request.path_params["session_id"], bool(number_of(request, "full"))
+
+    def render(questions: Questions) -> str:
+        page = questions.files(session_id, FilesQuery())
+        return render_files(page, _heading(questions, session_id), context, full=full)
+
+    return await html_answer(request, render)
+
+
+async def messages(request: Request) -> Response:
+    context, session_id, offset = page_context(request), request.path_params["session_id"], number_of(request, "offset")
+    release = request.query_params.get("release")
+
+    def render(questions: Questions) -> str:
+        page = questions.messages(session_id, MessagesQuery(release=release, offset=offset, limit=_MESSAGES))
+        resume = questions.check_session(session_id, NoQuery()).resume
+        heading = _heading(questions, session_id)
+        return render_messages(page, heading, context, resume=resume, offset=offset, limit=_MESSAGES)
+
+    return await html_answer(request, render)
+
+
+async def records(request: Request) -> Response:
+    context, session_id = page_context(request), request.path_params["session_id"]
+    first, agent = max(1, number_of(request, "first")), request.query_params.get("agent")
+
+    def render(questions: Questions) -> str:
+        page = questions.records(session_id, RecordsQuery(first=first, limit=_RECORDS, agent=agent))
+        agents = [found.agent_id for found in read_family(questions.file(session_id).path).agents]
+        return render_records(page, _heading(questions, session_id), context, agents=agents, limit=_RECORDS)
+
+    return await html_answer(request, render)
+
+
+async def raw(request: Request) -> Response:
+    context, session_id = page_context(request), request.path_params["session_id"]
+    line, agent, piece = request.path_params["line"], request.query_params.get("agent"), bool(number_of(request, "piece"))
+    return await html_answer(
+        request,
+        lambda questions: render_raw(questions.record(session_id, line, RecordQuery(agent=agent)), context, piece=piece),
+    )
