@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
-
 from tests.web.serving import Served
 
 AXE = "4.14.0"
@@ -66,7 +65,7 @@ def tab(browser: Any, server: Served, *, width: int = 1280, height: int = 900, *
     page.set_default_timeout(10_000)
     page.on("console", lambda said: found.problems.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: found.problems.append(str(error)))
-    page.on("dialog", lambda dialog: (found.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("dialog", lambda dialog: found.problems.append(f"dialog: {dialog.message}"))
     page.on("request", lambda sent: None if _is_ours(sent.url, base) else found.problems.append(f"request to {sent.url}"))
     try:
         page.goto(server.access.link())

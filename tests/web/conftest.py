@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.conftest import Need
 from tests.web.browsing import BrowserMissing, axe_source, chromium
 

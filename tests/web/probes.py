@@ -42,8 +42,8 @@ def _assistant(uuid: str, parent: str, *content: Any, **members: Any) -> dict[st
 def _line(kind: str, uuid: str, parent: str | None, message: Any, **members: Any) -> dict[str, Any]:
     return {
         "type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": ID, "timestamp": "2026-01-01T10:00:00.000Z",
-        "cwd": f"/home/user/{TEXT.replace('/', '|')}", "gitBranch": TEXT, "version": "2.1.325", "slug": TEXT, "isSidechain": False,
-        "userType": "external", "message": message, **members,
+        "cwd": f"/home/user/{TEXT.replace('/', '|')}", "gitBranch": TEXT, "version": "2.1.325", "slug": TEXT,
+        "isSidechain": False, "userType": "external", "message": message, **members,
     }  # fmt: skip
 
 
@@ -60,20 +60,73 @@ _PATCH = [{"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": 
 #: Tools with their inputs, results as the model got them, and as the client keeps them.
 _TOOLS: list[tuple[str, dict[str, Any], Any, Any]] = [
     ("Bash", {"command": f"echo {TEXT}", "description": TEXT}, ANSI, {"stdout": ANSI, "stderr": TEXT, "interrupted": False}),
-    ("Read", {"file_path": FILE}, TEXT, {"type": "text", "file": {"filePath": FILE, "content": f"{TEXT}\n{SECRETS}", "numLines": 2, "startLine": 1, "totalLines": 2}}),  # noqa: E501
-    ("Edit", {"file_path": FILE, "old_string": TEXT, "new_string": MARKDOWN}, TEXT, {"filePath": FILE, "oldString": TEXT, "newString": MARKDOWN, "originalFile": TEXT, "structuredPatch": _PATCH}),  # noqa: E501
-    ("Write", {"file_path": FILE, "content": MARKDOWN}, TEXT, {"type": "create", "filePath": FILE, "content": MARKDOWN, "structuredPatch": []}),  # noqa: E501
-    ("Grep", {"pattern": TEXT, "path": FILE}, TEXT, {"mode": "content", "content": f"{FILE}:1:{TEXT}\n{TEXT}", "numFiles": 1, "filenames": [FILE]}),  # noqa: E501
+    (
+        "Read",
+        {"file_path": FILE},
+        TEXT,
+        {
+            "type": "text",
+            "file": {"filePath": FILE, "content": f"{TEXT}\n{SECRETS}", "numLines": 2, "startLine": 1, "totalLines": 2},
+        },
+    ),
+    (
+        "Edit",
+        {"file_path": FILE, "old_string": TEXT, "new_string": MARKDOWN},
+        TEXT,
+        {"filePath": FILE, "oldString": TEXT, "newString": MARKDOWN, "originalFile": TEXT, "structuredPatch": _PATCH},
+    ),
+    (
+        "Write",
+        {"file_path": FILE, "content": MARKDOWN},
+        TEXT,
+        {"type": "create", "filePath": FILE, "content": MARKDOWN, "structuredPatch": []},
+    ),
+    (
+        "Grep",
+        {"pattern": TEXT, "path": FILE},
+        TEXT,
+        {"mode": "content", "content": f"{FILE}:1:{TEXT}\n{TEXT}", "numFiles": 1, "filenames": [FILE]},
+    ),
     ("Glob", {"pattern": TEXT}, TEXT, {"filenames": [FILE, TEXT], "numFiles": 2, "truncated": False, "durationMs": 1}),
-    ("WebSearch", {"query": TEXT}, TEXT, {"query": TEXT, "results": [{"content": [{"title": TEXT, "url": f"javascript:{RUN}"}, {"title": TEXT, "url": f'https://example.org/"onclick="{RUN}'}]}]}),  # noqa: E501
-    ("WebFetch", {"url": f"javascript:{RUN}", "prompt": TEXT}, MARKDOWN, {"code": 200, "codeText": TEXT, "result": MARKDOWN, "url": TEXT, "bytes": 1}),  # noqa: E501
+    (
+        "WebSearch",
+        {"query": TEXT},
+        TEXT,
+        {
+            "query": TEXT,
+            "results": [
+                {
+                    "content": [
+                        {"title": TEXT, "url": f"javascript:{RUN}"},
+                        {"title": TEXT, "url": f'https://example.org/"onclick="{RUN}'},
+                    ]
+                }
+            ],
+        },
+    ),
+    (
+        "WebFetch",
+        {"url": f"javascript:{RUN}", "prompt": TEXT},
+        MARKDOWN,
+        {"code": 200, "codeText": TEXT, "result": MARKDOWN, "url": TEXT, "bytes": 1},
+    ),
     ("TodoWrite", {"todos": [{"content": TEXT, "status": TEXT, "activeForm": TEXT}]}, TEXT, {"oldTodos": [], "newTodos": []}),
-    ("AskUserQuestion", {"questions": [{"question": TEXT, "options": [{"label": TEXT}, {"label": f"{TEXT}2"}]}]}, TEXT, {"questions": [], "answers": {TEXT: TEXT}}),  # noqa: E501
+    (
+        "AskUserQuestion",
+        {"questions": [{"question": TEXT, "options": [{"label": TEXT}, {"label": f"{TEXT}2"}]}]},
+        TEXT,
+        {"questions": [], "answers": {TEXT: TEXT}},
+    ),
     ("ExitPlanMode", {"plan": MARKDOWN}, TEXT, {"plan": MARKDOWN, "isAgent": False, "filePath": FILE}),
     ("Skill", {"skill": TEXT, "args": TEXT}, MARKDOWN, None),
     (f"mcp__{TEXT}__{TEXT}", {TEXT: {TEXT: [TEXT, {TEXT: TEXT}]}}, json.dumps({TEXT: [TEXT, 1, None]}), None),
     (TEXT, {"anything": MARKDOWN}, ANSI, None),
-    ("Task", {"description": TEXT, "prompt": MARKDOWN, "subagent_type": TEXT}, MARKDOWN, {"status": TEXT, "prompt": MARKDOWN, "agentId": AGENT, "content": [{"type": "text", "text": MARKDOWN}]}),  # noqa: E501
+    (
+        "Task",
+        {"description": TEXT, "prompt": MARKDOWN, "subagent_type": TEXT},
+        MARKDOWN,
+        {"status": TEXT, "prompt": MARKDOWN, "agentId": AGENT, "content": [{"type": "text", "text": MARKDOWN}]},
+    ),
 ]
 
 
@@ -81,7 +134,15 @@ def lines() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
         {"type": "custom-title", "customTitle": TEXT, "sessionId": ID},
         {"type": "tag", "tag": TEXT, "sessionId": ID},
-        _user("u0", None, [{"type": "text", "text": MARKDOWN}, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PNG}}, {"type": "image", "source": {"type": "base64", "media_type": f'image/svg+xml"onload="{RUN}', "data": TEXT}}]),  # noqa: E501
+        _user(
+            "u0",
+            None,
+            [
+                {"type": "text", "text": MARKDOWN},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PNG}},
+                {"type": "image", "source": {"type": "base64", "media_type": f'image/svg+xml"onload="{RUN}', "data": TEXT}},
+            ],
+        ),
     ]
     parent = "u0"
     for number, (name, given, said, structured) in enumerate(_TOOLS):
@@ -90,15 +151,33 @@ def lines() -> list[dict[str, Any]]:
         beside = {} if structured is None else {"toolUseResult": structured}
         found.append(_user(f"r{number}", f"a{number}", [_result(number, said)], **beside))
         found.append(_assistant(f"b{number}", f"r{number}", _use(100 + number, name, **given)))
-        found.append(_user(f"f{number}", f"b{number}", [_result(100 + number, said, is_error=True)], toolUseResult=f"Error: {TEXT}"))
+        found.append(
+            _user(f"f{number}", f"b{number}", [_result(100 + number, said, is_error=True)], toolUseResult=f"Error: {TEXT}")
+        )
         parent = f"f{number}"
     found += [
-        {**_line("system", "s1", parent, None), "subtype": "api_error", "level": TEXT, "error": {"message": TEXT}, "retryAttempt": 1},
+        {
+            **_line("system", "s1", parent, None),
+            "subtype": "api_error",
+            "level": TEXT,
+            "error": {"message": TEXT},
+            "retryAttempt": 1,
+        },
         {**_line("system", "s2", "s1", None), "subtype": "local_command", "content": f"<command-name>/{TEXT}</command-name>"},
-        {**_line("system", "s3", "s2", None), "subtype": "local_command", "content": f"<local-command-stdout>{ANSI}\n{TEXT}</local-command-stdout>"},  # noqa: E501
+        {
+            **_line("system", "s3", "s2", None),
+            "subtype": "local_command",
+            "content": f"<local-command-stdout>{ANSI}\n{TEXT}</local-command-stdout>",
+        },
         {**_line("system", "s4", "s3", None), "subtype": TEXT, "content": MARKDOWN},
         {"type": TEXT, "anything": MARKDOWN, "uuid": "k1", "parentUuid": "s4", "sessionId": ID},
-        {**_line("system", "c1", None, None), "subtype": "compact_boundary", "logicalParentUuid": "s4", "content": TEXT, "compactMetadata": {"trigger": TEXT, "preTokens": 150000}},  # noqa: E501
+        {
+            **_line("system", "c1", None, None),
+            "subtype": "compact_boundary",
+            "logicalParentUuid": "s4",
+            "content": TEXT,
+            "compactMetadata": {"trigger": TEXT, "preTokens": 150000},
+        },
         _user("c2", "c1", MARKDOWN, isCompactSummary=True, isVisibleInTranscriptOnly=True),
         _assistant("e1", "c2", {"type": "text", "text": MARKDOWN}, isApiErrorMessage=True),
         _user("u1", "e1", MARKDOWN),
@@ -118,10 +197,16 @@ def write(home: Path) -> Path:
     agents.mkdir(parents=True)
     inner = [
         {**_user("x0", None, MARKDOWN), "isSidechain": True, "agentId": AGENT},
-        {**_assistant("x1", "x0", {"type": "text", "text": MARKDOWN}, _use(200, "Bash", command=TEXT)), "isSidechain": True, "agentId": AGENT},  # noqa: E501
+        {
+            **_assistant("x1", "x0", {"type": "text", "text": MARKDOWN}, _use(200, "Bash", command=TEXT)),
+            "isSidechain": True,
+            "agentId": AGENT,
+        },
         {**_user("x2", "x1", [_result(200, ANSI)]), "isSidechain": True, "agentId": AGENT},
         {**_assistant("x3", "x2", {"type": "text", "text": MARKDOWN}), "isSidechain": True, "agentId": AGENT},
     ]
     (agents / f"agent-{AGENT}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in inner))
-    (agents / f"agent-{AGENT}.meta.json").write_text(json.dumps({"agentType": TEXT, "description": TEXT, "toolUseId": "toolu_14"}))
+    (agents / f"agent-{AGENT}.meta.json").write_text(
+        json.dumps({"agentType": TEXT, "description": TEXT, "toolUseId": "toolu_14"})
+    )
     return file

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.web import probes
 from tests.web.browsing import tab
 from tests.web.serving import served
@@ -49,6 +48,13 @@ _INTRUDERS = """() => {
 }"""
 
 
+def _open_everything(page: Any) -> None:
+    """Folded steps too, which are fetched when they are opened."""
+    for _ in range(2):
+        page.evaluate("() => { for (const each of document.querySelectorAll('details')) each.open = true }")
+        page.wait_for_function("() => !document.querySelector('details[open] > .body > p > a[href*=\"/steps/\"]')")
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     probes.write(tmp_path / "claude")
@@ -60,10 +66,7 @@ def test_nothing_that_a_transcript_says_runs(browser: Any, home: Path) -> None:
         for path in PAGES:
             answer = seen.open(path)
             assert answer.status < 400, path
-            # Everything is opened, so that folded steps are fetched too.
-            seen.page.evaluate("() => { for (const each of document.querySelectorAll('details')) each.open = true }")
-            seen.page.wait_for_load_state("networkidle") if "turn" not in path and path != _SESSION else seen.page.wait_for_timeout(600)
-            seen.page.evaluate("() => { for (const each of document.querySelectorAll('details')) each.open = true }")
+            _open_everything(seen.page)
             assert seen.page.evaluate(_INTRUDERS) == [], path
             assert seen.page.evaluate("() => window.__probed") is None, path
         assert seen.problems == []

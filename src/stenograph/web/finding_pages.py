@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,9 +15,11 @@ from stenograph.web.parameters import CheckQuery, SearchQuery
 from stenograph.web.session_pages import html_answer, page_context
 
 if TYPE_CHECKING:
-    from stenograph.web.questions import Questions
+    from stenograph.web.questions import Library
 
 _MOST_SESSIONS = 200
+#: Resuming is worked out for the newest sessions: it takes a few hundredths of a second for each.
+_MOST_RESUMED = 30
 _LINES, _MORE_LINES = 5, 50
 
 
@@ -28,7 +31,7 @@ async def search(request: Request) -> Response:
     context, given = page_context(request), request.query_params
     asked = SearchAsked(**{name: given.get(name, default)[:400] for name, default in _DEFAULTS.items()})
 
-    def render(questions: Questions) -> str:
+    def render(questions: Library) -> str:
         if not asked.q.strip():
             return render_search(None, asked, context)
         try:
@@ -56,8 +59,10 @@ _DEFAULTS: dict[str, str] = {name: getattr(SearchAsked(), name) for name in Sear
 async def health(request: Request) -> Response:
     context = page_context(request)
 
-    def render(questions: Questions) -> str:
-        titles = {row.id: row.title for row in questions.titles()}
-        return render_health(questions.check(CheckQuery()), context, titles=titles)
+    def render(questions: Library) -> str:
+        titles = {info.id: questions.masker.mask(info.title) for info in questions.listing().sessions if info.title}
+        newest = [info.path for info in questions.listing().sessions if info.hidden is None][:_MOST_RESUMED]
+        page = replace(questions.check(CheckQuery()), resume=questions.check_resuming(newest))
+        return render_health(page, context, titles=titles)
 
     return await html_answer(request, render)

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         TurnsPage,
         UndoPage,
     )
+    from stenograph.views.pages.check import ResumabilityPage
 
 _KINDS = {
     "prompts": "PROMPT",
@@ -324,6 +325,13 @@ class Library:
         since = None if query.since is None else date_or_age(query.since, datetime.now(UTC))
         places = [home for home in self.homes if home.is_dir()]
         return mask_page(check_page(check(places, since=since, jobs=1), command), self.masker.mask)
+
+    def check_resuming(self, paths: Sequence[Path]) -> tuple[ResumabilityPage, ...]:
+        """What clients would lose of some sessions."""
+        from stenograph.check import check
+        from stenograph.views import check_page
+
+        return check_page(check(paths, jobs=1, resuming=True), command).resume if paths else ()
 
     def reveal(self, body: RevealBody) -> SecretPage:
         """Raises RequestError."""

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from stenograph.web.finding_pages import finding_routes
 from stenograph.web.home_pages import home
 from stenograph.web.session_pages import session_routes
+from stenograph.web.tab_pages import tab_routes
+
+_STATIC = Path(__file__).parent / "static"
+
+
+async def icon(_: Request) -> Response:
+    """What a browser asks for where a page names no icon."""
+    return FileResponse(_STATIC / "icon.svg")
 
 
 def html_routes() -> list[Route | Mount]:
     return [
         Route("/", home),
         *session_routes(),
-        Mount("/static", StaticFiles(directory=Path(__file__).parent / "static", check_dir=False)),
+        *tab_routes(),
+        *finding_routes(),
+        Route("/favicon.ico", icon),
+        Mount("/static", StaticFiles(directory=_STATIC, check_dir=False)),
     ]

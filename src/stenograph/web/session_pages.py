@@ -87,6 +87,11 @@ class Timelines:
 _TIMELINES = Timelines()
 
 
+def timeline_of(questions: Library, session_id: str, branch: int = 0) -> Timeline:
+    """Raises SessionNotFoundError, UnreadableError."""
+    return _TIMELINES.get(questions.load(session_id), branch)
+
+
 async def session(request: Request) -> Response:
     context, branch, turn = page_context(request), number_of(request, "branch"), number_of(request, "turn")
 

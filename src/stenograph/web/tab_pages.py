@@ -16,7 +16,7 @@ from stenograph.web.session_pages import html_answer, number_of, page_context, t
 
 if TYPE_CHECKING:
     from stenograph.views.pages.timeline import TimelinePage
-    from stenograph.web.questions import Questions
+    from stenograph.web.questions import Library
 
 _RECORDS = 200
 _MESSAGES = 100
@@ -31,7 +31,7 @@ def tab_routes() -> list[Route]:
     ]
 
 
-def _heading(questions: Questions, session_id: str) -> TimelinePage:
+def _heading(questions: Library, session_id: str) -> TimelinePage:
     page = timeline_of(questions, session_id).page(0, -1)
     return mask_page(page, questions.masker.mask)
 
@@ -39,7 +39,7 @@ def _heading(questions: Questions, session_id: str) -> TimelinePage:
 async def files(request: Request) -> Response:
     context, session_id, full = page_context(request), request.path_params["session_id"], bool(number_of(request, "full"))
 
-    def render(questions: Questions) -> str:
+    def render(questions: Library) -> str:
         page = questions.files(session_id, FilesQuery())
         return render_files(page, _heading(questions, session_id), context, full=full)
 
@@ -50,7 +50,7 @@ async def messages(request: Request) -> Response:
     context, session_id, offset = page_context(request), request.path_params["session_id"], number_of(request, "offset")
     release = request.query_params.get("release")
 
-    def render(questions: Questions) -> str:
+    def render(questions: Library) -> str:
         page = questions.messages(session_id, MessagesQuery(release=release, offset=offset, limit=_MESSAGES))
         resume = questions.check_session(session_id, NoQuery()).resume
         heading = _heading(questions, session_id)
@@ -63,7 +63,7 @@ async def records(request: Request) -> Response:
     context, session_id = page_context(request), request.path_params["session_id"]
     first, agent = max(1, number_of(request, "first")), request.query_params.get("agent")
 
-    def render(questions: Questions) -> str:
+    def render(questions: Library) -> str:
         page = questions.records(session_id, RecordsQuery(first=first, limit=_RECORDS, agent=agent))
         agents = [found.agent_id for found in read_family(questions.file(session_id).path).agents]
         return render_records(page, _heading(questions, session_id), context, agents=agents, limit=_RECORDS)

@@ -16,7 +16,7 @@ from stenograph.views.html.context import PageContext
 from stenograph.views.html.rendering import Template
 from stenograph.views.pages.check import CheckPage, ResumabilityPage
 from stenograph.views.pages.search import HitLinePage, HitPage, SearchPage
-from stenograph.views.text import count_of
+from stenograph.views.text import count_of, one_line
 
 _KINDS = (
     ("Everywhere", ""),
@@ -103,7 +103,7 @@ def render_health(page: CheckPage, context: PageContext, *, titles: Mapping[str,
         whole=len(by_file) - len(losses),
         refused=sum(any(row.refused for row in rows.values()) for _, rows in losses),
         releases=_releases(page.resume),
-        titles=titles or {},
+        title_of=lambda path: one_line((titles or {}).get(_stem(path)) or _stem(path))[:80],
         stem=_stem,
         loss=_loss,
     )
