@@ -11,7 +11,7 @@ links begin with the context's root. Nothing here is inline script or style, and
 | `/s/{id}/steps/{tool use id}` (`?full=1`) | `render_step`: what a folded step holds, as a piece |
 | `/s/{id}/files`, `/messages`, `/records` | `render_files`, `render_messages`, `render_records` |
 | `/s/{id}/raw/{line}` (`?agent=ID`, `?piece=1`) | `render_raw`: a page, or the piece that the drawer shows |
-| `/search`, `/usage`, `/health` | `render_search`, `render_usage`, `render_health` |
+| `/search`, `/health` | `render_search`, `render_health` |
 """
 
 from __future__ import annotations
