@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+from lab.ccusage import count_tokens, install_ccusage
 from lab.clients import ClientMissing, default_clients_folder, install_client
 
 # Before any test changes the environment: the isolated one has no clients.
@@ -28,6 +29,7 @@ settings.register_profile("steno", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("steno")
 
 Client = Callable[[str], Path]
+Ccusage = Callable[[Path], tuple[int, ...]]
 Need = Callable[[str, str], NoReturn]
 
 
@@ -124,3 +126,13 @@ def client(clients_cache: Path, need: Need) -> Client:
             need("clients", str(missing))
 
     return install
+
+
+@pytest.fixture(scope="session")
+def ccusage(clients_cache: Path, need: Need) -> Ccusage:
+    """`ccusage(home)`: the tokens that ccusage finds in a home: input, output, cache read, cache written."""
+    try:
+        program = install_ccusage(clients_cache)
+    except ClientMissing as missing:
+        need("clients", str(missing))
+    return lambda home: count_tokens(program, home)

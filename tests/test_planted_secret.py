@@ -166,6 +166,7 @@ COMMANDS = {
     "messages": Command([[SESSION], [SESSION, "--as-of", "2.0.76"]], shows=True),
     "files": Command([[SESSION, "--diff"]], shows=True),
     "history": Command([["a.txt"], [PATH]], shows=True),
+    "usage": Command([["--by", "session"], ["--by", "project"], ["--by", "branch", "--csv"], ["--reconcile"]]),
     "diff": Command([[SESSION, "--branches"], [SESSION, "--branches", "--unified"]], shows=True),
     "tail": Command([[SESSION, "--once", "-n", "99", "--thinking", "--full"]], shows=True),
     "web": Command([]),

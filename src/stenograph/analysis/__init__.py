@@ -11,6 +11,9 @@ from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts
 if TYPE_CHECKING:
     from stenograph.analysis.changes import CHANGING_TOOLS, REASONS, FileChange, changed_files
     from stenograph.analysis.compare import Comparison, Side
+    from stenograph.analysis.reconcile import Reconciled, reconcile_sessions
+    from stenograph.analysis.statusline import StatusInput, UsageStatus, read_status_input, status_now
+    from stenograph.analysis.usage import Spent, UsageBy, UsageRow, UsageScope, UsageTable, usage_table
 
 _MODULES = {
     "CHANGING_TOOLS": "changes",
@@ -19,6 +22,18 @@ _MODULES = {
     "REASONS": "changes",
     "Side": "compare",
     "changed_files": "changes",
+    "Reconciled": "reconcile",
+    "Spent": "usage",
+    "StatusInput": "statusline",
+    "UsageBy": "usage",
+    "UsageRow": "usage",
+    "UsageScope": "usage",
+    "UsageStatus": "statusline",
+    "UsageTable": "usage",
+    "read_status_input": "statusline",
+    "reconcile_sessions": "reconcile",
+    "status_now": "statusline",
+    "usage_table": "usage",
 }
 
 __all__ = [
@@ -28,11 +43,23 @@ __all__ = [
     "FileChange",
     "FileInventory",
     "Inventory",
+    "Reconciled",
     "RecordCounts",
     "Side",
+    "Spent",
+    "StatusInput",
+    "UsageBy",
+    "UsageRow",
+    "UsageScope",
+    "UsageStatus",
+    "UsageTable",
     "changed_files",
     "compare",
+    "read_status_input",
+    "reconcile_sessions",
+    "status_now",
     "take_inventory",
+    "usage_table",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

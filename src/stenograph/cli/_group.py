@@ -22,6 +22,7 @@ COMMANDS = {
     "messages": ("stenograph.cli.messages:messages", "Show what a client would send on resume."),
     "files": ("stenograph.cli.files:files", "List the files a session read and changed."),
     "history": ("stenograph.cli.history:history", "List the sessions that read or changed a file."),
+    "usage": ("stenograph.cli.usage:usage", "Show tokens and cost by day, model, project and more."),
     "diff": ("stenograph.cli.diff:diff", "Compare two sessions or branches."),
     "tail": ("stenograph.cli.tail:tail", "Follow a running session."),
     "web": ("stenograph.cli.web:web", "Open the viewer in a browser."),

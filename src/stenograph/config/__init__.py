@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         trace_config_file,
         trace_folder,
     )
+    from stenograph.config.typed import read_typed
 
 _MODULES = {
     "Content": "traces",
@@ -54,6 +55,7 @@ _MODULES = {
     "no_destination": "traces",
     "trace_config_file": "traces",
     "trace_folder": "traces",
+    "read_typed": "typed",
 }
 
 __all__ = [
@@ -76,6 +78,7 @@ __all__ = [
     "load_trace_config",
     "no_destination",
     "read_config",
+    "read_typed",
     "state_folder",
     "systemd_folder",
     "trace_config_file",

@@ -64,6 +64,11 @@ def read_toml(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
         raise ConfigError(f"{path} is nested too deeply") from None
 
 
+def read_typed(path: Path, kind: type[T]) -> T:
+    """The values of a file that has to exist, as a type. Raises ConfigError."""
+    return typed(read_toml(path, must_exist=True), kind, in_file(path))
+
+
 def _explain(error: Exception, kind: type[Any], spell: Spell) -> str:
     import msgspec.inspect
 

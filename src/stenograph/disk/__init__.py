@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stenograph.disk.findings import Finding, redacted_repr
 from stenograph.disk.homes import absolute_path, default_homes, distinct_homes, projects_folder, resolve_homes, resolved_file
-from stenograph.disk.lines import Ends, Line, read_blocks, read_ends, read_lines, read_slice, read_whole
+from stenograph.disk.lines import Ends, Line, read_blocks, read_ends, read_line_blocks, read_lines, read_slice, read_whole
 from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name, project_folder_names
 from stenograph.disk.writer import (
     UNFINISHED,
@@ -59,6 +59,7 @@ __all__ = [
     "put_in_place",
     "read_blocks",
     "read_ends",
+    "read_line_blocks",
     "read_lines",
     "read_slice",
     "read_whole",

@@ -82,6 +82,32 @@ def read_blocks(path: Path, *, stop: int | None = None, block_size: int = BLOCK_
             yield block
 
 
+def read_line_blocks(
+    path: Path, start: int = 0, stop: int | None = None, *, block_size: int = 4 * BLOCK_SIZE
+) -> Iterator[tuple[int, bytes]]:
+    """Whole lines from byte `start` on, many at a time, each lot with its offset; the last line even if it has no newline.
+
+    For whoever looks at few lines of many. Memory is bounded by a block and the longest line. Raises UnreadableError.
+    """
+    with _opened(path) as (file, status):
+        end = status.st_size if stop is None else min(stop, status.st_size)
+        wanted = block_size
+        while start < end:
+            file.seek(start)
+            block = _read_fully(file, min(wanted, end - start))
+            if not block:
+                return
+            if start + len(block) < end:
+                whole = block.rfind(b"\n") + 1
+                if not whole:
+                    wanted *= 4  # a line that is longer than a block
+                    continue
+                block = block[:whole]
+            yield start, block
+            start += len(block)
+            wanted = block_size
+
+
 def read_ends(path: Path, head: int, tail: int) -> Ends:
     """The whole lines within the first `head` and the last `tail` bytes; all lines where these meet. Raises UnreadableError."""
     with _opened(path) as (file, status):

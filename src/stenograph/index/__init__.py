@@ -5,6 +5,18 @@ from __future__ import annotations
 from stenograph.index.catalogue import CatalogueRow, StoredTurn, catalogue, stored_turns
 from stenograph.index.find import Filter, Found, Hit, HitLine, highlight, scan, search
 from stenograph.index.history import Touch, file_history
+from stenograph.index.model_calls import (
+    ABORTED,
+    ADVISOR,
+    COPY,
+    FAST,
+    FINISHED,
+    SIDECHAIN,
+    US,
+    UsageSync,
+    sync_session_usage,
+    sync_usage,
+)
 from stenograph.index.query import Query, parse_query
 from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
 from stenograph.index.tapes import Tick, session_ticks
@@ -12,6 +24,13 @@ from stenograph.index.texts import TextKind
 from stenograph.index.update import SyncReport, sync
 
 __all__ = [
+    "ABORTED",
+    "ADVISOR",
+    "COPY",
+    "FAST",
+    "FINISHED",
+    "SIDECHAIN",
+    "US",
     "CatalogueRow",
     "Filter",
     "Found",
@@ -24,6 +43,7 @@ __all__ = [
     "TextKind",
     "Tick",
     "Touch",
+    "UsageSync",
     "catalogue",
     "discard_store",
     "file_history",
@@ -37,4 +57,6 @@ __all__ = [
     "store_path",
     "stored_turns",
     "sync",
+    "sync_session_usage",
+    "sync_usage",
 ]

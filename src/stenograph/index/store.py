@@ -16,7 +16,7 @@ from stenograph.config import data_folder
 from stenograph.disk import make_folder
 from stenograph.errors import DiskError, UnwritableError
 
-VERSION = 2
+VERSION = 3
 _NAME = f"index-{VERSION}.sqlite"
 # Writers wait this long for each other, in seconds.
 _PATIENCE = 30.0
@@ -81,6 +81,36 @@ CREATE TABLE calls (
 ) WITHOUT ROWID;
 CREATE INDEX calls_by_target ON calls (target) WHERE target IS NOT NULL;
 CREATE INDEX calls_by_spilled ON calls (spilled) WHERE spilled IS NOT NULL;
+CREATE TABLE usage_names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE usage_sessions (
+  id INTEGER PRIMARY KEY,
+  home BLOB NOT NULL, folder BLOB NOT NULL, name TEXT NOT NULL,
+  project TEXT,
+  UNIQUE (folder, name)
+);
+CREATE TABLE usage_files (
+  id INTEGER PRIMARY KEY,
+  path BLOB NOT NULL UNIQUE,
+  session INTEGER NOT NULL,
+  agent TEXT,
+  device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL,
+  offset INTEGER NOT NULL, fingerprint BLOB NOT NULL,
+  client_total INTEGER
+);
+CREATE TABLE model_calls (
+  id INTEGER PRIMARY KEY,
+  file INTEGER NOT NULL, key INTEGER NOT NULL, offset INTEGER NOT NULL,
+  time INTEGER,
+  model INTEGER NOT NULL,
+  input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,
+  cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL, web_searches INTEGER NOT NULL,
+  thinking INTEGER NOT NULL, estimated INTEGER NOT NULL, written INTEGER NOT NULL,
+  tier INTEGER NOT NULL, branch INTEGER NOT NULL, agent_type INTEGER NOT NULL, release INTEGER NOT NULL, tools INTEGER NOT NULL,
+  flags INTEGER NOT NULL,
+  counted INTEGER NOT NULL,
+  UNIQUE (key, file)
+);
+CREATE INDEX model_calls_by_file ON model_calls (file, offset);
 CREATE VIRTUAL TABLE text USING fts5 (
   prompt, answer, thinking, input, output, title, note,
   content = '', tokenize = "unicode61 remove_diacritics 2"

@@ -3,20 +3,27 @@
 from stenograph.pricing.cost import Basis, Cost, price_usage
 from stenograph.pricing.prices import LongContext, PriceBook, Prices, Rate, Table, canonical_model, load_prices, table_of
 from stenograph.pricing.session import GapReason, SessionCost, session_cost
+from stenograph.pricing.tariff import PICO_PER_MICRO, OwnPrices, PricesFile, Tariff, micro_usd, read_prices_file
 
 __all__ = [
+    "PICO_PER_MICRO",
     "Basis",
     "Cost",
     "GapReason",
     "LongContext",
+    "OwnPrices",
     "PriceBook",
     "Prices",
+    "PricesFile",
     "Rate",
     "SessionCost",
     "Table",
+    "Tariff",
     "canonical_model",
     "load_prices",
+    "micro_usd",
     "price_usage",
+    "read_prices_file",
     "session_cost",
     "table_of",
 ]

@@ -46,6 +46,7 @@ class GapReason(StrEnum):
     TITLE = "the request for a title"
     FAILED_STREAM = "a stream that broke, charged and tried again"
     COPIED = "a parent's total, which a fork continues"
+    MISSING_AGENTS = "subagents whose files are missing"
     # Less.
     AFTER_LAST_TOTAL = "responses after the last total"
     OTHER_RELEASE = "responses to a client that writes no totals"

@@ -120,6 +120,7 @@ from stenograph.records.tool_results import (
     WebSearchResult,
     WriteResult,
 )
+from stenograph.records.usage_lines import TokenCounts, UsageLine, characters_written, last_total, usage_lines
 from stenograph.records.write import Envelope, Json, Position, file_history_snapshot
 
 __all__ = [
@@ -208,6 +209,7 @@ __all__ = [
     "TeammateResult",
     "TextBlock",
     "ThinkingBlock",
+    "TokenCounts",
     "ToolReferenceBlock",
     "ToolResult",
     "ToolResultBlock",
@@ -220,12 +222,14 @@ __all__ = [
     "UnknownRecord",
     "UnknownResult",
     "Usage",
+    "UsageLine",
     "UserRecord",
     "WebFetchResult",
     "WebSearchResult",
     "WriteResult",
     "begins_with_a_value",
     "change",
+    "characters_written",
     "compactions_backwards",
     "decode",
     "encode",
@@ -234,6 +238,7 @@ __all__ = [
     "find_invalid_text",
     "gc_paused",
     "is_aborted",
+    "last_total",
     "locate",
     "may_be_agent_progress",
     "may_name_cwd",
@@ -253,6 +258,7 @@ __all__ = [
     "text_of",
     "to_client_time",
     "to_text",
+    "usage_lines",
     "without_halves",
     "write",
 ]

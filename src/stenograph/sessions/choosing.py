@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -74,18 +74,20 @@ def age_before(text: str, now: datetime) -> float:
     raise UsageError(f"invalid age {in_quotes(text)}; use {_AN_AGE}")
 
 
-def date_or_age(text: str, now: datetime) -> float:
+def date_or_age(text: str, now: datetime, zone: tzinfo | None = None) -> float:
+    """A date in a time zone (None: the system's), or so long ago, in seconds since 1970. Raises UsageError."""
     if found := _AGE.fullmatch(text):
         return _ago(found, now)
     try:
-        return _date(text)
+        return _date(text, zone)
     except ValueError:
         raise UsageError(f"invalid date or age {in_quotes(text)}; use {_A_DATE}, or {_AN_AGE}") from None
 
 
-def _date(text: str) -> float:
+def _date(text: str, zone: tzinfo | None = None) -> float:
     try:
-        moment = datetime.fromisoformat(text).timestamp()
+        given = datetime.fromisoformat(text)
+        moment = (given if given.tzinfo or zone is None else given.replace(tzinfo=zone)).timestamp()
         datetime.fromtimestamp(moment, UTC)  # the first and the last day there is, in another zone
     except (OverflowError, OSError) as error:
         raise ValueError(text) from error

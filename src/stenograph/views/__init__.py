@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.turns import StepsPage, TurnsPage, steps_page, turns_page
     from stenograph.views.pages.undo import EditsPage, UndoPage, edits_page, originals_page, undo_page
     from stenograph.views.pages.updates import UpdatePage, UpdateReader
+    from stenograph.views.pages.usage import reconciliation_page, usage_page
     from stenograph.views.pages.viewer import ViewerPage
     from stenograph.views.schema import documents, field_docs, json_schema, schema_components
     from stenograph.views.terminal.archive import render_archive, render_archive_install, render_expiring, render_keep
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.transcript import render_session
     from stenograph.views.terminal.turns import render_steps, render_turns
     from stenograph.views.terminal.updates import UpdateRenderer
+    from stenograph.views.terminal.usage import dollars, render_reconciliation, render_usage, status_line, usage_csv
     from stenograph.views.text import count_of, harmless, local_time, plain, quoted, short_path
 
 _MODULES = {
@@ -156,6 +158,13 @@ _MODULES = {
     "harmless": "text",
     "history_page": "pages.history",
     "hook_page": "pages.archive",
+    "reconciliation_page": "pages.usage",
+    "usage_page": "pages.usage",
+    "dollars": "terminal.usage",
+    "render_reconciliation": "terminal.usage",
+    "render_usage": "terminal.usage",
+    "status_line": "terminal.usage",
+    "usage_csv": "terminal.usage",
     "inventory_page": "pages.inventory",
     "is_shown_as": "terminal.sessions",
     "json_schema": "schema",
@@ -284,6 +293,7 @@ __all__ = [
     "count_of",
     "doctor_page",
     "documents",
+    "dollars",
     "edit_page",
     "edits_page",
     "encode_long",
@@ -312,6 +322,7 @@ __all__ = [
     "problem",
     "purge_page",
     "quoted",
+    "reconciliation_page",
     "record_page",
     "records_page",
     "release_schema_page",
@@ -338,6 +349,7 @@ __all__ = [
     "render_originals",
     "render_overview",
     "render_purge",
+    "render_reconciliation",
     "render_release_schema",
     "render_removals",
     "render_rename",
@@ -357,6 +369,7 @@ __all__ = [
     "render_turns",
     "render_undo",
     "render_unified",
+    "render_usage",
     "resume_page",
     "schema_components",
     "schema_diff_page",
@@ -368,6 +381,7 @@ __all__ = [
     "sessions_page",
     "settings_change_page",
     "short_path",
+    "status_line",
     "steps_page",
     "summary_page",
     "tag_page",
@@ -378,6 +392,8 @@ __all__ = [
     "turn_pages",
     "turns_page",
     "undo_page",
+    "usage_csv",
+    "usage_page",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -1,0 +1,117 @@
+"""What sessions cost by their lines, beside what Claude Code itself noted (`cost-state`), and why the two differ.
+
+A session's own sum counts every call in its files once, also those that a fork copied: that is what the client's total covers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from stenograph.errors import DiskError
+from stenograph.family import read_family
+from stenograph.index import ABORTED, ADVISOR, FAST, US, IndexStore
+from stenograph.pricing import GapReason, Tariff, session_cost
+from stenograph.records import Record, TokenCounts, read_records
+
+_NANO_TO_PICO = 1000
+#: A client adds doubles, and its total is read to a billionth of a dollar.
+_EQUAL = 2_000
+_STARTING = frozenset({"Agent", "Task"})
+
+
+class Reconciled(Struct, frozen=True):
+    """One session with a total of the client's. Amounts are picodollars."""
+
+    session: str
+    path: Path
+    project: str | None
+    ours: int
+    theirs: int
+    calls: int
+    #: Calls of models without a price here: the client prices them by a fixed row.
+    unpriced_calls: int
+    #: Whether its calls start subagents.
+    starts_agents: bool
+    #: What its lines show that can explain a difference; empty where there is none, or nothing is known.
+    reasons: tuple[GapReason, ...] = ()
+
+    @property
+    def difference(self) -> int:
+        """How much the client's total is greater."""
+        return self.theirs - self.ours
+
+    @property
+    def is_equal(self) -> bool:
+        return abs(self.difference) <= _EQUAL
+
+
+def reconcile_sessions(
+    store: IndexStore, homes: tuple[Path, ...], tariff: Tariff, *, since: float | None = None, explain: bool = True
+) -> list[Reconciled]:
+    """Every session with a total of the client's, the greatest difference first. `explain` reads those that differ."""
+    found = [_compared(row, store, tariff) for row in _sessions(store, homes, since)]
+    if explain:
+        found = [each if each.is_equal else _explained(each) for each in found]
+    return sorted(found, key=lambda each: (-abs(each.difference), each.session))
+
+
+def _sessions(
+    store: IndexStore, homes: tuple[Path, ...], since: float | None
+) -> list[tuple[int, bytes, str, str | None, bytes, int]]:
+    rows = store.connection.execute(
+        "SELECT s.id, s.folder, s.name, s.project, f.path, f.client_total FROM usage_files f JOIN usage_sessions s"
+        " ON s.id = f.session WHERE f.agent IS NULL AND f.client_total IS NOT NULL"
+        f" AND s.home IN ({', '.join('?' * len(homes))})"
+        + ("" if since is None else " AND EXISTS (SELECT 1 FROM model_calls c WHERE c.file = f.id AND c.time >= ?)"),
+        (*map(os.fsencode, homes), *(() if since is None else (int(since),))),
+    )
+    return rows.fetchall()
+
+
+def _compared(row: tuple[int, bytes, str, str | None, bytes, int], store: IndexStore, tariff: Tariff) -> Reconciled:
+    session, _, name, project, path, total = row
+    calls: dict[int, tuple[str, int, TokenCounts]] = {}
+    aborted: set[int] = set()
+    starts_agents = False
+    for key, model, flags, tools, *counts in store.connection.execute(
+        "SELECT c.key, n.name, c.flags, t.name, c.input, c.output, c.cache_read, c.cache_write_5m, c.cache_write_1h,"
+        " c.web_searches FROM model_calls c JOIN usage_files f ON f.id = c.file JOIN usage_names n ON n.id = c.model"
+        " JOIN usage_names t ON t.id = c.tools WHERE f.session = ?",
+        (session,),
+    ):
+        tokens = TokenCounts(*counts)
+        starts_agents = starts_agents or not _STARTING.isdisjoint(tools.split(","))
+        if flags & ABORTED:
+            aborted.add(key)
+        if key not in calls or tokens.total > calls[key][2].total:
+            calls[key] = (model, flags, tokens)
+    ours = unpriced = responses = 0
+    for key, (model, flags, tokens) in calls.items():
+        if key in aborted:
+            continue
+        responses += not flags & ADVISOR
+        cost = tariff.price(tokens, model, is_fast=bool(flags & FAST), is_us=bool(flags & US))
+        ours += cost or 0
+        unpriced += cost is None
+    return Reconciled(name, Path(os.fsdecode(path)), project, ours, total * _NANO_TO_PICO, responses, unpriced, starts_agents)
+
+
+def _explained(found: Reconciled) -> Reconciled:
+    family = read_family(found.path)
+    files = [found.path, *(agent.path for agent in family.agents)]
+    cost = session_cost(_records(files))
+    reasons = cost.reasons
+    if found.difference > 0 and not family.agents and found.starts_agents:
+        reasons = (*reasons, GapReason.MISSING_AGENTS)
+    return structs.replace(found, reasons=reasons)
+
+
+def _records(files: list[Path]) -> Iterator[Record]:
+    for file in files:
+        with contextlib.suppress(DiskError):
+            yield from (located.record for located in read_records(file))

@@ -1,0 +1,387 @@
+"""The store's model calls -> tokens and money by day, model, project and more, each call once.
+
+In: a synced store, prices, a time zone. Out: rows and their total. A figure says how it is known: measured (counted by the API
+and priced by the table), estimated (output of old releases that recorded only its beginning, from the length of what was
+written), or unpriced (a model without a price). Interrupted responses are not charged by Claude Code: they are counted apart, as
+are copies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from stenograph.index import ABORTED, ADVISOR, FAST, SIDECHAIN, US, IndexStore
+from stenograph.pricing import Tariff
+from stenograph.records import TokenCounts
+
+_HOUR = 3600
+_DAY = 86_400
+_BLOCK = 5 * _HOUR
+
+
+class UsageBy(StrEnum):
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    MODEL = "model"
+    PROJECT = "project"
+    SESSION = "session"
+    AGENT = "agent"
+    TOOL = "tool"
+    BRANCH = "branch"
+    BLOCK = "block"
+
+
+class UsageScope(Struct, frozen=True):
+    """Which calls count. Times are seconds since 1970, `until` is exclusive."""
+
+    homes: tuple[Path, ...]
+    since: float | None = None
+    until: float | None = None
+
+
+class Spent(Struct):
+    """What some calls used and cost. Amounts are picodollars."""
+
+    calls: int = 0
+    input: int = 0
+    #: With `estimated_output`.
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    #: Part of the output.
+    thinking: int = 0
+    web_searches: int = 0
+    #: Part of the output that no line counts.
+    estimated_output: int = 0
+    measured: int = 0
+    estimated: int = 0
+    unpriced_calls: int = 0
+    unpriced_tokens: int = 0
+
+    @property
+    def cost(self) -> int:
+        return self.measured + self.estimated
+
+    @property
+    def tokens(self) -> int:
+        return self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
+
+    def add(self, other: Spent) -> None:
+        for name in _FIELDS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+_FIELDS = Spent.__struct_fields__
+
+
+class UsageRow(Struct):
+    """One day, model, project …"""
+
+    #: What it is called, for a person and for a program: `2026-11-16`, a model's name, a path, a session's id.
+    name: str
+    spent: Spent
+    #: By model, the dearest first.
+    models: dict[str, Spent]
+    sessions: int
+    #: Of a day, week, month or block: when it begins and ends; of a session: its first and last call.
+    start: datetime | None = None
+    end: datetime | None = None
+    #: Of a session: its file, whether or not it is there, and its project.
+    path: Path | None = None
+    project: str | None = None
+
+
+class UsageTable(Struct):
+    by: UsageBy
+    rows: list[UsageRow]
+    total: UsageRow
+    #: Responses that were interrupted: not charged, so in no row.
+    interrupted: Spent
+    #: Lines of calls that another file has too.
+    copies: int
+    #: Models without a price, with their calls.
+    unpriced: dict[str, int]
+
+
+class _Price(NamedTuple):
+    """What the price of tokens depends on."""
+
+    model: str
+    flags: int
+    prompt: int
+
+
+#: Sums over some calls: calls, input, output, cache read, written for five minutes and an hour, searches, thinking, estimated.
+_Sums = list[int]
+
+
+def usage_table(
+    store: IndexStore, scope: UsageScope, tariff: Tariff, *, by: UsageBy = UsageBy.DAY, zone: tzinfo | None = None
+) -> UsageTable:
+    """Tokens and money in rows. `zone` is the time zone of days; None: the system's."""
+    finder = _Finder(store, scope, by, zone)
+    cells: dict[object, dict[_Price, _Sums]] = {}
+    for dimension, price, sums in _groups(store, scope, tariff, finder):
+        for key, share in finder.shares(dimension, price, tariff, sums):
+            cell = cells.setdefault(key, {})
+            known = cell.get(price)
+            cell[price] = share if known is None else [one + other for one, other in zip(known, share, strict=True)]
+    sessions = _sessions(store, scope, finder, tariff)
+    total = UsageRow("total", Spent(), {}, len(set().union(*sessions.values())))
+    rows = []
+    for key, cell in cells.items():
+        row = finder.row(key, len(sessions.get(key, ())))
+        for price, sums in cell.items():
+            model = tariff.row(price.model) or price.model or "(unknown)"
+            spent = _spent(price, sums, tariff)
+            row.spent.add(spent)
+            row.models.setdefault(model, Spent()).add(spent)
+        if row.spent.calls or row.spent.tokens:
+            rows.append(row)
+        for model, spent in row.models.items():
+            total.models.setdefault(model, Spent()).add(spent)
+            total.spent.add(spent)
+    if by is UsageBy.TOOL:
+        total = _of_calls(total, usage_table(store, scope, tariff, by=UsageBy.MODEL))
+    if by in _TIMES:
+        rows.sort(key=lambda row: (row.start is None, row.start or datetime.min.replace(tzinfo=UTC)))
+    else:
+        rows.sort(key=lambda row: (-row.spent.cost, -row.spent.tokens, row.name))
+    for row in (*rows, total):
+        row.models = dict(sorted(row.models.items(), key=lambda each: (-each[1].cost, -each[1].tokens, each[0])))
+    unpriced = {model: spent.unpriced_calls for model, spent in total.models.items() if spent.unpriced_calls}
+    interrupted, copies = _left_out(store, scope)
+    return UsageTable(by, rows, total, interrupted, copies, dict(sorted(unpriced.items(), key=lambda each: -each[1])))
+
+
+def _of_calls(total: UsageRow, by_model: UsageTable) -> UsageRow:
+    """The total of a table whose rows count tool calls: it counts calls."""
+    return UsageRow(total.name, by_model.total.spent, by_model.total.models, total.sessions)
+
+
+def _spent(price: _Price, sums: _Sums, tariff: Tariff) -> Spent:
+    calls, given, output, read, short, hour, searches, thinking, estimated = sums
+    is_advisor, is_fast, is_us = bool(price.flags & ADVISOR), bool(price.flags & FAST), bool(price.flags & US)
+    spent = Spent(0 if is_advisor else calls, given, output + estimated, read, short, hour, thinking, searches, estimated)
+    tokens = TokenCounts(given, output, read, short, hour, searches)
+    cost = tariff.price(tokens, price.model, prompt=price.prompt, is_fast=is_fast, is_us=is_us)
+    if cost is None:
+        spent.unpriced_calls = calls
+        spent.unpriced_tokens = spent.tokens
+        return spent
+    spent.measured = cost
+    if estimated:
+        more = TokenCounts(0, estimated, 0, 0, 0)
+        spent.estimated = tariff.price(more, price.model, prompt=price.prompt, is_fast=is_fast, is_us=is_us) or 0
+    return spent
+
+
+_TIMES = (UsageBy.DAY, UsageBy.WEEK, UsageBy.MONTH, UsageBy.BLOCK)
+_DIMENSIONS = {
+    UsageBy.BLOCK: f"c.time / {_HOUR}",
+    UsageBy.MODEL: "0",
+    UsageBy.PROJECT: "f.session",
+    UsageBy.SESSION: "f.session",
+    UsageBy.AGENT: f"CASE WHEN f.agent IS NULL AND NOT c.flags & {SIDECHAIN} THEN -1 ELSE c.agent_type END",
+    UsageBy.TOOL: "c.tools",
+    UsageBy.BRANCH: "c.branch",
+}
+
+
+def _groups(store: IndexStore, scope: UsageScope, tariff: Tariff, finder: _Finder) -> Iterator[tuple[object, _Price, _Sums]]:
+    where, values = _where(scope)
+    prompt = "c.input + c.cache_read + c.cache_write_5m + c.cache_write_1h"
+    cases = "".join(f" WHEN {prompt} > {above} THEN {above + 1}" for above in reversed(tariff.thresholds))
+    level = f"CASE{cases} ELSE 0 END" if cases else "0"
+    rows = store.connection.execute(
+        f"SELECT {finder.dimension}, c.model, c.flags & {FAST | US | ADVISOR}, {level}, count(*), sum(c.input), sum(c.output),"
+        " sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h), sum(c.web_searches), sum(c.thinking), sum(c.estimated)"
+        f" {_FROM}{where} AND c.counted AND NOT c.flags & {ABORTED} GROUP BY 1, 2, 3, 4",
+        values,
+    )
+    for dimension, model, flags, length, *sums in rows:
+        yield dimension, _Price(finder.names[model], flags, length), sums
+
+
+def _sessions(store: IndexStore, scope: UsageScope, finder: _Finder, tariff: Tariff) -> dict[object, set[int]]:
+    """The sessions behind each row."""
+    where, values = _where(scope)
+    rows = store.connection.execute(
+        f"SELECT DISTINCT {finder.dimension}, f.session, {'c.model' if finder.by is UsageBy.MODEL else '0'} {_FROM}{where}"
+        f" AND c.counted AND NOT c.flags & {ABORTED}",
+        values,
+    )
+    found: dict[object, set[int]] = {}
+    for dimension, session, model in rows:
+        price = _Price(finder.names[model] if model else "", 0, 0)
+        for key, _ in finder.shares(dimension, price, tariff, []):
+            found.setdefault(key, set()).add(session)
+    return found
+
+
+_FROM = "FROM model_calls c JOIN usage_files f ON f.id = c.file JOIN usage_sessions s ON s.id = f.session"
+
+
+def _where(scope: UsageScope) -> tuple[str, list[object]]:
+    where = f" WHERE s.home IN ({', '.join('?' * len(scope.homes))})"
+    values: list[object] = [os.fsencode(home) for home in scope.homes]
+    if scope.since is not None:
+        where += " AND c.time >= ?"
+        values.append(int(scope.since))
+    if scope.until is not None:
+        where += " AND c.time < ?"
+        values.append(int(scope.until))
+    return where, values
+
+
+def _left_out(store: IndexStore, scope: UsageScope) -> tuple[Spent, int]:
+    where, values = _where(scope)
+    row = store.connection.execute(
+        f"SELECT count(*), sum(c.input), sum(c.output), sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h) {_FROM}"
+        f"{where} AND c.counted AND c.flags & {ABORTED}",
+        values,
+    ).fetchone()
+    copies = store.connection.execute(f"SELECT count(*) {_FROM}{where} AND NOT c.counted", values).fetchone()[0]
+    return Spent(*(number or 0 for number in row)), copies
+
+
+class _Finder:
+    """From a row of the query to the rows of the answer that it belongs to."""
+
+    def __init__(self, store: IndexStore, scope: UsageScope, by: UsageBy, zone: tzinfo | None) -> None:
+        self.by = by
+        self.names: dict[int, str] = dict(store.connection.execute("SELECT id, name FROM usage_names"))
+        self._zone = zone
+        where, values = _where(scope)
+        self._blocks: dict[object, datetime] = {}
+        self._sessions: dict[object, tuple[bytes, str, str | None]] = {}
+        self.dimension = _DIMENSIONS.get(by, "")
+        if by in (UsageBy.PROJECT, UsageBy.SESSION):
+            found = store.connection.execute("SELECT id, folder, name, project FROM usage_sessions")
+            self._sessions = {row[0]: row[1:] for row in found}
+        elif by is UsageBy.BLOCK:
+            hours = store.connection.execute(f"SELECT DISTINCT {self.dimension} {_FROM}{where} AND c.counted", values)
+            self._blocks = _blocks(hour for (hour,) in hours)
+        elif not self.dimension:
+            first, last = store.connection.execute(f"SELECT min(c.time), max(c.time) {_FROM}{where}", values).fetchone()
+            self.dimension = f"(c.time + {_offset(first, last, zone)}) / {_DAY}"
+
+    def shares(self, dimension: object, price: _Price, tariff: Tariff, sums: _Sums) -> list[tuple[object, _Sums]]:
+        match self.by:
+            case UsageBy.DAY | UsageBy.WEEK | UsageBy.MONTH:
+                return [(None if dimension is None else self._begin(_number(dimension)), sums)]
+            case UsageBy.BLOCK:
+                return [(self._blocks.get(dimension), sums)]
+            case UsageBy.MODEL:
+                return [(tariff.row(price.model) or price.model or "(unknown)", sums)]
+            case UsageBy.PROJECT:
+                folder, _, project = self._sessions[dimension]
+                return [(project or Path(os.fsdecode(folder)).name, sums)]
+            case UsageBy.SESSION:
+                return [(dimension, sums)]
+            case UsageBy.TOOL:
+                return _by_tool(self.names[_number(dimension)], sums)
+            case UsageBy.AGENT:
+                number = _number(dimension)
+                return [("main" if number < 0 else self.names[number] or "(unknown)", sums)]
+            case UsageBy.BRANCH:
+                return [(self.names[_number(dimension)] or "(none)", sums)]
+
+    def row(self, key: object, sessions: int) -> UsageRow:
+        row = UsageRow("(unknown)" if key is None else str(key), Spent(), {}, sessions)
+        if isinstance(key, date):
+            row.start, row.end = self._span(key)
+            row.name = key.isoformat(" ", "minutes")[:16] if isinstance(key, datetime) else key.isoformat()
+            if self.by is UsageBy.MONTH:
+                row.name = row.name[:7]
+        elif self.by is UsageBy.SESSION:
+            folder, name, project = self._sessions[key]
+            row.name = name or "(unknown)"
+            row.path = Path(os.fsdecode(folder)) / f"{name}.jsonl" if name else None
+            row.project = project
+        return row
+
+    def _begin(self, number: int) -> date:
+        """The first day of the day, week or month that a day is in, counted from 1970."""
+        day = date(1970, 1, 1) + timedelta(days=number)
+        if self.by is UsageBy.WEEK:
+            return day - timedelta(days=day.weekday())
+        return day.replace(day=1) if self.by is UsageBy.MONTH else day
+
+    def _span(self, key: date) -> tuple[datetime, datetime]:
+        if isinstance(key, datetime):
+            return key, key + timedelta(seconds=_BLOCK)
+        if self.by is UsageBy.MONTH:
+            end = (key.replace(day=28) + timedelta(days=5)).replace(day=1)
+        else:
+            end = key + timedelta(days=7 if self.by is UsageBy.WEEK else 1)
+        return self._midnight(key), self._midnight(end)
+
+    def _midnight(self, day: date) -> datetime:
+        at = datetime(day.year, day.month, day.day, tzinfo=self._zone)
+        return at if self._zone is not None else at.astimezone()
+
+
+def _offset(first: int | None, last: int | None, zone: tzinfo | None) -> str:
+    """The seconds that local time is ahead of UTC, as SQL: they change with daylight saving time."""
+    if first is None or last is None:
+        return "0"
+
+    def at(moment: int) -> int:
+        offset = datetime.fromtimestamp(moment, UTC).astimezone(zone).utcoffset()
+        return 0 if offset is None else int(offset.total_seconds())
+
+    changes: list[tuple[int, int]] = []
+    before, moment = at(first), first
+    while moment < last:
+        later = min(last, moment + 7 * _DAY)
+        if at(later) != before:
+            low, high = moment, later
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if at(middle) == before else (low, middle)
+            changes.append((high, before))
+            before, moment = at(high), high
+        else:
+            moment = later
+    cases = "".join(f" WHEN c.time < {until} THEN {offset}" for until, offset in changes)
+    return f"CASE{cases} ELSE {before} END" if cases else str(before)
+
+
+def _number(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _blocks(hours: Iterable[object]) -> dict[object, datetime]:
+    """Hours with calls -> the beginning of their block: five hours from the hour of the first call after the block before."""
+    found: dict[object, datetime] = {}
+    start = -(10**9)
+    for hour in sorted({hour for hour in hours if isinstance(hour, int)}):
+        if hour * _HOUR >= start * _HOUR + _BLOCK:
+            start = hour
+        found[hour] = datetime.fromtimestamp(start * _HOUR, UTC)
+    return found
+
+
+def _by_tool(tools: str, sums: _Sums) -> list[tuple[object, _Sums]]:
+    """A call's tokens in equal parts for the tool calls that it made; the first ones get what can't be divided.
+
+    What is counted is tool calls.
+    """
+    names = tools.split(",") if tools else ["(no tool)"]
+    shares: dict[object, _Sums] = {}
+    for place, name in enumerate(names):
+        share = [*sums[:1], *(amount // len(names) + (place < amount % len(names)) for amount in sums[1:])]
+        known = shares.get(name)
+        shares[name] = share if known is None else [one + other for one, other in zip(known, share, strict=True)]
+    return list(shares.items())

@@ -1,0 +1,228 @@
+"""`steno usage`: tokens and cost, each call counted once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._output import (
+    echo_json,
+    echo_lines,
+    echo_page,
+    json_option,
+    make_mask,
+    pager_option,
+    progress,
+    render_options,
+)
+from stenograph.cli._settings import GivenPath, shared_options, state_options
+from stenograph.errors import UsageError, in_quotes
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from stenograph.analysis import UsageTable
+    from stenograph.cli._settings import Settings
+    from stenograph.index import IndexStore, UsageSync
+    from stenograph.pricing import Tariff
+
+_BY = ("day", "week", "month", "model", "project", "session", "agent", "tool", "branch", "block")
+OVER_BUDGET = 1
+_MICRO = 1_000_000
+
+
+@click.command(short_help="Show tokens and cost by day, model, project and more.")
+@click.option("--by", type=click.Choice(_BY), default="day", show_default=True, help="What a row is. A block is five hours.")
+@click.option("--since", metavar="WHEN", help="Only calls since a date (2026-01-31) or an age (36h, 7d, 2w).")
+@click.option("--until", metavar="WHEN", help="Only calls before a date or an age.")
+@click.option(
+    "--tz", "zone_name", metavar="ZONE", help="Time zone of days and dates, such as Europe/Berlin. [default: the system's]"
+)
+@click.option("--breakdown", is_flag=True, help="Show each row by model too.")
+@click.option(
+    "--prices", "prices_file", type=GivenPath(path_type=Path), metavar="FILE", help="Use the prices in this TOML file first."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option(
+    "--fail-above", metavar="AMOUNT", type=click.FloatRange(min=0), help="Exit with 1 if the total is more USD than this."
+)
+@click.option("--reconcile", "wants_reconciliation", is_flag=True, help="Compare each session with Claude Code's own figure.")
+@click.option("--statusline", is_flag=True, help="Print a status line for Claude Code, which passes its state on stdin.")
+@pager_option
+@json_option
+@shared_options
+@click.pass_context
+def usage(
+    ctx: click.Context,
+    by: str,
+    since: str | None,
+    until: str | None,
+    zone_name: str | None,
+    breakdown: bool,
+    prices_file: Path | None,
+    as_csv: bool,
+    fail_above: float | None,
+    wants_reconciliation: bool,
+    statusline: bool,
+    pager: bool,
+    as_json: bool,
+) -> None:
+    """Show tokens and cost by day, model, project and more.
+
+    Every model call counts once, whatever resumes, forks and clones copied. Subagents are included. Prices are those of Claude
+    Code itself. A cost with ~ is partly estimated: old releases did not record all output. Models without a price are listed, and
+    their cost is not guessed. See docs/usage.md.
+
+    \b
+    Example:
+      steno usage --since 7d
+      steno usage --by model --since 2026-11-01 --csv
+      steno usage --since 24h --fail-above 20
+      steno usage --reconcile
+    """
+    from stenograph.pricing import Tariff, read_prices_file
+
+    if sum((as_csv, as_json, statusline)) > 1:
+        raise UsageError("use only one of --json, --csv and --statusline")
+    if wants_reconciliation and (as_csv or statusline):
+        raise UsageError("--reconcile conflicts with --csv and --statusline")
+    settings = state_options(ctx)
+    zone = _zone(zone_name)
+    tariff = Tariff(read_prices_file(prices_file) if prices_file else None)
+    if statusline:
+        _print_status(settings, tariff, zone)
+        return
+    start, stop = _moments(since, until, zone)
+    store, report = _synced(settings)
+    if wants_reconciliation:
+        _reconcile(ctx, store, report, settings, tariff, start, as_json=as_json)
+        return
+    from stenograph.analysis import UsageBy, UsageScope, usage_table
+    from stenograph.views import render_usage, usage_csv, usage_page
+
+    table = usage_table(store, UsageScope(tuple(settings.homes), start, stop), tariff, by=UsageBy(by), zone=zone)
+    page = usage_page(
+        table,
+        report,
+        timezone=zone_name or _system_zone(),
+        prices=tariff.source,
+        since=start,
+        until=stop,
+        titles=_titles(store, table),
+        mask=make_mask(False)[0] if by in ("session", "project", "branch", "tool", "agent") else make_mask(True)[0],
+    )
+    if as_json:
+        echo_json(page)
+    elif as_csv:
+        echo_lines(usage_csv(page, breakdown=breakdown), pager=False)
+    else:
+        echo_lines(render_usage(page, render_options(ctx), breakdown=breakdown), pager=pager)
+    for finding in page.findings:
+        if finding.code.startswith(("unreadable", "unwritable")):
+            click.echo(f"steno: {finding.detail}", err=True)
+    if fail_above is not None and page.total.cost_micro_usd > round(fail_above * _MICRO):
+        from stenograph.views import dollars
+
+        spent, limit = dollars(page.total.cost_micro_usd), dollars(round(fail_above * _MICRO))
+        click.echo(f"steno: {spent} is more than {limit}", err=True)
+        ctx.exit(OVER_BUDGET)
+    if not page.rows and fail_above is None:
+        click.echo("steno: no calls found", err=True)
+        ctx.exit(NOTHING_MATCHED)
+
+
+def _synced(settings: Settings) -> tuple[IndexStore, UsageSync]:
+    from stenograph.index import open_store, store_path, sync_usage
+
+    store = open_store(None if settings.demo else store_path(os.environ))
+    with progress("Reading usage") as show:
+        return store, sync_usage(store, settings.homes, progress=show)
+
+
+def _reconcile(
+    ctx: click.Context,
+    store: IndexStore,
+    report: UsageSync,
+    settings: Settings,
+    tariff: Tariff,
+    since: float | None,
+    *,
+    as_json: bool,
+) -> None:
+    from stenograph.analysis import reconcile_sessions
+    from stenograph.views import reconciliation_page, render_reconciliation
+
+    found = reconcile_sessions(store, tuple(settings.homes), tariff, since=since)
+    page = reconciliation_page(found, stale=report.pending > 0, mask=make_mask(False)[0])
+    echo_page(page, render_reconciliation, render_options(ctx), as_json=as_json)
+
+
+def _print_status(settings: Settings, tariff: Tariff, zone: tzinfo | None) -> None:
+    from stenograph.analysis import read_status_input, status_now
+    from stenograph.index import open_store, store_path
+    from stenograph.views import status_line
+
+    given = read_status_input(sys.stdin.buffer.read())
+    store = open_store(store_path(os.environ))
+    click.echo(status_line(status_now(store, given, tuple(settings.homes), tariff, zone=zone)))
+
+
+def _titles(store: IndexStore, table: UsageTable) -> dict[Path, str | None]:
+    """What lists call the sessions of a table."""
+    paths = [row.path for row in table.rows if row.path]
+    if not paths:
+        return {}
+    from stenograph.errors import StenographError
+    from stenograph.sessions import describe, session_at
+
+    known = {Path(os.fsdecode(path)): title for path, title in store.connection.execute("SELECT path, title FROM sessions")}
+    for path in paths:
+        if path not in known:
+            try:
+                known[path] = describe(session_at(path), written=set()).title
+            except StenographError:
+                known[path] = None
+    return known
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    """Raises UsageError."""
+    if name is None:
+        return None
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise UsageError(f"unknown time zone {in_quotes(name)}; use a name such as Europe/Berlin or UTC") from None
+
+
+def _system_zone() -> str:
+    """The system's time zone, by its name where it says so, else by its abbreviation."""
+    import time
+
+    if named := os.environ.get("TZ", "").lstrip(":"):
+        return named
+    try:
+        target = os.readlink("/etc/localtime")  # noqa: PTH115 - text in, text out
+    except OSError:
+        target = ""
+    return target.partition("zoneinfo/")[2] or time.tzname[0]
+
+
+def _moments(since: str | None, until: str | None, zone: tzinfo | None) -> tuple[float | None, float | None]:
+    if since is None and until is None:
+        return None, None
+    from datetime import datetime
+
+    from stenograph.cli._arguments import moment_of
+
+    now = datetime.now(zone).astimezone(zone)
+    parse = partial(moment_of, now=now, zone=zone)
+    return None if since is None else parse(since), None if until is None else parse(until)

@@ -1,0 +1,464 @@
+"""Session files -> the store's table of model calls: one row per call and file, and which of them counts.
+
+A call is all lines of one `message.id`. Of its lines the one with the most tokens counts: releases write growing counts, and
+forks copy lines with their counts set to zero. Of its copies in several files one counts: that with the most tokens, else the
+original.
+
+Reads usage only, and apart from the full text, so that a first look at costs takes seconds. Like `index.update` it opens only
+files that changed, and reads those that grew from where reading ended.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from stenograph.disk import Finding, read_line_blocks, read_slice
+from stenograph.errors import UnreadableError, UnwritableError, UsageError
+from stenograph.family import AgentFile, find_family, named_owner, read_metas, session_name
+from stenograph.index.store import IndexStore
+from stenograph.records import TokenCounts, UsageLine, characters_written, gc_paused, last_total, moment, usage_lines
+from stenograph.releases import first_with, release_numbers
+from stenograph.sessions import find_projects
+
+# What `flags` of a row says.
+FAST, US, ABORTED, FINISHED, SIDECHAIN, COPY, ADVISOR = 1, 2, 4, 8, 16, 32, 64
+#: Characters that a token of output stands for, where a release wrote no final count. In 450 finished calls of 1.0.17 to 2.0.55
+#: in public sessions it is 2.9.
+CHARACTERS_PER_TOKEN = 3
+
+_BATCH_BYTES = 512_000_000
+# More calls are looked through as a whole.
+_FEW = 500
+_HEAD = 256
+_TAIL = 1024
+_NANO = 1_000_000_000
+_SAYS_WHY_IT_STOPPED = release_numbers(first_with("writes_stop_reasons"))
+_WRITES_TOTALS = release_numbers(first_with("writes_totals"))
+
+#: Called with the bytes read and the bytes to read.
+Progress = Callable[[int, int], None]
+
+
+class UsageSync(Struct, frozen=True):
+    """What was read. Where `pending` is not 0, time ran out before so many files were read."""
+
+    files: int
+    changed: int
+    removed: int
+    pending: int = 0
+    findings: tuple[Finding, ...] = ()
+
+
+class _Source(Struct, frozen=True):
+    path: Path
+    home: Path
+    #: The project's folder, and the session's name; empty for an agent of which nothing says whose it is.
+    folder: Path
+    session: str
+    agent: AgentFile | None
+    state: tuple[int, int, int, int]
+
+    @property
+    def size(self) -> int:
+        return self.state[2]
+
+
+class _Call(Struct, gc=False):
+    """All lines of one call in one file."""
+
+    offset: int
+    time: int | None
+    model: str
+    tokens: TokenCounts
+    thinking: int
+    written: int
+    tier: str
+    branch: str
+    agent_type: str
+    release: str
+    tools: list[str]
+    flags: int
+
+    @property
+    def estimated(self) -> int:
+        """Tokens of output that no line counts: the release wrote what the response began with."""
+        if self.flags & (FINISHED | ABORTED | ADVISOR):
+            return 0
+        return max(0, self.written // CHARACTERS_PER_TOKEN - self.tokens.output)
+
+
+class _Scanned(Struct):
+    """What was read of a file."""
+
+    #: By message id; those without one by their place.
+    calls: dict[str, _Call]
+    end: int
+    #: The client's own total, in billionths of a dollar, by the last line to name one.
+    total: int | None = None
+    cwd: str | None = None
+
+
+def sync_usage(
+    store: IndexStore, homes: Sequence[Path], *, seconds: float | None = None, progress: Progress | None = None
+) -> UsageSync:
+    """Bring the calls of these homes up to date; with `seconds`, for about that long."""
+    findings: list[Finding] = []
+    sources = {os.fsencode(source.path): source for source in _sources(homes, findings)}
+    rows = store.connection.execute("SELECT path, device, inode, size, changed_ns FROM usage_files")
+    known = {row[0]: row[1:] for row in rows}
+    roots = tuple(os.fsencode(home) + os.sep.encode() for home in homes)
+    gone = [path for path in known.keys() - sources.keys() if path.startswith(roots)]
+    stale = [source for path, source in sources.items() if known.get(path) != source.state]
+    # Oldest first: of a session and its clone, whose lines are the same, the one that was read first is the original.
+    stale.sort(key=lambda source: source.state[3])
+    done = _write(store, stale, gone, seconds, findings, progress)
+    return UsageSync(len(sources), done, len(gone), len(stale) - done, tuple(findings))
+
+
+def sync_session_usage(store: IndexStore, path: Path) -> None:
+    """Bring the calls of one session up to date, as far as its files are where clients put them today."""
+    project = path.parent
+    name = session_name(path)
+    places: list[tuple[Path, AgentFile | None]] = [(path, None)]
+    places += [(agent.path, agent) for agent in find_family(project, name).agents]
+    found = (_source(file, project.parent.parent, project, name, agent) for file, agent in places)
+    sources = [source for source in found if source is not None]
+    marks = ", ".join("?" * len(sources))
+    rows = store.connection.execute(
+        f"SELECT path, device, inode, size, changed_ns FROM usage_files WHERE path IN ({marks})",
+        [os.fsencode(source.path) for source in sources],
+    )
+    known = {row[0]: row[1:] for row in rows}
+    _write(store, [source for source in sources if known.get(os.fsencode(source.path)) != source.state], [], None, [], None)
+
+
+def _sources(homes: Sequence[Path], findings: list[Finding]) -> Iterator[_Source]:
+    """Every file with lines of a session or a subagent, also of subagents whose session is gone."""
+    listings, found = find_projects(homes)
+    findings += found
+    for listing in listings:
+        folder, home = listing.folder, listing.folder.parent.parent
+        candidates: list[tuple[Path, str, AgentFile | None]] = [(file.path, file.session_id, None) for file in listing.sessions]
+        for name in listing.session_folders:
+            candidates += [(agent.path, name, agent) for agent in find_family(folder, name).agents]
+        candidates += [(agent.path, "", agent) for agent in listing.loose_agents]
+        for path, session, agent in candidates:
+            if (source := _source(path, home, folder, session, agent)) is not None:
+                yield source
+
+
+def _source(path: Path, home: Path, folder: Path, session: str, agent: AgentFile | None) -> _Source | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None  # gone since the directory was listed
+    state = (found.st_dev, found.st_ino, found.st_size, max(found.st_ctime_ns, found.st_mtime_ns))
+    return _Source(path, home, folder, session, agent, state)
+
+
+def _write(
+    store: IndexStore,
+    stale: Sequence[_Source],
+    gone: Sequence[bytes],
+    seconds: float | None,
+    findings: list[Finding],
+    progress: Progress | None,
+) -> int:
+    """Read changed files and forget those that are gone; how many files were read."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    total, read, count = sum(source.size for source in stale), 0, 0
+    try:
+        while count < len(stale) or gone:
+            with store.writing() as db, gc_paused():
+                writing = _Writing(db)
+                for path in gone:
+                    writing.forget(path)
+                gone = ()
+                batch = 0
+                while count < len(stale) and batch < _BATCH_BYTES:
+                    source = stale[count]
+                    try:
+                        writing.read(source)
+                    except UnreadableError as error:
+                        findings.append(Finding("unreadable-file", source.path, detail=str(error)))
+                    batch += source.size
+                    read += source.size
+                    count += 1
+                    if progress is not None:
+                        progress(read, total)
+                    if deadline is not None and time.monotonic() >= deadline:
+                        break
+                writing.finish()
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+    except UnwritableError as error:
+        findings.append(Finding("unwritable-index", error.path, detail=str(error)))
+    return count
+
+
+_INSERT = (
+    "INSERT OR REPLACE INTO model_calls (file, key, offset, time, model, input, output, cache_read, cache_write_5m,"
+    " cache_write_1h, web_searches, thinking, estimated, written, tier, branch, agent_type, release, tools, flags, counted)"
+    f" VALUES ({', '.join('?' * 20)}, 1)"
+)
+
+# The one with the most tokens, else the original: not a copy, not a subagent's replay of it, the earliest, the first to be read.
+_CHOOSE = (
+    "UPDATE model_calls SET counted = 1 WHERE id IN (SELECT id FROM (SELECT model_calls.id, row_number() OVER ("
+    "PARTITION BY key ORDER BY input + output + cache_read + cache_write_5m + cache_write_1h DESC,"
+    f" flags & {COPY}, flags & {SIDECHAIN}, model_calls.time IS NULL, model_calls.time, model_calls.file) AS place"
+    " FROM model_calls WHERE key IN (SELECT key FROM touched)) WHERE place = 1)"
+)
+
+
+class _Writing:
+    """One transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._names: dict[str, int] = {}
+        self._rows: list[tuple[object, ...]] = []
+        self._touched: set[int] = set()
+
+    def forget(self, path: bytes) -> None:
+        for file, session in self._db.execute("SELECT id, session FROM usage_files WHERE path = ?", (path,)).fetchall():
+            self._forget_calls(file, 0)
+            self._db.execute("DELETE FROM usage_files WHERE id = ?", (file,))
+            self._db.execute(
+                "DELETE FROM usage_sessions WHERE id = ? AND NOT EXISTS (SELECT 1 FROM usage_files WHERE session = ?)",
+                (session, session),
+            )
+
+    def read(self, source: _Source) -> None:
+        path = os.fsencode(source.path)
+        known = self._db.execute(
+            "SELECT id, offset, fingerprint, client_total, device, inode, size, changed_ns FROM usage_files WHERE path = ?",
+            (path,),
+        ).fetchone()
+        if known and known[4:] == source.state:
+            return  # another process was quicker
+        start = known[1] if known and known[1] <= source.size and fingerprint(source.path, known[1]) == known[2] else 0
+        scanned = _scan(source.path, start, source.session if source.agent is None else "")
+        session = self._session(source, scanned.cwd)
+        total = scanned.total if scanned.total is not None or not start else known[3]
+        if known:
+            file = known[0]
+            self._forget_calls(file, start)
+        else:
+            file = self._db.execute(
+                "INSERT INTO usage_files (path, session, agent, device, inode, size, changed_ns, offset, fingerprint)"
+                " VALUES (?, ?, ?, 0, 0, 0, 0, 0, x'')",
+                (path, session, source.agent.agent_id if source.agent else None),
+            ).lastrowid
+        agent_type = self._agent_type(source.agent) if scanned.calls else ""
+        for name, call in scanned.calls.items():
+            key = _key(name)
+            if start and (before := self._before(file, key)) is not None:
+                call = _merged(before, call)
+            self._add(file, key, call, agent_type)
+        self._db.execute(
+            "UPDATE usage_files SET session = ?, device = ?, inode = ?, size = ?, changed_ns = ?, offset = ?, fingerprint = ?,"
+            " client_total = ? WHERE id = ?",
+            (session, *source.state, scanned.end, fingerprint(source.path, scanned.end), total, file),
+        )
+
+    def finish(self) -> None:
+        """Write the rows, and let one of each call's copies count."""
+        db = self._db
+        db.executemany(_INSERT, self._rows)
+        self._rows.clear()
+        db.execute("CREATE TEMP TABLE IF NOT EXISTS touched (key INTEGER PRIMARY KEY)")
+        db.execute("DELETE FROM touched")
+        if len(self._touched) <= _FEW:
+            db.executemany("INSERT INTO touched (key) VALUES (?)", ((key,) for key in self._touched))
+        else:
+            db.execute("INSERT INTO touched SELECT key FROM model_calls GROUP BY key HAVING count(*) > 1")
+            db.execute("UPDATE model_calls SET counted = 1 WHERE counted = 0")
+        db.execute("UPDATE model_calls SET counted = 0 WHERE key IN (SELECT key FROM touched)")
+        db.execute(_CHOOSE)
+        self._touched.clear()
+
+    def _add(self, file: int, key: int, call: _Call, agent_type: str) -> None:
+        tokens = call.tokens
+        self._touched.add(key)
+        self._rows.append(
+            (
+                file, key, call.offset, call.time, self._name(call.model), tokens.input, tokens.output, tokens.cache_read,
+                tokens.cache_write_5m, tokens.cache_write_1h, tokens.web_searches, call.thinking, call.estimated, call.written,
+                self._name(call.tier), self._name(call.branch), self._name(call.agent_type or agent_type),
+                self._name(call.release), self._name(",".join(call.tools)), call.flags,
+            )
+        )  # fmt: skip
+
+    def _forget_calls(self, file: int, offset: int) -> None:
+        rows = self._db.execute("SELECT key FROM model_calls WHERE file = ? AND offset >= ?", (file, offset)).fetchall()
+        self._touched.update(key for (key,) in rows)
+        self._db.execute("DELETE FROM model_calls WHERE file = ? AND offset >= ?", (file, offset))
+
+    def _before(self, file: int, key: int) -> _Call | None:
+        row = self._db.execute(
+            "SELECT offset, time, m.name, input, output, cache_read, cache_write_5m, cache_write_1h, web_searches, thinking,"
+            " written, t.name, b.name, a.name, r.name, u.name, flags FROM model_calls JOIN usage_names m ON m.id = model"
+            " JOIN usage_names t ON t.id = tier JOIN usage_names b ON b.id = branch JOIN usage_names a ON a.id = agent_type"
+            " JOIN usage_names r ON r.id = release JOIN usage_names u ON u.id = tools WHERE file = ? AND key = ?",
+            (file, key),
+        ).fetchone()
+        if row is None:
+            return None
+        tools = row[15].split(",") if row[15] else []
+        counts, (tier, branch, agent_type, release) = TokenCounts(*row[3:9]), row[11:15]
+        return _Call(row[0], row[1], row[2], counts, row[9], row[10], tier, branch, agent_type, release, tools, row[16])
+
+    def _session(self, source: _Source, cwd: str | None) -> int:
+        name = source.session or (named_owner(source.path) or "")
+        folder = os.fsencode(source.folder)
+        row = self._db.execute("SELECT id, project FROM usage_sessions WHERE folder = ? AND name = ?", (folder, name)).fetchone()
+        if row is None:
+            inserted = self._db.execute(
+                "INSERT INTO usage_sessions (home, folder, name, project) VALUES (?, ?, ?, ?)",
+                (os.fsencode(source.home), folder, name, cwd),
+            )
+            return int(inserted.lastrowid or 0)
+        if cwd and (row[1] is None or (source.agent is None and row[1] != cwd)):
+            self._db.execute("UPDATE usage_sessions SET project = ? WHERE id = ?", (cwd, row[0]))
+        return int(row[0])
+
+    def _agent_type(self, agent: AgentFile | None) -> str:
+        if agent is None or agent.meta is None:
+            return ""
+        metas, _ = read_metas([agent])
+        return metas[agent.agent_id].agent_type if agent.agent_id in metas else ""
+
+    def _name(self, text: str) -> int:
+        if (known := self._names.get(text)) is None:
+            self._db.execute("INSERT OR IGNORE INTO usage_names (name) VALUES (?)", (text,))
+            known = self._names[text] = int(self._db.execute("SELECT id FROM usage_names WHERE name = ?", (text,)).fetchone()[0])
+        return known
+
+
+def _scan(path: Path, start: int, session: str) -> _Scanned:
+    """The calls of a file from a place on. `session` is the one that the file is named after; empty for a subagent's file."""
+    calls: dict[str, _Call] = {}
+    scanned = _Scanned(calls, start)
+    for offset, block in read_line_blocks(path, start):
+        may_have_totals = False
+        for line in usage_lines(block, offset):
+            if scanned.cwd is None and line.cwd:
+                scanned.cwd = line.cwd
+            traits = _traits(line.version or "")
+            may_have_totals = may_have_totals or traits.writes_totals
+            _note(calls, line, traits, block[line.start - offset : line.stop - offset], path, session)
+        if (may_have_totals or not calls) and (total := last_total(block)) is not None:
+            scanned.total = round(total * _NANO)
+        scanned.end = offset + block.rfind(b"\n") + 1
+    return scanned
+
+
+def _note(calls: dict[str, _Call], line: UsageLine, traits: _Traits, data: bytes, path: Path, session: str) -> None:
+    message = line.message
+    assert message is not None
+    usage = message.usage
+    assert usage is not None
+    key = message.id or f"{path}:{line.start}"
+    written = 0
+    if message.stop_reason:
+        flags = FINISHED
+    elif traits.says_why_it_stopped:
+        flags = ABORTED
+    else:
+        flags = 0
+        written = characters_written(data)
+    if line.isAbortedMidStream:
+        flags |= ABORTED
+    if line.isSidechain:
+        flags |= SIDECHAIN
+    if (session and line.sessionId and line.sessionId != session) or line.is_copy:
+        flags |= COPY
+    tokens = usage.tokens()
+    known = calls.get(key)
+    if known is not None:
+        known.tools += line.tools()
+        known.written += written
+        known.flags |= flags
+        if tokens.total < known.tokens.total:
+            return
+        known.tokens = tokens
+        known.flags &= ~(FAST | US)
+        call = known
+    else:
+        call = calls[key] = _Call(
+            line.start, _seconds(line.timestamp), "", tokens, 0, written, "", line.gitBranch or "", line.attributionAgent or "",
+            line.version or "", line.tools(), flags,
+        )  # fmt: skip
+    call.model = line.requestedModel or message.model or ""
+    call.tier = usage.service_tier or ""
+    call.flags |= (FAST if usage.speed == "fast" else 0) | (US if usage.inference_geo == "us" else 0)
+    if usage.output_tokens_details:
+        call.thinking = usage.output_tokens_details.thinking_tokens or 0
+    for place, (model, counts) in enumerate(usage.advisors()):
+        calls[f"{key}/advisor {place}"] = _Call(
+            call.offset, call.time, model, counts, 0, 0, "", call.branch, call.agent_type, call.release, [],
+            (call.flags & ~FAST) | ADVISOR,
+        )  # fmt: skip
+
+
+def _merged(first: _Call, second: _Call) -> _Call:
+    """Two parts of one call: the earlier one's place, and the tokens of the greater."""
+    most = second if second.tokens.total >= first.tokens.total else first
+    return _Call(
+        offset=first.offset,
+        time=second.time if first.time is None else first.time,
+        model=most.model,
+        tokens=most.tokens,
+        thinking=max(first.thinking, second.thinking),
+        written=first.written + second.written,
+        tier=most.tier,
+        branch=first.branch,
+        agent_type=first.agent_type or second.agent_type,
+        release=most.release,
+        tools=first.tools + second.tools,
+        flags=(first.flags | second.flags) & ~(FAST | US) | most.flags & (FAST | US),
+    )
+
+
+def fingerprint(path: Path, offset: int) -> bytes:
+    """A hash of the beginning of a file and of the last bytes before a place in it."""
+    if not offset:
+        return b""
+    digest = hashlib.blake2b(read_slice(path, 0, min(_HEAD, offset)), digest_size=16)
+    digest.update(read_slice(path, max(0, offset - _TAIL), offset))
+    return digest.digest()
+
+
+def _key(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
+
+
+class _Traits(NamedTuple):
+    """What of a release matters here."""
+
+    says_why_it_stopped: bool
+    writes_totals: bool
+
+
+@functools.lru_cache(maxsize=4096)
+def _traits(release: str) -> _Traits:
+    try:
+        numbers = release_numbers(release)
+    except UsageError:
+        return _Traits(False, True)
+    return _Traits(numbers >= _SAYS_WHY_IT_STOPPED, numbers >= _WRITES_TOTALS)
+
+
+def _seconds(text: str | None) -> int | None:
+    at = moment(text)
+    return None if at is None else int(at.timestamp())

@@ -1,0 +1,213 @@
+"""Tokens and money by day, model, project and more; and beside what Claude Code itself noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stenograph.pricing import micro_usd
+from stenograph.redact import Mask, as_is
+from stenograph.views.masking import mask_page
+from stenograph.views.pages.page import Document, FindingPage, Page, TokensPage, finding_pages, utc
+
+if TYPE_CHECKING:
+    from stenograph.analysis import Reconciled, Spent, UsageRow, UsageTable
+    from stenograph.index import UsageSync
+
+
+class SpentPage(Page, frozen=True):
+    """What some calls used and cost. Money is in whole microdollars, each amount rounded on its own."""
+
+    calls: int
+    tokens: TokensPage
+    thinking: int
+    """Tokens of thinking, part of the output; 0 also where the release does not say."""
+    web_searches: int
+    estimated_output: int
+    """Part of the output that old releases did not record, estimated from the length of what was written."""
+    cost_micro_usd: int
+    """`measured_micro_usd` and `estimated_micro_usd` together, without unpriced calls."""
+    measured_micro_usd: int
+    """By recorded token counts."""
+    estimated_micro_usd: int
+    """The price of `estimated_output`."""
+    unpriced_calls: int
+    """Calls of models without a price. Their tokens are counted, their cost is not guessed."""
+    unpriced_tokens: int
+
+    @property
+    def all_tokens(self) -> int:
+        return self.tokens.sent + self.tokens.output
+
+
+class ModelUsagePage(SpentPage, frozen=True):
+    """What one model used."""
+
+    model: str
+
+
+class UsageRowPage(SpentPage, frozen=True):
+    """One day, week, month, block, model, project, session, agent type, tool or git branch."""
+
+    name: str
+    """`2026-11-16`, `2026-11`, a model, a path, a session's id, an agent type (`main`: the session itself), a tool, a branch."""
+    sessions: int
+    start: datetime | None
+    """Of a day, week, month or block: its first moment."""
+    end: datetime | None
+    """The first moment after it."""
+    title: str | None
+    """Of a session."""
+    path: str | None
+    """Of a session."""
+    project: str | None
+    """Of a session."""
+    models: tuple[ModelUsagePage, ...]
+    """The dearest first."""
+
+
+class UsagePage(Document, frozen=True, tag="usage/1"):
+    """`steno usage`: tokens and money. Every call counts once, whatever was copied by resumes, forks and clones."""
+
+    by: str
+    """What a row is: `day`, `week`, `month`, `model`, `project`, `session`, `agent`, `tool`, `branch` or `block`."""
+    timezone: str
+    """The time zone of days, weeks and months."""
+    since: datetime | None
+    until: datetime | None
+    rows: tuple[UsageRowPage, ...]
+    """In order of time, or the dearest first. Of a tool: a call's cost in equal parts for the tool calls that it made."""
+    total: UsageRowPage
+    interrupted_calls: int
+    """Responses that were interrupted while streaming. Claude Code does not charge them: they are in no row."""
+    interrupted_tokens: int
+    copied_calls: int
+    """Copies of calls in other files, made by resumes, forks and clones: they are in no row."""
+    unpriced_models: tuple[str, ...]
+    prices: str
+    """Where the prices come from."""
+    stale: bool
+    """Not all files were read within the time allowed, so newer calls may be missing."""
+    findings: tuple[FindingPage, ...]
+
+
+class ReconciledPage(Page, frozen=True):
+    """A session with a total of Claude Code's own."""
+
+    id: str
+    path: str
+    project: str | None
+    calls: int
+    ours_micro_usd: int
+    """By the lines of its files."""
+    theirs_micro_usd: int
+    """By its last `cost-state`."""
+    difference_micro_usd: int
+    """How much Claude Code's total is greater."""
+    equal: bool
+    """To a millionth of a dollar."""
+    reasons: tuple[str, ...]
+    """What its lines show that explains the difference. Empty for a difference that nothing in the files explains."""
+    unpriced_calls: int
+
+
+class ReconciliationPage(Document, frozen=True, tag="reconciliation/1"):
+    """`steno usage --reconcile`: our sum per session, Claude Code's own, and why they differ."""
+
+    sessions: tuple[ReconciledPage, ...]
+    """The greatest difference first. Only sessions in which Claude Code noted a total; older releases do not."""
+    equal: int
+    ours_micro_usd: int
+    theirs_micro_usd: int
+    unexplained_micro_usd: int
+    """The sum of differences, each taken as positive, that nothing in the files explains."""
+    stale: bool
+
+
+def usage_page(
+    table: UsageTable,
+    sync: UsageSync,
+    *,
+    timezone: str,
+    prices: str,
+    since: float | None = None,
+    until: float | None = None,
+    titles: Mapping[Path, str | None] | None = None,
+    mask: Mask = as_is,
+) -> UsagePage:
+    page = UsagePage(
+        by=table.by.value,
+        timezone=timezone,
+        since=None if since is None else datetime.fromtimestamp(since, UTC),
+        until=None if until is None else datetime.fromtimestamp(until, UTC),
+        rows=tuple(_row_page(row, titles or {}) for row in table.rows),
+        total=_row_page(table.total, {}),
+        interrupted_calls=table.interrupted.calls,
+        interrupted_tokens=table.interrupted.tokens,
+        copied_calls=table.copies,
+        unpriced_models=tuple(table.unpriced),
+        prices=prices,
+        stale=sync.pending > 0,
+        findings=finding_pages(sync.findings),
+    )
+    return mask_page(page, mask)
+
+
+def _row_page(row: UsageRow, titles: Mapping[Path, str | None]) -> UsageRowPage:
+    return UsageRowPage(
+        **_spent(row.spent),
+        name=row.name,
+        sessions=row.sessions,
+        start=utc(row.start),
+        end=utc(row.end),
+        title=titles.get(row.path) if row.path else None,
+        path=str(row.path) if row.path else None,
+        project=row.project,
+        models=tuple(ModelUsagePage(**_spent(spent), model=model) for model, spent in row.models.items()),
+    )
+
+
+def _spent(spent: Spent) -> dict[str, Any]:
+    return {
+        "calls": spent.calls,
+        "tokens": TokensPage(spent.input, spent.output, spent.cache_read, spent.cache_write_5m, spent.cache_write_1h),
+        "thinking": spent.thinking,
+        "web_searches": spent.web_searches,
+        "estimated_output": spent.estimated_output,
+        "cost_micro_usd": micro_usd(spent.cost),
+        "measured_micro_usd": micro_usd(spent.measured),
+        "estimated_micro_usd": micro_usd(spent.estimated),
+        "unpriced_calls": spent.unpriced_calls,
+        "unpriced_tokens": spent.unpriced_tokens,
+    }
+
+
+def reconciliation_page(sessions: Iterable[Reconciled], *, stale: bool = False, mask: Mask = as_is) -> ReconciliationPage:
+    sessions = list(sessions)
+    page = ReconciliationPage(
+        sessions=tuple(
+            ReconciledPage(
+                id=each.session,
+                path=str(each.path),
+                project=each.project,
+                calls=each.calls,
+                ours_micro_usd=micro_usd(each.ours),
+                theirs_micro_usd=micro_usd(each.theirs),
+                difference_micro_usd=micro_usd(each.difference),
+                equal=each.is_equal,
+                reasons=tuple(reason.value for reason in each.reasons),
+                unpriced_calls=each.unpriced_calls,
+            )
+            for each in sessions
+        ),
+        equal=sum(each.is_equal for each in sessions),
+        ours_micro_usd=micro_usd(sum(each.ours for each in sessions)),
+        theirs_micro_usd=micro_usd(sum(each.theirs for each in sessions)),
+        unexplained_micro_usd=micro_usd(
+            sum(abs(each.difference) for each in sessions if not each.is_equal and not each.reasons and not each.unpriced_calls)
+        ),
+        stale=stale,
+    )
+    return mask_page(page, mask)

@@ -1,0 +1,293 @@
+"""Tokens and money as tables with bars, and as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+from stenograph.views.pages.usage import ReconciledPage, ReconciliationPage, SpentPage, UsagePage, UsageRowPage
+from stenograph.views.terminal.options import BOLD, CYAN, DIM, YELLOW, RenderOptions
+from stenograph.views.text import count_of, cut, cut_start, duration, pad, plain, short_path, thousands, width
+
+if TYPE_CHECKING:
+    from stenograph.analysis import UsageStatus
+
+_INDENT = "  "
+_BAR = 24
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_SHORT_ID = 8
+_FEW = 5
+_LONGEST_NAME = 40
+_CENT = 10_000
+
+
+def dollars(micro_usd: int) -> str:
+    """`$2.71`; below a cent two significant digits, `$0.0031`; whole dollars from a thousand on."""
+    sign, amount = ("-" if micro_usd < 0 else ""), abs(micro_usd)
+    if amount >= 1_000_000_000:
+        return f"{sign}${(amount + 500_000) // 1_000_000:,}"
+    if amount >= _CENT or not amount:
+        cents = (amount + 5_000) // 10_000
+        return f"{sign}${cents // 100:,}.{cents % 100:02d}"
+    digits = len(str(amount))
+    step = 10 ** max(0, digits - 2)
+    return f"{sign}${(amount + step // 2) // step * step / 1_000_000:.{min(6, 8 - digits)}f}"
+
+
+def cost(spent: SpentPage) -> str:
+    """`~` where a part of it is estimated; empty where nothing has a price."""
+    if not spent.cost_micro_usd and spent.unpriced_calls:
+        return "unpriced"
+    return f"{'~' if spent.estimated_micro_usd else ''}{dollars(spent.cost_micro_usd)}"
+
+
+def bar(value: int, largest: int, columns: int = _BAR) -> str:
+    halves = value * columns * 2 // largest if largest > 0 else 0
+    halves = max(halves, 1) if value > 0 else 0
+    return "━" * (halves // 2) + ("╸" if halves % 2 else "")
+
+
+def render_usage(page: UsagePage, options: RenderOptions, *, breakdown: bool = False) -> Iterator[str]:
+    total = page.total
+    yield options.paint(f"{_INDENT}{cost(total)} {_span(page)}{count_of(total.sessions, 'session')}, {page.timezone} time", BOLD)
+    yield options.paint(f"{_INDENT}{_provenance(page)}", DIM)
+    yield ""
+    if not page.rows:
+        return
+    yield from _table(page, options, breakdown=breakdown)
+    if page.by == "day" and not breakdown and len(total.models) > 1:
+        yield ""
+        yield from _models(total, options)
+    notes = list(_notes(page))
+    if notes:
+        yield ""
+        yield from (cut(f"{_INDENT}{note}", None if options.width is None else max(options.width, 60)) for note in notes)
+
+
+def _span(page: UsagePage) -> str:
+    days = [row.start for row in page.rows if row.start] + [row.end for row in page.rows if row.end]
+    if page.by in ("day", "week", "month", "block") and page.rows:
+        return (
+            f"from {page.rows[0].name} to {page.rows[-1].name}, " if days and len(page.rows) > 1 else f"on {page.rows[0].name}, "
+        )
+    return "in all, " if page.since is None else f"since {page.since.date().isoformat()}, "
+
+
+def _provenance(page: UsagePage) -> str:
+    total = page.total
+    parts = [f"measured {dollars(total.measured_micro_usd)}"]
+    if total.estimated_micro_usd:
+        parts.append(f"estimated ~{dollars(total.estimated_micro_usd)}")
+    parts.append(f"unpriced {count_of(total.unpriced_calls, 'call')}")
+    return ", ".join(parts)
+
+
+_HEADINGS = {"agent": "agent", "block": "5-hour block", "branch": "branch"}
+
+
+def _table(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Iterator[str]:
+    largest = max(row.cost_micro_usd for row in page.rows)
+    is_narrow = options.width is not None and options.width < 72
+    columns = 0 if options.width is None else max(8, min(_BAR, options.width - 58)) if not is_narrow else 0
+    is_session = page.by == "session"
+    heading = [_HEADINGS.get(page.by, page.by), "cost", "", *(() if is_session else ("sessions",)), "calls", "tokens"]
+    rows = [heading]
+    for row in _with_gaps(page, options):
+        if isinstance(row, str):
+            rows.append([row, "", "", *(() if is_session else ("",)), "", ""])
+            continue
+        rows.append(_cells(_label(page, row, options), row, bar(row.cost_micro_usd, largest, columns), is_session))
+        if breakdown:
+            rows += [_cells(f"  {plain(model.model)}", model, "", is_session) for model in row.models]
+    rows.append(_cells("total", page.total, "", is_session))
+    if not columns:
+        rows = [[*row[:2], *row[3:]] for row in rows]
+    right = {1, *range(3 if columns else 2, len(rows[0]))}
+    yield from _lines(rows, right, options, dim_first=True, bold_last=True, colored=2 if columns else None)
+
+
+def _cells(name: str, spent: SpentPage, drawn: str, is_session: bool) -> list[str]:
+    sessions = [] if is_session else [f"{spent.sessions:,}" if isinstance(spent, UsageRowPage) else ""]
+    return [name, cost(spent), drawn, *sessions, f"{spent.calls:,}", thousands(spent.all_tokens)]
+
+
+def _lines(
+    rows: Sequence[Sequence[str]],
+    right: Iterable[int],
+    options: RenderOptions,
+    *,
+    dim_first: bool,
+    bold_last: bool,
+    colored: int | None = None,
+) -> Iterator[str]:
+    right = set(right)
+    widths = [max(width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for place, row in enumerate(rows):
+        cells = []
+        for column, cell in enumerate(row):
+            padded = pad(cell, widths[column], right=column in right)
+            cells.append(options.paint(padded, CYAN) if column == colored and cell else padded)
+        line = _INDENT + "  ".join(cells).rstrip()
+        if dim_first and not place:
+            line = options.paint(line, DIM)
+        elif bold_last and place == len(rows) - 1:
+            line = options.paint(line, BOLD)
+        yield line
+
+
+def _label(page: UsagePage, row: UsageRowPage, options: RenderOptions) -> str:
+    if options.width is None:
+        return plain(row.name)
+    room = max(16, min(_LONGEST_NAME, options.width - 48))
+    if page.by == "session":
+        title = plain(row.title or "(no prompt)")
+        return f"{row.name[:_SHORT_ID]}  {cut(title, room - _SHORT_ID - 2)}"
+    if page.by == "project":
+        return cut_start(short_path(row.name), room)
+    if page.by == "day" and row.start is not None:
+        return day_name(date.fromisoformat(row.name), options.now or datetime.now(UTC))
+    return cut(plain(row.name), room)
+
+
+def day_name(day: date, now: datetime) -> str:
+    """`Mon 9 Nov`; of another year `2025-11-09`."""
+    return f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]}" if day.year == now.year else day.isoformat()
+
+
+def _with_gaps(page: UsagePage, options: RenderOptions) -> Iterator[UsageRowPage | str]:
+    """The rows, and on a terminal the days between them on which nothing happened, as long as they are few."""
+    before: date | None = None
+    for row in page.rows:
+        if page.by == "day" and row.start is not None and options.width is not None:
+            day = date.fromisoformat(row.name)
+            gap = (day - before).days - 1 if before else 0
+            if before and 0 < gap <= _FEW:
+                for place in range(gap):
+                    yield day_name(date.fromordinal(before.toordinal() + place + 1), options.now or datetime.now(UTC))
+            before = day
+        yield row
+
+
+def _models(total: UsageRowPage, options: RenderOptions) -> Iterator[str]:
+    largest = max(model.cost_micro_usd for model in total.models)
+    rows = [["model", "cost", "", "calls", "tokens"]]
+    for model in total.models:
+        drawn = bar(model.cost_micro_usd, largest) if options.width is not None else ""
+        rows.append([plain(model.model), cost(model), drawn, f"{model.calls:,}", thousands(model.all_tokens)])
+    if options.width is None or options.width < 72:
+        rows = [[*row[:2], *row[3:]] for row in rows]
+        yield from _lines(rows, {1, 2, 3}, options, dim_first=True, bold_last=False)
+    else:
+        yield from _lines(rows, {1, 3, 4}, options, dim_first=True, bold_last=False, colored=2)
+
+
+def _notes(page: UsagePage) -> Iterator[str]:
+    if page.unpriced_models:
+        yield f"No price: {', '.join(plain(model) for model in page.unpriced_models[:_FEW])}. Set one with --prices."
+    if page.total.estimated_output:
+        yield f"Estimated: {page.total.estimated_output:,} output tokens that old releases did not record."
+    if page.interrupted_calls:
+        yield (
+            f"Not charged: {count_of(page.interrupted_calls, 'interrupted response')}"
+            f" with {thousands(page.interrupted_tokens)} tokens."
+        )
+    if page.copied_calls:
+        yield f"Counted once: {count_of(page.copied_calls, 'copy', 'copies')} of calls in resumed, forked or cloned sessions."
+
+
+def render_reconciliation(page: ReconciliationPage, options: RenderOptions) -> Iterator[str]:
+    if not page.sessions:
+        yield f"{_INDENT}No session has a total of Claude Code's own. Older releases write none."
+        return
+    count = len(page.sessions)
+    yield options.paint(f"{_INDENT}Equal to Claude Code's own figure in {page.equal:,} of {count_of(count, 'session')}", BOLD)
+    yield f"{_INDENT}steno {dollars(page.ours_micro_usd)}, Claude Code {dollars(page.theirs_micro_usd)}"
+    different = [session for session in page.sessions if not session.equal]
+    if not different:
+        return
+    yield ""
+    rows = [["session", "steno", "Claude Code", "difference", "explained by"]]
+    for session in different:
+        name = session.id if options.width is None else session.id[:_SHORT_ID]
+        rows.append(
+            [
+                name,
+                _exact(session.ours_micro_usd),
+                _exact(session.theirs_micro_usd),
+                _exact(session.difference_micro_usd, signed=True),
+                _why(session),
+            ]
+        )
+    for place, line in enumerate(_lines(rows, {1, 2, 3}, options, dim_first=True, bold_last=False)):
+        shown = cut(line, options.width) if place else line
+        yield (
+            options.paint(shown, YELLOW)
+            if place and not (different[place - 1].reasons or different[place - 1].unpriced_calls)
+            else shown
+        )
+    yield ""
+    yield f"{_INDENT}Not explained: {dollars(page.unexplained_micro_usd)}. See docs/usage.md."
+
+
+def _exact(micro_usd: int, *, signed: bool = False) -> str:
+    text = f"${abs(micro_usd) / 1_000_000:.6f}"
+    return f"{'-' if micro_usd < 0 else '+' if signed else ''}{text}"
+
+
+def _why(session: ReconciledPage) -> str:
+    if session.unpriced_calls:
+        return "a model without a price here"
+    return ", ".join(session.reasons) or "nothing in its files"
+
+
+_COLUMNS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+
+
+def usage_csv(page: UsagePage, *, breakdown: bool = False) -> Iterator[str]:
+    """One line per row, or per row and model; money in dollars, exact to a microdollar."""
+    yield _csv([
+        page.by, *(("title", "project") if page.by == "session" else ()), *(("model",) if breakdown else ()), "calls", *_COLUMNS,
+        "web_searches", "estimated_output", "cost_usd", "measured_usd", "estimated_usd", "unpriced_calls",
+    ])  # fmt: skip
+    for row in page.rows:
+        named = [row.name, *((row.title or "", row.project or "") if page.by == "session" else ())]
+        for model in row.models if breakdown else (None,):
+            spent: SpentPage = row if model is None else model
+            yield _csv([
+                *named, *((model.model,) if model else ()), spent.calls,
+                *(getattr(spent.tokens, name) for name in _COLUMNS), spent.web_searches, spent.estimated_output,
+                _usd(spent.cost_micro_usd), _usd(spent.measured_micro_usd), _usd(spent.estimated_micro_usd), spent.unpriced_calls,
+            ])  # fmt: skip
+
+
+def _usd(micro_usd: int) -> str:
+    return f"{micro_usd // 1_000_000}.{micro_usd % 1_000_000:06d}"
+
+
+def _csv(cells: Iterable[object]) -> str:
+    return ",".join(_quoted(str(cell)) for cell in cells)
+
+
+def _quoted(cell: str) -> str:
+    cell = plain(cell)
+    # A spreadsheet would run it.
+    if cell[:1] in ("=", "+", "@"):
+        cell = f"'{cell}"
+    return '"' + cell.replace('"', '""') + '"' if any(character in cell for character in ',"\n') else cell
+
+
+def status_line(status: UsageStatus, now: datetime | None = None) -> str:
+    """One line: the model, this session, today, the current block, the context."""
+    parts = [plain(status.model)] if status.model else []
+    if status.session is not None:
+        parts.append(f"{dollars(status.session)} session")
+    parts.append(f"{dollars(status.today)} today")
+    if status.block_ends is not None:
+        left = max(0, round((status.block_ends - (now or datetime.now(UTC))).total_seconds() / 60)) * 60_000
+        parts.append(f"{dollars(status.block)} block ({duration(left)} left)")
+    if status.context:
+        share = f" ({status.percent:.0f}%)" if status.percent is not None else ""
+        parts.append(f"{thousands(status.context)} context{share}")
+    return " | ".join(parts)

@@ -1,0 +1,256 @@
+"""Usage of a home that was generated, against the truth that its generator kept, and against ccusage on the same files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
+from decimal import Decimal
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from bench.usage_home import Call, Truth, make_home
+from tests.conftest import Ccusage
+
+from stenograph.analysis import Spent, UsageBy, UsageScope, UsageTable, usage_table
+from stenograph.index import IndexStore, open_store, sync_usage
+from stenograph.pricing import OwnPrices, PricesFile, Tariff, micro_usd
+
+#: USD per million tokens, as measured on the client: input, output, cache read, write 5 min, write 1 h.
+PRICES = {
+    "claude-opus-5-5": ("4", "20", "0.2", "5", "8"),
+    "claude-sonnet-5-5": ("2", "10", "0.1", "2.5", "4"),
+    "claude-opus-4-5-20251101": ("5", "25", "0.5", "6.25", "10"),
+    "claude-sonnet-4-5-20250929": ("3", "15", "0.3", "3.75", "6"),
+}
+HAIKU = (("0.1", "0.5", "0.01", "0.125", "0.2"), ("0.5", "2.5", "0.05", "0.625", "1"))
+#: In fast mode opus 5.5 costs twice as much; the others have no other price.
+FAST = {"claude-opus-5-5": 2}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
+    folder = tmp_path_factory.mktemp("home")
+    return folder, make_home(folder, seed=3, size=3_000_000, largest=40_000, results=(50, 300))
+
+
+@pytest.fixture(scope="module")
+def store(home: tuple[Path, Truth]) -> IndexStore:
+    found = open_store(None)
+    assert sync_usage(found, [home[0]]).findings == ()
+    return found
+
+
+def charged(truth: Truth) -> list[Call]:
+    return [call for call in truth.calls if not call.is_aborted]
+
+
+def cost_of(call: Call) -> Decimal:
+    prompt = call.input + call.cache_read + call.cache_write_5m + call.cache_write_1h
+    prices = HAIKU[prompt > 100_000] if call.model == "claude-haiku-5-5" else PRICES[call.model]
+    counts = (call.input, call.written, call.cache_read, call.cache_write_5m, call.cache_write_1h)
+    usd = sum((Decimal(price) * count for price, count in zip(prices, counts, strict=True)), Decimal(0)) / 1_000_000
+    usd *= (FAST.get(call.model, 1) if call.is_fast else 1) * (Decimal("1.1") if call.is_us else 1)
+    return usd + call.web_searches * Decimal("0.01")
+
+
+def counts_of(spent: Spent) -> tuple[int, ...]:
+    return (spent.calls, spent.input, spent.output, spent.cache_read, spent.cache_write_5m, spent.cache_write_1h)
+
+
+def summed(calls: list[Call]) -> tuple[int, ...]:
+    fields = ("input", "written", "cache_read", "cache_write_5m", "cache_write_1h")
+    return (len(calls), *(sum(getattr(call, field) for call in calls) for field in fields))
+
+
+def table_of(store: IndexStore, home: Path, by: UsageBy = UsageBy.DAY, zone: tzinfo | None = UTC) -> UsageTable:
+    return usage_table(store, UsageScope((home,)), Tariff(), by=by, zone=zone)
+
+
+def test_the_home_has_everything_that_makes_a_count_go_wrong(home: tuple[Path, Truth]) -> None:
+    truth = home[1]
+    assert set(truth.copies) == {"fork", "replay", "clone"}
+    assert {call.release for call in truth.calls} == {"2.1.325", "2.1.200", "2.0.55", "2.1.39"}
+    assert any(call.is_agent for call in truth.calls)
+    assert any(call.is_aborted for call in truth.calls)
+    assert any(call.is_fast and call.model == "claude-opus-5-5" for call in truth.calls)
+    assert any(call.is_us for call in truth.calls)
+    assert any(call.web_searches for call in truth.calls)
+    assert any(call.output < call.written for call in truth.calls)
+
+
+def test_every_call_counts_once(home: tuple[Path, Truth], store: IndexStore) -> None:
+    folder, truth = home
+    table = table_of(store, folder)
+    calls = charged(truth)
+    assert counts_of(table.total.spent) == summed(calls)
+    assert table.total.spent.estimated_output == sum(call.written - call.output for call in calls)
+    assert table.total.spent.web_searches == sum(call.web_searches for call in calls)
+    assert table.interrupted.calls == len(truth.calls) - len(calls)
+    assert table.copies == sum(truth.copies.values())
+
+
+def test_the_cost_is_exact(home: tuple[Path, Truth], store: IndexStore) -> None:
+    folder, truth = home
+    calls = charged(truth)
+    spent = table_of(store, folder).total.spent
+    assert spent.cost == sum(cost_of(call) for call in calls) * 10**12
+    placeholders = [call._replace(written=call.output) for call in calls]
+    assert spent.measured == sum(cost_of(call) for call in placeholders) * 10**12
+
+
+def _blocks(calls: list[Call]) -> dict[datetime, list[Call]]:
+    """As ccusage defines them: five hours from the full hour of the first call after the block before."""
+    found: dict[datetime, list[Call]] = {}
+    start = None
+    for call in sorted(calls, key=lambda call: call.time):
+        if start is None or call.time - start >= timedelta(hours=5):
+            start = call.time.replace(minute=0, second=0, microsecond=0)
+        found.setdefault(start, []).append(call)
+    return found
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+KATHMANDU = ZoneInfo("Asia/Kathmandu")
+
+
+@pytest.mark.parametrize(
+    ("by", "zone", "name"),
+    [
+        (UsageBy.DAY, UTC, lambda call: call.time.date().isoformat()),
+        (UsageBy.DAY, BERLIN, lambda call: call.time.astimezone(BERLIN).date().isoformat()),
+        (UsageBy.DAY, KATHMANDU, lambda call: call.time.astimezone(KATHMANDU).date().isoformat()),
+        (UsageBy.WEEK, UTC, lambda call: (call.time.date() - timedelta(days=call.time.weekday())).isoformat()),
+        (UsageBy.MONTH, BERLIN, lambda call: call.time.astimezone(BERLIN).date().isoformat()[:7]),
+        (UsageBy.MODEL, UTC, lambda call: call.model.removesuffix("-20251101").removesuffix("-20250929")),
+        (UsageBy.PROJECT, UTC, lambda call: f"/home/user/{call.project}"),
+        (UsageBy.SESSION, UTC, lambda call: call.session),
+        (UsageBy.BRANCH, UTC, lambda _: "main"),
+    ],
+)
+def test_rows_are_those_of_the_truth(
+    by: UsageBy, zone: tzinfo, name: Callable[[Call], str], home: tuple[Path, Truth], store: IndexStore
+) -> None:
+    folder, truth = home
+    expected = defaultdict(list)
+    for call in charged(truth):
+        expected[name(call)].append(call)
+    rows = {row.name: row for row in table_of(store, folder, by, zone).rows}
+    assert {each: counts_of(row.spent) for each, row in rows.items()} == {each: summed(calls) for each, calls in expected.items()}
+    assert {each: row.sessions for each, row in rows.items()} == {
+        each: len({call.session for call in calls}) for each, calls in expected.items()
+    }
+    for each, calls in expected.items():
+        assert rows[each].spent.cost == sum(cost_of(call) for call in calls) * 10**12
+
+
+def test_blocks_of_five_hours(home: tuple[Path, Truth], store: IndexStore) -> None:
+    folder, truth = home
+    expected = {start: summed(calls) for start, calls in _blocks(truth.calls).items()}
+    aborted = Counter(start for start, calls in _blocks(truth.calls).items() for call in calls if call.is_aborted)
+    for row in table_of(store, folder, UsageBy.BLOCK).rows:
+        assert row.start is not None
+        assert row.end == row.start + timedelta(hours=5)
+        assert row.spent.calls == expected[row.start][0] - aborted[row.start]
+
+
+def test_subagents_are_apart_and_included(home: tuple[Path, Truth], store: IndexStore) -> None:
+    folder, truth = home
+    rows = {row.name: row.spent.calls for row in table_of(store, folder, UsageBy.AGENT).rows}
+    assert set(rows) <= {"main", "Explore", "Plan"}
+    assert rows["main"] == sum(not call.is_agent for call in charged(truth))
+    assert sum(rows.values()) == len(charged(truth))
+
+
+def test_tools_share_what_their_call_cost(home: tuple[Path, Truth], store: IndexStore) -> None:
+    folder, truth = home
+    table = table_of(store, folder, UsageBy.TOOL)
+    uses = Counter(tool for call in charged(truth) for tool in call.tools or ("(no tool)",))
+    assert {row.name: row.spent.calls for row in table.rows} == uses
+    assert sum(row.spent.tokens for row in table.rows) == table.total.spent.tokens
+    assert table.total.spent.calls == len(charged(truth))
+
+
+def test_since_and_until_narrow_by_the_time_of_a_call(home: tuple[Path, Truth], store: IndexStore) -> None:
+    folder, truth = home
+    calls = sorted(charged(truth), key=lambda call: call.time)
+    since, until = calls[len(calls) // 3].time.timestamp(), calls[len(calls) // 2].time.timestamp()
+    expected = [call for call in calls if since <= call.time.timestamp() < until]
+    table = usage_table(store, UsageScope((folder,), since, until), Tariff(), zone=UTC)
+    assert counts_of(table.total.spent) == summed(expected)
+
+
+def test_a_model_without_a_price_is_counted_and_not_guessed(tmp_path: Path) -> None:
+    line = {
+        "type": "assistant", "version": "2.1.325", "sessionId": "s", "timestamp": "2026-11-01T12:00:00.000Z", "uuid": "u",
+        "message": {
+            "id": "m", "role": "assistant", "model": "glm-5", "stop_reason": "end_turn", "content": [],
+            "usage": {"input_tokens": 1000, "output_tokens": 10},
+        },
+    }  # fmt: skip
+    project = tmp_path / "projects" / "-p"
+    project.mkdir(parents=True)
+    (project / "s.jsonl").write_text(json.dumps(line) + "\n")
+    store = open_store(None)
+    sync_usage(store, [tmp_path])
+    table = table_of(store, tmp_path)
+    assert (table.unpriced, table.total.spent.cost, table.total.spent.unpriced_tokens) == ({"glm-5": 1}, 0, 1010)
+    own = PricesFile(models={"GLM-5": _own(2, 4)})
+    priced = usage_table(store, UsageScope((tmp_path,)), Tariff(own), zone=UTC)
+    assert micro_usd(priced.total.spent.cost) == 2 * 1000 + 4 * 10
+
+
+def _own(sent: float, output: float) -> OwnPrices:
+    return OwnPrices(input=sent, output=output, cache_read=0, cache_write_5m=0)
+
+
+@pytest.mark.clients
+def test_ccusage_counts_the_same_but_for_what_rules_explain(
+    home: tuple[Path, Truth], store: IndexStore, ccusage: Ccusage
+) -> None:
+    """ccusage counts interrupted responses, and no output that was not recorded."""
+    folder, _ = home
+    theirs = ccusage(folder)
+    table = table_of(store, folder)
+    spent, left_out = table.total.spent, table.interrupted
+    ours = (
+        spent.input + left_out.input,
+        spent.output - spent.estimated_output + left_out.output,
+        spent.cache_read + left_out.cache_read,
+        spent.cache_write_5m + spent.cache_write_1h + left_out.cache_write_5m + left_out.cache_write_1h,
+    )
+    assert ours == theirs
+
+
+def test_a_home_that_changes_is_counted_as_if_it_were_new(tmp_path: Path) -> None:
+    truth = make_home(tmp_path / "home", seed=5, size=600_000, largest=8_000, results=(50, 300))
+    home = tmp_path / "home"
+    store = open_store(tmp_path / "index.sqlite")
+    files = sorted((home / "projects").rglob("*.jsonl"))
+    whole = {file: file.read_bytes() for file in files}
+    for file in files:  # half of every file, torn in the middle of a line
+        file.write_bytes(whole[file][: len(whole[file]) // 2])
+    sync_usage(store, [home])
+    for file in files[::2]:
+        with file.open("ab") as appended:
+            appended.write(whole[file][len(whole[file]) // 2 :])
+    sync_usage(store, [home])
+    for file in files:
+        file.write_bytes(whole[file])
+    assert sync_usage(store, [home]).pending == 0
+    assert sync_usage(store, [home]).changed == 0
+    assert counts_of(table_of(store, home).total.spent) == summed(charged(truth))
+    # The original of a fork goes: its copies count instead, but for those whose counts are zero.
+    gone = next(file for file in files if file.parent.parent.name == "projects" and _is_copied(file, files))
+    gone.unlink()
+    assert sync_usage(store, [home]).removed == 1
+    fresh = open_store(None)
+    sync_usage(fresh, [home])
+    assert counts_of(table_of(store, home).total.spent) == counts_of(table_of(fresh, home).total.spent)
+
+
+def _is_copied(file: Path, files: list[Path]) -> bool:
+    ids = [json.loads(line)["message"].get("id") for line in file.read_bytes().splitlines() if b'"assistant"' in line]
+    return any(other != file and ids and ids[0].encode() in other.read_bytes() for other in files)

@@ -1,0 +1,170 @@
+"""`steno usage`, as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.cli.running import SOURCE, run
+
+FIRST = "11111111-2222-4333-8444-555555555555"
+#: A million tokens of input: $4 for opus 5.5, $2 for sonnet 5.5.
+MILLION = {"input_tokens": 1_000_000, "output_tokens": 0}
+
+
+def _line(name: str, time: str, model: str = "claude-opus-5-5", usage: Any = MILLION, **members: Any) -> bytes:
+    line = {
+        "type": "assistant", "uuid": name, "parentUuid": None, "sessionId": FIRST, "version": "2.1.325", "timestamp": time,
+        "cwd": "/home/user/shop", "gitBranch": "main", "requestedModel": model,
+        "message": {
+            "id": f"msg_{name}", "role": "assistant", "model": model, "stop_reason": "end_turn", "usage": usage,
+            "content": [{"type": "text", "text": "Done"}],
+        },
+        **members,
+    }  # fmt: skip
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def _home(tmp_path: Path) -> Path:
+    project = tmp_path / ".claude" / "projects" / "-home-user-shop"
+    project.mkdir(parents=True)
+    (project / f"{FIRST}.jsonl").write_bytes(
+        _line("a", "2026-10-01T23:30:00.000Z")
+        + _line("a", "2026-10-01T23:30:01.000Z")
+        + _line("b", "2026-10-02T10:00:00.000Z", "claude-sonnet-5-5")
+        + _line("c", "2026-10-02T10:00:10.000Z", "glm-5")
+        + b'{"type":"cost-state","sessionId":"' + FIRST.encode() + b'","totalCostUSD":6.5}\n'
+    )  # fmt: skip
+    return tmp_path / ".claude"
+
+
+def _page(home: Path, *arguments: str) -> dict[str, Any]:
+    page: dict[str, Any] = json.loads(run("--home", home, "usage", "--json", *arguments).stdout)
+    return page
+
+
+def test_days_have_their_cost_in_whole_microdollars(tmp_path: Path) -> None:
+    page = _page(_home(tmp_path))
+    assert [(row["name"], row["cost_micro_usd"], row["calls"]) for row in page["rows"]] == [
+        ("2026-10-01", 4_000_000, 1),
+        ("2026-10-02", 2_000_000, 2),
+    ]
+    assert (page["by"], page["total"]["cost_micro_usd"], page["total"]["sessions"]) == ("day", 6_000_000, 1)
+    assert (page["unpriced_models"], page["total"]["unpriced_calls"]) == (["glm-5"], 1)
+
+
+def test_days_are_those_of_a_time_zone(tmp_path: Path) -> None:
+    page = _page(_home(tmp_path), "--tz", "Europe/Berlin")
+    assert [(row["name"], row["start"]) for row in page["rows"]] == [("2026-10-02", "2026-10-01T22:00:00Z")]
+    since = _page(tmp_path / ".claude", "--tz", "Europe/Berlin", "--since", "2026-10-02", "--until", "2026-10-02T11:00")
+    assert since["total"]["calls"] == 1
+    assert since["since"] == "2026-10-01T22:00:00Z"
+
+
+def test_a_time_zone_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    done = run("--home", _home(tmp_path), "usage", "--tz", "Mars/Base")
+    assert done.returncode == 2
+    assert 'unknown time zone "Mars/Base"' in done.stderr
+
+
+def test_the_table_says_how_its_figures_are_known(tmp_path: Path) -> None:
+    done = run("--home", _home(tmp_path), "usage", "--by", "model", "--breakdown")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "  $6.00 in all, 1 session, UTC time"
+    assert lines[1] == "  measured $6.00, unpriced 1 call"
+    assert [line.split()[:2] for line in lines[3:5]] == [["model", "cost"], ["claude-opus-5-5", "$4.00"]]
+    assert any(line.split()[:2] == ["glm-5", "unpriced"] for line in lines)
+    assert "No price: glm-5. Set one with --prices." in done.stdout
+
+
+def test_csv_has_one_line_per_row_and_model(tmp_path: Path) -> None:
+    done = run("--home", _home(tmp_path), "usage", "--csv", "--breakdown")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["day"], row["model"], row["cost_usd"]) for row in rows] == [
+        ("2026-10-01", "claude-opus-5-5", "4.000000"),
+        ("2026-10-02", "claude-sonnet-5-5", "2.000000"),
+        ("2026-10-02", "glm-5", "0.000000"),
+    ]
+
+
+def test_a_budget_fails(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    assert run("--home", home, "usage", "--fail-above", "6").returncode == 0
+    done = run("--home", home, "usage", "--fail-above", "5.99")
+    assert done.returncode == 1
+    assert "$6.00 is more than $5.99" in done.stderr
+
+
+def test_prices_of_ones_own(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[models."glm-5"]\ninput = 1\noutput = 1\ncache_read = 1\ncache_write_5m = 1\n')
+    assert _page(home, "--prices", str(prices))["total"]["cost_micro_usd"] == 7_000_000
+    assert run("--home", home, "usage", "--prices", tmp_path / "none.toml").returncode == 2
+
+
+def test_sessions_have_titles_and_projects(tmp_path: Path) -> None:
+    (row,) = _page(_home(tmp_path), "--by", "session")["rows"]
+    assert (row["name"], row["project"], row["path"]) == (
+        FIRST,
+        "/home/user/shop",
+        str(tmp_path / ".claude" / "projects" / "-home-user-shop" / f"{FIRST}.jsonl"),
+    )
+
+
+def test_the_clients_own_figure_stands_beside_ours(tmp_path: Path) -> None:
+    page = _page(_home(tmp_path), "--reconcile")
+    (session,) = page["sessions"]
+    assert (session["ours_micro_usd"], session["theirs_micro_usd"], session["difference_micro_usd"]) == (
+        6_000_000,
+        6_500_000,
+        500_000,
+    )
+    assert (session["equal"], session["unpriced_calls"], page["equal"]) == (False, 1, 0)
+    done = run("--home", tmp_path / ".claude", "usage", "--reconcile")
+    assert "Equal to Claude Code's own figure in 0 of 1 session" in done.stdout
+    assert "+$0.500000" in done.stdout
+
+
+def test_nothing_found_is_said(tmp_path: Path) -> None:
+    done = run("--home", _home(tmp_path), "usage", "--until", "2026-01-01")
+    assert done.returncode == 1
+    assert "no calls found" in done.stderr
+
+
+def _status(home: Path, given: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stenograph", "--home", str(home), "usage", "--statusline"],
+        input=given if isinstance(given, str) else json.dumps(given),
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_status_line_takes_what_the_client_passes(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    transcript = home / "projects" / "-home-user-shop" / f"{FIRST}.jsonl"
+    given = {
+        "hook_event_name": "Status", "session_id": FIRST, "transcript_path": str(transcript), "version": "2.1.325",
+        "model": {"id": "claude-opus-5-5", "display_name": "Opus 5.5"}, "cost": {"total_cost_usd": 0.4211},
+        "context_window": {"total_input_tokens": 45_000, "context_window_size": 200_000},
+    }  # fmt: skip
+    done = _status(home, given)
+    assert (done.returncode, done.stdout) == (0, "Opus 5.5 | $0.42 session | $0.00 today | 45k context (22%)\n")
+    done = _status(home, {"transcript_path": str(transcript), "model": "odd", "cost": {"total_cost_usd": "odd"}})
+    assert done.stdout == "$6.00 session | $0.00 today | 1.0M context\n"
+
+
+def test_a_status_line_without_json_is_an_error(tmp_path: Path) -> None:
+    done = _status(_home(tmp_path), "not json")
+    assert done.returncode == 2
+    assert "reads the JSON that Claude Code passes" in done.stderr
