@@ -207,6 +207,7 @@ def _own(sent: float, output: float) -> OwnPrices:
 
 
 @pytest.mark.clients
+@pytest.mark.sample
 def test_ccusage_counts_the_same_but_for_what_rules_explain(
     home: tuple[Path, Truth], store: IndexStore, ccusage: Ccusage
 ) -> None:
