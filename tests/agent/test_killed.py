@@ -38,7 +38,7 @@ SESSION = "6b1c9a52-0000-4000-8000-00000000000a"
 MARK = "KILLED_AGENT_CASE"
 LONG = 300
 #: What may be wrong with a file of which the writer was killed.
-CUT_OFF = {"torn-tail", "orphan-tool-use"}
+CUT_OFF = {"torn-tail", "interrupted-call"}
 
 SCENES: dict[str, Scene] = {
     "busy": [

@@ -226,7 +226,7 @@ def test_a_family_that_cannot_be_looked_into_is_told_with_its_code(open_home: Pa
 
 def test_every_code_is_triggered_by_some_file_here() -> None:
     assert set(DRIFTING) == set(DRIFT)
-    assert {*DAMAGING, *BYTES, *FOLDERS, "unreadable-folder", "unreadable-file"} == set(DAMAGE)
+    assert {*DAMAGING, *BYTES, *FOLDERS, "unreadable-folder", "unreadable-file", "interrupted-call"} == set(DAMAGE)
 
 
 def test_a_finding_is_told_once_with_how_often_and_where_first(tmp_path: Path) -> None:
@@ -330,3 +330,18 @@ def test_a_line_that_names_no_release_is_judged_by_all_of_them(tmp_path: Path) -
         encoding="utf-8",
     )
     assert check([path]).drift == []
+
+
+@pytest.mark.parametrize("behind", [[], ["[Request interrupted by user]"], ["[Request interrupted by user]", "Another prompt"]])
+def test_an_interrupted_call_is_reported_but_is_not_damage(tmp_path: Path, behind: list[str]) -> None:
+    lines = recorded_lines()
+    result = next(place for place, line in enumerate(lines) if "tool_result" in str(line.get("message")))
+    asked = lines[result - 1]
+    assert asked["type"] == "assistant"
+    said = [{**first(lines, "user"), "uuid": f"u{number}", "parentUuid": asked["uuid"]} for number, _ in enumerate(behind)]
+    for line, words in zip(said, behind, strict=True):
+        line["message"] = {"role": "user", "content": [{"type": "text", "text": words}]}
+    report = check([write(tmp_path, [*lines[:result], *said])])
+    assert "interrupted-call" in {each.code for each in report.damage}
+    assert "orphan-tool-use" not in {each.code for each in report.damage}
+    assert report.is_clean or {each.code for each in report.damage if not each.is_ordinary} == {"misleading-timestamps"}

@@ -29,7 +29,7 @@ LEFT_BY_CLIENTS = {
     "duplicate-uuid",
     "dangling-parent",
     "forward-parent",
-    "orphan-tool-use",
+    "interrupted-call",
     "orphan-tool-result",
     "misleading-timestamps",
     "agent-without-session",

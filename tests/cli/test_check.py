@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.check.sessions import SESSION, changed, first, last, recorded_lines, write
+from tests.check.sessions import SESSION, changed, first, recorded_lines, write
 from tests.cli.running import assert_one_clear_line, run, run_in_terminal, run_unprivileged
 from tests.corpora import FIXTURES
 
@@ -76,7 +76,7 @@ def test_the_hint_why_something_is_lost_can_be_pasted(tmp_path: Path) -> None:
     words = words[words.index("--home") :]
     assert words[:2] == ["--home", str(home)]
     told = run(*words).stdout
-    assert "\n19: " in told
+    assert "\nrule 19: " in told
 
 
 def test_a_home_begins_with_counts_and_shows_damage_before_drift_with_every_file(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_home_begins_with_counts_and_shows_damage_before_drift_with_every_file
     uses = [tool_use(f"toolu_orphan{number}", "Bash", command="ls") for number in range(2)]
     for number in range(7):
         lines = recorded_lines()
-        last(lines, "assistant")["message"]["content"] += uses if number == 0 else uses[:1]
+        first(lines, "assistant")["message"]["content"] += uses if number == 0 else uses[:1]
         write(folder, lines, name=f"0000000{number}-0000-4000-8000-000000000000.jsonl")
     drifting = changed(lambda lines: first(lines, "user").update({f"brandNew{chr(97 + n)}": 1 for n in range(12)}))
     write(folder, drifting, name="00000007-0000-4000-8000-000000000000.jsonl")

@@ -244,8 +244,28 @@ def test_an_undo_can_be_pasted_whatever_the_title(tmp_path: Path) -> None:
 def test_a_first_title_says_what_the_session_was_shown_as(tmp_path: Path) -> None:
     write_session(tmp_path, ONE, turns(6, "Rewrite\x1b the parser"))
     assert run("rename", ONE, "x", "--home", tmp_path).stdout.splitlines()[1:] == [
-        "It had no custom title; it was shown as: Rewrite\\x1b the parser"
+        "It was shown as: Rewrite\\x1b the parser",
+        f"Undo: {PROGRAM} --home {tmp_path} rename {ONE} --clear",
     ]
+
+
+def test_a_first_title_can_be_taken_back_byte_for_byte_and_given_again(tmp_path: Path) -> None:
+    path = write_session(tmp_path, ONE, turns(6, "Rewrite the parser"))
+    before, state = path.read_bytes(), path.stat()
+    nothing = run("rename", ONE, "--clear", "--home", tmp_path)
+    assert nothing.stdout == f"{ONE} had no custom title; nothing was written\n"
+    hint = run("rename", ONE, "x", "--home", tmp_path).stdout.splitlines()[-1].removeprefix("Undo: ")
+    renamed = path.read_bytes()
+    done = subprocess.run(
+        ["bash", "-c", hint.replace("python", sys.executable, 1)], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    assert done[0] == f"Cleared the title of {ONE}"
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == (before, state.st_mtime_ns)
+    assert glance(path).custom_title is None
+    subprocess.run(["bash", "-c", done[-1].removeprefix("Undo: ").replace("python", sys.executable, 1)], check=True)
+    assert path.read_bytes() == renamed
+    for wrong in (("rename", ONE), ("rename", ONE, "x", "--clear")):
+        assert_one_clear_line(run(*wrong, "--home", tmp_path))
 
 
 def test_an_old_title_in_the_middle_of_a_long_file_is_not_forgotten(tmp_path: Path) -> None:

@@ -54,11 +54,11 @@ def test_every_turn_that_read_or_changed_a_file_is_listed(tmp_path: Path) -> Non
 
 def test_part_of_a_name_is_not_the_file(tmp_path: Path) -> None:
     done = run("--home", _home(tmp_path), "history", "art.ts")
-    assert (done.returncode, done.stderr) == (1, "note: no session read or changed this file\n")
+    assert (done.returncode, done.stderr) == (1, "note: no session read or changed art.ts\n")
 
 
 def test_the_table_names_the_turns(tmp_path: Path) -> None:
     done = run("--home", _home(tmp_path), "history", "src/cart.ts")
-    assert "1 change and 1 read in 1 session" in done.stdout
+    assert "1 change and 1 read of src/cart.ts in 1 session" in done.stdout
     assert "turn 2, 1 failed" in done.stdout
     assert f"show {FIRST[:8]} --turn 2" in done.stdout

@@ -124,3 +124,14 @@ def test_a_session_in_use_and_the_demo_are_not_purged(home: Path) -> None:
             assert_one_clear_line(run("purge", ID, "--apply", "--home", home), 3)
     assert contents(home) == before
     assert_one_clear_line(run("purge", "1e73", "--demo", "--apply"))
+
+
+def test_a_clone_that_was_removed_is_said_to_be_in_the_archive(home: Path) -> None:
+    clone = json.loads(run("clone", ID, "--home", home, "--json").stdout)["id"]
+    assert run("rm", clone, "--apply", "--home", home).returncode == 0
+    told = json.loads(run("purge", ID, "--home", home, "--json").stdout)
+    assert (told["clones"], told["archived_clones"]) == ([], [clone])
+    assert f"Stays in the archive: {clone}, a removed clone of it." in run("purge", ID, "--home", home).stdout
+    assert run("purge", clone, "--apply", "--home", home).returncode == 0
+    told = json.loads(run("purge", ID, "--home", home, "--json").stdout)
+    assert (told["clones"], told["archived_clones"]) == ([], [])

@@ -249,3 +249,18 @@ def test_the_list_of_edits_shows_no_secret_of_their_reasons(tmp_path: Path) -> N
     for listed in (run("undo", "--list", "--home", tmp_path), run("undo", "--list", "--json", "--home", tmp_path)):
         assert "it held " in listed.stdout
         assert secret not in listed.stdout + listed.stderr
+
+
+def test_the_plan_names_title_and_age_and_the_session_that_loses_its_title(tmp_path: Path) -> None:
+    """2.0.76 keeps the title of a session as a summary in a later one's file."""
+    titled, teller = session_id(0xAAAA0001), session_id(0xBBBB0002)
+    write_session(tmp_path, titled, linked(*turn("one"), *turn("two")))
+    leaf = json.loads(next((tmp_path / "projects").rglob(f"{titled}.jsonl")).read_text().splitlines()[-1])["uuid"]
+    summary = {"type": "summary", "summary": "Hidden gold", "leafUuid": leaf}
+    write_session(tmp_path, teller, [summary, *turns(6, "Find the silver")])
+    shown = run("rm", teller, "--home", tmp_path).stdout
+    assert "  2023-11-14  Find the silver\n" in shown
+    assert "Note: aaaa0001 loses its title, which is a summary in this file.\n" in shown
+    both = json.loads(run("rm", teller, titled, "--json", "--home", tmp_path).stdout)["removals"]
+    assert [(each["title"], each["titled"]) for each in both] == [("Find the silver", []), ("Hidden gold", [])]
+    assert json.loads(run("purge", teller, "--json", "--home", tmp_path).stdout)["titled"] == [titled]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.cli.running import SOURCE, run, run_in_terminal
 from tests.homes import LONG_AGO, session_id, turns, user, write_session
+from tests.surgery.conversations import linked, turn
 
 from stenograph.cli import _output
 from stenograph.testing.lines import text
@@ -157,3 +159,53 @@ def test_names_and_titles_break_no_row_of_a_terminal(tmp_path: Path, command: tu
         assert character not in shown
     if command:
         assert len(shown.splitlines()) == 5
+
+
+@pytest.mark.parametrize(("sort", "column"), [("size", "size"), ("turns", "turns"), ("started", "started"), ("last", "last")])
+def test_the_column_that_a_list_is_sorted_by_is_always_shown(tmp_path: Path, sort: str, column: str) -> None:
+    lines = [
+        record | {"version": "2.1.325", "timestamp": "2026-01-02T03:04:05.000Z"} for record in turns(6, "Fix the parser " * 9)
+    ]
+    write_session(tmp_path, ONE, lines)
+    header, row = run_in_terminal("ls", "--sort", sort, "--no-color", "--home", tmp_path, columns=60).splitlines()
+    assert column in header.split()
+    assert "release" not in header
+    assert "2026-01-02" in row
+
+
+def test_groups_of_print_mode_are_rows_of_a_terminal_only(tmp_path: Path) -> None:
+    for number in range(3):
+        write_session(tmp_path, session_id(number), [record | {"entrypoint": "sdk-cli"} for record in turns(6)])
+    shown = run_in_terminal("ls", "--no-color", "--home", tmp_path)
+    assert "3 print mode  2023-11-14" in shown
+    assert "/home/user/work" in shown
+    assert run("ls", "--home", tmp_path).stdout == ""
+    assert json.loads(run("ls", "--json", "--home", tmp_path).stdout)["groups"][0]["sessions"] == 3
+
+
+def test_messages_begin_with_the_release_and_wrap(tmp_path: Path) -> None:
+    write_session(tmp_path, ONE, linked(*turn("one " * 40)))
+    shown = run_in_terminal("messages", ONE, "--as-of", "2.1.45", "--no-color", "--home", tmp_path, columns=60).splitlines()
+    assert shown[0] == "2.1.45 would send 2 messages before the new prompt"
+    assert max(map(width, shown)) <= 60
+    assert sum(line.split().count("one") for line in shown) == 40
+
+
+def test_a_note_says_where_it_cut_a_title(tmp_path: Path) -> None:
+    write_session(tmp_path, ONE, turns(6, "x" * 60))
+    assert run("inventory", "aaaa", "--home", tmp_path).stderr.splitlines()[-1].endswith(f'  "{"x" * 39}…"')
+
+
+def test_history_names_the_file_that_it_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "README.md").touch()
+    write_session(tmp_path / "home", ONE, turns(6))
+    assert str(tmp_path / "README.md") in run("history", "README.md", "--home", tmp_path / "home").stderr
+
+
+def test_lost_names_its_rules_as_rules(tmp_path: Path) -> None:
+    lines = linked(*turn("one"), *turn("two"))
+    lines[2]["parentUuid"] = "00000000-0000-4000-8000-00000000dead"
+    write_session(tmp_path, ONE, lines)
+    shown = run("messages", ONE, "--as-of", "2.0.76", "--lost", "--home", tmp_path).stdout.splitlines()
+    assert any(re.match(r"rule \d+: ", line) for line in shown[2:-1])

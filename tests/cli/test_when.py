@@ -19,6 +19,7 @@ NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("age", "moment"),
     [
+        ("30m", datetime(2026, 1, 31, 11, 30, tzinfo=UTC)),
         ("36h", datetime(2026, 1, 30, tzinfo=UTC)),
         ("7d", datetime(2026, 1, 24, 12, tzinfo=UTC)),
         ("2w", datetime(2026, 1, 17, 12, tzinfo=UTC)),
@@ -40,9 +41,9 @@ def test_what_is_no_date_is_refused_with_an_example(text: str) -> None:
         date_of(text)
 
 
-@pytest.mark.parametrize("text", ["2026-01-31", "1m", "7", "d", "-7d", ""])
+@pytest.mark.parametrize("text", ["2026-01-31", "1y", "7", "d", "-7d", ""])
 def test_what_is_no_age_is_refused_with_the_units(text: str) -> None:
-    with pytest.raises(UsageError, match=f'^invalid age "{text}"; use 36h, 7d or 2w$'):
+    with pytest.raises(UsageError, match=f'^invalid age "{text}"; use 30m, 36h, 7d or 2w$'):
         age_before(text, NOW)
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from tests.homes import LONG_AGO, assistant, session_id, turns, user, write_session
+from tests.surgery.conversations import linked, turn
 
 from stenograph.errors import UsageError
 from stenograph.family import SessionFile
-from stenograph.sessions import HIDDEN, SessionInfo, find, find_sessions, list_sessions
+from stenograph.sessions import HIDDEN, SessionInfo, count_projects, find, find_projects, find_sessions, list_sessions
 from stenograph.testing.lines import text, tool_use
+from stenograph.views import overview_page
 
 
 @pytest.mark.parametrize(
@@ -153,3 +155,41 @@ def test_progress_is_told_in_files(tmp_path: Path) -> None:
     calls: list[tuple[int, int]] = []
     list_sessions([tmp_path], progress=lambda done, total: calls.append((done, total)))
     assert calls == [(0, 40), (32, 40)]
+
+
+def test_print_mode_and_the_sdk_are_grouped_by_project(tmp_path: Path) -> None:
+    for number, (entrypoint, project) in enumerate([("sdk-cli", "/a"), ("sdk-cli", "/a"), ("sdk-py", "/a"), ("sdk-cli", "/b")]):
+        lines = [record | {"entrypoint": entrypoint, "cwd": project} for record in turns(6)]
+        write_session(tmp_path, session_id(number), lines, project=project.replace("/", "-"), modified=LONG_AGO + number)
+    listing = list_sessions([tmp_path])
+    assert listing.hidden == {"print": 3, "sdk": 1}
+    assert [(group.kind, group.project, group.sessions) for group in listing.groups] == [
+        ("print", "/b", 1),
+        ("sdk", "/a", 1),
+        ("print", "/a", 2),
+    ]
+    assert list_sessions([tmp_path], everything=True).groups == []
+
+
+def test_turns_are_those_that_a_client_would_continue(tmp_path: Path) -> None:
+    """A rewind, as an edit, leaves a turn beside the conversation: it is in the file, and no longer in the session."""
+    lines = linked(*turn("one"), *turn("two"), *turn("three"))
+    write_session(tmp_path, session_id(1), lines)
+    (info,) = list_sessions([tmp_path], everything=True, turns=True).sessions
+    assert info.turns == 3
+    third = next(number for number, line in enumerate(lines) if "three" in str(line))
+    lines[third] = {**lines[third], "parentUuid": None}
+    write_session(tmp_path, session_id(1), lines)
+    (info,) = list_sessions([tmp_path], everything=True, turns=True).sessions
+    assert info.turns == 1
+
+
+def test_projects_are_counted_as_the_overview_lists_them(tmp_path: Path) -> None:
+    """Two folders of one directory, one without sessions, one whose lines name no directory: four folders, two projects."""
+    write_session(tmp_path, session_id(1), turns(6), project="-one")
+    write_session(tmp_path, session_id(2), turns(6), project="-two")
+    write_session(tmp_path, session_id(3), [{"type": "summary"}], project="-three")
+    (tmp_path / "projects" / "-four").mkdir()
+    listing = list_sessions([tmp_path], everything=True)
+    assert len(overview_page(listing, [tmp_path]).projects) == 2
+    assert count_projects(find_projects([tmp_path])[0]) == 2

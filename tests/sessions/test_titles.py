@@ -10,7 +10,18 @@ from tests.homes import LONG_AGO, assistant, session_id, user, write_session
 
 from stenograph.errors import UsageError
 from stenograph.inputs import topic_of
-from stenograph.sessions import glance, list_sessions, list_title, title
+from stenograph.sessions import (
+    find_sessions,
+    glance,
+    list_sessions,
+    list_title,
+    load_file,
+    session_at,
+    title,
+    title_of,
+    titled_by,
+    titles_of,
+)
 from stenograph.testing.lines import text
 
 LINES: dict[str, dict[str, Any]] = {
@@ -99,3 +110,26 @@ def test_lists_follow_the_rules_of_the_sessions_own_release(tmp_path: Path) -> N
     write_session(tmp_path, session_id(2), [{**LINES["summary"], "summary": "Told later"}, user("z")], modified=LONG_AGO + 9)
     titles = {info.id: info.title for info in list_sessions([tmp_path], everything=True).sessions}
     assert titles == {session_id(1): "Told later", session_id(2): "z"}
+
+
+@pytest.mark.parametrize("later", [-9, 9])
+def test_every_way_to_a_title_knows_the_summary_in_another_file(tmp_path: Path, later: int) -> None:
+    """Whether that file is older or newer on disk: copies of homes lose their times."""
+    path = write_session(tmp_path, session_id(1), [user("first", uuid="u1"), assistant(text("x"), uuid="u2", parentUuid="u1")])
+    summary = {**LINES["summary"], "summary": "Told elsewhere"}
+    teller = write_session(tmp_path, session_id(2), [summary, user("z", uuid="u9")], modified=LONG_AGO + later)
+    assert title_of(glance(path)) == "Told elsewhere"
+    assert load_file(path).title == "Told elsewhere"
+    assert [info.title for info in list_sessions([tmp_path], everything=True).sessions if info.path == path] == ["Told elsewhere"]
+    assert dict(titles_of(find_sessions([tmp_path])))[session_at(path)] == "Told elsewhere"
+    assert titled_by(teller) == [path]
+    assert titled_by(path) == []
+    write_session(tmp_path, session_id(3), [{**summary, "summary": "Again"}, user("y", uuid="u8")])
+    assert titled_by(teller) == []
+
+
+def test_a_title_of_its_own_comes_before_the_summary_in_another_file(tmp_path: Path) -> None:
+    path = write_session(tmp_path, session_id(1), [user("first", uuid="u1"), LINES["custom"]])
+    teller = write_session(tmp_path, session_id(2), [{**LINES["summary"], "leafUuid": "u1"}, user("z", uuid="u9")])
+    assert title_of(glance(path)) == "custom"
+    assert titled_by(teller) == []

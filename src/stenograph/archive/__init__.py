@@ -9,7 +9,7 @@ from stenograph.archive.archive import Archive, default_archive_folder
 from stenograph.archive.change import Change, Recovery
 from stenograph.archive.history import Undone, find_edits, undo_edit
 from stenograph.archive.journal import Entry, JournaledFile, State
-from stenograph.archive.labels import LabelChange, rename_session, tag_session
+from stenograph.archive.labels import LabelChange, clear_title, rename_session, tag_session
 from stenograph.archive.purge import ArchivePurge
 from stenograph.archive.removal import Removal, plan_removal
 
@@ -88,6 +88,7 @@ __all__ = [
     "Timer",
     "Undone",
     "as_before",
+    "clear_title",
     "crontab_line",
     "default_archive_folder",
     "expiring_sessions",

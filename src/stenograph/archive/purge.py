@@ -5,6 +5,7 @@ Originals that edits of other sessions need too are kept. Numbers of edits are n
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,6 +31,8 @@ class ArchivePurge(msgspec.Struct, frozen=True):
     shared: int
     #: Sessions that were cloned from it, which have copies of what was said.
     clones: tuple[str, ...]
+    #: Those of which only the archive has copies.
+    archived_clones: tuple[str, ...]
     #: The newest copy of the session's own file in the archive.
     newest: str | None
 
@@ -39,7 +42,8 @@ def plan_archive_purge(entries: Sequence[Entry], store: Store, session_id: str, 
     own = [entry for entry in entries if entry.session_id == session_id]
     kept = {sha for entry in own for file in entry.files if (sha := file.before) is not None}
     needed = {sha for entry in entries if entry.session_id != session_id for file in entry.files for sha in (file.before,)}
-    cloned = [entry.session_id for entry in entries if _was_cloned_from(entry, session_id)]
+    cloned = {entry.session_id: _is_there(entry) for entry in entries if _was_cloned_from(entry, session_id)}
+    in_archive = {entry.session_id for entry in entries for file in entry.files if file.before and store.has(file.before)}
     mains = [file for entry in own for file in entry.files if file.path.stem == session_id and file.before is not None]
     return ArchivePurge(
         session_id,
@@ -47,7 +51,8 @@ def plan_archive_purge(entries: Sequence[Entry], store: Store, session_id: str, 
         tuple(entry.number for entry in own),
         {sha: store.path_of(sha).stat().st_size for sha in sorted(kept - needed) if store.has(sha)},
         len(kept & needed),
-        tuple(dict.fromkeys(cloned)),
+        tuple(clone for clone, is_there in cloned.items() if is_there),
+        tuple(clone for clone, is_there in cloned.items() if not is_there and clone in in_archive),
         next((file.before for file in reversed(mains) if file.before and store.has(file.before)), None),
     )
 
@@ -55,6 +60,10 @@ def plan_archive_purge(entries: Sequence[Entry], store: Store, session_id: str, 
 def _was_cloned_from(entry: Entry, session_id: str) -> bool:
     command = entry.command
     return isinstance(command, dict) and command.get("command") == "clone" and command.get("session") == session_id
+
+
+def _is_there(clone: Entry) -> bool:
+    return any(os.path.lexists(file.path) for file in clone.files if file.path.stem == clone.session_id)
 
 
 def delete_session_files(removal: Removal) -> None:

@@ -5,13 +5,16 @@ What clients keep elsewhere by session, such as lists of tasks, stays.
 
 from __future__ import annotations
 
+import contextlib
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from stenograph.disk import absolute_path, state_of
-from stenograph.errors import UnreadableError
+from stenograph.errors import DiskError, UnreadableError
 from stenograph.family import list_contents, read_family
+from stenograph.sessions import ListTitles, glance, last_record, titled_by
 
 # Every other finding is about something that could not be kept.
 _HARMLESS = frozenset({"name-not-utf8"})
@@ -22,13 +25,17 @@ class Removal(msgspec.Struct, frozen=True):
     #: With their sizes, the session's own file first.
     files: dict[Path, int]
     folders: tuple[Path, ...]
+    title: str | None = None
+    last_record: datetime | None = None
+    #: Other sessions whose titles are summaries in its file.
+    titled: tuple[Path, ...] = ()
 
     @property
     def size(self) -> int:
         return sum(self.files.values())
 
 
-def plan_removal(path: Path) -> Removal:
+def plan_removal(path: Path, titles: ListTitles | None = None) -> Removal:
     """Raises UnreadableError where part of it could not be kept."""
     path = absolute_path(path)
     family = read_family(path)
@@ -44,4 +51,9 @@ def plan_removal(path: Path) -> Removal:
         files += [agent.path] if agent.meta is None else [agent.path, agent.meta]
     files += [file for inside in contents for file in inside.files]
     sizes = {file: state_of(file).size for file in dict.fromkeys(files)}
-    return Removal(family.session_id, sizes, tuple(folder for inside in contents for folder in inside.folders))
+    plan = Removal(family.session_id, sizes, tuple(folder for inside in contents for folder in inside.folders))
+    with contextlib.suppress(DiskError):  # what is no session can be removed too
+        seen = glance(path)
+        named = (titles or ListTitles()).of(seen)
+        plan = msgspec.structs.replace(plan, title=named, last_record=last_record(seen), titled=tuple(titled_by(path)))
+    return plan

@@ -78,8 +78,8 @@ def look_at(path: Path, number: int, tally: ShapeTally) -> FileReport:
         if record.get("sessionId").__class__ is str:
             looked.session_id = record["sessionId"]
     tally.end()
-    for place in tools.orphan_uses:
-        looked.note("orphan-tool-use", place)
+    for place, is_interrupted in tools.orphan_uses:
+        looked.note("interrupted-call" if is_interrupted else "orphan-tool-use", place)
     known = _in_its_session(path, tools.orphan_results.keys())
     for called, place in tools.orphan_results.items():
         if called not in known:
@@ -177,28 +177,43 @@ class ToolWatch:
         self._open: dict[str, int] = {}
         self._used: set[str] = set()
         self._early: dict[str, int] = {}
+        #: Of the session and of each agent in it: the response that spoke last, and its uses until a prompt or another response.
+        self._spoke: dict[object, object] = {}
+        self._waiting: dict[object, list[str]] = {}
+        #: Uses behind which the model went on.
+        self._passed: set[str] = set()
         #: Agents named by a structured result, with its line.
         self.agents: dict[str, int] = {}
         self.inline_agents: set[str] = set()
 
     def add(self, record: dict[str, Any], line: int) -> None:
         message = record.get("message")
-        content = message.get("content") if message.__class__ is dict else None
+        said = message if message.__class__ is dict and message else {}
+        content = said.get("content")
+        who = str(record.get("agentId")) if record.get("isSidechain") else None
         if content.__class__ is not list:
+            self._waiting.pop(who, None)
             return
         if record.get("type") == "assistant":
+            if (spoke := str(said.get("id"))) != self._spoke.get(who):
+                self._spoke[who] = spoke
+                self._passed.update(self._waiting.pop(who, ()))
             for block in content:
                 if block.__class__ is dict and block.get("type") == "tool_use" and block.get("id").__class__ is str:
                     self._use(block["id"], line)
+                    self._waiting.setdefault(who, []).append(block["id"])
         else:
+            if not any(block.__class__ is dict and block.get("type") == "tool_result" for block in content):
+                self._waiting.pop(who, None)
             for block in content:
                 if block.__class__ is dict and block.get("type") == "tool_result" and block.get("tool_use_id").__class__ is str:
                     self._result(block["tool_use_id"], line)
             self._agent(record, line)
 
     @property
-    def orphan_uses(self) -> list[int]:
-        return list(self._open.values())
+    def orphan_uses(self) -> list[tuple[int, bool]]:
+        """The line of each use that has no result, and whether nothing but a prompt comes behind it: it was interrupted."""
+        return [(line, called not in self._passed) for called, line in self._open.items()]
 
     @property
     def orphan_results(self) -> dict[str, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from stenograph.check.codes import DAMAGE
+from stenograph.check.codes import DAMAGE, ORDINARY
 from stenograph.check.families import family_findings
 from stenograph.check.file import Damage, FileReport, look_at
 from stenograph.disk import Finding
@@ -47,6 +47,11 @@ class DamageFinding(msgspec.Struct, frozen=True):
     files: dict[Path, Damage]
 
     @property
+    def is_ordinary(self) -> bool:
+        """Clients leave it behind themselves, and no resume is hurt by it."""
+        return self.code in ORDINARY
+
+    @property
     def count(self) -> int:
         return sum(damage.count for damage in self.files.values())
 
@@ -76,7 +81,7 @@ class CheckReport(msgspec.Struct, frozen=True):
 
     @property
     def is_clean(self) -> bool:
-        return not (self.drift or self.damage or self.failures)
+        return not (self.drift or self.failures or any(not each.is_ordinary for each in self.damage))
 
     @property
     def drifting_releases(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from stenograph.errors import AmbiguousSessionError, UsageError, in_quotes
 from stenograph.family import SessionFile
 from stenograph.sessions import LAST, age_before, choose_branch, date_of
 from stenograph.sessions import date_or_age as moment_of
-from stenograph.views import plain
+from stenograph.views import cut, plain
 
 if TYPE_CHECKING:
     from stenograph.turns import Turn
@@ -131,7 +131,7 @@ def _by_title(named: list[tuple[SessionFile, str]]) -> list[CompletionItem]:
 def _offer(session_id: str, title: str) -> CompletionItem:
     from stenograph.redact import mask
 
-    return CompletionItem(session_id, help=plain(mask(title)[0])[:_HELP_COLUMNS].replace(",", " ") or None)
+    return CompletionItem(session_id, help=cut(plain(mask(title)[0]), _HELP_COLUMNS).replace(",", " ") or None)
 
 
 def session_argument(command: Any) -> Any:
@@ -190,16 +190,17 @@ def report_matches(ctx: click.Context) -> None:
 
 def ambiguous_choices(error: AmbiguousSessionError) -> Iterator[str]:
     """What an ambiguous reference may mean, newest first: ids, times, projects and titles."""
-    from stenograph.sessions import last_record, list_title, newest_record_first, session_at
+    from stenograph.sessions import ListTitles, last_record, newest_record_first, session_at
     from stenograph.views import local_time, short_path
 
     files = [session_at(Path(path)) for path in error.matches]
     same = len({file.session_id for file in files}) == 1
     shown = list(itertools.islice(newest_record_first(files), _NAMED))
+    titles = ListTitles()
     for file, seen in shown:
         name = short_path(str(file.path)) if same else _short(file)
         where = short_path(seen.cwd or file.path.parent.name)
-        yield f"{name}  {local_time(last_record(seen))}  {where}{_quoted_title(list_title(seen))}"
+        yield f"{name}  {local_time(last_record(seen))}  {where}{_quoted_title(titles.of(seen))}"
     if len(files) > len(shown):
         yield f"and {len(files) - len(shown)} more"
 
@@ -211,7 +212,7 @@ def _short(file: SessionFile) -> str:
 def _quoted_title(title: str | None) -> str:
     from stenograph.redact import mask
 
-    return f'  "{plain(mask(title)[0])[:_TITLE_COLUMNS]}"' if title else ""
+    return f'  "{cut(plain(mask(title)[0]), _TITLE_COLUMNS)}"' if title else ""
 
 
 def parse_turns(text: str | None, count: int) -> Callable[[Turn], bool]:

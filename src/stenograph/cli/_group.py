@@ -31,7 +31,7 @@ COMMANDS = {
     "check": ("stenograph.cli.check:check", "Check sessions for damage, drift and losses on resume."),
     "schema": ("stenograph.cli.schema:schema", "Show the session format of each release."),
     "clone": ("stenograph.cli.clone:clone", "Copy a session, whole or up to a turn."),
-    "rename": ("stenograph.cli.labels:rename", "Set a session's title."),
+    "rename": ("stenograph.cli.labels:rename", "Set or clear a session's title."),
     "tag": ("stenograph.cli.labels:tag", "Set or clear a session's tag."),
     "edit": (
         "stenograph.cli.edit:edit",

@@ -32,7 +32,7 @@ def history(ctx: click.Context, file: str, only_changed: bool, reveal: bool, as_
     """
     from stenograph.analysis import CHANGING_TOOLS
     from stenograph.index import file_history
-    from stenograph.views import history_page, render_history
+    from stenograph.views import history_page, render_history, short_path
 
     wanted = os.path.abspath(file) if os.path.exists(file) else file  # noqa: PTH100, PTH110 - text in, text out
     store, report = synced_store(ctx)
@@ -42,5 +42,5 @@ def history(ctx: click.Context, file: str, only_changed: bool, reveal: bool, as_
     page = history_page(wanted, touches, report, CHANGING_TOOLS, make_mask(reveal)[0])
     echo_page(page, render_history, render_options(ctx), as_json=as_json)
     if not page.sessions:
-        echo_note("no session read or changed this file")
+        echo_note(f"no session read or changed {short_path(wanted)}")
         ctx.exit(NOTHING_MATCHED)

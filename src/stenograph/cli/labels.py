@@ -13,32 +13,40 @@ from stenograph.cli._settings import again, refuse_demo, shared_options, state_o
 from stenograph.errors import UsageError
 
 
-@click.command(short_help="Set a session's title.")
+@click.command(short_help="Set or clear a session's title.")
 @session_to_change
-@click.argument("title")
+@click.argument("title", required=False)
+@click.option("--clear", is_flag=True, help="Delete the title that was set.")
 @json_option
 @shared_options
 @click.pass_context
-def rename(ctx: click.Context, session: str, title: str, as_json: bool) -> None:
-    """Set a session's title.
+def rename(ctx: click.Context, session: str, title: str | None, clear: bool, as_json: bool) -> None:
+    """Set or clear a session's title.
 
     Appends one line to the session file, as the SDK does. Claude Code shows this title before any other. Fails while a client
-    is writing to the file.
+    is writing to the file. --clear deletes such lines, so that the session is listed as before; `steno undo` restores them.
 
     \b
     Example:
       steno rename last "Parser rewrite"
+      steno rename last --clear
     """
-    from stenograph.archive import rename_session
+    from stenograph.archive import clear_title, rename_session
     from stenograph.cli._output import waiting
     from stenograph.views import rename_page, render_rename, short_path
 
+    if clear == (title is not None):
+        raise UsageError("TITLE or --clear is required")
     settings = state_options(ctx)
     refuse_demo(settings)
     file = named_session(ctx, session, writes=True)
     refuse_demo(settings, file.path)
     with waiting(short_path(str(file.path))):
-        change = rename_session(file, title, os.environ, active_seconds=settings.config.active_seconds)
+        seconds = settings.config.active_seconds
+        if title is None:
+            change = clear_title(file, os.environ, active_seconds=seconds)
+        else:
+            change = rename_session(file, title, os.environ, active_seconds=seconds)
     echo_page(rename_page(file, change, partial(again, ctx)), render_rename, render_options(ctx), as_json=as_json)
 
 

@@ -62,7 +62,7 @@ def ls(
     """List sessions, newest first.
 
     Columns: id, status (running, done, interrupted, failed), last record, turns, size, release, project, title. A narrow terminal
-    shows fewer. Turns are those of all branches, in lists of up to 100. Secrets of known formats are masked (--reveal).
+    shows fewer. Turns are those of the current branch, in lists of up to 100. Secrets of known formats are masked (--reveal).
 
     Hidden unless --all: finished sessions under five steps, those under ten without an answer, empty files, files that are not
     named by a UUID, warm-ups, files with only subagents' lines, print mode and the SDK. How many is shown on stderr.
@@ -97,7 +97,8 @@ def ls(
                     turns=0 < limit <= _COUNTED_ROWS,
                     active_seconds=settings.config.active_seconds,
                     progress=report,
-                )
+                ),
+                sort,
             )
 
     page = listed(working_folder(project) if project else None, wanted)

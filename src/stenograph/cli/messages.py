@@ -73,4 +73,4 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
     if as_json:
         echo_long_json(heading, found)
     else:
-        echo_lines(render_messages(heading, found), pager=False)
+        echo_lines(render_messages(heading, found, render_options(ctx)), pager=False)

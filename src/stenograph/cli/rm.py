@@ -50,6 +50,7 @@ def rm(
       steno rm --older-than 90d
     """
     from stenograph.archive import Archive, default_archive_folder, plan_removal
+    from stenograph.sessions import ListTitles
     from stenograph.views import removal_page, removals_page, render_removals
 
     settings = state_options(ctx)
@@ -61,10 +62,11 @@ def rm(
     archive = Archive(default_archive_folder(os.environ))
     seconds = settings.config.active_seconds
     pages = []
+    titles = ListTitles()
     for path in dict.fromkeys(paths):
         if is_applied:
             refuse_demo(settings, path)
-        plan = plan_removal(path)
+        plan = plan_removal(path, titles)
         entry, busy = None, None
         try:
             if is_applied:
@@ -76,9 +78,8 @@ def rm(
                 raise
             busy = error
         refusal = DEMO_IS_READ_ONLY if is_demo(settings, path) else None
-        pages.append(
-            removal_page(plan, path, partial(again, ctx), entry=entry, busy=str(busy) if busy else None, refusal=refusal)
-        )
+        told = str(busy) if busy else None
+        pages.append(removal_page(plan, path, partial(again, ctx), entry=entry, busy=told, refusal=refusal, others=paths))
     page = removals_page(pages, archive.folder, partial(again, ctx), older_than=older_than, project=project, applied=is_applied)
     echo_page(page, render_removals, render_options(ctx), as_json=as_json)
     if not pages:

@@ -47,7 +47,7 @@ class StoredTurn(Struct, frozen=True):
 
 def catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | None = None) -> Iterator[CatalogueRow]:
     """The sessions of some homes, the last changed first."""
-    titles, written = ListTitles(), files_being_written()
+    written = files_being_written()
     names: dict[int, dict[str, list[str]]] = {}
     for session, kind, name in store.connection.execute(
         "SELECT files.session, names.kind, names.name FROM names JOIN files ON files.id = names.file"
@@ -59,9 +59,12 @@ def catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | None = N
         f" WHERE home IN ({', '.join('?' * len(homes))}) AND glance IS NOT NULL ORDER BY ended DESC, sessions.path",
         [os.fsencode(home) for home in homes],
     )
-    for session, home, path, repository, turns, conversation, glance in rows:
-        where = Path(os.fsdecode(path))
-        seen = msgspec.structs.replace(_decode_glance(glance), path=where)
+    seen_rows = [
+        (row, msgspec.structs.replace(_decode_glance(row[-1]), path=Path(os.fsdecode(row[2])))) for row in rows.fetchall()
+    ]
+    titles = ListTitles(seen for _, seen in seen_rows)
+    for (session, home, _, repository, turns, conversation, _), seen in seen_rows:
+        where = seen.path
         file = SessionFile(seen.session_id, where, seen.size, seen.mtime_ns, is_session_id(seen.session_id))
         try:
             info = describe(file, now=now, written=written, titles=titles, seen=seen)
@@ -104,6 +107,26 @@ def stored_turns(store: IndexStore, path: Path) -> tuple[list[StoredTurn], int |
         StoredTurn(number, offset, opening, previous, started, decode(lines))
         for number, offset, opening, previous, started, lines in turns
     ], row[1]
+
+
+def name_by_summaries(store: IndexStore) -> None:
+    """Give sessions the titles that are summaries in other files of their project. Raises UnwritableError."""
+    has_summaries = "instr(glance, '\"summaries\":{}') = 0"
+    telling = store.connection.execute(f"SELECT path FROM sessions WHERE glance IS NOT NULL AND {has_summaries}").fetchall()
+    if not telling:
+        return
+    folders = {os.path.dirname(path) for (path,) in telling}  # noqa: PTH120 - bytes
+    rows = store.connection.execute("SELECT id, path, title, glance FROM sessions WHERE glance IS NOT NULL ORDER BY ended DESC")
+    glances = {
+        session: (named, msgspec.structs.replace(_decode_glance(seen), path=Path(os.fsdecode(path))))
+        for session, path, named, seen in rows.fetchall()
+        if os.path.dirname(path) in folders  # noqa: PTH120
+    }
+    titles = ListTitles(seen for _, seen in glances.values())
+    changed = [(title, session) for session, (named, seen) in glances.items() if (title := titles.of(seen)) != named]
+    if changed:
+        with store.writing() as db:
+            db.executemany("UPDATE sessions SET title = ? WHERE id = ?", changed)
 
 
 _decode_glance = msgspec.json.Decoder(Glance, dec_hook=lambda kind, value: kind(value)).decode

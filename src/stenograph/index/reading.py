@@ -173,7 +173,7 @@ class _Reading:
 
     def _read_session(self, file: SessionFile) -> SessionFacts:
         """Lines and turns in one reading, from the beginning of the last turn that is known."""
-        from stenograph.sessions import describe, glance
+        from stenograph.sessions import ListTitles, describe, glance
         from stenograph.turns import Place, TurnReader
 
         path = self._task.path
@@ -181,7 +181,8 @@ class _Reading:
         reader = TurnReader(path, place=place, watch=self._watch)
         self._read_rest()
         seen = glance(path)
-        info = describe(file, seen=seen, written=set())
+        # Summaries in other files are looked up in the store, once for all.
+        info = describe(file, seen=seen, written=set(), titles=ListTitles([seen]))
         return SessionFacts(
             title=clean(info.title),
             project=clean(info.project) or "",

@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from stenograph.disk import Finding
 from stenograph.errors import UnreadableError, UnwritableError
+from stenograph.index.catalogue import name_by_summaries
 from stenograph.index.reading import FileEnd, FileRows, ReadTask, SessionFacts, read_file
 from stenograph.index.sources import FilePart, IndexedFile, find_sources
 from stenograph.index.store import IndexStore, clear_if_mostly_garbage, note_homes
@@ -64,6 +65,8 @@ def sync(
         removed = _forget_missing(store, known.keys() - sources.keys(), homes)
         for done in _index_all(store, stale, deadline, findings, progress):
             count = done
+        if count:
+            name_by_summaries(store)
         if count == len(stale):
             note_homes(store, homes)
     except UnwritableError as error:
@@ -233,11 +236,11 @@ def _note_session(db: sqlite3.Connection, session: int, facts: SessionFacts) -> 
     )
     db.execute(
         "UPDATE sessions SET title = ?, project = ?, repository = ?, branch = ?, release = ?, started = ?, ended = ?,"
-        " turns = (SELECT count(*) FROM turns WHERE session = sessions.id), current = ?, conversation = ?, place = ?, glance = ?"
+        " turns = coalesce((SELECT number FROM turns WHERE session = sessions.id AND opening = ?), 0), current = ?, conversation = ?, place = ?, glance = ?"
         " WHERE id = ?",
         (
             facts.title, facts.project, facts.repository, facts.branch, facts.release, facts.started, facts.ended,
-            facts.current, facts.conversation, facts.place, facts.glance, session,
+            facts.current, facts.current, facts.conversation, facts.place, facts.glance, session,
         ),
     )  # fmt: skip
 

@@ -50,6 +50,14 @@ def may_name_cwd(line: bytes | memoryview) -> bool:
     return b'"cwd"' in bytes(line)
 
 
+def may_be_custom_title(line: bytes) -> bool:
+    return b'"customTitle"' in line
+
+
+def may_be_summary(line: bytes) -> bool:
+    return b'"summary"' in line and b'"leafUuid"' in line
+
+
 def may_be_agent_progress(record: Record) -> bool:
     return mentions(record, b'"agent_progress"')
 

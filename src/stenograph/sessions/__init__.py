@@ -24,11 +24,19 @@ from stenograph.sessions.glance import Glance, as_unreadable, glance
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.resolve import gather, resolve, session_at, titles_of
 from stenograph.sessions.status import files_being_written, status
-from stenograph.sessions.titles import ListTitles, list_title, title
+from stenograph.sessions.titles import ListTitles, list_title, title, title_of, titled_by
 
 if TYPE_CHECKING:
     from stenograph.sessions.choosing import SessionFilter, age_before, choose_branch, date_of, date_or_age
-    from stenograph.sessions.find import SORTS, ListCache, last_record, newest_record_first
+    from stenograph.sessions.find import (
+        SORTS,
+        ListCache,
+        SessionGroup,
+        count_projects,
+        last_record,
+        newest_record_first,
+        project_names,
+    )
     from stenograph.sessions.follow import Follower, Update
     from stenograph.sessions.glance import unreadable
     from stenograph.sessions.labels import title_line
@@ -50,8 +58,10 @@ _MODULES = {
     "Follower": "follow",
     "Match": "resolve",
     "ResumePlan": "resuming",
+    "SessionGroup": "find",
     "Update": "follow",
     "command_line": "resuming",
+    "count_projects": "find",
     "find_match": "resolve",
     "is_being_written": "status",
     "last_record": "find",
@@ -59,6 +69,7 @@ _MODULES = {
     "load_file": "loading",
     "newest_record_first": "find",
     "plan_resume": "resuming",
+    "project_names": "find",
     "size_of": "resolve",
     "title_line": "labels",
     "unreadable": "glance",
@@ -78,6 +89,7 @@ __all__ = [
     "Match",
     "ResumePlan",
     "SessionFilter",
+    "SessionGroup",
     "SessionInfo",
     "Status",
     "Update",
@@ -85,6 +97,7 @@ __all__ = [
     "as_unreadable",
     "choose_branch",
     "command_line",
+    "count_projects",
     "date_of",
     "date_or_age",
     "describe",
@@ -102,6 +115,7 @@ __all__ = [
     "load_file",
     "newest_record_first",
     "plan_resume",
+    "project_names",
     "rename",
     "resolve",
     "session_at",
@@ -110,6 +124,8 @@ __all__ = [
     "tag",
     "title",
     "title_line",
+    "title_of",
+    "titled_by",
     "titles_of",
     "unreadable",
 ]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from stenograph.sessions.find import SessionInfo
     from stenograph.turns import Branch, Session
 
-_AGE = re.compile(r"(\d{1,6})([hdw])")
-_HOURS = {"h": 1, "d": 24, "w": 168}
-_AN_AGE = "36h, 7d or 2w"
+_AGE = re.compile(r"(\d{1,6})([mhdw])")
+_MINUTES = {"m": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
+_AN_AGE = "30m, 36h, 7d or 2w"
 _A_DATE = "2026-01-31 or 2026-01-31T12:00"
 
 
@@ -96,6 +96,6 @@ def _date(text: str, zone: tzinfo | None = None) -> float:
 
 def _ago(age: re.Match[str], now: datetime) -> float:
     try:
-        return (now - timedelta(hours=int(age[1]) * _HOURS[age[2]])).timestamp()
+        return (now - timedelta(minutes=int(age[1]) * _MINUTES[age[2]])).timestamp()
     except OverflowError:
         raise UsageError(f"age {in_quotes(age[0])} is out of range") from None

@@ -6,7 +6,8 @@ import contextlib
 import heapq
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     pull_requests: tuple[str, ...]
     #: Why it is not shown by default: a key of `HIDDEN`; None: it is shown.
     hidden: str | None
-    #: Of every branch; None where they were not counted.
+    #: Of the current branch; None where they were not counted.
     turns: int | None = None
 
     @property
@@ -93,6 +94,20 @@ HIDDEN = {
 }
 
 
+class SessionGroup(msgspec.Struct, frozen=True):
+    """The hidden sessions of one kind in one project: hundreds, where a program starts them."""
+
+    #: `print` or `sdk`.
+    kind: str
+    project: str
+    sessions: int
+    last_record: datetime
+    size: int
+
+
+_GROUPED = ("print", "sdk")
+
+
 #: What lists can be sorted by: the newest, largest or first one first.
 SORTS: dict[str, Callable[[SessionInfo], Any]] = {
     "last": lambda info: (-info.last_record.timestamp(), info.id),
@@ -109,6 +124,8 @@ class Listing(msgspec.Struct, frozen=True):
     sessions: list[SessionInfo]
     #: How many were left out, by reason: keys of `HIDDEN`.
     hidden: dict[str, int]
+    #: Those left out of print mode and the SDK, by project, newest first.
+    groups: list[SessionGroup]
     findings: list[Finding]
     #: How many would have been in the list but for the limit.
     older: int = 0
@@ -159,6 +176,24 @@ def find_sessions(homes: Iterable[str | os.PathLike[str]]) -> list[SessionFile]:
     """Every session file of the homes, newest first, empty ones and those without a UUID's name too. Opens none."""
     listings, _ = find_projects(homes)
     return newest_first(file for listing in listings for file in listing.sessions)
+
+
+def project_names(folders: Mapping[Path, Iterable[str | None]]) -> dict[Path, str]:
+    """Project folders -> their projects: the working folder that the newest session names, else the folder's own name.
+
+    `folders` has the working folders of their sessions, newest first. Two folders may be of one project.
+    """
+    return {folder: next(filter(None, cwds), folder.name) for folder, cwds in folders.items()}
+
+
+def count_projects(listings: Iterable[ProjectListing]) -> int:
+    """How many projects have sessions; looks at as few sessions as it can."""
+    found = {
+        listing.folder: (seen.cwd for _, seen in newest_record_first(listing.sessions))
+        for listing in listings
+        if listing.sessions
+    }
+    return len(set(project_names(found).values()))
 
 
 def newest_first(files: Iterable[SessionFile]) -> list[SessionFile]:
@@ -245,7 +280,7 @@ def list_sessions(
     written = files_being_written() if files and now - files[0].mtime_ns / 1e9 < _WRITTEN_WITHIN else set()
     titles = ListTitles()
     shown: list[SessionInfo] = []
-    hidden: dict[str, int] = {}
+    hidden: list[SessionInfo] = []
     unseen = 0
     for number, file in enumerate(files):
         if enough is not None and _is_enough(shown, enough, file):
@@ -266,18 +301,31 @@ def list_sessions(
         if info.hidden is None or everything:
             shown.append(info)
         else:
-            hidden[info.hidden] = hidden.get(info.hidden, 0) + 1
+            hidden.append(info)
     if sort == "turns":
         shown = _with_turns(shown, None, cache)
     shown.sort(key=SORTS[sort])
     listed = shown if limit is None else shown[:limit]
     return Listing(
         _with_turns(listed, _COUNTED_BYTES, cache) if turns else listed,
-        hidden,
+        dict(Counter(info.hidden for info in hidden if info.hidden)),
+        _groups(hidden),
         findings,
         older=len(shown) - len(listed),
         unseen=unseen,
     )
+
+
+def _groups(hidden: list[SessionInfo]) -> list[SessionGroup]:
+    alike: dict[tuple[str, str], list[SessionInfo]] = {}
+    for info in hidden:
+        if info.hidden in _GROUPED:
+            alike.setdefault((info.hidden, info.project), []).append(info)
+    groups = [
+        SessionGroup(*named, len(found), max(info.last_record for info in found), sum(info.size for info in found))
+        for named, found in alike.items()
+    ]
+    return sorted(groups, key=lambda group: (-group.last_record.timestamp(), group.project, group.kind))
 
 
 def _is_enough(shown: list[SessionInfo], limit: int, following: SessionFile) -> bool:
@@ -297,7 +345,7 @@ def _with_turns(sessions: list[SessionInfo], budget: int | None, cache: ListCach
             budget -= info.size
         if known is None and (budget is None or budget >= 0):
             with contextlib.suppress(DiskError), as_unreadable(info.path):
-                known = cache.count_turns(info, lambda path=info.path: len(TurnReader(path)))  # type: ignore[misc]
+                known = cache.count_turns(info, lambda path=info.path: TurnReader(path).current_turns)  # type: ignore[misc]
         counted.append(msgspec.structs.replace(info, turns=known))
     return counted
 

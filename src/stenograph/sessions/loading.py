@@ -17,7 +17,7 @@ from stenograph.releases import NEWEST, release_numbers
 from stenograph.sessions.glance import as_unreadable, glance
 from stenograph.sessions.resolve import LAST, resolve
 from stenograph.sessions.status import is_live
-from stenograph.sessions.titles import list_title
+from stenograph.sessions.titles import title_of
 from stenograph.turns import Session, Turn, TurnReader, build_session
 
 
@@ -45,7 +45,7 @@ def load_file(path: Path) -> Session:
     seen = glance(path)
     if not all(turn.is_over for turn in (*session.all_turns, *(turn for run in session.agents for turn in run.turns))):
         session.context.is_live = is_live(seen)
-    return msgspec.structs.replace(session, title=list_title(seen))
+    return msgspec.structs.replace(session, title=title_of(seen))
 
 
 def stream(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Iterator[Turn]:

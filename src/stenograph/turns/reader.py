@@ -167,6 +167,11 @@ class TurnReader:
         turn = self._outline.current
         return None if turn is None else self._outline.lines.offsets[turn.node]
 
+    @property
+    def current_turns(self) -> int:
+        """How many turns the branch has that a client continues."""
+        return self._number(self._outline.current) if self._outline.current else 0
+
     def read(self, index: int, *, is_ended: bool = True) -> ReadTurn:
         outlined = self._outline.turns[index]
         begin, is_last = self._outline.begin(outlined), index + 1 == len(self._begins)

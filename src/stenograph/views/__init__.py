@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.turns import render_steps, render_turns
     from stenograph.views.terminal.updates import UpdateRenderer
     from stenograph.views.terminal.usage import dollars, render_reconciliation, render_usage, status_line, usage_csv
-    from stenograph.views.text import count_of, harmless, local_time, plain, quoted, short_path
+    from stenograph.views.text import count_of, cut, harmless, local_time, plain, quoted, short_path
 
 _MODULES = {
     "schema_components": "schema",
@@ -146,6 +146,7 @@ _MODULES = {
     "clone_page": "pages.changing",
     "comparison_page": "pages.comparison",
     "count_of": "text",
+    "cut": "text",
     "doctor_page": "pages.doctor",
     "documents": "schema",
     "edit_page": "pages.edit",
@@ -291,6 +292,7 @@ __all__ = [
     "clone_page",
     "comparison_page",
     "count_of",
+    "cut",
     "doctor_page",
     "documents",
     "dollars",

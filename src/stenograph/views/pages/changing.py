@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
 
 from stenograph.archive import Entry, LabelChange, Removal
 from stenograph.family import SessionFile
 from stenograph.redact import Masker
-from stenograph.sessions import list_title
 from stenograph.surgery import ClonePlan
 from stenograph.traces import Purge
 from stenograph.views.masking import mask_page
@@ -103,9 +103,14 @@ class RemovalPage(Page, frozen=True):
 
     id: str
     path: str
+    title: str | None
+    last_record: datetime | None
+    """When its last record was written."""
     files: tuple[FileSizePage, ...]
     """The session's own file first."""
     size: int
+    titled: tuple[str, ...]
+    """Other sessions that lose their titles, because they are summaries in this session's file, and that stay."""
     entry: int | None
     """Its number in the journal; null where nothing was removed."""
     in_use: bool
@@ -116,7 +121,7 @@ class RemovalPage(Page, frozen=True):
     """The command that brings the session back."""
 
 
-class RemovalsPage(Document, frozen=True, tag="rm/2"):
+class RemovalsPage(Document, frozen=True, tag="rm/3"):
     """`steno rm`: the removal of sessions to the archive."""
 
     removals: tuple[RemovalPage, ...]
@@ -130,14 +135,24 @@ class RemovalsPage(Document, frozen=True, tag="rm/2"):
 
 
 def removal_page(
-    plan: Removal, path: Path, again: CommandLine, *, entry: Entry | None, busy: str | None, refusal: str | None
+    plan: Removal,
+    path: Path,
+    again: CommandLine,
+    *,
+    entry: Entry | None,
+    busy: str | None,
+    refusal: str | None,
+    others: Container[Path] = (),
 ) -> RemovalPage:
-    """`busy`: why the session is in use; `refusal`: why it may not be removed at all."""
+    """`busy`: why the session is in use; `refusal`: why it may not be removed at all; `others`: what is removed with it."""
     return RemovalPage(
         id=plan.session_id,
         path=str(path),
+        title=plan.title,
+        last_record=plan.last_record,
         files=file_sizes(plan.files),
         size=plan.size,
+        titled=tuple(each.stem for each in plan.titled if each not in others),
         entry=entry.number if entry else None,
         in_use=busy is not None,
         refusal=None if entry else refusal or busy,
@@ -158,13 +173,14 @@ def removals_page(
     words = ["--older-than", older_than] if older_than else [each.path for each in removals if each.refusal is None]
     words += ["--project", project] if project else []
     can_be_done = not applied and any(each.refusal is None for each in removals)
-    return RemovalsPage(
+    page = RemovalsPage(
         removals=tuple(removals),
         size=sum(each.size for each in removals),
         archive=str(archive),
         applied=applied,
         apply=again("rm", *words, "--apply") if can_be_done else None,
     )
+    return mask_page(page, Masker().mask)
 
 
 class SentTurnsPage(Page, frozen=True):
@@ -199,6 +215,10 @@ class PurgePage(Document, frozen=True, tag="purge/1"):
     """False where no copy of the session can be read, so that it is not known what was sent."""
     clones: tuple[str, ...]
     """Sessions that were cloned from it. They keep their copies of what was said."""
+    archived_clones: tuple[str, ...]
+    """Clones that were removed: the archive keeps their copies."""
+    titled: tuple[str, ...]
+    """Other sessions that lose their titles, because they are summaries in this session's file."""
     applied: bool
     in_use: bool
     refusal: str | None
@@ -223,6 +243,8 @@ def purge_page(plan: Purge, again: CommandLine, *, is_applied: bool, busy: str |
         sent=tuple(SentTurnsPage(destination, turns) for destination, turns in plan.sent.items()),
         sent_known=plan.is_sent_known,
         clones=archived.clones,
+        archived_clones=archived.archived_clones,
+        titled=tuple(each.stem for each in archived.removal.titled) if archived.removal else (),
         applied=is_applied,
         in_use=busy is not None,
         refusal=refusal,
@@ -245,13 +267,14 @@ class RenamePage(Document, frozen=True, tag="rename/1"):
 
     id: str
     path: str
-    title: str
+    title: str | None
+    """Null: it has none of its own now."""
     before: str | None
     """The title it was given before; null where it had none of its own."""
     shown_before: str | None
     """What it was listed as where it had no title of its own."""
     undo: str | None
-    """The command that gives the title before back; null where there was none."""
+    """The command that brings back what was before; null where nothing was written."""
     lost_undo: LostUndoPage | None
 
 
@@ -270,13 +293,19 @@ class TagPage(Document, frozen=True, tag="tag/1"):
 
 def rename_page(file: SessionFile, change: LabelChange, again: CommandLine) -> RenamePage:
     before = change.before
+    if change.entry is not None:
+        words: list[str] | None = ["undo", "--entry", str(change.entry.number)]
+    elif change.after is None:
+        words = None
+    else:
+        words = ["rename", file.session_id, *(["--clear"] if before is None else _as_argument(before))]
     page = RenamePage(
         id=file.session_id,
         path=str(file.path),
-        title=change.after or "",
+        title=change.after,
         before=before,
-        shown_before=list_title(change.seen) or None if before is None else None,
-        undo=None if before is None else again("rename", file.session_id, *_as_argument(before)),
+        shown_before=change.shown or None if before is None else None,
+        undo=again(*words) if words else None,
         lost_undo=_lost_undo(file, change, again),
     )
     return mask_page(page, Masker().mask)

@@ -42,6 +42,8 @@ class DamagePage(FindingPage, frozen=True):
     count: int
     files: int
     """How many files have it."""
+    ordinary: bool
+    """A client left it itself, and no resume is hurt by it: not counted as damage, and no failure under --strict."""
     places: tuple[DamagedFilePage, ...]
     """Those files, in order of their paths."""
 
@@ -92,7 +94,7 @@ class CheckPage(Document, frozen=True, tag="check/1"):
 
     @property
     def is_clean(self) -> bool:
-        return not (self.drift or self.damage or self.failures)
+        return not (self.drift or self.failures or any(not each.ordinary for each in self.damage))
 
 
 def check_page(report: CheckReport, again: CommandLine) -> CheckPage:
@@ -112,8 +114,8 @@ def check_page(report: CheckReport, again: CommandLine) -> CheckPage:
 
 def _summary(report: CheckReport) -> CheckSummaryPage:
     return CheckSummaryPage(
-        damaged_files=len({path for each in report.damage for path in each.files}),
-        damage=sum(each.count for each in report.damage),
+        damaged_files=len({path for each in report.damage if not each.is_ordinary for path in each.files}),
+        damage=sum(each.count for each in report.damage if not each.is_ordinary),
         drift=len(report.drift),
         drifting_releases=report.drifting_releases,
         unreadable=len(report.failures),
@@ -140,7 +142,9 @@ def _drift(found: DriftFinding) -> DriftPage:
 def _damage(found: DamageFinding) -> DamagePage:
     meaning = DAMAGE.get(found.code, "")
     places = tuple(DamagedFilePage(str(path), each.line or None, each.count) for path, each in sorted(found.files.items()))
-    return DamagePage(found.code, str(found.path), found.line or None, meaning, found.count, len(places), places)
+    return DamagePage(
+        found.code, str(found.path), found.line or None, meaning, found.count, len(places), found.is_ordinary, places
+    )
 
 
 def _resumability(path: str, found: Resumability, again: CommandLine) -> ResumabilityPage:

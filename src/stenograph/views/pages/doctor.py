@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from stenograph import __version__
 from stenograph.disk import Finding, projects_folder
-from stenograph.sessions import find_projects
+from stenograph.sessions import count_projects, find_projects
 from stenograph.views.pages.page import Document, FindingPage, Page
 
 
@@ -141,7 +141,7 @@ def _home(home: Path) -> tuple[HomeHealthPage, list[Finding]]:
         path=str(home),
         exists=os.path.isdir(home),  # noqa: PTH112 - never raises
         readable=os.access(projects_folder(home), os.R_OK | os.X_OK),
-        projects=len(listings),
+        projects=count_projects(listings),
         sessions=len(files),
         empty_sessions=sum(not file.size for file in files),
         loose_agents=sum(len(listing.loose_agents) for listing in listings),

@@ -32,6 +32,8 @@ class MessagesPage(Document, frozen=True, tag="messages/1"):
     release: str
     refused: str | None
     """The rule by which the release would not resume the session; null where it would."""
+    count: int
+    """How many messages there are."""
     messages: tuple[MessagePage, ...]
 
 
@@ -86,7 +88,7 @@ class LostPage(Document, frozen=True, tag="lost/1"):
 
 def messages_page(session_id: str, path: str, resume: Resume) -> MessagesPage:
     """The page without its messages: they are made one by one, by `message_pages`."""
-    return MessagesPage(session_id, path, resume.release, resume.refused or None, ())
+    return MessagesPage(session_id, path, resume.release, resume.refused or None, len(resume.messages or ()), ())
 
 
 def message_pages(resume: Resume, graph: Graph) -> Iterator[MessagePage]:

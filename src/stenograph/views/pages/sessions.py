@@ -48,7 +48,7 @@ class SessionRow(Page, frozen=True):
     pull_requests: tuple[str, ...]
     """Addresses that the client noted."""
     turns: int | None
-    """Of every branch; null where they were not counted, because files are large or a command does not show them."""
+    """Of the branch that a client continues; null where they were not counted: files are large, or a command shows none."""
     steps: int
     """Lines of the conversation; a least number where not `steps_exact`."""
     steps_exact: bool
@@ -57,12 +57,29 @@ class SessionRow(Page, frozen=True):
     they show it."""
 
 
+class GroupPage(Page, frozen=True):
+    """Hidden sessions of one kind in one project."""
+
+    kind: str
+    """`print` for print mode, or `sdk`."""
+    project: str
+    sessions: int
+    last_record: datetime
+    """Of the newest of them."""
+    size: int
+    """Of all their files."""
+
+
 class SessionsPage(Document, frozen=True, tag="sessions/1"):
     """`steno ls`: sessions, newest first."""
 
     sessions: tuple[SessionRow, ...]
     hidden: dict[str, int]
     """How many were left out, by reason."""
+    groups: tuple[GroupPage, ...]
+    """Those left out of print mode and the SDK by project, newest first."""
+    sort: str
+    """What they are sorted by."""
     older: int
     """How many were left out because of the limit."""
     unseen: int
@@ -71,10 +88,14 @@ class SessionsPage(Document, frozen=True, tag="sessions/1"):
     """What could not be read, or is unusual."""
 
 
-def sessions_page(listing: Listing) -> SessionsPage:
+def sessions_page(listing: Listing, sort: str = "last") -> SessionsPage:
     return SessionsPage(
         sessions=tuple(session_row(info) for info in listing.sessions),
         hidden=listing.hidden,
+        groups=tuple(
+            GroupPage(group.kind, group.project, group.sessions, group.last_record, group.size) for group in listing.groups
+        ),
+        sort=sort,
         older=listing.older,
         unseen=listing.unseen,
         findings=finding_pages(listing.findings),
@@ -166,11 +187,12 @@ def overview_page(listing: Listing, homes: Sequence[Path]) -> OverviewPage:
 
 def _by_project(sessions: list[SessionInfo]) -> dict[str, list[SessionInfo]]:
     """Sessions by project folder, each under the working folder that its newest lines name, else the folder's name."""
+    from stenograph.sessions import project_names
+
     folders: dict[Path, list[SessionInfo]] = {}
     for info in sessions:
         folders.setdefault(info.path.parent, []).append(info)
     projects: dict[str, list[SessionInfo]] = {}
-    for folder, found in folders.items():
-        name = next((info.cwd for info in found if info.cwd), folder.name)
-        projects.setdefault(name, []).extend(found)
+    for folder, name in project_names({folder: (info.cwd for info in found) for folder, found in folders.items()}).items():
+        projects.setdefault(name, []).extend(folders[folder])
     return projects

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from stenograph.errors import in_quotes
 from stenograph.views.pages.changing import ClonePage, LostUndoPage, PurgePage, RemovalsPage, RenamePage, TagPage
 from stenograph.views.pages.undo import EditsPage, EntryPage, OriginalsPage, RecoveryPage, UndoPage
 from stenograph.views.terminal.options import BOLD, DIM, RenderOptions
-from stenograph.views.terminal.sessions import short_id
-from stenograph.views.text import count_of, local_time, plain, short_path, size, table, width, wrap
+from stenograph.views.terminal.sessions import NO_TITLE, short_id
+from stenograph.views.text import age, count_of, local_time, plain, short_path, size, table, width, wrap
 
 
 def render_clone(page: ClonePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
@@ -29,27 +30,36 @@ def render_clone(page: ClonePage, options: RenderOptions) -> Iterator[str]:  # n
         yield f"Nothing was written: {page.refusal}"
 
 
-def render_removals(page: RemovalsPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+def render_removals(page: RemovalsPage, options: RenderOptions) -> Iterator[str]:
+    now = options.now or datetime.now(UTC)
     for removal in page.removals:
         amount = f"{count_of(len(removal.files), 'file')}, {size(removal.size)}"
         if removal.entry is not None:
             yield f"Moved {removal.id} to the archive: {amount} in {short_path(page.archive)}"
             yield f"Undo: {removal.undo}"
+            yield from (_lost_title(each) for each in removal.titled)
             continue
         if len(page.removals) == 1:
             yield from (f"{size(file.size):>8}  {short_path(file.path)}" for file in removal.files)
         would = "was not removed" if page.applied else "would be removed"
         kept = f", to be kept in {short_path(page.archive)}" if len(page.removals) == 1 and not page.applied else ""
         yield f"{removal.id} {would}: {amount}{kept}"
+        last = f"{age(removal.last_record, now)}  " if removal.last_record else ""
+        yield f"  {last}{plain(removal.title or NO_TITLE)}"
         if removal.in_use and not page.applied:
             yield f"Nothing was changed, and --apply would be refused now: {plain(removal.refusal or '')}"
         elif removal.refusal:
             yield f"Nothing was changed: {plain(removal.refusal)}"
+        yield from (_lost_title(each) for each in removal.titled)
     if len(page.removals) > 1:
         done = [removal for removal in page.removals if (removal.entry is not None) is page.applied]
         yield f"{count_of(len(done), 'session')}, {size(sum(each.size for each in done))}"
     if page.apply:
         yield f"Apply: {page.apply}"
+
+
+def _lost_title(session: str) -> str:
+    return f"Note: {short_id(session)} loses its title, which is a summary in this file."
 
 
 def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
@@ -72,6 +82,9 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
         yield "No turn of it was sent to a trace receiver."
     for clone in page.clones:
         yield f"Stays: {clone}, a clone with copies of its turns. To delete it too: {options.command('purge', clone)}"
+    for clone in page.archived_clones:
+        yield f"Stays in the archive: {clone}, a removed clone of it. To delete it too: {options.command('purge', clone)}"
+    yield from (_lost_title(each) for each in page.titled)
     if page.shared_originals:
         yield f"Stays: {count_of(page.shared_originals, 'original')} that edits of other sessions need."
     if page.refusal is not None:
@@ -81,11 +94,13 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
 
 
 def render_rename(page: RenamePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
-    yield f"Renamed {page.id} to {in_quotes(page.title)}"
     if page.undo is None:
-        yield "It had no custom title" + (f"; it was shown as: {plain(page.shown_before)}" if page.shown_before else "")
-    else:
-        yield f"Undo: {page.undo}"
+        yield f"{page.id} had no custom title; nothing was written"
+        return
+    yield f"Cleared the title of {page.id}" if page.title is None else f"Renamed {page.id} to {in_quotes(page.title)}"
+    if page.shown_before:
+        yield f"It was shown as: {plain(page.shown_before)}"
+    yield f"Undo: {page.undo}"
     yield from _lost_undo(page.lost_undo)
 
 

@@ -23,10 +23,11 @@ def render_check(page: CheckPage, options: RenderOptions) -> Iterator[str]:
     recorded = page.recorded
     against = f"against {count_of(len(recorded), 'recorded release')}, {recorded[0]} to {recorded[-1]}"
     yield options.paint(f"{count_of(page.files, 'file')}, {count_of(page.lines, 'line')}, {size(page.size)}, {against}", DIM)
-    if page.damage:
-        yield from _heading("Damage", options)
-        for damage in page.damage:
-            yield from _damage(damage, options)
+    for heading, is_ordinary in (("Damage", False), ("Not damage", True)):
+        if found := [each for each in page.damage if each.ordinary is is_ordinary]:
+            yield from _heading(heading, options)
+            for damage in found:
+                yield from _damage(damage, options)
     if page.drift:
         yield from _heading("Drift", options)
         yield from _drift(page, options)
@@ -47,7 +48,7 @@ def _verdict(page: CheckPage) -> str:
         parts.append(f"drift in {_some(found.drifting_releases, _MOST_RELEASES)} ({count_of(found.drift, 'finding')})")
     if found.unreadable:
         parts.append(f"{count_of(found.unreadable, 'unreadable file')}")
-    verdict = "; ".join(parts) or "nothing found"
+    verdict = "; ".join(parts) or ("nothing wrong" if page.damage else "nothing found")
     return verdict[0].upper() + verdict[1:] + "."
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from stenograph.views.pages.history import HistoryPage, TouchingPage, TouchPage
 from stenograph.views.terminal.options import BOLD, DIM, RenderOptions
-from stenograph.views.text import count_of, cut, local_time, plain, table
+from stenograph.views.text import count_of, cut, local_time, plain, short_path, table
 
 _SHORT_ID = 8
 _INDENT = "  "
@@ -19,7 +19,8 @@ def render_history(page: HistoryPage, options: RenderOptions) -> Iterator[str]:
     calls = [call for session in page.sessions for call in session.calls]
     changes = sum(call.changes for call in calls)
     total = (
-        f"{count_of(changes, 'change')} and {count_of(len(calls) - changes, 'read')} in {count_of(len(page.sessions), 'session')}"
+        f"{count_of(changes, 'change')} and {count_of(len(calls) - changes, 'read')} of {short_path(page.file)}"
+        f" in {count_of(len(page.sessions), 'session')}"
     )
     yield options.paint(f"{_INDENT}{total}, newest first", BOLD)
     yield ""

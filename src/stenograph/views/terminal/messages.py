@@ -7,21 +7,24 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stenograph.views.pages.messages import ExplainedPage, LostPage, MessagePage, MessagesPage, ResumePage, SaidPage
-from stenograph.views.terminal.options import RenderOptions
-from stenograph.views.text import cut, one_line, plain, table
+from stenograph.views.terminal.options import BOLD, RenderOptions
+from stenograph.views.text import count_of, cut, one_line, plain, table, wrap
 
 _WORDS = 2000
+_INDENT = " " * 9
 
 
-def render_messages(page: MessagesPage, messages: Iterable[MessagePage]) -> Iterator[str]:
+def render_messages(page: MessagesPage, messages: Iterable[MessagePage], options: RenderOptions) -> Iterator[str]:
     if page.refused:
         yield f"{page.release} would not resume this session (rule {page.refused})"
         return
+    yield options.paint(f"{page.release} would send {count_of(page.count, 'message')} before the new prompt", BOLD)
+    columns = None if options.width is None else max(1, options.width - len(_INDENT))
     for number, message in enumerate(messages, 1):
         where = f"lines {', '.join(map(str, sorted(message.lines)))}" if message.lines else "added by the client"
         yield f"{number:>5}  {message.role:<9}  {where}"
         for block in message.content:
-            yield f"         {cut(one_line(_block_line(block)), _WORDS)}"
+            yield from (_INDENT + line for line in wrap(cut(one_line(_block_line(block)), _WORDS), columns))
 
 
 def _block_line(block: dict[str, Any]) -> str:
@@ -44,7 +47,7 @@ def render_explained(page: ExplainedPage, options: RenderOptions) -> Iterator[st
 
 def render_lost(page: LostPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
     rows = [["", "messages", "tool calls", "thinking"], _count_row("said", page.said)]
-    rows += [_count_row(loss.rule, loss.lost) for loss in page.losses]
+    rows += [_count_row(f"rule {loss.rule}", loss.lost) for loss in page.losses]
     yield from table([*rows, _count_row("lost", page.lost)], frozenset({1, 2, 3}))
 
 

@@ -40,26 +40,37 @@ _TITLE_COLUMNS = 24
 #: What a narrow terminal goes without, in this order.
 _DISPENSABLE = ("release", "size", "turns")
 _GAP = 2
-_NO_TITLE = "(no prompt)"
+NO_TITLE = "(no prompt)"
 _SHORT_ID = 8
+#: Of print mode and the SDK: most homes have none.
+_GROUPS = 5
 
 
 def render_sessions(page: SessionsPage, options: RenderOptions) -> Iterator[str]:
-    return session_lines(page.sessions, options)
+    yield from session_lines(page.sessions, options, page.sort)
+    if options.width is None:
+        return
+    now = options.now or datetime.now(UTC)
+    rows = [
+        [f"{group.sessions:,} {HIDDEN[group.kind]}", age(group.last_record, now), size(group.size), short_path(group.project)]
+        for group in page.groups[:_GROUPS]
+    ]
+    yield from (options.paint(cut(line, options.width), DIM) for line in table(rows, frozenset({0, 2})))
 
 
-def session_lines(sessions: Sequence[SessionRow], options: RenderOptions) -> Iterator[str]:
-    """A header and one line a session; turns only where they were counted."""
+def session_lines(sessions: Sequence[SessionRow], options: RenderOptions, sort: str = "last") -> Iterator[str]:
+    """A header and one line a session; turns only where they were counted, and always what they are sorted by."""
     if not sessions:
         return
     columns = options.width
     now = options.now or datetime.now(UTC)
-    rows = [_HEADER, *(_row(info, now, narrow=columns is not None) for info in sessions)]
-    named = [dict(zip(_HEADER, row, strict=True)) for row in rows]
+    header = tuple("started" if name == "last" and sort == "started" else name for name in _HEADER)
+    rows = [header, *(_row(info, now, narrow=columns is not None, sort=sort) for info in sessions)]
+    named = [dict(zip(header, row, strict=True)) for row in rows]
     if all(info.turns is None for info in sessions):
         named = _without(named, "turns")
     if columns is not None:
-        named = _fitted(named, columns)
+        named = _fitted(named, columns, sort)
     heading, *lines = [cut(line, columns) for line in table([list(row.values()) for row in named], _right(tuple(named[0])))]
     # Color last: its bytes take no columns.
     start = column_width(row["id"] for row in named) + _GAP
@@ -76,13 +87,13 @@ def _right(names: Sequence[str]) -> frozenset[int]:
     return frozenset(index for index, name in enumerate(names) if name in _RIGHT)
 
 
-def _fitted(rows: list[dict[str, str]], columns: int) -> list[dict[str, str]]:
+def _fitted(rows: list[dict[str, str]], columns: int, sort: str) -> list[dict[str, str]]:
     """The rows, a header first, made so narrow that titles get their share of the columns, or as narrow as can be."""
     wanted = min(_TITLE_COLUMNS, max(width(row["title"]) for row in rows))
     if _left_for_title(rows, columns) < wanted:
         header, *others = rows
         rows = [header, *({**row, "project": _last_folder(row["project"])} for row in others)]
-    for name in _DISPENSABLE:
+    for name in (name for name in _DISPENSABLE if name != sort):
         if _left_for_title(rows, columns) >= wanted:
             return rows
         rows = _without(rows, name)
@@ -129,15 +140,16 @@ def short_id(name: str) -> str:
     return name[:_SHORT_ID] if is_session_id(name) else plain(name)
 
 
-def _row(info: SessionRow, now: datetime, *, narrow: bool) -> tuple[str, ...]:
+def _row(info: SessionRow, now: datetime, *, narrow: bool, sort: str = "last") -> tuple[str, ...]:
     project = short_path(project_of(info))
     title = plain(info.title or "")
     if not width(title):  # nothing that anybody could see
-        title = _NO_TITLE
+        title = NO_TITLE
+    when = info.started if sort == "started" else info.last_record
     return (
         short_id(info.id) if narrow else plain(info.id),
         info.status,
-        age(info.last_record, now) if narrow else local_time(info.last_record),
+        "" if when is None else age(when, now) if narrow else local_time(when),
         "" if info.turns is None else f"{info.turns:,}",
         size(info.size),
         plain(info.release or "-"),
