@@ -317,3 +317,20 @@ def test_where_other_processes_end_early_the_rest_is_read_here(
     store = open_store(None)
     assert sync(store, [home]).changed == 6
     assert_as_built_anew(store, home)
+
+
+def test_a_title_that_is_a_summary_in_another_file_is_found_whichever_came_first(tmp_path: Path) -> None:
+    """2.0.76 writes the title of a session into the file of a later one."""
+    folder = tmp_path / "home" / "projects" / "-w"
+    folder.mkdir(parents=True)
+    (folder / f"{NAME}.jsonl").write_bytes(encode([user("u1", "look for quartz"), assistant("u2", "m", [text("none")], "u1")]))
+    store = open_store(tmp_path / "index.sqlite")
+    sync(store, [tmp_path / "home"])
+    assert search(store, parse_query("quartz")).hits[0].title == "look for quartz"
+    summary = {"type": "summary", "summary": "The stone hunt", "leafUuid": "u2"}
+    (folder / f"{OTHER}.jsonl").write_bytes(encode([summary, user("u9", "something else")]))
+    sync(store, [tmp_path / "home"])
+    assert search(store, parse_query("quartz")).hits[0].title == "The stone hunt"
+    fresh = open_store(tmp_path / "fresh.sqlite")
+    sync(fresh, [tmp_path / "home"])
+    assert search(fresh, parse_query("quartz")).hits[0].title == "The stone hunt"

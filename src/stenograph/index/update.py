@@ -236,7 +236,8 @@ def _note_session(db: sqlite3.Connection, session: int, facts: SessionFacts) -> 
     )
     db.execute(
         "UPDATE sessions SET title = ?, project = ?, repository = ?, branch = ?, release = ?, started = ?, ended = ?,"
-        " turns = coalesce((SELECT number FROM turns WHERE session = sessions.id AND opening = ?), 0), current = ?, conversation = ?, place = ?, glance = ?"
+        " turns = coalesce((SELECT number FROM turns WHERE session = sessions.id AND opening = ?), 0),"
+        " current = ?, conversation = ?, place = ?, glance = ?"
         " WHERE id = ?",
         (
             facts.title, facts.project, facts.repository, facts.branch, facts.release, facts.started, facts.ended,
