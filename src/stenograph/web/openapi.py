@@ -21,6 +21,7 @@ _ERRORS = (
     HTTPStatus.FORBIDDEN,
     HTTPStatus.NOT_FOUND,
     HTTPStatus.CONFLICT,
+    HTTPStatus.REQUEST_URI_TOO_LONG,
     HTTPStatus.SERVICE_UNAVAILABLE,
 )
 
@@ -68,6 +69,8 @@ def _operation(endpoint: Operation) -> dict[str, Any]:
         "responses": answers,
     }
     if endpoint.body is not None:
+        for status in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE):
+            answers[str(status.value)] = _answer(status.phrase, ErrorPage.__name__)
         schema = {"$ref": _PLACE.format(name=endpoint.body.__name__)}
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return operation

@@ -199,7 +199,10 @@ def read_query(query: QueryParams, kind: type[P]) -> P:
             raise RequestError(400, "invalid-parameter", "a parameter is given twice")
         given[name] = value
     try:
-        return msgspec.convert(given, kind, strict=False)
+        found = msgspec.convert(given, kind, strict=False)
+        if any(getattr(found, name) is None for name in given):  # "null" is not a number
+            raise ValueError
+        return found
     except (msgspec.ValidationError, ValueError, OverflowError) as error:
         raise RequestError(400, "invalid-parameter", _described(error)) from error
 

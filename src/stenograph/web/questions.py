@@ -23,7 +23,7 @@ from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, read_family
 from stenograph.redact import Masker
 from stenograph.sessions import ListCache, Listing, SessionFilter, choose_branch, date_or_age, find_sessions, list_sessions
-from stenograph.turns import Session, Turn, round_types
+from stenograph.turns import Branch, Session, Turn, round_types
 from stenograph.views import (
     SecretPage,
     mask_page,
@@ -192,7 +192,7 @@ class Library:
         session = self.load(session_id)
         page = session_page(
             session,
-            choose_branch(session, query.branch),
+            _branch(session, query.branch),
             wanted=partial(_is_wanted, query),
             title=session.title,
             agents=query.agents,
@@ -202,7 +202,7 @@ class Library:
     def turns(self, session_id: str, query: TurnsQuery) -> TurnsPage:
         """Raises SessionNotFoundError, UnreadableError, UsageError."""
         session = self.load(session_id)
-        branch = choose_branch(session, query.branch)
+        branch = _branch(session, query.branch)
         rounds = {node: found.value for node, found in round_types(session).items()}
         shown = [turn for turn in branch.turns if _is_wanted(query, turn)]
         return mask_page(turns_page(session, shown, branch, rounds, results=query.results), self.masker.mask)
@@ -223,7 +223,7 @@ class Library:
     def steps(self, session_id: str, query: StepsQuery) -> StepsPage:
         """Raises SessionNotFoundError, UnreadableError, UsageError."""
         session = self.load(session_id)
-        turns = None if query.branch is None else choose_branch(session, query.branch).turns
+        turns = None if query.branch is None else _branch(session, query.branch).turns
         page = steps_page(session, turns, self.masker.mask)
         return replace(page, steps=page.steps[query.offset : query.offset + query.limit])
 
@@ -237,7 +237,7 @@ class Library:
         from stenograph.views import files_page
 
         session = self.load(session_id)
-        turns = None if query.branch is None else choose_branch(session, query.branch).turns
+        turns = None if query.branch is None else _branch(session, query.branch).turns
         found = [each for each in changed_files(session, turns) if each.changed or not query.changed]
         return files_page(session, found, self.masker.mask)
 
@@ -393,6 +393,14 @@ def command(*words: str) -> str:
 
 def _is_wanted(query: TurnsQuery, turn: Turn) -> bool:
     return query.first <= turn.number < query.first + query.limit
+
+
+def _branch(session: Session, number: int | None) -> Branch:
+    """Raises RequestError."""
+    try:
+        return choose_branch(session, number)
+    except UsageError as error:
+        raise RequestError(404, "branch-not-found", str(error)) from error
 
 
 def _release(named: str | None) -> str:
