@@ -185,6 +185,7 @@ COMMANDS = {
     "archive keep": Command([[], [SESSION]]),
     "archive install": Command([[], ["--apply"]]),
     "archive uninstall": Command([[], ["--apply"]], before=(["archive", "install", "--apply"],)),
+    "restore": Command([[SESSION], [SESSION, "--apply"]], before=(["archive", "keep"],)),
     "rm": Command([[SESSION], [SESSION, "--apply"]]),
     "purge": Command([[SESSION], [SESSION, "--apply"]]),
     "undo": Command([["--list"], []], before=(_EDIT,)),

@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.archive.families import AGENT, EMPTY, META, NAME, RESULT, SESSION, contents, make_family
 
-from stenograph.archive import Archive, State
+from stenograph.archive import Archive, State, find_kept, keep_sessions, open_kept, plan_restore, restore_session
 from stenograph.errors import UnwritableError
 
 _CALLS = ("open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "ftruncate", "utime", "chown", "fchown")
@@ -56,11 +56,28 @@ def undo_edit(archive: Archive, project: Path) -> None:
     archive.undo(1)
 
 
+def keep_and_lose(archive: Archive, project: Path) -> None:
+    keep_sessions(archive.folder, [project.parent.parent])
+    for name in (NAME, AGENT, RESULT):
+        (project / name).unlink()
+
+
+def restore(archive: Archive, project: Path) -> None:
+    del project
+    store = open_kept(archive.folder)
+    assert store is not None
+    try:
+        restore_session(archive, store, plan_restore(store, find_kept(store.sessions(), SESSION)))
+    finally:
+        store.close()
+
+
 SCENARIOS: dict[str, tuple[Scenario | None, Scenario]] = {
     "edit": (None, edit),
     "clone": (None, clone),
     "remove": (None, remove),
     "undo": (edit, undo_edit),
+    "restore": (keep_and_lose, restore),
 }
 
 
@@ -197,7 +214,8 @@ def kill_recovery(world: World, first: int, stride: int) -> int:
 def fill_everywhere(world: World, stride: int) -> dict[str, int]:
     """No file may grow beyond a limit, which stands for a full disk: every size up to what the edit needs."""
     counts: Counter[str] = Counter()
-    for limit in range(0, 30_000, 37 * stride):
+    # SQLite, which restoring reads from, needs 32 kB beside its database.
+    for limit in range(0, 60_000 if world.act is restore else 30_000, 37 * stride):
         world.load("start")
         code = in_child(lambda limit=limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)), world.run)  # type: ignore[misc]
         assert code in (0, REFUSED), code
@@ -213,5 +231,5 @@ def main() -> None:
     os.fsync = lambda _: None  # type: ignore[assignment]
     scratch, way, scenario = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     world = World(scratch, scenario)
-    assert {AGENT, META, EMPTY} <= {name.partition("/projects/")[2] or name.split("/", 2)[-1] for name in world.old}
+    assert {AGENT, META, EMPTY} <= {name.partition("/projects/")[2] or name.split("/", 2)[-1] for name in world.old | world.new}
     sys.stdout.write(json.dumps({"kill": kill_everywhere, "fill": fill_everywhere}[way](world, int(sys.argv[4]))))

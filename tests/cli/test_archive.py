@@ -198,3 +198,55 @@ def test_a_real_client_keeps_its_session(release: str, client: Client, tmp_path:
         time.sleep(0.2)
         page = json.loads(run("archive", "--home", home / ".claude", "--json", environment=data).stdout)
     assert page["kept"]["sessions"] >= 1
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize("release", ["2.0.76", "2.1.45", "2.1.325"])
+def test_a_real_client_resumes_a_restored_session(release: str, client: Client, tmp_path: Path) -> None:
+    program = client(release)
+    work = tmp_path / "work"
+    work.mkdir()
+    home = tmp_path / "home"
+    first, second = (
+        script_prompt([[{"type": "text", "text": "One."}]], "First"),
+        script_prompt([[{"type": "text", "text": "Two."}]], "Second"),
+    )
+    with ScriptedApi() as api:
+        assert run_client(program, home=home, cwd=work, args=["-p", first], base_url=api.url).returncode == 0
+        (path,) = (each for each in (home / ".claude" / "projects").glob("*/*-*-*-*-*.jsonl") if b"First" in each.read_bytes())
+        old = time.time() - 40 * DAY
+        os.utime(path, (old, old))
+        before = path.read_bytes()
+        assert asked("archive", "keep", "--home", home / ".claude")["kept"] >= 1
+        path.unlink()
+        lost = run_client(program, home=home, cwd=work, args=["-p", "--resume", path.stem, second], base_url=api.url)
+        assert lost.returncode != 0
+        done = asked("restore", path.stem[:13], "--apply", "--home", home / ".claude")
+        assert (done["applied"], done["files"][0]["renewed"]) == (True, True)
+        assert path.read_bytes() == before
+        sent = len(api.requests)
+        resumed = run_client(program, home=home, cwd=work, args=["-p", "--resume", path.stem, second], base_url=api.url)
+        assert resumed.returncode == 0, resumed.stderr
+        messages = [json.dumps(request.body["messages"]) for request in api.requests[sent:]]
+    assert any("First SCRIPT" in each and "One." in each and "Second SCRIPT" in each for each in messages)
+
+
+def test_a_session_is_restored_after_a_plan(home: Path) -> None:
+    path = next((home / "projects").rglob(f"{session_id(1)}.jsonl"))
+    before = path.read_bytes()
+    assert run("restore", session_id(1), "--home", home).returncode == 2
+    asked("archive", "keep", "--home", home)
+    assert asked("restore", session_id(1), "--home", home)["changed"] is False
+    path.unlink()
+    plan = run("restore", session_id(1)[:8], "--home", home)
+    assert (plan.returncode, path.exists()) == (0, False)
+    assert "Apply: " in plan.stdout
+    done = asked("restore", session_id(1), "--apply", "--home", home)
+    assert path.read_bytes() == before
+    path.write_bytes(before + b"{}\n")
+    refused = run("restore", session_id(1), "--apply", "--home", home)
+    assert refused.returncode == 3
+    assert path.read_bytes() == before + b"{}\n"
+    path.write_bytes(before)
+    assert run("undo", "--entry", str(done["entry"])).returncode == 0
+    assert not path.exists()

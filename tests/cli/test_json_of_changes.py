@@ -62,6 +62,10 @@ def test_what_is_kept_is_what_the_schemas_say(tmp_path: Path) -> None:
     assert printed("expiring", "archive", "--expiring", "60d", *home)["sessions"]
     assert printed("keep", "archive", "keep", *home)["kept"]
     assert printed("archive", "archive", *home)["kept"]["sessions"]
+    assert not printed("restore", "restore", RECORDED[0].stem, *home)["changed"]
+    (project / RECORDED[0].name).unlink()
+    assert printed("restore", "restore", RECORDED[0].stem, *home)["apply"]
+    assert printed("restore", "restore", RECORDED[0].stem, "--apply", *home)["applied"]
     assert printed("archive-install", "archive", "install", *home)["changed"]
     assert printed("archive-install", "archive", "install", "--apply", *home)["applied"]
     assert printed("archive-install", "archive", "uninstall", "--apply", *home)["applied"]

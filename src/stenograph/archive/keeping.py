@@ -213,7 +213,7 @@ class _Keeping:
         self.read += reading.size
         state = source.path.stat()
         if (state.st_dev, state.st_ino) != (source.state.st_dev, source.state.st_ino) or state.st_size < size:
-            raise BusyError(f"{source.path} changed while it was being read; try again", path=source.path)
+            raise BusyError(f"{source.path} changed while it was being read", hint="try again", path=source.path)
         if reading.at == size:
             self._store.note_fingerprint(source.path, reading.fingerprint())
         return True
@@ -287,7 +287,7 @@ class _Reading:
         while self.at < self._stop:
             piece = read_slice(self._path, self.at, min(self.at + SEGMENT, self._stop))
             if not piece:
-                raise BusyError(f"{self._path} changed while it was being read; try again", path=self._path)
+                raise BusyError(f"{self._path} changed while it was being read", hint="try again", path=self._path)
             yield piece
             self._head += piece[: max(0, _HEAD - len(self._head))]
             self.end = (self.end + piece)[-_END:]

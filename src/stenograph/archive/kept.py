@@ -438,7 +438,7 @@ def _connect(path: Path, patience: float) -> sqlite3.Connection:
         connection.execute("PRAGMA secure_delete = ON")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > _VERSION:
-            raise UnreadableError(f"{path} was written by a newer release of steno; update steno", path=path)
+            raise UnreadableError(f"{path} was written by a newer release of steno", hint="update steno", path=path)
         if version < _VERSION:
             connection.execute("BEGIN IMMEDIATE")
             if connection.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
@@ -509,10 +509,10 @@ def _path(name: bytes) -> Path:
 
 
 def _damaged(path: Path) -> UnreadableError:
-    return UnreadableError(f"{path} is damaged and no longer holds all of the sessions; restore it from a backup", path=path)
+    return UnreadableError(f"{path} is damaged", hint="restore it from a backup", path=path)
 
 
 def _failed(path: Path, error: sqlite3.OperationalError) -> BusyError | UnwritableError:
     if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return BusyError(f"another process is writing to {path}; try again", path=path)
+        return BusyError(f"another process is writing to {path}", hint="try again", path=path)
     return UnwritableError(f"cannot write to {path}: {error}", path=path)

@@ -35,7 +35,7 @@ def keep_command(homes: Sequence[Path] = ()) -> list[str]:
     words = [sys.executable, "-I", "-m", "stenograph", *(word for home in homes for word in ("--home", str(home)))]
     words += ["archive", "keep", "--quiet"]
     if not sys.executable or not all(word.isprintable() for word in words):
-        raise UsageError("settings cannot hold the path of this Python; install steno elsewhere")
+        raise UsageError("settings cannot hold the path of this Python", hint="install steno elsewhere")
     return words
 
 
@@ -86,7 +86,7 @@ def plan_timer(environ: Mapping[str, str], homes: Sequence[Path] = ()) -> Timer:
     """Raises UsageError where the system has no systemd."""
     folder = systemd_folder(environ)
     if folder is None:
-        raise UsageError("cannot find a directory for the timer; set HOME or XDG_CONFIG_HOME")
+        raise UsageError("cannot find a directory for the timer", hint="set HOME or XDG_CONFIG_HOME")
     # systemd expands % and $ in its own way.
     command = " ".join(f'"{_escaped(word)}"' for word in keep_command(homes))
     service = f"[Unit]\nDescription=Keep Claude Code sessions (steno)\n\n[Service]\nType=oneshot\nNice=10\nExecStart={command}\n"
@@ -128,7 +128,7 @@ def crontab_line(homes: Sequence[Path] = ()) -> str:
 def _find_systemctl(environ: Mapping[str, str]) -> str:
     program = shutil.which("systemctl", path=environ.get("PATH"))
     if program is None:
-        raise UsageError(f"systemd is not available; add this line with `crontab -e` instead: {crontab_line()}")
+        raise UsageError("systemd is not available", hint=f"add this line with `crontab -e`: {crontab_line()}")
     return program
 
 

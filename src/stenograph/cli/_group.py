@@ -38,6 +38,7 @@ COMMANDS = {
         "Trim or compress a session.",
     ),
     "archive": ("stenograph.cli.archive:archive", "Keep sessions that Claude Code would delete."),
+    "restore": ("stenograph.cli.restore:restore", "Bring back a session from the archive."),
     "rm": ("stenograph.cli.rm:rm", "Move sessions to the archive."),
     "purge": ("stenograph.cli.purge:purge", "Delete a session for good."),
     "undo": ("stenograph.cli.undo:undo", "Undo an edit, byte for byte."),

@@ -37,6 +37,7 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
 def _keep(settings: Settings) -> None:
     """Keep sessions in the archive: all of them the first time, later for as long as a command may wait."""
     from stenograph.archive import default_archive_folder, keep_sessions, open_kept
+    from stenograph.cli._messages import echo_warning
     from stenograph.errors import BusyError, StenographError
 
     try:
@@ -51,4 +52,4 @@ def _keep(settings: Settings) -> None:
     except BusyError:
         pass  # another process keeps them
     except StenographError as error:  # no reason not to answer
-        click.echo(f"steno: sessions were not kept: {error}", err=True)
+        echo_warning("sessions were not kept", why=str(error))

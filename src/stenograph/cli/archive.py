@@ -196,7 +196,8 @@ def uninstall(ctx: click.Context, is_timer: bool, is_applied: bool, dry_run: boo
 
 def _change(ctx: click.Context, action: str, *, is_timer: bool, is_applied: bool, dry_run: bool, as_json: bool) -> None:
     from stenograph.archive import Archive, default_archive_folder
-    from stenograph.views import plain, render_archive_install
+    from stenograph.cli._messages import echo_warning
+    from stenograph.views import render_archive_install
 
     settings = state_options(ctx)
     refuse_demo(settings)
@@ -205,7 +206,7 @@ def _change(ctx: click.Context, action: str, *, is_timer: bool, is_applied: bool
     page = change.page(applied=False)
     options = render_options(ctx)
     for warning in page.warnings:
-        click.echo(f"steno: {plain(warning)}", err=True)
+        echo_warning(warning)
     if not as_json and not (is_applied and page.changed):
         echo_page(page, render_archive_install, options, as_json=False)
     if page.changed and may_apply(is_applied=is_applied, dry_run=dry_run, as_json=as_json, apply=page.apply):
@@ -223,7 +224,7 @@ class _HookChange:
         from stenograph.client_settings import home_settings
 
         if settings.explicit and len(settings.homes) > 1:
-            raise UsageError("use exactly one --home: the hooks go into its settings.json")
+            raise UsageError("the hooks go into one settings.json", hint="use exactly one --home")
         path = home_settings(settings.homes[0])
         named = settings.homes[:1] if settings.explicit else []
         self._plan = plan_keep_hook(path, named) if action == "install" else plan_keep_hook_removal(path, kept)

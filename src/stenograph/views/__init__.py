@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.page import Document, FindingPage, Page
     from stenograph.views.pages.record_schema import release_schema_page, schema_diff_page, schema_page
     from stenograph.views.pages.records import RecordPage, RecordsPage, record_page, records_page
+    from stenograph.views.pages.restore import restore_page
     from stenograph.views.pages.search import SearchPage, search_page
     from stenograph.views.pages.secret import SecretPage
     from stenograph.views.pages.session import SessionPage, session_page, session_pieces
@@ -67,7 +68,13 @@ if TYPE_CHECKING:
     from stenograph.views.pages.usage import reconciliation_page, usage_page
     from stenograph.views.pages.viewer import ViewerPage
     from stenograph.views.schema import documents, field_docs, json_schema, schema_components
-    from stenograph.views.terminal.archive import render_archive, render_archive_install, render_expiring, render_keep
+    from stenograph.views.terminal.archive import (
+        render_archive,
+        render_archive_install,
+        render_expiring,
+        render_keep,
+        render_restore,
+    )
     from stenograph.views.terminal.changing import (
         render_clone,
         render_edits,
@@ -105,38 +112,37 @@ if TYPE_CHECKING:
     from stenograph.views.text import count_of, cut, harmless, local_time, plain, quoted, short_path
 
 _MODULES = {
-    "schema_components": "schema",
-    "field_docs": "schema",
-    "summary_page": "pages.summary",
-    "SummaryPage": "pages.summary",
-    "SecretPage": "pages.secret",
-    "Page": "pages.page",
-    "UpdatePage": "pages.updates",
-    "UndoPage": "pages.undo",
-    "EditsPage": "pages.undo",
-    "EditPage": "pages.edit",
-    "TurnsPage": "pages.turns",
-    "StepsPage": "pages.turns",
-    "SearchPage": "pages.search",
-    "OverviewPage": "pages.sessions",
-    "ResumePage": "pages.messages",
-    "MessagesPage": "pages.messages",
-    "LostPage": "pages.messages",
-    "FilesPage": "pages.files",
-    "CheckPage": "pages.check",
     "ArchiveInstallPage": "pages.archive",
+    "CheckPage": "pages.check",
     "CompletionPage": "pages.doctor",
     "DoctorPage": "pages.doctor",
     "Document": "pages.page",
+    "EditPage": "pages.edit",
+    "EditsPage": "pages.undo",
     "ErrorPage": "pages.error",
+    "FilesPage": "pages.files",
     "FindingPage": "pages.page",
     "Installation": "pages.doctor",
+    "LostPage": "pages.messages",
+    "MessagesPage": "pages.messages",
+    "OverviewPage": "pages.sessions",
+    "Page": "pages.page",
     "ProblemPage": "pages.doctor",
+    "RecordPage": "pages.records",
+    "RecordsPage": "pages.records",
     "RenderOptions": "terminal.options",
+    "ResumePage": "pages.messages",
+    "SearchPage": "pages.search",
+    "SecretPage": "pages.secret",
     "SessionPage": "pages.session",
     "SessionsPage": "pages.sessions",
+    "StepsPage": "pages.turns",
+    "SummaryPage": "pages.summary",
     "TerminalPage": "pages.doctor",
     "TracingPage": "pages.doctor",
+    "TurnsPage": "pages.turns",
+    "UndoPage": "pages.undo",
+    "UpdatePage": "pages.updates",
     "UpdateReader": "pages.updates",
     "UpdateRenderer": "terminal.updates",
     "ViewerPage": "pages.viewer",
@@ -155,6 +161,7 @@ _MODULES = {
     "encode_page": "encode",
     "expiring_page": "pages.archive",
     "explained_page": "pages.messages",
+    "field_docs": "schema",
     "files_page": "pages.files",
     "harmless": "text",
     "history_page": "pages.history",
@@ -183,8 +190,6 @@ _MODULES = {
     "problem": "pages.doctor",
     "purge_page": "pages.changing",
     "quoted": "text",
-    "RecordPage": "pages.records",
-    "RecordsPage": "pages.records",
     "record_page": "pages.records",
     "records_page": "pages.records",
     "release_schema_page": "pages.record_schema",
@@ -214,6 +219,7 @@ _MODULES = {
     "render_release_schema": "terminal.record_schema",
     "render_removals": "terminal.changing",
     "render_rename": "terminal.changing",
+    "render_restore": "terminal.archive",
     "render_resume": "terminal.messages",
     "render_schema": "terminal.record_schema",
     "render_schema_diff": "terminal.record_schema",
@@ -230,7 +236,9 @@ _MODULES = {
     "render_turns": "terminal.turns",
     "render_undo": "terminal.changing",
     "render_unified": "terminal.comparison",
+    "restore_page": "pages.restore",
     "resume_page": "pages.messages",
+    "schema_components": "schema",
     "schema_diff_page": "pages.record_schema",
     "schema_page": "pages.record_schema",
     "search_page": "pages.search",
@@ -241,6 +249,7 @@ _MODULES = {
     "settings_change_page": "pages.trace",
     "short_path": "text",
     "steps_page": "pages.turns",
+    "summary_page": "pages.summary",
     "tag_page": "pages.changing",
     "timer_page": "pages.archive",
     "trace_page": "pages.trace",
@@ -355,6 +364,7 @@ __all__ = [
     "render_release_schema",
     "render_removals",
     "render_rename",
+    "render_restore",
     "render_resume",
     "render_schema",
     "render_schema_diff",
@@ -372,6 +382,7 @@ __all__ = [
     "render_undo",
     "render_unified",
     "render_usage",
+    "restore_page",
     "resume_page",
     "schema_components",
     "schema_diff_page",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stenograph.views.pages.archive import ArchiveInstallPage, ArchivePage, ExpiringPage, KeepPage, RetentionPage
+from stenograph.views.pages.restore import RestorePage
 from stenograph.views.terminal.options import BOLD, DIM, GREEN, RED, YELLOW, RenderOptions
 from stenograph.views.terminal.sessions import short_id
 from stenograph.views.text import count_of, cut, local_time, plain, short_path, size, table, width
@@ -112,3 +113,29 @@ def render_archive_install(page: ArchiveInstallPage, options: RenderOptions) -> 
             for line in file.diff:
                 color = {"+": GREEN, "-": RED}.get(line[:1])
                 yield options.paint(plain(line), *([color] if color else []))
+
+
+def render_restore(page: RestorePage, options: RenderOptions) -> Iterator[str]:
+    """The plan, or what was done."""
+    if page.to:
+        yield from (short_path(path) for path in page.to)
+        yield f"Wrote {count_of(len(page.to), 'file')} of {short_id(page.id)}"
+        return
+    if not page.changed:
+        yield f"Nothing to restore: all files of {short_id(page.id)} are in place"
+        yield f"Resume: {page.resume}"
+        return
+    missing = [file for file in page.files if file.action == "restore"]
+    if page.applied:
+        yield f"Restored {page.id}: {count_of(len(missing), 'file')}, {size(page.size)}"
+        yield f"Resume: {page.resume}"
+        yield f"Undo: {page.undo}"
+        return
+    yield options.paint(f"Restore {short_id(page.id)}: {count_of(len(missing), 'file')}, {size(page.size)}", BOLD)
+    if page.title:
+        yield cut(f"  {plain(page.title)}", options.width)
+    colors = {"restore": GREEN, "conflict": RED, "unchanged": DIM}
+    for file in page.files:
+        yield f"  {options.paint(file.action.ljust(9), colors[file.action])}  {size(file.size):>8}  {short_path(file.path)}"
+    if any(file.renewed for file in page.files):
+        yield "  Restored files get the current time. With their own, Claude Code would delete them again within a week."
