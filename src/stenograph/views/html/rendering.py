@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from stenograph.views.html import charts, code
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.markup import markdown_html, text_html, with_secrets
-from stenograph.views.pages.timeline import AgentSteps, Step, TimelineTurn, ToolStep
+from stenograph.views.pages.timeline import AgentSteps, ToolStep
 from stenograph.views.text import count_of, duration, harmless, one_line, quoted, short_path, size, thousands
 
 #: Steps of one turn of a subagent that are drawn at once.
@@ -117,21 +117,6 @@ def _weight(run: AgentSteps) -> int:
     return own + sum(
         _weight(step.agent) for turn in run.turns for step in turn.steps if isinstance(step, ToolStep) and step.agent
     )
-
-
-def size_class(turn: TimelineTurn) -> str:
-    """About how high a turn is, so that the page does not jump when it is laid out."""
-    lines = sum(_lines_of(step) for step in turn.steps)
-    return "z1" if lines < 30 else "z2" if lines < 75 else "z3" if lines < 160 else "z4"
-
-
-def _lines_of(step: Step) -> int:
-    if isinstance(step, ToolStep):
-        if step.family == "change":
-            return 2 + min(120, sum(len(getattr(body, "lines", ())) for body in step.bodies))
-        return 8 if step.status == "failed" else 2
-    text = getattr(step, "text", "")
-    return 2 + len(text) // 90
 
 
 def name_of(item: View) -> str:
@@ -311,7 +296,6 @@ def _environment() -> Environment:
         "patch": _patch,
         "safe_link": safe_link,
         "size": size,
-        "size_class": size_class,
         "spark": charts.spark,
         "stack": charts.stack,
         "tape": charts.tape,

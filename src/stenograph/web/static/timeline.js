@@ -87,11 +87,25 @@ export function spy() {
   }
 }
 
-// Turns off screen have estimated heights: settle for a few frames.
-function settle(turn, frames = 6) {
-  turn.scrollIntoView({ block: "start", behavior: "instant" });
-  if (frames) requestAnimationFrame(() => settle(turn, frames - 1));
-  else spy();
+// Chunks off screen have estimated heights, which change as they arrive: follow the turn until it stays where it is, unless the
+// reader scrolls.
+let following = 0;
+for (const name of ["wheel", "touchstart", "pointerdown"]) addEventListener(name, () => { following += 1; }, { passive: true });
+
+function settle(turn) {
+  const mine = ++following;
+  let still = 0;
+  let frames = 0;
+  const follow = () => {
+    if (mine !== following || !turn.isConnected) return;
+    const before = scrollY;
+    turn.scrollIntoView({ block: "start", behavior: "instant" });
+    still = Math.abs(scrollY - before) < 2 ? still + 1 : 0;
+    frames += 1;
+    if (still < 10 && frames < 90) requestAnimationFrame(follow);
+    else spy();
+  };
+  follow();
 }
 
 export async function jump(number) {
@@ -126,6 +140,7 @@ export function mark(by) {
   const all = $$("[data-mark]").filter((element) => element.offsetParent !== null);
   const next = by > 0 ? all.find((each) => y(each) > 4) : all.filter((each) => y(each) < -4).pop();
   if (!next) return;
+  following += 1;
   scrollBy({ top: y(next), behavior: calm ? "auto" : "smooth" });
   ($("summary", next) ?? next).focus?.({ preventScroll: true });
 }
@@ -150,7 +165,6 @@ if (timeline) {
     due = true;
     requestAnimationFrame(() => { due = false; spy(); });
   }, { passive: true });
-  document.addEventListener("contentvisibilityautostatechange", () => requestAnimationFrame(spy), true);
   const target = /^#turn-(\d+)$/.exec(location.hash);
   if (target) jump(target[1]);
   addEventListener("hashchange", () => {

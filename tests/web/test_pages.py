@@ -1,0 +1,187 @@
+"""The pages in a real browser: no error, no serious accessibility problem, deep links, keys, live sessions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.corpora import CORPUS, DEMO, FIXTURES, without_agents
+from tests.web.browsing import Tab, tab
+from tests.web.serving import served
+
+DISCOUNTS = "4583cf3d-7694-5e7d-9832-dde049d0357c"
+PAGES = ("", "/files", "/messages", "/records", "/raw/1")
+
+
+def recorded() -> list[Path]:
+    return without_agents((FIXTURES / "recorded").rglob("*.jsonl"))
+
+
+def public() -> list[Path]:
+    return without_agents((CORPUS / "public").rglob("*.jsonl"))
+
+
+def make_home(folder: Path, files: list[Path]) -> dict[str, Path]:
+    """A home with copies of some sessions and what is beside them; the sessions by their ids."""
+    found: dict[str, Path] = {}
+    for number, file in enumerate(files):
+        place = folder / "projects" / f"-p-{number}"
+        place.mkdir(parents=True)
+        shutil.copy(file, place / file.name)
+        if (beside := file.with_suffix("")).is_dir():
+            shutil.copytree(beside, place / beside.name)
+        found[file.stem] = place / file.name
+    return found
+
+
+def visit(seen: Tab, sessions: list[str]) -> None:
+    for session in sessions:
+        for page in PAGES:
+            answer = seen.open(f"/s/{session}{page}")
+            assert answer.status == 200, (session, page)
+            assert seen.page.locator("h1").count() == 1, (session, page)
+    assert seen.problems == []
+
+
+def test_pages_of_one_session_of_every_release_have_no_error(browser: Any, tmp_path: Path) -> None:
+    by_release = {file.relative_to(FIXTURES / "recorded").parts[0]: file for file in recorded()}
+    sessions = make_home(tmp_path / "claude", list(by_release.values()))
+    with served(tmp_path / "claude") as server, tab(browser, server) as seen:
+        visit(seen, [name for name, path in list(sessions.items())[::4] if path.stat().st_size])
+
+
+@pytest.mark.full
+def test_pages_of_every_recorded_and_of_public_sessions_have_no_error(browser: Any, tmp_path: Path) -> None:
+    files = {file.stem: file for file in (*recorded(), *sorted(public(), key=lambda file: -file.stat().st_size)[:30])}
+    sessions = make_home(tmp_path / "claude", list(files.values()))
+    with served(tmp_path / "claude") as server, tab(browser, server) as seen:
+        visit(seen, [name for name, path in sessions.items() if path.stat().st_size])
+
+
+_CHECKED = ("/", f"/s/{DISCOUNTS}", f"/s/{DISCOUNTS}/files", "/search?q=discount", "/health")
+_ALL_CHECKED = (*_CHECKED, f"/s/{DISCOUNTS}/messages", f"/s/{DISCOUNTS}/records", f"/s/{DISCOUNTS}/raw/3", "/search")
+
+
+def find_barriers(browser: Any, axe: str, paths: tuple[str, ...], **options: Any) -> list[tuple[str, str, list[str]]]:
+    """What axe-core calls serious or worse: page, rule, elements."""
+    barriers = []
+    with served(DEMO) as server, tab(browser, server, **options) as seen:
+        for path in paths:
+            seen.open(path)
+            seen.page.evaluate(axe)
+            found = seen.page.evaluate("() => axe.run({resultTypes: ['violations']})")
+            serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
+            barriers += [(path, each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in serious]
+    return barriers
+
+
+def test_axe_finds_no_serious_problem(browser: Any, axe: str) -> None:
+    assert find_barriers(browser, axe, _CHECKED) == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_problem_in_any_page_theme_and_width(browser: Any, axe: str, theme: str, width: int) -> None:
+    assert find_barriers(browser, axe, _ALL_CHECKED, color_scheme=theme, width=width) == []
+
+
+def test_a_deep_link_shows_its_turn(browser: Any) -> None:
+    with served(DEMO) as server, tab(browser, server) as seen:
+        seen.open(f"/s/{DISCOUNTS}?turn=2#turn-2")
+        at_top = "document.querySelector('#turn-2').getBoundingClientRect().top < 120"
+        seen.page.wait_for_function(f"() => {at_top} || innerHeight + scrollY >= document.body.scrollHeight - 2")
+        assert seen.page.locator('.o[data-t="2"]').count() == 1
+        assert seen.problems == []
+
+
+def test_keys_move_between_turns_and_open_what_they_say(browser: Any) -> None:
+    with served(DEMO) as server, tab(browser, server, height=500) as seen:
+        page = seen.page
+        seen.open(f"/s/{DISCOUNTS}")
+        page.keyboard.press("j")
+        page.wait_for_function("() => location.hash === '#turn-1'")
+        page.keyboard.press("j")
+        page.wait_for_function("() => location.hash === '#turn-2'")
+        page.keyboard.press("k")
+        page.wait_for_function("() => location.hash === '#turn-1'")
+        before = page.evaluate("() => scrollY")
+        page.keyboard.press("]")
+        page.wait_for_function(f"() => scrollY > {before}")
+        page.keyboard.press("?")
+        assert page.locator("#help").is_visible()
+        page.keyboard.press("Escape")
+        page.keyboard.press("t")
+        assert page.evaluate("() => document.documentElement.dataset.theme") == "light"
+        page.keyboard.press("d")
+        assert page.locator(".diff.split").count() > 0
+        page.keyboard.press("r")
+        page.wait_for_selector("#record.open pre")
+        page.keyboard.press("Escape")
+        assert page.locator("#record.open").count() == 0
+        page.keyboard.press("/")
+        assert page.evaluate("() => document.activeElement.id") == "q"
+        page.keyboard.type("j?t")
+        assert page.locator("#q").input_value() == "j?t"
+        page.keyboard.press("Escape")
+        page.reload()
+        assert page.evaluate("() => document.documentElement.dataset.theme") == "light"
+        assert seen.problems == []
+
+
+def test_the_list_is_filtered_while_one_types(browser: Any) -> None:
+    with served(DEMO) as server, tab(browser, server) as seen:
+        page = seen.page
+        seen.open("/")
+        assert page.locator(".row:visible").count() == 8
+        page.keyboard.press("/")
+        page.keyboard.type("lantern")
+        assert page.locator(".row:visible").count() == 3
+        assert page.locator("#count").inner_text() == "3"
+        page.keyboard.press("Escape")
+        page.keyboard.press("j")
+        page.keyboard.press("o")
+        page.wait_for_url("**/s/*")
+        assert seen.problems == []
+
+
+def test_what_a_running_session_adds_appears_and_the_reader_stays(browser: Any, tmp_path: Path) -> None:
+    source = next(DEMO.rglob(f"{DISCOUNTS}.jsonl"))
+    file = make_home(tmp_path / "claude", [source])[DISCOUNTS]
+    last = [json.loads(line) for line in file.read_text().splitlines() if '"uuid"' in line][-1]
+    os.utime(file)
+    with served(tmp_path / "claude") as server, tab(browser, server, height=500) as seen:
+        page = seen.page
+        with page.expect_response(lambda answer: answer.url.endswith("/events")):
+            seen.open(f"/s/{DISCOUNTS}")
+        time.sleep(1)
+        page.evaluate("() => scrollTo(0, 700)")
+        seen_there = "document.elementFromPoint(innerWidth / 2, 250)"
+        place = f"() => [{seen_there}.textContent.slice(0, 60), {seen_there}.getBoundingClientRect().top]"
+        before = page.evaluate(place)
+        prompt = {
+            **{name: last[name] for name in ("sessionId", "cwd", "version") if name in last},
+            "type": "user", "uuid": "00000000-0000-4000-8000-00000000000a", "parentUuid": last["uuid"], "isSidechain": False,
+            "timestamp": "2026-11-10T09:20:00.000Z", "message": {"role": "user", "content": "Now add a banner, please."},
+        }  # fmt: skip
+        with file.open("a") as out:
+            out.write(json.dumps(prompt) + "\n")
+        page.wait_for_selector("#turn-3")
+        assert page.locator("#turn-3 .prompt").inner_text() == "Now add a banner, please."
+        assert page.evaluate(place) == before
+        assert page.locator("#pill").is_visible()
+        answer = {
+            **prompt, "type": "assistant", "uuid": "00000000-0000-4000-8000-00000000000b", "parentUuid": prompt["uuid"],
+            "message": {"id": "msg_live", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "Done."}]},
+        }  # fmt: skip
+        with file.open("a") as out:
+            out.write(json.dumps(answer) + "\n")
+        page.wait_for_selector("#turn-3 .md.final")
+        page.click("#pill")
+        page.wait_for_function("() => innerHeight + scrollY > document.body.scrollHeight - 120")
+        assert seen.problems == []
