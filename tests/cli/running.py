@@ -61,8 +61,10 @@ def _run(
     )
 
 
-def run_in_terminal(*arguments: str | Path, columns: int = 80, environment: Mapping[str, str] | None = None) -> str:
-    """What a terminal of so many columns shows of `steno`, stderr too."""
+def run_in_terminal(
+    *arguments: str | Path, columns: int = 80, environment: Mapping[str, str] | None = None, answers: str = ""
+) -> str:
+    """What a terminal of so many columns shows of `steno`, stderr too; `answers` are typed ahead."""
     import pty
 
     outside, inside = pty.openpty()
@@ -71,6 +73,7 @@ def run_in_terminal(*arguments: str | Path, columns: int = 80, environment: Mapp
         [sys.executable, "-m", "stenograph", *map(str, arguments)], stdin=inside, stdout=inside, stderr=inside, env=world
     ) as child:
         os.close(inside)
+        os.write(outside, answers.encode())
         shown = b""
         while True:
             try:

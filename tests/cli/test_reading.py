@@ -494,7 +494,7 @@ def test_what_a_prefix_or_a_title_found_is_noted_with_the_title(tmp_path: Path) 
         assert run("turns", reference, "--home", tmp_path).stderr == noted
     for reference in ("last", session_id(0xAAAA0001)):
         assert run("turns", reference, "--home", tmp_path).stderr == ""
-    assert run("turns", "--home", tmp_path).stdout == run("turns", "a", "--home", tmp_path).stdout
+    assert run("turns", "last", "--home", tmp_path).stdout == run("turns", "a", "--home", tmp_path).stdout
     assert run("rename", session_id(0xAAAA0001), "New", "--home", tmp_path).stderr.startswith("note: session aaaa0001")
 
 

@@ -22,7 +22,7 @@ FAILED = 2
 #: In use, changed meanwhile, or not proved: nothing was written.
 REFUSED = 3
 COMPLETE_VARIABLE = "_STENO_COMPLETE"
-_STOPPED = 130
+STOPPED = 130
 
 
 def main() -> NoReturn:
@@ -52,7 +52,7 @@ def _run() -> int:
         code = steno.main(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        return _STOPPED
+        return STOPPED
     except click.UsageError as error:
         return _fail(_clause(error.format_message()), hint=f"{error.ctx.command_path} --help" if error.ctx is not None else "")
     except click.ClickException as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from stenograph.cli import STOPPED
 from stenograph.cli._messages import echo_note
 from stenograph.errors import AmbiguousSessionError, UsageError, in_quotes
 from stenograph.family import SessionFile
@@ -33,8 +34,10 @@ __all__ = [
     "named_session",
     "parse_turns",
     "report_matches",
+    "run_command",
     "session_argument",
     "session_to_change",
+    "session_to_follow",
 ]
 
 _TURNS = re.compile(r"[\d,-]+")
@@ -135,13 +138,49 @@ def _offer(session_id: str, title: str) -> CompletionItem:
 
 
 def session_argument(command: Any) -> Any:
-    """SESSION for commands that read: `last` unless named."""
-    return any_project_option(click.argument("session", metavar="[SESSION]", type=SessionReference(), default=LAST)(command))
+    """SESSION, chosen in a terminal unless it is named."""
+    argument = click.argument("session", metavar="[SESSION]", type=SessionReference(), required=False, callback=_named_or_picked)
+    return any_project_option(argument(command))
 
 
 def session_to_change(command: Any) -> Any:
     """SESSION for commands that write: it has to be named, and not by a fragment of its title."""
     return any_project_option(click.argument("session", type=SessionReference())(command))
+
+
+def session_to_follow(command: Any) -> Any:
+    """SESSION for commands that wait for more of it: `last` unless named."""
+    return any_project_option(click.argument("session", metavar="[SESSION]", type=SessionReference(), default=LAST)(command))
+
+
+def _named_or_picked(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    """SESSION, or the path of the one that was chosen. Raises UsageError where nobody can choose."""
+    if value is not None or ctx.resilient_parsing:
+        return value
+    from stenograph.cli._picker import can_pick, pick_session
+    from stenograph.cli._settings import again
+
+    verb = ctx.info_name or "show"
+    if not can_pick(ctx):
+        raise UsageError("no session given", hint=again(ctx, verb, LAST))
+    chosen = pick_session(ctx, verb)
+    if chosen is None:
+        ctx.exit(STOPPED)
+    if chosen.verb == verb:
+        return chosen.path
+    run_command(ctx, chosen.verb, chosen.path)
+    raise click.exceptions.Exit(0)
+
+
+def run_command(ctx: click.Context, name: str, *arguments: str) -> None:
+    """Run another command of ours with the options of this run."""
+    root = ctx.find_root()
+    group = root.command
+    assert isinstance(group, click.Group)
+    command = group.get_command(root, name)
+    assert command is not None
+    with command.make_context(name, list(arguments), parent=root) as inner:
+        command.invoke(inner)
 
 
 def any_project_option(command: Any) -> Any:

@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from stenograph.cli._arguments import HintingCommand, named_session, session_to_change
+from stenograph.cli._arguments import HintingCommand, named_session, session_argument
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
@@ -15,7 +15,7 @@ _HINTS = {"--apply": "steno clone writes at once; --dry-run writes nothing"}
 
 
 @click.command(cls=HintingCommand, hints=_HINTS, short_help="Copy a session, whole or up to a turn.")
-@session_to_change
+@session_argument
 @click.option("--at", metavar="UUID", help="Stop after this message (UUID or prefix).")
 @click.option("--turn", metavar="N", type=click.IntRange(min=1), help="Stop after this turn.")
 @click.option("--branch", metavar="N", type=click.IntRange(min=1), help="Copy branch N instead of the current one.")

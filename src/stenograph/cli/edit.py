@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stenograph.cli import REFUSED
-from stenograph.cli._arguments import HintingCommand, named_session, session_to_change
+from stenograph.cli._arguments import HintingCommand, named_session, session_argument
 from stenograph.cli._messages import echo_error, echo_warning, sentence
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option, tell_masked
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
@@ -34,7 +34,7 @@ _HINTS = {"--dry-run": "without --apply nothing is written"}
     hints=_HINTS,
     short_help="Trim or compress a session.",
 )
-@session_to_change
+@session_argument
 @click.option("--drop-turns", is_flag=True, help="Remove turns from the conversation.")
 @click.option("--drop-tool-calls", is_flag=True, help="Remove tool calls and their results.")
 @click.option("--truncate-results", type=click.IntRange(min=0), metavar="N", help="Shorten tool results to N characters.")

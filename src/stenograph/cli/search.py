@@ -25,7 +25,7 @@ _KINDS = {
 
 
 @click.command(short_help="Search everything that was said and done.")
-@click.argument("words", nargs=-1, required=True, metavar="QUERY...")
+@click.argument("words", nargs=-1, metavar="[QUERY...]")
 @click.option("--in", "kinds", type=click.Choice([*_KINDS, "tools"]), multiple=True, help="Search only these texts. Repeatable.")
 @click.option("--project", metavar="NAME", help="Only sessions of this project and its worktrees: a path or part of its name.")
 @click.option("--branch", metavar="NAME", help="Only sessions of this git branch.")
@@ -65,6 +65,8 @@ def search(
     """Search everything that was said and done.
 
     Finds sessions whose prompts, answers, thinking, tool calls, results, titles or branches hold all words, subagents included.
+    Without a query, in a terminal, choose a session while you type.
+
     Case and accents do not matter. Use quotes for a phrase, a trailing * for a prefix, and AND, OR, NOT and parentheses.
     `userName` also finds `user_name`.
 
@@ -76,6 +78,9 @@ def search(
       steno search '"connection refused"' --tool Bash --since 7d
       steno search --regex 'TODO\\(\\w+\\)' --in outputs
     """
+    if not words:
+        _pick(ctx)
+        return
     from datetime import datetime
 
     from stenograph.cli._arguments import moment_of
@@ -119,3 +124,16 @@ def _pattern(text: str) -> re.Pattern[str]:
         return re.compile(text)
     except re.error as error:
         raise UsageError(f"invalid regular expression: {error}") from error
+
+
+def _pick(ctx: click.Context) -> None:
+    """Show or resume the session that is chosen. Raises UsageError where nobody can choose."""
+    from stenograph.cli._arguments import run_command
+    from stenograph.cli._picker import can_pick, pick_session
+
+    if not can_pick(ctx):
+        raise UsageError("no query given", hint="steno search WORDS")
+    if (chosen := pick_session(ctx, "show")) is None:
+        return
+    turn = ["--turn", str(chosen.turn)] if chosen.turn and chosen.verb == "show" else []
+    run_command(ctx, chosen.verb, chosen.path, *turn)

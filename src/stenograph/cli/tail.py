@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from stenograph.cli._arguments import named_session, session_argument
+from stenograph.cli._arguments import named_session, session_to_follow
 from stenograph.cli._output import json_option, make_mask, render_options, reveal_option, width_option
 from stenograph.cli._settings import shared_options
 
@@ -12,7 +12,7 @@ _SECONDS = 0.2
 
 
 @click.command(short_help="Follow a running session.")
-@session_argument
+@session_to_follow
 @click.option("--turns", "-n", type=click.IntRange(min=0), default=1, show_default=True, help="Start with the last N turns.")
 @click.option("--once", is_flag=True, help="Print what is there and exit.")
 @click.option("--thinking", is_flag=True, help="Show thinking.")

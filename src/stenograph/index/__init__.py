@@ -17,6 +17,7 @@ from stenograph.index.model_calls import (
     sync_session_usage,
     sync_usage,
 )
+from stenograph.index.picking import Pick, PickList, Picks
 from stenograph.index.query import Query, parse_query
 from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
 from stenograph.index.tapes import Tick, session_ticks
@@ -37,6 +38,9 @@ __all__ = [
     "Hit",
     "HitLine",
     "IndexStore",
+    "Pick",
+    "PickList",
+    "Picks",
     "Query",
     "StoredTurn",
     "SyncReport",

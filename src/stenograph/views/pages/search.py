@@ -94,13 +94,13 @@ def _hit_page(hit: Hit, sought: Query | re.Pattern[str], mask: Mask) -> HitPage:
         branch=hit.branch,
         release=hit.release,
         modified=datetime.fromtimestamp(hit.ended, UTC),
-        lines=tuple(_line_page(line, sought, mask) for line in hit.lines),
+        lines=tuple(line_page(line, sought, mask) for line in hit.lines),
         matching_lines=hit.matches,
         copies=hit.copies,
     )
 
 
-def _line_page(line: HitLine, sought: Query | re.Pattern[str], mask: Mask) -> HitLinePage:
+def line_page(line: HitLine, sought: Query | re.Pattern[str], mask: Mask) -> HitLinePage:
     from stenograph.index import highlight
 
     text = mask(line.text)

@@ -14,7 +14,7 @@ _UNDERLINE = 4
 _INDENT = "  "
 _LEAST_TITLE = 24
 #: What stands before a text of each kind. A tool's input begins with its name.
-_WHO = {"prompt": "> ", "answer": "", "thinking": "· ", "input": ""}
+WHO = {"prompt": "> ", "answer": "", "thinking": "· ", "input": ""}
 
 
 def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
@@ -59,20 +59,20 @@ def _heading(hit: HitPage, options: RenderOptions) -> str:
 def _line(line: HitLinePage, options: RenderOptions) -> Iterator[str]:
     """Where the line is, whose words they are, and the words, all below each other."""
     place = f"turn {line.turn}  " if line.turn else f"line {line.line}  "
-    who = f"{'subagent ' if line.agent else ''}{_WHO.get(line.kind, line.kind + ': ')}"
+    who = f"{'subagent ' if line.agent else ''}{WHO.get(line.kind, line.kind + ': ')}"
     matches = [(begin + len(who), end + len(who)) for begin, end in line.matches]
     text = who + line.snippet
     if not options.color:  # brackets take columns, paint takes none
-        text, matches = _painted(text, matches, options), []
+        text, matches = painted(text, matches, options), []
     room = None if options.width is None else options.width - len(_INDENT) - len(place)
     at = 0
     for number, piece in enumerate(wrap(text, room)):
         at = text.index(piece, at)
-        shown = _painted(piece, [(begin - at, end - at) for begin, end in matches], options)
+        shown = painted(piece, [(begin - at, end - at) for begin, end in matches], options)
         yield f"{_INDENT}{' ' * len(place) if number else place}{shown}"
 
 
-def _painted(piece: str, matches: Iterable[tuple[int, int]], options: RenderOptions) -> str:
+def painted(piece: str, matches: Iterable[tuple[int, int]], options: RenderOptions) -> str:
     """A piece of a snippet with its matches underlined, or in brackets where there is no color."""
     pieces, last = [], 0
     for begin, end in matches:

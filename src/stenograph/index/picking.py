@@ -1,0 +1,94 @@
+"""What a person has typed so far -> the sessions that are meant: what a picker lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.disk import redacted_repr
+from stenograph.errors import DiskError, UsageError
+from stenograph.family import read_family
+from stenograph.index.catalogue import CatalogueRow, catalogue, stored_turns
+from stenograph.index.find import Filter, HitLine, search
+from stenograph.index.query import Query, parse_query
+from stenograph.index.store import IndexStore
+from stenograph.turns import Turn, read_turn
+
+# The last word is still being typed; one letter would find everything.
+_UNFINISHED = re.compile(r"(?:^|\s)[^\s\"()*-][^\s\"()*]+$")
+
+
+@redacted_repr
+class Pick(Struct, frozen=True):
+    """A session that can be chosen, and the line that matches best."""
+
+    row: CatalogueRow
+    line: HitLine | None = None
+    #: How many of its lines match.
+    matches: int = 0
+
+
+class Picks(Struct, frozen=True):
+    """What matches, best first; without words all sessions, the newest first."""
+
+    picks: tuple[Pick, ...]
+    #: Sessions that match, and lines in them; those beyond the limit included.
+    total: int
+    matches: int
+    query: Query | None = None
+
+
+class PickList:
+    """The sessions of some homes as they were when it was made. `within`: only those of this project."""
+
+    def __init__(self, store: IndexStore, homes: Sequence[Path]) -> None:
+        self._store = store
+        self._homes = tuple(homes)
+        self._rows = {row.info.path: row for row in catalogue(store, homes)}
+        self._last = Picks((), 0, 0)
+
+    @property
+    def sessions(self) -> int:
+        return sum(row.info.hidden is None for row in self._rows.values())
+
+    def find(self, text: str, *, project: str | None = None, limit: int = 50) -> Picks:
+        """What matches; while the text is not a query yet, what matched before."""
+        if not text.strip():
+            rows = [row for row in self._rows.values() if row.info.hidden is None and _is_in(row, project)]
+            rows.sort(key=lambda row: -row.info.last_record.timestamp())
+            self._last = Picks(tuple(Pick(row) for row in rows[:limit]), len(rows), 0)
+            return self._last
+        try:
+            query = parse_query(f"{text}*" if _UNFINISHED.search(text) else text)
+        except UsageError:
+            return self._last
+        found = search(self._store, query, Filter(homes=self._homes, project=project), limit=limit, lines=1)
+        picks = [
+            Pick(self._rows[hit.path], hit.lines[0] if hit.lines else None, hit.matches)
+            for hit in found.hits
+            if hit.path in self._rows
+        ]
+        self._last = Picks(tuple(picks), found.total, found.lines, query)
+        return self._last
+
+    def turn(self, pick: Pick) -> Turn | None:
+        """The turn that matches, or the last one, read alone; None where it cannot be."""
+        path = pick.row.info.path
+        try:
+            known = stored_turns(self._store, path)
+            if known is None or not known[0]:
+                return None
+            turns, current = known
+            number = pick.line.turn if pick.line else None
+            place = next((turn for turn in reversed(turns) if turn.number == number), None)
+            place = place or next((turn for turn in turns if turn.opening == current), turns[-1])
+            return read_turn(path, place.lines, spilled=read_family(path).tool_results)[0]
+        except DiskError:
+            return None
+
+
+def _is_in(row: CatalogueRow, project: str | None) -> bool:
+    return project is None or project in (row.info.cwd, row.repository)

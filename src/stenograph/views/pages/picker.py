@@ -1,0 +1,84 @@
+"""Sessions to choose from, and a look at the one that is selected."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from stenograph.redact import Mask, as_is
+from stenograph.views.masking import mask_page
+from stenograph.views.pages.page import Page
+from stenograph.views.pages.search import HitLinePage, line_page
+from stenograph.views.pages.transcript import TurnPage
+from stenograph.views.pages.turn_parts import turn_page
+
+if TYPE_CHECKING:
+    from stenograph.index import Pick, Picks
+    from stenograph.turns import Turn
+
+
+class PickRow(Page, frozen=True):
+    """A session that can be chosen."""
+
+    id: str
+    path: str
+    title: str | None
+    project: str | None
+    branch: str | None
+    model: str | None
+    """The last one that answered."""
+    status: str
+    turns: int | None
+    modified: datetime
+    line: HitLinePage | None
+    """The line that matches best."""
+
+
+class PickerPage(Page, frozen=True):
+    """The sessions that match what was typed, best first."""
+
+    query: str
+    verb: str
+    """What Enter does with the selected one."""
+    sessions: int
+    """How many there are in all."""
+    total: int
+    """How many of them match, those beyond the limit included."""
+    matches: int
+    """How many of their lines do."""
+    project: str | None
+    """Only sessions of this project are listed."""
+    rows: tuple[PickRow, ...]
+
+
+def picker_page(text: str, verb: str, picks: Picks, sessions: int, project: str | None = None, mask: Mask = as_is) -> PickerPage:
+    page = PickerPage(
+        query=text,
+        verb=verb,
+        sessions=sessions,
+        total=picks.total,
+        matches=picks.matches,
+        project=project,
+        rows=tuple(_row(pick, picks, mask) for pick in picks.picks),
+    )
+    return mask_page(page, mask)
+
+
+def preview_page(turn: Turn, mask: Mask = as_is) -> TurnPage:
+    return mask_page(turn_page(turn, agents=False), mask)
+
+
+def _row(pick: Pick, picks: Picks, mask: Mask) -> PickRow:
+    info = pick.row.info
+    return PickRow(
+        id=info.id,
+        path=str(info.path),
+        title=info.title,
+        project=info.project,
+        branch=info.branch,
+        model=pick.row.models[-1] if pick.row.models else None,
+        status=info.status.value,
+        turns=info.turns,
+        modified=info.last_record,
+        line=line_page(pick.line, picks.query, mask) if pick.line and picks.query else None,
+    )
