@@ -175,3 +175,24 @@ def test_every_file_of_the_corpus_comes_back(archive: Archive, tmp_path: Path) -
         place.parent.mkdir(parents=True)
         shutil.copy2(path, place)
     lose_and_restore(archive, home)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_nothing_of_a_purged_session_is_kept_and_others_stay_whole(
+    archive: Archive, home: Path, project: Path, is_lost: bool
+) -> None:
+    wanted = files_of(home)
+    keep_sessions(archive.folder, [home])
+    if is_lost:
+        shutil.rmtree(project / SESSION)
+        (project / NAME).unlink()
+    plan = archive.plan_purge(SESSION, None if is_lost else project / NAME)
+    assert (plan.kept_files, plan.kept_size > 0) == (5, True)
+    assert archive.last_copy(plan) == wanted[f"projects/{project.name}/{NAME}"]
+    archive.purge(plan)
+    store = opened(archive)
+    (other,) = store.sessions()
+    assert other.name == session_id(0xBBBB0002)
+    assert {b"".join(store.stream(file)) for file in store.files()} == {wanted[f"projects/{project.name}/{other.name}.jsonl"]}
+    store.close()
+    assert SESSION.encode() not in b"".join(path.read_bytes() for path in archive.folder.iterdir())

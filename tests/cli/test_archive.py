@@ -100,6 +100,14 @@ def test_sessions_are_kept_with_every_search_once_that_is_configured(home: Path)
     assert (page["kept"]["sessions"], page["automatic"]) == (3, True)
 
 
+def test_doctor_warns_about_sessions_that_are_deleted_soon(home: Path) -> None:
+    (warning,) = asked("doctor", "--home", home)["warnings"]
+    assert warning["detail"].startswith("Claude Code deletes 2 sessions within 7 days")
+    assert "archive keep" in warning["fix"]
+    run("archive", "keep", "--home", home)
+    assert asked("doctor", "--home", home)["warnings"] == []
+
+
 def test_the_demo_is_not_kept() -> None:
     assert run("--demo", "archive", "keep").returncode == 2
 

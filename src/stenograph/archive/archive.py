@@ -18,8 +18,16 @@ from typing import Any
 
 from stenograph.archive.change import Change, EditHead, Recovery
 from stenograph.archive.journal import Entry, JournaledFile, Ledger, OpenJournal, State, open_journal, read_journal
+from stenograph.archive.kept import KeptStore, open_kept
 from stenograph.archive.live import live, looks_live, refuse_open
-from stenograph.archive.purge import ArchivePurge, delete_session_files, plan_archive_purge, purge_archive
+from stenograph.archive.purge import (
+    ArchivePurge,
+    delete_session_files,
+    kept_of,
+    plan_archive_purge,
+    purge_archive,
+    purge_kept,
+)
 from stenograph.archive.recovery import holds, settle, tidy
 from stenograph.archive.removal import plan_removal
 from stenograph.archive.store import Store, digest_of
@@ -212,7 +220,17 @@ class Archive:
 
     def plan_purge(self, session_id: str, path: Path | None) -> ArchivePurge:
         """What would be deleted for good; `path` is the session's file where it is still in its home. Raises UnreadableError."""
-        return plan_archive_purge(self.entries(), self._store, session_id, path)
+        with self._kept() as kept:
+            return plan_archive_purge(self.entries(), self._store, kept, session_id, path)
+
+    def last_copy(self, plan: ArchivePurge) -> bytes | None:
+        """The newest bytes that the archive has of a session's own file. Raises UnreadableError."""
+        with self._kept() as kept:
+            for session in kept_of(kept, plan.session_id) if kept else ():
+                for file in kept.files(session.id) if kept else ():
+                    if file.path == session.path and kept is not None:
+                        return b"".join(kept.stream(file))
+        return self.original(plan.newest) if plan.newest is not None else None
 
     def purge(self, plan: ArchivePurge, *, active_seconds: float = ACTIVE_SECONDS) -> None:
         """Delete a session for good. Raises BusyError where it is in use, DiskError; then it can be repeated."""
@@ -221,9 +239,22 @@ class Archive:
                 if (busy := self.why_busy(file, active_seconds=active_seconds)) is not None:
                     raise busy
             delete_session_files(plan.removal)
+        if plan.kept_files:
+            with self._kept() as kept:
+                if kept is not None:
+                    purge_kept(kept, plan.session_id)
         if plan.edits:
             with self._writing() as (journal, _, _):
                 purge_archive(plan, self._store, journal)
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[KeptStore | None]:
+        kept = open_kept(self.folder)
+        try:
+            yield kept
+        finally:
+            if kept is not None:
+                kept.close()
 
     def _read(self) -> Ledger:
         return read_journal(self._journal)

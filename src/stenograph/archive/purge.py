@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from stenograph.archive.journal import Entry, OpenJournal
+from stenograph.archive.kept import KeptSession, KeptStore
 from stenograph.archive.live import refuse_open
 from stenograph.archive.recovery import remove_folders
 from stenograph.archive.removal import Removal, plan_removal
@@ -33,11 +34,16 @@ class ArchivePurge(msgspec.Struct, frozen=True):
     clones: tuple[str, ...]
     #: Those of which only the archive has copies.
     archived_clones: tuple[str, ...]
-    #: The newest copy of the session's own file in the archive.
+    #: The newest original of the session's own file in the archive.
     newest: str | None
+    #: What is kept of the session: files, and their size.
+    kept_files: int = 0
+    kept_size: int = 0
 
 
-def plan_archive_purge(entries: Sequence[Entry], store: Store, session_id: str, path: Path | None) -> ArchivePurge:
+def plan_archive_purge(
+    entries: Sequence[Entry], store: Store, kept_store: KeptStore | None, session_id: str, path: Path | None
+) -> ArchivePurge:
     """Raises UnreadableError where a part of the session could not be deleted."""
     own = [entry for entry in entries if entry.session_id == session_id]
     kept = {sha for entry in own for file in entry.files if (sha := file.before) is not None}
@@ -45,6 +51,7 @@ def plan_archive_purge(entries: Sequence[Entry], store: Store, session_id: str, 
     cloned = {entry.session_id: _is_there(entry) for entry in entries if _was_cloned_from(entry, session_id)}
     in_archive = {entry.session_id for entry in entries for file in entry.files if file.before and store.has(file.before)}
     mains = [file for entry in own for file in entry.files if file.path.stem == session_id and file.before is not None]
+    sessions = kept_of(kept_store, session_id) if kept_store else []
     return ArchivePurge(
         session_id,
         plan_removal(path) if path is not None else None,
@@ -54,7 +61,21 @@ def plan_archive_purge(entries: Sequence[Entry], store: Store, session_id: str, 
         tuple(clone for clone, is_there in cloned.items() if is_there),
         tuple(clone for clone, is_there in cloned.items() if not is_there and clone in in_archive),
         next((file.before for file in reversed(mains) if file.before and store.has(file.before)), None),
+        sum(session.files for session in sessions),
+        sum(session.size for session in sessions),
     )
+
+
+def kept_of(kept: KeptStore, session_id: str) -> list[KeptSession]:
+    return [session for session in kept.sessions() if session.name == session_id]
+
+
+def purge_kept(kept: KeptStore, session_id: str) -> None:
+    """Raises DiskError."""
+    with kept.writing():
+        for session in kept_of(kept, session_id):
+            kept.forget(session.id)
+    kept.compact()
 
 
 def _was_cloned_from(entry: Entry, session_id: str) -> bool:

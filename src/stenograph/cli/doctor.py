@@ -13,6 +13,7 @@ from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import (
     ConfigProblem,
     Settings,
+    again,
     is_file,
     named_config,
     settings_and_problem,
@@ -21,7 +22,7 @@ from stenograph.cli._settings import (
 )
 from stenograph.client_settings import settings_files
 from stenograph.config import TraceConfig, cache_folder, load_trace_config, state_folder, trace_config_file, usual_config_file
-from stenograph.errors import ConfigError, UsageError
+from stenograph.errors import ConfigError, StenographError, UsageError
 from stenograph.traces import is_installed
 from stenograph.views import DoctorPage, Installation, ProblemPage, TerminalPage, TracingPage, doctor_page, problem, render_doctor
 
@@ -40,13 +41,28 @@ def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
     Example:
       steno doctor --strict
     """
-    page = _diagnose(*settings_and_problem(ctx), named_config(ctx))
+    settings, wrong = settings_and_problem(ctx)
+    warnings = [] if settings.demo else _expiring(settings, again(ctx, "archive", "keep"))
+    page = _diagnose(settings, wrong, named_config(ctx), warnings)
     echo_page(page, render_doctor, render_options(ctx), as_json=as_json)
     if strict and page.problems:
         ctx.exit(NOTHING_MATCHED)
 
 
-def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | None) -> DoctorPage:
+def _expiring(settings: Settings, keep: str) -> list[ProblemPage]:
+    """What Claude Code deletes within a week and the archive does not keep."""
+    from stenograph.archive import SOON, default_archive_folder, expiring_sessions, unkept
+    from stenograph.views import count_of
+
+    try:
+        soon = len(unkept(expiring_sessions(default_archive_folder(os.environ), settings.homes)))
+    except StenographError:
+        return []
+    told = f"Claude Code deletes {count_of(soon, 'session')} within {SOON.days} days that the archive does not keep"
+    return [problem("expiring", told, f"To keep them: {keep}")] if soon else []
+
+
+def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | None, warnings: list[ProblemPage]) -> DoctorPage:
     import shutil
 
     problems: list[ProblemPage] = []
@@ -76,7 +92,7 @@ def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | Non
         columns=shutil.get_terminal_size().columns,
         encoding=sys.stdout.encoding or "unknown",
     )
-    return doctor_page(settings.homes, installed, tracing, terminal, problems)
+    return doctor_page(settings.homes, installed, tracing, terminal, problems, warnings)
 
 
 def _archive() -> Path | None:

@@ -23,9 +23,9 @@ _HINTS = {"--dry-run": "without --apply nothing is deleted"}
 def purge(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> None:
     """Delete a session for good.
 
-    Deletes its files, its originals and edits in the archive, events and state of tracing, and the search index. Lists the turns
-    that were sent to trace receivers, and clones that keep copies. This cannot be undone. `steno rm` only moves a session to the
-    archive; a session that was removed can be purged by its id.
+    Deletes its files, its kept copies, originals and edits in the archive, events and state of tracing, and the search index.
+    Lists the turns that were sent to trace receivers, and clones that keep copies. This cannot be undone. `steno rm` only moves a
+    session to the archive; a session that was removed, or that only the archive has, can be purged by its id.
 
     \b
     Example:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.archive import Archive, ArchivePurge, find_edits
+from stenograph.archive import Archive, ArchivePurge, find_edits, find_kept, open_kept
 from stenograph.disk import read_whole, remove_file, write_atomically
 from stenograph.errors import DiskError, SessionNotFoundError
 from stenograph.family import LINES_SUFFIX, is_session_id
@@ -86,10 +86,16 @@ def _find(name: str, homes: Sequence[Path], archive: Archive) -> tuple[Path | No
     try:
         file = resolve(name, homes, exact=True)
     except SessionNotFoundError:
-        edits = find_edits(archive, name, homes, only_homes=False)
-        if not edits:
+        with contextlib.suppress(SessionNotFoundError):
+            if edits := find_edits(archive, name, homes, only_homes=False):
+                return None, edits[0].session_id
+        store = open_kept(archive.folder)
+        if store is None:
             raise
-        return None, edits[0].session_id
+        try:
+            return None, find_kept(store.sessions(), name).name
+        finally:
+            store.close()
     return file.path, file.session_id
 
 
@@ -97,10 +103,10 @@ def _load(path: Path | None, archived: ArchivePurge, archive: Archive) -> Sessio
     with contextlib.suppress(DiskError):
         if path is not None:
             return load_file(path)
-        if archived.newest is not None:
+        if (data := archive.last_copy(archived)) is not None:
             with tempfile.TemporaryDirectory(prefix="steno-") as scratch:
                 copy = Path(scratch) / (archived.session_id + LINES_SUFFIX)
-                write_atomically(copy, archive.original(archived.newest), mode=0o600, sync=False)
+                write_atomically(copy, data, mode=0o600, sync=False)
                 return load_file(copy)
     return None
 

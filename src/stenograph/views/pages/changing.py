@@ -204,6 +204,9 @@ class PurgePage(Document, frozen=True, tag="purge/1"):
     originals_size: int
     shared_originals: int
     """Originals that stay, because edits of other sessions need the same bytes."""
+    kept: int
+    """Files that `steno archive` keeps of it."""
+    kept_size: int
     trace_events: int
     """Events that wait to be sent."""
     trace_entries: int
@@ -237,6 +240,8 @@ def purge_page(plan: Purge, again: CommandLine, *, is_applied: bool, busy: str |
         originals=len(archived.originals),
         originals_size=sum(archived.originals.values()),
         shared_originals=archived.shared,
+        kept=archived.kept_files,
+        kept_size=archived.kept_size,
         trace_events=len(plan.events),
         trace_entries=plan.state_entries,
         index=str(plan.index) if plan.index else None,

@@ -78,6 +78,8 @@ class DoctorPage(Document, frozen=True, tag="doctor/1"):
     terminal: TerminalPage
     homes: tuple[HomeHealthPage, ...]
     problems: tuple[ProblemPage, ...]
+    warnings: tuple[ProblemPage, ...]
+    """What will be lost unless something is done."""
 
 
 class Installation(Struct, frozen=True):
@@ -98,7 +100,12 @@ def problem(code: str, detail: str, fix: str, path: str | None = None) -> Proble
 
 
 def doctor_page(
-    homes: Iterable[Path], installed: Installation, tracing: TracingPage, terminal: TerminalPage, known: Sequence[ProblemPage]
+    homes: Iterable[Path],
+    installed: Installation,
+    tracing: TracingPage,
+    terminal: TerminalPage,
+    known: Sequence[ProblemPage],
+    warnings: Sequence[ProblemPage] = (),
 ) -> DoctorPage:
     """Look at everything; never raises. `known` are problems of the configuration, which whoever read it met."""
     problems = [*known]
@@ -131,6 +138,7 @@ def doctor_page(
         terminal=terminal,
         homes=tuple(looked_at),
         problems=tuple(problems),
+        warnings=tuple(warnings),
     )
 
 

@@ -67,6 +67,7 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
     rows = [
         ("files", f"{len(page.files):,}", size(sum(file.size for file in page.files))),
         ("originals in the archive", f"{page.originals:,}", size(page.originals_size)),
+        ("kept files in the archive", f"{page.kept:,}", size(page.kept_size)),
         ("edits in its journal", f"{len(page.edits):,}", ""),
         ("events to be sent", f"{page.trace_events:,}", ""),
         ("entries about tracing", f"{page.trace_entries:,}", ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stenograph.views.pages.doctor import DoctorPage, HomeHealthPage, TracingPage
-from stenograph.views.terminal.options import BOLD, GREEN, RED, RenderOptions
+from stenograph.views.terminal.options import BOLD, GREEN, RED, YELLOW, RenderOptions
 from stenograph.views.text import count_of, plain, size
 
 _NOWHERE = "none: HOME is not set"
@@ -32,6 +32,8 @@ def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
     for problem in page.problems:
         where = f"{problem.path}: " if problem.path else ""
         yield f"{options.paint('problem', RED)}  {plain(where + problem.detail)}. {plain(problem.fix)}"
+    for warning in page.warnings:
+        yield f"{options.paint('warning', BOLD, YELLOW)}  {plain(warning.detail)}. {plain(warning.fix)}"
     if not page.problems:
         yield options.paint("no problems found", GREEN)
 
