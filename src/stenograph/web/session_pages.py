@@ -94,11 +94,12 @@ def timeline_of(questions: Library, session_id: str, branch: int = 0) -> Timelin
 
 async def session(request: Request) -> Response:
     context, branch, turn = page_context(request), number_of(request, "branch"), number_of(request, "turn")
+    part = number_of(request, "chunk")
 
     def render(questions: Library) -> str:
         loaded = questions.load(request.path_params["session_id"])
         timeline = _TIMELINES.get(loaded, branch)
-        first = timeline.chunk_of(turn) if turn else 0
+        first = timeline.chunk_of(turn) if turn else min(part, max(0, len(timeline.chunks) - 1))
         page = timeline.page(first, first + _FIRST_CHUNKS - 1)
         return render_session(mask_page(page, questions.masker.mask), context)
 

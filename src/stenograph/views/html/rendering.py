@@ -55,6 +55,9 @@ class Place:
     def turn(self, number: int) -> str:
         return f"{self.base}?{self.query + '&' if self.query else ''}turn={number}#turn-{number}"
 
+    def chunk(self, number: int) -> str:
+        return f"{self.base}?{self.query + '&' if self.query else ''}chunk={number}"
+
     def branch(self, branch: int, turn: int) -> str:
         return f"{self.base}?branch={branch}&turn={turn}#turn-{turn}"
 

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from stenograph.inputs import InputKind
 from stenograph.pricing import Basis, price_usage, session_cost
 from stenograph.records import (
@@ -24,7 +26,7 @@ from stenograph.records import (
     UserRecord,
 )
 from stenograph.turns import AgentRun, ApiCall, Branch, CallPart, Compaction, Interjection, Session, ToolCall, Turn, runs_below
-from stenograph.turns.values import moment_of
+from stenograph.turns.values import moment_of, tokens_of
 from stenograph.views.pages.page import tokens_page, utc
 from stenograph.views.pages.session import session_heading, stray_agents
 from stenograph.views.pages.timeline import (
@@ -80,9 +82,17 @@ class Timeline:
         self._title = title
         self._seeds: dict[int, list[_Seed]] = {}
         self._options = dict(_forks(session, branch))
+        #: By the first line of each call.
+        self._prices: dict[int, float | None] = {}
+        self._head: TimelinePage | None = None
         self.outline = tuple(self._outline(turn) for turn in branch.turns)
         self.chunks = tuple(_chunks([(turn.number, [seed.size for seed in self._seeds[turn.node]]) for turn in branch.turns]))
-        self._calls = tuple(_figures(session, branch.turns))
+        self._calls = tuple(_figures(session, branch.turns, self._usd))
+
+    def _usd(self, call: ApiCall) -> float | None:
+        if call.nodes[0] not in self._prices:
+            self._prices[call.nodes[0]] = _call_usd(call)
+        return self._prices[call.nodes[0]]
 
     def chunk_of(self, number: int) -> int:
         """The chunk in which a turn begins; the last one for a turn that is not there."""
@@ -98,6 +108,20 @@ class Timeline:
     def page(self, first: int = 0, last: int | None = None) -> TimelinePage:
         """With the turns of the chunks from `first` to `last`, that one included; with all to the end where `last` is None."""
         end = len(self.chunks) - 1 if last is None else min(last, len(self.chunks) - 1)
+        return replace(
+            self._heading(),
+            turns=self.turns(first, end),
+            first_chunk=first,
+            strays=self.strays() if end == len(self.chunks) - 1 else (),
+        )
+
+    def _heading(self) -> TimelinePage:
+        """All but the turns, made once: a chunk that is fetched later needs it too."""
+        if self._head is None:
+            self._head = self._make_heading()
+        return self._head
+
+    def _make_heading(self) -> TimelinePage:
         cost = session_cost(self._session.graph.records)
         path = self._session.path
         size, modified = _file_facts(path)
@@ -113,9 +137,7 @@ class Timeline:
             calls=self._calls,
             outline=self.outline,
             chunks=self.chunks,
-            turns=self.turns(first, end),
-            first_chunk=first,
-            strays=self.strays() if end == len(self.chunks) - 1 else (),
+            turns=(),
         )
 
     def turns(self, first: int, last: int) -> tuple[TimelineTurn, ...]:
@@ -140,7 +162,7 @@ class Timeline:
         seeds = _seeds(turn, 0, seen)
         page = _turn_page(turn, seeds, begin, end)
         options = self._options.get(turn.node, ()) if not begin else ()
-        return _replace(page, options=options) if options else page
+        return replace(page, options=options) if options else page
 
     def _outline(self, turn: Turn) -> TurnOutline:
         seeds = self._seeds[turn.node] = list(_seeds(turn, 0, set()))
@@ -153,7 +175,7 @@ class Timeline:
             started=utc(turn.started),
             prompt=one_line(prompt[: 4 * _SHORT])[:_SHORT],
             tape="".join(seed.letter for seed in seeds),
-            usd=_turn_usd(turn),
+            usd=_turn_usd(turn, self._usd),
             size=sum(seed.size for seed in seeds),
             fork=len(self._options.get(turn.node, ())),
             compacted=(last.tokens_before, last.tokens_after) if last else None,
@@ -167,12 +189,6 @@ def find_step(session: Session, tool_use_id: str) -> ToolStep | None:
             if call.id == tool_use_id:
                 return _tool(call, 0, set())
     return None
-
-
-def _replace(page: TimelineTurn, options: tuple[BranchOption, ...]) -> TimelineTurn:
-    from msgspec.structs import replace
-
-    return replace(page, options=options)
 
 
 def _file_facts(path: Path | None) -> tuple[int, datetime | None]:
@@ -376,8 +392,10 @@ def _call_usd(call: ApiCall) -> float | None:
     """By the newest table, of the dearest of its lines; None for what is not charged or has no price."""
     if call.part is not CallPart.WHOLE or call.is_synthetic:
         return None
-    prices = [price for record in call.records if (price := _record_usd(record)) is not None]
-    return max(prices, default=None)
+    # Lines of one response repeat its usage, or it grows: the line with most tokens is the dearest.
+    charged = [record for record in call.records if record.message and record.message.usage]
+    record = max(charged, key=lambda each: tokens_of(each.message.usage if each.message else None).total, default=None)
+    return _record_usd(record) if record is not None else None
 
 
 def _record_usd(record: AssistantRecord) -> float | None:
@@ -388,14 +406,14 @@ def _record_usd(record: AssistantRecord) -> float | None:
     return None if cost.basis is Basis.UNKNOWN else float(cost.usd)
 
 
-def _turn_usd(turn: Turn) -> float | None:
+def _turn_usd(turn: Turn, price: Callable[[ApiCall], float | None] = _call_usd) -> float | None:
     runs = list(runs_below(turn.agent_runs))
     calls = (*turn.calls, *(call for run in runs for each in run.turns for call in each.calls))
-    prices = [usd for call in calls if (usd := _call_usd(call)) is not None]
+    prices = [usd for call in calls if (usd := price(call)) is not None]
     return sum(prices) if prices else None
 
 
-def _figures(session: Session, turns: Iterable[Turn]) -> Iterator[CallFigures]:
+def _figures(session: Session, turns: Iterable[Turn], price: Callable[[ApiCall], float | None]) -> Iterator[CallFigures]:
     for turn in turns:
         for call in turn.calls:
             tokens = call.tokens
@@ -403,7 +421,7 @@ def _figures(session: Session, turns: Iterable[Turn]) -> Iterator[CallFigures]:
             if call.is_synthetic or call.is_api_error or not (sent or tokens.output):
                 continue
             line = session.graph.nodes[call.nodes[0]].number
-            yield CallFigures(turn.number, line, call.model, sent, tokens.output, _call_usd(call))
+            yield CallFigures(turn.number, line, call.model, sent, tokens.output, price(call))
 
 
 def _forks(session: Session, shown: Branch) -> Iterator[tuple[int, tuple[BranchOption, ...]]]:
