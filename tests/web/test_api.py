@@ -21,6 +21,9 @@ LONG, TOOLS, TAGGED = session_id(1), session_id(2), session_id(3)
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
+USAGE = {"input_tokens": 5, "output_tokens": 70, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+
+
 def uuid(number: int) -> str:
     return f"{number:08x}-1111-4111-8111-111111111111"
 
@@ -54,7 +57,11 @@ def tool_session() -> list[dict[str, Any]]:
             results[0],
             {**assistant(broken), "message": {**assistant(broken)["message"], "id": "msg_2"}},
             results[1],
-            {**assistant(text("Done.")), "message": {**assistant(text("Done."))["message"], "id": "msg_3"}},
+            {
+                **assistant(text("Done.")),
+                "message": {**assistant(text("Done."))["message"], "id": "msg_3", "stop_reason": "end_turn", "usage": USAGE},
+                "requestId": "req_3",
+            },
         ]
     )
 
@@ -153,6 +160,12 @@ def test_a_search_finds_words(viewer: Served) -> None:
     assert [hit["id"] for hit in page["hits"]] == [LONG]
     assert valid(viewer.ask("/api/v1/search?q=fence&kinds=answers"))["hits"] == []
     assert valid(viewer.ask("/api/v1/search?q=fence&kinds=poems"))["code"] == "invalid-request"
+
+
+def test_tokens_are_counted(viewer: Served) -> None:
+    page = valid(viewer.ask("/api/v1/usage?by=session"))
+    assert [(row["name"], row["tokens"]["input"], row["tokens"]["output"]) for row in page["rows"]] == [(TOOLS, 5, 70)]
+    assert valid(viewer.ask("/api/v1/usage?by=day&until=2026-01-01"))["rows"] == []
 
 
 def test_damage_is_found(viewer: Served) -> None:

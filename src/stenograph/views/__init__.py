@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.turns import StepsPage, TurnsPage, steps_page, turns_page
     from stenograph.views.pages.undo import EditsPage, UndoPage, edits_page, originals_page, undo_page
     from stenograph.views.pages.updates import UpdatePage, UpdateReader
-    from stenograph.views.pages.usage import reconciliation_page, usage_page
+    from stenograph.views.pages.usage import UsagePage, reconciliation_page, usage_page
     from stenograph.views.pages.viewer import ViewerPage
     from stenograph.views.schema import documents, field_docs, json_schema, schema_components
     from stenograph.views.terminal.archive import (
@@ -115,6 +115,42 @@ if TYPE_CHECKING:
     from stenograph.views.text import count_of, cut, harmless, local_time, plain, quoted, short_path
 
 _MODULES = {
+    "UsagePage": "pages.usage",
+    "schema_components": "schema",
+    "field_docs": "schema",
+    "summary_page": "pages.summary",
+    "SummaryPage": "pages.summary",
+    "SecretPage": "pages.secret",
+    "Page": "pages.page",
+    "UpdatePage": "pages.updates",
+    "UndoPage": "pages.undo",
+    "EditsPage": "pages.undo",
+    "EditPage": "pages.edit",
+    "TurnsPage": "pages.turns",
+    "StepsPage": "pages.turns",
+    "SearchPage": "pages.search",
+    "OverviewPage": "pages.sessions",
+    "ResumePage": "pages.messages",
+    "MessagesPage": "pages.messages",
+    "LostPage": "pages.messages",
+    "FilesPage": "pages.files",
+    "CheckPage": "pages.check",
+    "ArchiveInstallPage": "pages.archive",
+    "CompletionPage": "pages.doctor",
+    "DoctorPage": "pages.doctor",
+    "Document": "pages.page",
+    "ErrorPage": "pages.error",
+    "FindingPage": "pages.page",
+    "Installation": "pages.doctor",
+    "ProblemPage": "pages.doctor",
+    "RenderOptions": "terminal.options",
+    "SessionPage": "pages.session",
+    "SessionsPage": "pages.sessions",
+    "TerminalPage": "pages.doctor",
+    "TracingPage": "pages.doctor",
+    "UpdateReader": "pages.updates",
+    "UpdateRenderer": "terminal.updates",
+    "ViewerPage": "pages.viewer",
     "archive_page": "pages.archive",
     "ArchiveInstallPage": "pages.archive",
     "backfill_page": "pages.trace",
@@ -306,6 +342,7 @@ __all__ = [
     "UpdatePage",
     "UpdateReader",
     "UpdateRenderer",
+    "UsagePage",
     "ViewerPage",
     "archive_page",
     "backfill_page",

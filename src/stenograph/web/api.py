@@ -34,6 +34,7 @@ from stenograph.views import (
     SummaryPage,
     TurnsPage,
     UndoPage,
+    UsagePage,
 )
 from stenograph.web.answers import json_response
 from stenograph.web.errors import RequestError
@@ -54,6 +55,7 @@ from stenograph.web.parameters import (
     StepsQuery,
     TurnsQuery,
     UndoBody,
+    UsageQuery,
     read_body,
     read_query,
 )
@@ -162,6 +164,7 @@ ENDPOINTS = (
     ),
     Operation("edits", f"{_SESSION}/edits", Library.edits, NoQuery, EditsPage, "The edits of a session, oldest first."),
     Operation("search", "/search", Library.search, SearchQuery, SearchPage, "Full text over everything that was said and done."),
+    Operation("usage", "/usage", Library.usage, UsageQuery, UsagePage, "Tokens and cost, each call counted once."),
     Operation("check", "/check", Library.check, CheckQuery, CheckPage, "Damage and drift of all sessions."),
 )
 ACTIONS = (

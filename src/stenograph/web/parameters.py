@@ -152,6 +152,17 @@ class CheckQuery(Parameters, frozen=True, kw_only=True):
     """Only files changed since a date (2026-01-31) or an age (36h, 7d, 2w)."""
 
 
+class UsageQuery(Parameters, frozen=True, kw_only=True):
+    """Which calls of models to count, and by what."""
+
+    by: Literal["day", "week", "month", "model", "project", "session", "agent", "tool", "branch", "block"] = "day"
+    """What a row is. A block is five hours."""
+    since: Text | None = None
+    """Only calls since a date (2026-01-31) or an age (36h, 7d, 2w)."""
+    until: Text | None = None
+    """Only calls before a date or an age."""
+
+
 class NoQuery(Parameters, frozen=True):
     """Nothing."""
 

@@ -55,11 +55,12 @@ from stenograph.web.parameters import (
     StepsQuery,
     TurnsQuery,
     UndoBody,
+    UsageQuery,
 )
 
 if TYPE_CHECKING:
     from stenograph.archive import Archive
-    from stenograph.index import Tick
+    from stenograph.index import IndexStore, Tick
     from stenograph.views import (
         CheckPage,
         EditPage,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         SummaryPage,
         TurnsPage,
         UndoPage,
+        UsagePage,
     )
     from stenograph.views.pages.check import ResumabilityPage
 
@@ -90,6 +92,10 @@ _KINDS = {
     "titles": "TITLE",
     "notes": "NOTE",
 }
+
+
+#: How long a question waits for new calls to be counted, in seconds.
+_USAGE_PATIENCE = 5.0
 
 
 class Viewer(Struct, frozen=True, kw_only=True):
@@ -308,6 +314,27 @@ class Library:
                 self.masker.mask,
             )
         )
+
+    def usage(self, query: UsageQuery) -> UsagePage:
+        """Raises UsageError."""
+        from stenograph.analysis import UsageBy, UsageScope, usage_table
+        from stenograph.index import sync_usage
+        from stenograph.pricing import Tariff
+        from stenograph.views import usage_page
+
+        now, tariff = datetime.now().astimezone(), Tariff()
+        since = None if query.since is None else date_or_age(query.since, now)
+        until = None if query.until is None else date_or_age(query.until, now)
+
+        def answer(store: IndexStore) -> UsagePage:
+            report = sync_usage(store, self.homes, seconds=_USAGE_PATIENCE)
+            table = usage_table(store, UsageScope(tuple(self.homes), since, until), tariff, by=UsageBy(query.by))
+            titles = {info.path: info.title for info in self.listing().sessions} if query.by == "session" else None
+            return usage_page(
+                table, report, timezone=str(now.tzinfo), prices=tariff.source, since=since, until=until, titles=titles
+            )
+
+        return mask_page(self._index.peek(answer), self.masker.mask)
 
     def check_session(self, session_id: str, _: NoQuery) -> CheckPage:
         """Raises SessionNotFoundError, UnreadableError."""
