@@ -169,6 +169,9 @@ COMMANDS = {
     "usage": Command([["--by", "session"], ["--by", "project"], ["--by", "branch", "--csv"], ["--reconcile"]]),
     "diff": Command([[SESSION, "--branches"], [SESSION, "--branches", "--unified"]], shows=True),
     "tail": Command([[SESSION, "--once", "-n", "99", "--thinking", "--full"]], shows=True),
+    "export": Command(
+        [[SESSION, "--format", form, "--output", f"out.{form}"] for form in ("html", "md", "json", "messages", "steps")]
+    ),
     "web": Command([]),
     "resume": Command([[SESSION, "--print"]]),
     "inventory": Command([[], [SESSION]]),

@@ -131,6 +131,11 @@ def test_no_two_page_types_have_one_name() -> None:
 
 def test_the_json_of_every_command_is_compared_with_its_schema() -> None:
     """`agent` speaks the client's own JSON."""
-    sources = [Path(__file__), Path(__file__).with_name("test_json_of_changes.py"), Path(__file__).with_name("test_web.py")]
+    sources = [
+        Path(__file__),
+        Path(__file__).with_name("test_json_of_changes.py"),
+        Path(__file__).with_name("test_web.py"),
+        Path(__file__).with_name("test_export.py"),
+    ]
     tested = "".join(source.read_text(encoding="utf-8") for source in sources)
     assert [name for name in ALL_COMMANDS if f'"{name}"' not in tested and name != "agent"] == []

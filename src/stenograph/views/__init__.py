@@ -14,6 +14,7 @@ from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
     from stenograph.views.encode import encode_long, encode_page, page_text
+    from stenograph.views.exporting import StepsExport, export_text
     from stenograph.views.masking import mask_page
     from stenograph.views.pages.archive import (
         ArchiveInstallPage,
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
         keep_page,
         timer_page,
     )
-    from stenograph.views.pages.changing import clone_page, purge_page, removal_page, removals_page, rename_page, tag_page
+    from stenograph.views.pages.changing import (
+        FileSizePage,
+        clone_page,
+        purge_page,
+        removal_page,
+        removals_page,
+        rename_page,
+        tag_page,
+    )
     from stenograph.views.pages.check import CheckPage, check_page
     from stenograph.views.pages.comparison import comparison_page
     from stenograph.views.pages.doctor import (
@@ -38,6 +47,7 @@ if TYPE_CHECKING:
     )
     from stenograph.views.pages.edit import EditPage, edit_page
     from stenograph.views.pages.error import ErrorPage
+    from stenograph.views.pages.export import ExportPage
     from stenograph.views.pages.files import FilesPage, files_page
     from stenograph.views.pages.history import history_page
     from stenograph.views.pages.inventory import inventory_page
@@ -91,6 +101,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.comparison import render_comparison, render_unified
     from stenograph.views.terminal.doctor import render_doctor
     from stenograph.views.terminal.edit import render_edit
+    from stenograph.views.terminal.export import render_exported
     from stenograph.views.terminal.files import render_files
     from stenograph.views.terminal.history import render_history
     from stenograph.views.terminal.inventory import render_inventory
@@ -115,6 +126,11 @@ if TYPE_CHECKING:
     from stenograph.views.text import count_of, cut, harmless, local_time, plain, quoted, short_path
 
 _MODULES = {
+    "FileSizePage": "pages.changing",
+    "render_exported": "terminal.export",
+    "ExportPage": "pages.export",
+    "export_text": "exporting",
+    "StepsExport": "exporting",
     "UsagePage": "pages.usage",
     "schema_components": "schema",
     "field_docs": "schema",
@@ -315,6 +331,8 @@ __all__ = [
     "EditPage",
     "EditsPage",
     "ErrorPage",
+    "ExportPage",
+    "FileSizePage",
     "FilesPage",
     "FindingPage",
     "Installation",
@@ -332,6 +350,7 @@ __all__ = [
     "SecretPage",
     "SessionPage",
     "SessionsPage",
+    "StepsExport",
     "StepsPage",
     "SummaryPage",
     "TerminalPage",
@@ -360,6 +379,7 @@ __all__ = [
     "encode_page",
     "expiring_page",
     "explained_page",
+    "export_text",
     "field_docs",
     "files_page",
     "harmless",
@@ -404,6 +424,7 @@ __all__ = [
     "render_edits",
     "render_expiring",
     "render_explained",
+    "render_exported",
     "render_files",
     "render_history",
     "render_inventory",
