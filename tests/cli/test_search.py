@@ -26,7 +26,7 @@ def test_a_hit_says_where_it_is_and_how_to_open_it(tmp_path: Path) -> None:
     done = run("--home", home, "search", "redis")
     assert done.returncode == 0
     assert "1 match in 1 session" in done.stdout
-    assert "turn 1  > Please drop [Redis]" in done.stdout
+    assert f"turn 1  {home}/projects/-home-user-shop/{NAME}.jsonl:1  > Please drop [Redis]" in done.stdout
     assert f"show {NAME[:8]} --turn 1" in done.stdout
 
 
@@ -74,3 +74,13 @@ def test_another_home_is_searched_as_a_whole_at_once_and_all_matches_are_counted
     page = json.loads(done.stdout)
     assert (page["total"], page["matching_lines"], len(page["hits"]), page["stale"]) == (41, 81, 1, False)
     assert done.stderr == ""
+
+
+def test_context_shows_the_lines_around_a_match(tmp_path: Path) -> None:
+    words = "one\ntwo\nthree walrus\nfour\nfive\nsix"
+    home = _home(tmp_path, words)
+    page = json.loads(run("search", "walrus", "--context", "2", "--json", "--home", home).stdout)
+    line = page["hits"][0]["lines"][0]
+    assert (line["before"], line["snippet"], line["after"]) == (["one", "two"], "three walrus", ["four", "five"])
+    shown = run("search", "walrus", "-C", "1", "--home", home).stdout
+    assert [line.strip().rpartition("  ")[2] for line in shown.splitlines()[3:6]] == ["two", "> three [walrus]", "four"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.corpora import CORPUS, FIXTURES, NO_CORPUS, lines_of
+from tests.corpora import CORPUS, NO_CORPUS, lines_of
 
 from stenograph.errors import UsageError
 from stenograph.index import Filter, IndexStore, TextKind, highlight, open_store, parse_query, scan, search, sync
@@ -92,20 +92,6 @@ def _words(words: str) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Recorded and public sessions as one home, each under a name of its own."""
-    home = tmp_path_factory.mktemp("corpus")
-    number = 0
-    for path in [*sorted((FIXTURES / "recorded").rglob("*.jsonl")), *sorted(CORPUS.rglob("*.jsonl"))]:
-        if not path.name.startswith("agent-") and "subagents" not in path.parts:
-            number += 1
-            target = home / "projects" / f"-p{number % 40}" / f"{_session_name(number)}.jsonl"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-    return home
-
-
-@pytest.fixture(scope="module")
 def scanned(corpus: Path) -> dict[str, list[str]]:
     """By session: its texts, as a plain scan reads them."""
     found: dict[str, list[str]] = {}
@@ -117,11 +103,6 @@ def scanned(corpus: Path) -> dict[str, list[str]]:
             except ValueError:
                 continue
     return found
-
-
-@pytest.fixture(scope="module")
-def corpus_store(corpus: Path) -> IndexStore:
-    return _indexed(corpus)
 
 
 def test_every_word_is_found_where_a_plain_scan_finds_it(scanned: dict[str, list[str]], corpus_store: IndexStore) -> None:
@@ -149,20 +130,46 @@ def test_every_hit_holds_its_word(scanned: dict[str, list[str]], corpus_store: I
                 assert word in _words(line.text) or word in _plain(line.text), (word, line.kind)
 
 
-@pytest.mark.proof
-def test_substrings_and_patterns_are_found_where_a_plain_scan_finds_them(
-    scanned: dict[str, list[str]], corpus_store: IndexStore
-) -> None:
+_WIDE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]{2,}")
+
+
+def _patterns(texts: list[str], count: int) -> Iterator[re.Pattern[str]]:
+    """By turns: a piece of some text as it stands, a pattern that one matches, and a few Chinese or Japanese characters."""
     chance = random.Random(13)
-    texts = [each for some in scanned.values() for each in some if len(each) > 20]
-    for _ in range(15):
-        source = chance.choice(texts)
-        start = chance.randrange(len(source) - 12)
-        pattern = re.compile(re.escape(source[start : start + chance.randint(2, 12)]))
-        expected = {name for name, some in scanned.items() if any(pattern.search(each) for each in some)}
-        hits = scan(corpus_store, pattern, lines=1).hits
-        assert expected <= {name for hit in hits for name in (hit.session, *hit.copies)}
-        assert all(pattern.search(hit.lines[0].text) for hit in hits)
+    long = [each for each in texts if len(each) > 20]
+    wide = [run for each in texts if not each.isascii() for run in _WIDE.findall(each)]
+    for number in range(count):
+        source = chance.choice(wide if number % 3 == 2 else long)
+        start = chance.randrange(max(1, len(source) - 12))
+        piece = source[start : start + (2 if number % 3 == 2 else chance.randint(3, 12))]
+        if number % 3 == 1:
+            some = "".join(r"\w" if c.isalnum() and chance.random() < 0.3 else re.escape(c) for c in piece)
+            yield re.compile(chance.choice([some, f"{some}.*", f"(?:{some})+", f"{some}|\x00"]))
+        else:
+            yield re.compile(re.escape(piece))
+
+
+def test_substrings_and_patterns_are_found_where_a_plain_scan_finds_them(
+    corpus: Path, scanned: dict[str, list[str]], request: pytest.FixtureRequest
+) -> None:
+    """Nothing missed, nothing false; with --full 300 of them in all sessions, else some in small ones."""
+    is_full = request.config.getoption("--full")
+    limit = 10**9 if is_full else 60_000
+    small = [path for path in corpus.rglob("*.jsonl") if path.stat().st_size < limit and (is_full or path.stat().st_size > 9_000)]
+    store = open_store(None)
+    home = corpus.parent / "small"
+    for path in small:
+        target = home / path.relative_to(corpus)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    sync(store, [home])
+    texts = {path.stem: scanned[path.stem] for path in small}
+    for pattern in _patterns([each for some in texts.values() for each in some], 300 if is_full else 24):
+        expected = {name for name, some in texts.items() if any(pattern.search(each) for each in some)}
+        hits = scan(store, pattern, lines=1).hits
+        assert expected <= {name for hit in hits for name in (hit.session, *hit.copies)}, pattern.pattern
+        assert all(pattern.search(hit.lines[0].text) for hit in hits), pattern.pattern
+    shutil.rmtree(home)
 
 
 @pytest.mark.parametrize("present", [True] if any(CORPUS.rglob("*.jsonl")) else [NO_CORPUS])

@@ -39,6 +39,7 @@ _KINDS = {
 @click.option("--regex", "is_regex", is_flag=True, help="Treat the query as a regular expression. Reads every session.")
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum number of sessions.")
 @click.option("--lines", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of lines per session.")
+@click.option("--context", "-C", type=click.IntRange(min=0), default=0, help="Show N lines of the text around each match.")
 @reveal_option
 @json_option
 @shared_options
@@ -59,6 +60,7 @@ def search(
     is_regex: bool,
     limit: int,
     lines: int,
+    context: int,
     reveal: bool,
     as_json: bool,
 ) -> None:
@@ -112,7 +114,7 @@ def search(
             found = scan(store, sought, narrowed, limit=limit, lines=lines, progress=report)
     else:
         found = find(store, sought, narrowed, limit=limit, lines=lines)
-    page = search_page(text, sought, found, synced, make_mask(reveal)[0])
+    page = search_page(text, sought, found, synced, make_mask(reveal)[0], context=context)
     echo_page(page, render_search, render_options(ctx), as_json=as_json, pager=False)
     if not page.hits:
         echo_note("nothing matches")

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from stenograph.disk import project_folder_name, read_lines, redacted_repr
 from stenograph.errors import DiskError
-from stenograph.index.query import AllOf, AnyOf, NoneOf, Query, Term, terms_of
+from stenograph.index.query import AllOf, AnyOf, NoneOf, Query, Term, relaxed, terms_of
 from stenograph.index.reading import read_result
 from stenograph.index.sources import FilePart
 from stenograph.index.store import IndexStore
@@ -99,6 +99,8 @@ class Hit(Struct, frozen=True):
     project: str | None
     branch: str | None
     release: str | None
+    #: Of all branches.
+    turns: int
     #: Of its last change, in seconds since 1970.
     ended: float
     lines: tuple[HitLine, ...]
@@ -142,17 +144,18 @@ def search(
     """The sessions that match a query, best first, each with its best lines."""
     now = time.time() if now is None else now
     searching = _Searching(store, narrowed, lines)
-    matches = searching.evaluate(query)
+    if loose := relaxed(query):
+        query = AllOf(loose)
     terms = list(terms_of(query))
+    matches = searching.evaluate(query)
     is_partial = False
     if not matches and isinstance(query, AllOf) and all(isinstance(item, Term) for item in query.items):
         matches, is_partial = searching.most_of(query.items), True
     if isinstance(query, AllOf) and len(terms) > 1 and matches:
-        for session, together in searching.find(" AND ".join(term.match for term in terms)).items():
+        for session, together in searching.find(" OR ".join(term.match for term in terms)).items():
             if session in matches:
-                matches[session] = _Match(
-                    matches[session].score * _TOGETHER + together.score, together.doc, matches[session].lines
-                )
+                score = matches[session].score + _TOGETHER * together.score
+                matches[session] = _Match(score, together.doc, matches[session].lines)
     ranked = searching.ranked(matches, now)
     return Found(
         tuple(
@@ -290,8 +293,8 @@ class _Searching:
 
     def describe(self, row: tuple[int, float], match: _Match, docs: Sequence[int], sought: Sought) -> Hit:
         session, score = row
-        name, path, title, project, branch, release, ended = self._db.execute(
-            "SELECT name, path, title, project, branch, release, ended FROM sessions WHERE id = ?", (session,)
+        name, path, title, project, branch, release, turns, ended = self._db.execute(
+            "SELECT name, path, title, project, branch, release, turns, ended FROM sessions WHERE id = ?", (session,)
         ).fetchone()
         return Hit(
             session=name,
@@ -300,6 +303,7 @@ class _Searching:
             project=project,
             branch=branch,
             release=release,
+            turns=turns,
             ended=ended or 0.0,
             lines=_each_once(self._line(session, doc, sought) for doc in docs),
             matches=match.lines,

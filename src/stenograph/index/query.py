@@ -13,11 +13,86 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from stenograph.errors import UsageError
-from stenograph.index.tokens import match_phrase, match_word
+from stenograph.index.tokens import match_forms, match_phrase, match_word
 
 _PIECES = re.compile(r'\s*(-?"[^"]*"|-?\(|\)|[^\s()"]+)')
+# What programs are given is searched for, not excluded: `-p`, `--force`.
+_OPTION = re.compile(r"-$|-\w$|--|-\d")
 # Deeper queries are nobody's.
 _DEPTH = 50
+# From so many words on a query is a sentence: people remember topics, not forms of words.
+_SENTENCE = 3
+_SMALL = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "can",
+        "did",
+        "do",
+        "does",
+        "doesn't",
+        "don't",
+        "for",
+        "from",
+        "get",
+        "had",
+        "has",
+        "have",
+        "how",
+        "i",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "just",
+        "me",
+        "my",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "should",
+        "so",
+        "some",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "to",
+        "too",
+        "up",
+        "us",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+    ]
+)
 
 
 class Term(Struct, frozen=True):
@@ -27,6 +102,8 @@ class Term(Struct, frozen=True):
     #: The FTS5 expression that finds it.
     match: str
     is_prefix: bool = False
+    #: One word without quotes or stars.
+    is_plain: bool = False
 
 
 class AllOf(Struct, frozen=True):
@@ -67,6 +144,15 @@ def terms_of(query: Query) -> Iterator[Term]:
                 yield from terms_of(item)
 
 
+def relaxed(query: Query) -> tuple[Term, ...]:
+    """What a sentence asks for: its words without the small ones, each in any form. Empty for what is not a sentence."""
+    words = query.items if isinstance(query, AllOf) else ()
+    if len(words) < _SENTENCE or not all(isinstance(word, Term) and word.is_plain for word in words):
+        return ()
+    chosen = [word for word in words if isinstance(word, Term) and word.text.lower() not in _SMALL]
+    return tuple(Term(word.text, match_forms(word.text) or word.match) for word in chosen) if len(chosen) > 1 else ()
+
+
 def _any_of(pieces: list[str], depth: int) -> tuple[Query | None, list[str]]:
     if depth > _DEPTH:
         raise UsageError("the query is nested too deeply")
@@ -100,7 +186,7 @@ def _one(pieces: list[str], depth: int) -> tuple[Query | None, list[str]]:
             raise UsageError("NOT needs a word after it")
         item, rest = _one(rest, depth + 1)
         return (None if item is None else NoneOf(item)), rest
-    if piece.startswith("-") and len(piece) > 1:
+    if piece.startswith("-") and not _OPTION.match(piece):
         item, rest = _one([piece[1:], *rest], depth + 1)
         return (None if item is None else NoneOf(item)), rest
     if piece == "(":
@@ -117,4 +203,4 @@ def _term(piece: str) -> Term | None:
         return None if match is None else Term(piece.strip('"'), match)
     is_prefix = piece.endswith("*")
     match = match_word(piece.rstrip("*"), is_prefix=is_prefix)
-    return None if match is None else Term(piece.rstrip("*"), match, is_prefix)
+    return None if match is None else Term(piece.rstrip("*"), match, is_prefix, is_plain=not is_prefix)

@@ -99,6 +99,29 @@ def match_word(word: str, *, is_prefix: bool = False) -> str | None:
     return phrase
 
 
+def match_forms(word: str) -> str | None:
+    """The same for any form of an English word: `fail` for `fails`, `failed` and `failing`, and the other way round."""
+    lowered = word.lower()
+    if not (lowered.isascii() and lowered.isalpha() and len(lowered) > _SHORTEST_STEM) or _CAMEL.fullmatch(word):
+        return match_word(word)
+    stems = {lowered}
+    for ending, instead in _ENDINGS:
+        stem = lowered.removesuffix(ending)
+        if stem != lowered and len(stem) >= _SHORTEST_STEM:
+            stems |= {stem + instead, stem}
+            if len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2]:
+                stems.add(stem[:-1])  # running
+    forms = {form for stem in stems for form in (stem, *(stem + ending for ending in _FORMS))}
+    forms |= {stem[:-1] + ending for stem in stems if stem.endswith("e") for ending in ("ed", "ing")}
+    forms |= {stem[:-1] + "ies" for stem in stems if stem.endswith("y")}
+    return "(" + " OR ".join(_quoted([form]) for form in sorted(forms)) + ")"
+
+
+_SHORTEST_STEM = 3
+_ENDINGS = (("ies", "y"), ("es", "e"), ("s", ""), ("ed", "e"), ("ing", "e"))
+_FORMS = ("s", "es", "ed", "ing")
+
+
 def fold(text: str) -> str:
     """The text as words are compared: without case and accents, character by character, so that places stay the same."""
     if text.isascii():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stenograph.redact import Mask, as_is
 from stenograph.views.masking import mask_page
 from stenograph.views.pages.page import Document, Page
-from stenograph.views.text import one_line
+from stenograph.views.text import harmless, one_line
 
 if TYPE_CHECKING:
     from stenograph.index import Found, Hit, HitLine, Query, SyncReport
@@ -37,6 +37,10 @@ class HitLinePage(Page, frozen=True):
     """The text around the first match, on one line; empty where the file has changed since it was indexed."""
     matches: tuple[tuple[int, int], ...]
     """Where the matches begin and end in the snippet, in characters."""
+    before: tuple[str, ...]
+    """With `--context`: the lines of the text before the snippet's."""
+    after: tuple[str, ...]
+    """With `--context`: the lines after it."""
 
 
 class HitPage(Page, frozen=True):
@@ -48,13 +52,15 @@ class HitPage(Page, frozen=True):
     project: str | None
     branch: str | None
     release: str | None
+    turns: int
+    """Of all branches."""
     modified: datetime
     lines: tuple[HitLinePage, ...]
     """The lines that match best."""
     matching_lines: int
     """How many lines match in all."""
     copies: tuple[str, ...]
-    """Ids of other sessions with a copy of the best line: forks, clones and continuations."""
+    """Ids of other sessions with the same conversation: forks, clones and continuations."""
 
 
 class SearchPage(Document, frozen=True, tag="search/1"):
@@ -72,20 +78,22 @@ class SearchPage(Document, frozen=True, tag="search/1"):
     hits: tuple[HitPage, ...]
 
 
-def search_page(text: str, sought: Query | re.Pattern[str], found: Found, report: SyncReport, mask: Mask = as_is) -> SearchPage:
-    """Texts are masked whole, and cut afterwards."""
+def search_page(
+    text: str, sought: Query | re.Pattern[str], found: Found, report: SyncReport, mask: Mask = as_is, *, context: int = 0
+) -> SearchPage:
+    """Texts are masked whole, and cut afterwards. `context`: so many lines of the text on both sides of a match."""
     page = SearchPage(
         query=text,
         total=found.total,
         matching_lines=found.lines,
         partial=found.is_partial,
         stale=report.pending > 0,
-        hits=tuple(_hit_page(hit, sought, mask) for hit in found.hits),
+        hits=tuple(_hit_page(hit, sought, mask, context) for hit in found.hits),
     )
     return mask_page(page, mask)
 
 
-def _hit_page(hit: Hit, sought: Query | re.Pattern[str], mask: Mask) -> HitPage:
+def _hit_page(hit: Hit, sought: Query | re.Pattern[str], mask: Mask, context: int) -> HitPage:
     return HitPage(
         id=hit.session,
         path=str(hit.path),
@@ -93,18 +101,25 @@ def _hit_page(hit: Hit, sought: Query | re.Pattern[str], mask: Mask) -> HitPage:
         project=hit.project,
         branch=hit.branch,
         release=hit.release,
+        turns=hit.turns,
         modified=datetime.fromtimestamp(hit.ended, UTC),
-        lines=tuple(line_page(line, sought, mask) for line in hit.lines),
+        lines=tuple(line_page(line, sought, mask, context) for line in hit.lines),
         matching_lines=hit.matches,
         copies=hit.copies,
     )
 
 
-def line_page(line: HitLine, sought: Query | re.Pattern[str], mask: Mask) -> HitLinePage:
+def line_page(line: HitLine, sought: Query | re.Pattern[str], mask: Mask, context: int = 0) -> HitLinePage:
     from stenograph.index import highlight
 
-    text = mask(line.text)
+    text, before, after = mask(line.text), [], []
     found = highlight(text, sought)
+    if context and found:
+        lines = text.split("\n")
+        at = text.count("\n", 0, found[0][0])
+        before, after = lines[max(0, at - context) : at], lines[at + 1 : at + 1 + context]
+        text = lines[at]
+        found = highlight(text, sought)
     begin = max(0, found[0][0] - _BEFORE) if found else 0
     if begin and (space := text.find(" ", begin, found[0][0])) >= 0:
         begin = space + 1
@@ -122,4 +137,11 @@ def line_page(line: HitLine, sought: Query | re.Pattern[str], mask: Mask) -> Hit
         time=None if line.time is None else datetime.fromtimestamp(line.time, UTC),
         snippet=snippet,
         matches=highlight(snippet, sought),
+        before=tuple(map(_cut_line, before)),
+        after=tuple(map(_cut_line, after)),
     )
+
+
+def _cut_line(line: str) -> str:
+    line = harmless(line).rstrip()
+    return line if len(line) <= _LENGTH else f"{line[:_LENGTH]}…"

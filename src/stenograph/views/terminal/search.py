@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
+from stenograph.family import is_session_id
 from stenograph.views.pages.search import HitLinePage, HitPage, SearchPage
 from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, DIM, RenderOptions
 from stenograph.views.text import age, count_of, cut, pad, plain, short_path, width, wrap
@@ -36,15 +37,18 @@ def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
     best = page.hits[0]
     turn = next((line.turn for line in best.lines if line.turn), None)
     yield ""
-    yield f"{_INDENT}open    {options.command('show', best.id[:_SHORT_ID], *(('--turn', str(turn)) if turn else ()))}"
-    yield f"{_INDENT}resume  {options.command('resume', best.id[:_SHORT_ID])}"
+    name = best.id[:_SHORT_ID] if is_session_id(best.id) else best.id
+    yield f"{_INDENT}open    {options.command('show', name, *(('--turn', str(turn)) if turn else ()))}"
+    yield f"{_INDENT}resume  {options.command('resume', name)}"
+    if page.total > 1:
+        yield f"{_INDENT}narrow  --in prompts  --project NAME  --since 30d  --tool Bash"
 
 
 def _heading(hit: HitPage, options: RenderOptions) -> str:
     name, project = hit.id, short_path(hit.project or "")
     if options.width is not None:
         name, project = name[:_SHORT_ID], plain(hit.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
-    facts = f"{project}  {age(hit.modified, options.now or datetime.now(UTC))}"
+    facts = f"{project}  {count_of(hit.turns, 'turn')}  {age(hit.modified, options.now or datetime.now(UTC))}"
     if hit.copies:
         facts += f"  and {count_of(len(hit.copies), 'copy', 'copies')}"
     title = plain(hit.title or "(no prompt)")
@@ -59,17 +63,23 @@ def _heading(hit: HitPage, options: RenderOptions) -> str:
 def _line(line: HitLinePage, options: RenderOptions) -> Iterator[str]:
     """Where the line is, whose words they are, and the words, all below each other."""
     place = f"turn {line.turn}  " if line.turn else f"line {line.line}  "
+    if options.width is None:
+        place += f"{short_path(line.file)}:{line.line}  "
+    room = None if options.width is None else options.width - len(_INDENT) - len(place)
+    for text in line.before:
+        yield f"{_INDENT}{' ' * len(place)}{options.paint(cut(text, room), DIM)}".rstrip()
     who = f"{'subagent ' if line.agent else ''}{WHO.get(line.kind, line.kind + ': ')}"
     matches = [(begin + len(who), end + len(who)) for begin, end in line.matches]
     text = who + line.snippet
     if not options.color:  # brackets take columns, paint takes none
         text, matches = painted(text, matches, options), []
-    room = None if options.width is None else options.width - len(_INDENT) - len(place)
     at = 0
     for number, piece in enumerate(wrap(text, room)):
         at = text.index(piece, at)
         shown = painted(piece, [(begin - at, end - at) for begin, end in matches], options)
         yield f"{_INDENT}{' ' * len(place) if number else place}{shown}"
+    for text in line.after:
+        yield f"{_INDENT}{' ' * len(place)}{options.paint(cut(text, room), DIM)}".rstrip()
 
 
 def painted(piece: str, matches: Iterable[tuple[int, int]], options: RenderOptions) -> str:
