@@ -6,7 +6,7 @@ BIN := .venv/bin
 TESTS ?= tests
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-proofs test-all mutants test-pythons check format docs site bench registry record drift clean
+.PHONY: help run test test-proofs test-all mutants test-pythons check format docs site bench registry models record drift clean
 .DEFAULT_GOAL := help
 
 help:                ## this list
@@ -58,6 +58,10 @@ bench: .venv/.dev    ## speed and memory, peers side by side, as ratios
 registry: .venv/.dev ## make the registry of what releases write from the recordings
 	$(BIN)/python scripts/make_registry.py
 	$(BIN)/python scripts/generate_docs.py
+
+models: .venv/.dev   ## ask the newest client what it knows about every model: window, output, thinking
+	@scripts/provide npm
+	$(BIN)/python scripts/measure_models.py
 
 record: .venv/.dev   ## record releases and make the registry anew: make record RELEASES="2.1.324 2.1.325"
 	@scripts/provide npm tmux rg=ripgrep

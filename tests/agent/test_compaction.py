@@ -23,6 +23,16 @@ from stenograph.agent.engine.options import AgentOptions
 
 NEWEST = "2.1.325"
 TOO_LONG = "prompt is too long: 214000 tokens > 200000 maximum"
+# As the Messages API, vLLM and llama.cpp put it.
+NO_ROOM = "input length and `max_tokens` exceed context limit: 180000 + 32000 > 200000, decrease input length or `max_tokens`"
+NO_ROOM_VLLM = (
+    "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 40960 tokens "
+    "and your request has 20000 input tokens (32000 > 40960 - 20000)."
+)
+NO_ROOM_AT_ALL = (
+    "input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000, decrease input length or `max_tokens`"
+)
+TOO_LONG_LLAMA = "the request exceeds the available context size (8192 tokens), try increasing it"
 REFUSED = Fail(400, "invalid_request_error", say(text("never")), times=99, message=TOO_LONG)
 SUMMARY = say(text("<summary>In short.</summary>"))
 
@@ -34,6 +44,14 @@ SCENES: dict[str, Scene] = {
     "grows-by-blocks": [
         say(think("All of it."), *(tool("Read", file_path="big.txt", offset=number) for number in (1, 2, 3))),
     ],
+    "fuller": [
+        *(Say([tool("Bash", command="echo more")], usage={"input_tokens": 190_000 + number}) for number in range(4)),
+        say(text("Gone on.")),
+    ],
+    "no-room": [Fail(400, "invalid_request_error", say(text("Fits.")), times=1, message=NO_ROOM)],
+    "no-room-vllm": [Fail(400, "BadRequestError", say(text("Fits.")), times=1, message=NO_ROOM_VLLM)],
+    "no-room-at-all": [Fail(400, "invalid_request_error", say(text("Fits.")), times=1, message=NO_ROOM_AT_ALL)],
+    "too-long-llama": [Fail(400, "invalid_request_error", say(text("Fits.")), times=1, message=TOO_LONG_LLAMA)],
     "too-long": [Fail(400, "invalid_request_error", say(text("never")), times=1, message=TOO_LONG)],
     "too-long-later": [
         say(tool("Bash", command="echo first")),
@@ -56,6 +74,7 @@ FAILURES: dict[str, Say | Fail] = {
     "the endpoint refuses": Fail(400, "invalid_request_error", say(text("never")), times=99),
     "the summary is empty": say(text("<summary>\n\n</summary>")),
     "there are no words": Say([think("Hm.")]),
+    "the model declines": Say([text("I can't help with that.")], stop_reason="refusal"),
     "the model calls a tool": say(tool("Bash", command="touch called")),
 }
 
@@ -78,7 +97,7 @@ def test_a_compaction_that_fails_leaves_the_conversation_as_it_was(world: World,
 
 def test_a_compaction_that_fails_on_its_own_account_does_not_end_the_turn(world: World) -> None:
     world.stage.answer_when(is_question_for_summary, FAILURES["the endpoint refuses"])
-    seen = world.run(cue("full"))
+    seen = world.run(cue("full"), window=200_000)
     check_order(seen)
     (end,) = turn_ends(seen)
     assert (end.outcome, end.text) == (Outcome.DONE, "Gone on.")
@@ -86,7 +105,25 @@ def test_a_compaction_that_fails_on_its_own_account_does_not_end_the_turn(world:
     assert_valid(world.session)
 
 
-@pytest.mark.parametrize("scene", ["too-long", "too-long-later"])
+def test_a_compaction_that_failed_is_not_tried_again_before_the_conversation_has_grown(world: World) -> None:
+    world.stage.answer_when(is_question_for_summary, FAILURES["the endpoint refuses"])
+    seen = world.run(cue("fuller"), window=200_000)
+    assert [end.text for end in turn_ends(seen)] == ["Gone on."]
+    assert len([event for event in seen if isinstance(event, events.CompactionFailed)]) == 1
+
+
+@pytest.mark.parametrize(("scene", "room"), [("no-room", 20_000), ("no-room-vllm", 20_960)])
+def test_an_answer_that_has_no_room_is_asked_for_again_with_fewer_tokens(world: World, scene: str, room: int) -> None:
+    seen = world.run(cue("plain"), cue(scene))
+    check_order(seen)
+    assert [(end.outcome, end.text) for end in turn_ends(seen)] == [(Outcome.DONE, "Hello."), (Outcome.DONE, "Fits.")]
+    assert not [event for event in seen if isinstance(event, events.CompactionBegin)]
+    # A little less than there is: endpoints count differently.
+    assert 0.9 * room < world.asked()[-1]["max_tokens"] < room
+    assert_valid(world.session)
+
+
+@pytest.mark.parametrize("scene", ["too-long", "too-long-later", "no-room-at-all", "too-long-llama"])
 def test_a_prompt_that_is_too_long_is_compacted_once_and_gone_on_with(world: World, scene: str) -> None:
     world.stage.answer_when(is_question_for_summary, SUMMARY)
     seen = world.run(cue("plain"), cue(scene))
@@ -160,8 +197,9 @@ def test_a_compaction_that_was_killed_before_its_summary_is_as_if_it_never_was(w
     ("model", "options", "limit"),
     [
         # The window less 20,000 for the summary and 13,000 for results.
-        ("claude-opus-5-5", {}, 167_000),
-        ("claude-opus-5-5[1m]", {}, 967_000),
+        ("claude-opus-5-5", {}, 967_000),
+        ("claude-sonnet-4-6", {}, 167_000),
+        ("claude-sonnet-4-6[1m]", {}, 967_000),
         ("other", {"window": 128_000}, 95_000),
         ("other", {"window": 128_000, "max_tokens": 4_000}, 111_000),
         # Too small for those: half of it.

@@ -54,7 +54,10 @@ SCENES: dict[str, Scene] = {
     "denied": [Fail(400, "invalid_request_error", say(text("never")), times=99)],
     "long": [Say([text("word " * 40)], pause=0.05)],
     "slow": [say(text("Wait."), tool("Bash", command="sleep 30"), tool("Bash", command="echo never")), say(text("Over."))],
-    "max": [Say([text("Cut off he")], stop_reason="max_tokens")],
+    "max": [Say([text(f"Cut off {number}")], stop_reason="max_tokens") for number in range(5)],
+    "max-once": [Say([text("Cut off he")], stop_reason="max_tokens"), say(text("re it ends."))],
+    "window-once": [Say([text("Cut off he")], stop_reason="model_context_window_exceeded"), say(text("re it ends."))],
+    "always-empty": [Say([])],
     "refused": [Say([text("I'd rather not.")], stop_reason="refusal")],
     "declined": [Say([], stop_reason="refusal")],
     "paused": [Say([text("A pause.")], stop_reason="pause_turn"), say(text("Gone on."))],
@@ -64,6 +67,8 @@ SCENES: dict[str, Scene] = {
         Say([tool("Bash", command="echo more")], usage={"input_tokens": 190_000}),
         say(text("After the compaction.")),
     ],
+    "overwrites": [say(tool("Write", file_path="a.txt", content="beta\n")), say(text("Written."))],
+    "edits": [say(tool("Edit", file_path="a.txt", old_string="alpha", new_string="beta")), say(text("Edited."))],
     "writes": [say(tool("Write", file_path="new.txt", content="one\n")), say(text("Written."))],
     "pull": [say(tool("Bash", command="echo 'gh pr create'; echo https://github.com/a/b/pull/7")), say(text("Made."))],
 }
@@ -72,7 +77,12 @@ SCENES: dict[str, Scene] = {
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     halves = iter([Say([text("Half of it and more.")], overloaded_after=4)])
-    with world_at(tmp_path, {**SCENES, "cut": [lambda _: next(halves, say(text("Whole.")))]}) as made:
+    nothing = iter([Say([])])
+    once = {
+        "cut": [lambda _: next(halves, say(text("Whole.")))],
+        "empty": [lambda _: next(nothing, say(text("Something.")))],
+    }
+    with world_at(tmp_path, {**SCENES, **once}) as made:
         (made.cwd / "a.txt").write_text("alpha\nbeta\n")
         yield made
 
@@ -209,7 +219,11 @@ def test_progress_is_written_and_nothing_hangs_off_it(world: World) -> None:
 @pytest.mark.parametrize(
     ("scene", "outcome", "text_of_it"),
     [
-        ("max", Outcome.OUT_OF_TOKENS, "Cut off he"),
+        ("max", Outcome.OUT_OF_TOKENS, "Cut off 3"),
+        ("max-once", Outcome.DONE, "re it ends."),
+        ("window-once", Outcome.DONE, "re it ends."),
+        ("empty", Outcome.DONE, "Something."),
+        ("always-empty", Outcome.DONE, ""),
         ("refused", Outcome.REFUSED, "I'd rather not."),
         ("declined", Outcome.REFUSED, ""),
         ("sequence", Outcome.DONE, "Stopped there"),
@@ -274,10 +288,40 @@ def test_an_interruption_is_marked_and_the_session_goes_on(world: World, scene: 
     assert_resumes_as_it_was(world, world.session)
 
 
+def test_the_text_that_was_shown_before_an_interruption_is_kept(world: World) -> None:
+    """2.1.325 records what was on the screen, also of a block that was not complete."""
+    seen = world.run(cue("long"), cue("plain"), during=_interrupt_at(events.TextChunk))  # type: ignore[arg-type]
+    shown = "".join(event.text for event in seen if isinstance(event, events.TextChunk) and event.text.startswith("word"))
+    kept = next(line["message"]["content"] for line in of("assistant", lines_of(world.session)))
+    assert shown
+    assert kept == [{"type": "text", "text": shown}]
+    assert shown in json.dumps(world.asked()[-1]["messages"])
+
+
 def test_an_interrupted_call_and_those_behind_it_are_answered(world: World) -> None:
     world.run(cue("slow"), during=_interrupt_at(events.ToolBegin))  # type: ignore[arg-type]
     results = [line for line in of("user", lines_of(world.session)) if "toolUseResult" in line]
     assert [line["toolDenialKind"] for line in results] == ["user-rejected"] * 2
+
+
+@pytest.mark.parametrize(
+    ("scene", "is_changed", "is_done"), [("edits", False, True), ("overwrites", False, True), ("overwrites", True, False)]
+)
+def test_what_was_read_before_a_resume_is_known_unless_it_changed(
+    world: World, scene: str, is_changed: bool, is_done: bool
+) -> None:
+    """As 2.1.325 does: a session that goes on knows the files it has read."""
+    read = world.cwd / "a.txt"
+    read.write_text("alpha\n")
+    os.utime(read, (1_700_000_000, 1_700_000_000))
+    world.run(cue("tools"))
+    if is_changed:
+        read.write_text("alpha of another\n")
+        os.utime(read, (4_000_000_000, 4_000_000_000))
+    seen = world.run(cue(scene), resume=world.session.stem)
+    (end,) = [event for event in seen if isinstance(event, events.ToolEnd)]
+    assert end.is_error is not is_done
+    assert ("beta" in read.read_text()) is is_done
 
 
 # Compaction
@@ -300,7 +344,7 @@ def test_a_compaction_by_hand_begins_anew_with_the_summary(world: World) -> None
 
 
 def test_a_conversation_is_compacted_before_its_window_is_full(world: World) -> None:
-    seen = world.run(cue("full"))
+    seen = world.run(cue("full"), window=200_000)
     check_order(seen)
     triggers = [event.trigger for event in seen if isinstance(event, events.CompactionEnd)]
     assert triggers == ["auto"]
@@ -342,8 +386,8 @@ def test_the_first_request_after_a_resume_extends_the_last_before_it(world: Worl
 
 
 def test_requests_between_compactions_share_a_prefix_and_so_does_the_question_for_a_summary(world: World) -> None:
-    world.run(cue("tools"), cue("plain"), "/compact", cue("writes"), cue("tools"), cue("full"))
-    world.run(cue("tools"), resume=world.session.stem)
+    world.run(cue("tools"), cue("plain"), "/compact", cue("writes"), cue("tools"), cue("full"), window=200_000)
+    world.run(cue("tools"), resume=world.session.stem, window=200_000)
     (main,) = conversations_of(world.asked())
     stretches = stretches_of(main)
     # By hand behind "plain", on its own account within "full".

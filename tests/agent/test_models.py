@@ -1,10 +1,10 @@
-"""Which model is called, by which name, and how much it takes in."""
+"""Which model is called, by which name, and how it is asked."""
 
 from __future__ import annotations
 
 import pytest
 
-from stenograph.agent.context.models import betas_of, called_name, models_from, window_of
+from stenograph.agent.context.models import Asking, asking_of, called_name, models_from, window_of
 
 HOME = "api.anthropic.com"
 ELSEWHERE = "models.example.org"
@@ -14,8 +14,10 @@ ELSEWHERE = "models.example.org"
     ("environ", "host", "asked", "resumed", "main"),
     [
         ({}, HOME, "", "", "claude-opus-5-5"),
-        ({}, HOME, "sonnet", "", "claude-sonnet-5"),
-        ({}, HOME, "sonnet[1m]", "", "claude-sonnet-5[1m]"),
+        ({}, HOME, "sonnet", "", "claude-sonnet-5-5"),
+        ({}, HOME, "haiku", "", "claude-haiku-5-5"),
+        ({}, HOME, "fable", "", "claude-fable-5-2"),
+        ({}, HOME, "sonnet[1m]", "", "claude-sonnet-5-5[1m]"),
         ({}, HOME, "", "claude-haiku-4-5", "claude-haiku-4-5"),
         ({"ANTHROPIC_MODEL": "claude-fable-5"}, HOME, "", "claude-haiku-4-5", "claude-fable-5"),
         ({"ANTHROPIC_MODEL": "claude-fable-5"}, HOME, "opus", "", "claude-opus-5-5"),
@@ -37,7 +39,39 @@ def test_elsewhere_everything_that_is_not_named_is_the_main_model() -> None:
 
 
 def test_a_wide_window_is_a_part_of_the_name_that_the_endpoint_never_sees() -> None:
-    assert (window_of("claude-sonnet-5"), window_of("claude-sonnet-5[1m]")) == (200_000, 1_000_000)
-    assert called_name("claude-sonnet-5[1m]") == "claude-sonnet-5"
-    assert betas_of("claude-sonnet-5[1m]") == ["context-1m-2025-08-07"]
-    assert betas_of("claude-sonnet-5") == []
+    assert (window_of("claude-sonnet-4-6"), window_of("claude-sonnet-4-6[1m]")) == (200_000, 1_000_000)
+    assert called_name("claude-sonnet-4-6[1m]") == "claude-sonnet-4-6"
+    assert "context-1m-2025-08-07" in asking_of("claude-sonnet-4-6[1m]").betas
+    assert "context-1m-2025-08-07" not in asking_of("claude-sonnet-4-6").betas
+
+
+# What 2.1.325 sent, model by model.
+ADAPTIVE = {"type": "adaptive"}
+EFFORT = ("effort-2025-11-24",)
+
+
+@pytest.mark.parametrize(
+    ("model", "window", "asking"),
+    [
+        ("claude-opus-5-5", 1_000_000, Asking(128_000, ADAPTIVE, "medium", EFFORT)),
+        ("claude-sonnet-4-6", 200_000, Asking(32_000, ADAPTIVE, "high", EFFORT)),
+        ("claude-sonnet-4-5-20250929", 200_000, Asking(32_000, {"type": "enabled", "budget_tokens": 31_999})),
+        ("claude-3-5-haiku-20241022", 200_000, Asking(8_192)),
+    ],
+)
+def test_a_model_is_asked_as_the_client_asks_it(model: str, window: int, asking: Asking) -> None:
+    assert (window_of(model), asking_of(model)) == (window, asking)
+
+
+def test_the_user_decides_how_much_is_thought_and_answered() -> None:
+    assert asking_of("claude-opus-5-5", effort="max").effort == "max"
+    assert asking_of("claude-sonnet-4-5", budget=2_000).thinking == {"type": "enabled", "budget_tokens": 2_000}
+    # A budget counts toward the answer; the API takes none below 1,024.
+    assert asking_of("claude-sonnet-4-5", max_tokens=1_500).thinking == {"type": "enabled", "budget_tokens": 1_499}
+    assert asking_of("claude-sonnet-4-5", max_tokens=1_000).thinking is None
+
+
+def test_an_unknown_model_thinks_only_if_it_is_asked_to() -> None:
+    assert asking_of("glm-5") == Asking(32_000)
+    assert asking_of("glm-5", budget=2_000).thinking == {"type": "enabled", "budget_tokens": 2_000}
+    assert window_of("glm-5") == 200_000

@@ -406,7 +406,11 @@ def test_a_compaction_of_an_agent_or_on_the_way_is_not_the_answer() -> None:
         events.CompactionEnd(trigger="manual", tokens_before=9, tokens_after=1),
         turn_end(),
     ]
-    assert printed([begin(), *before, prompt(), on_the_way, of_agent, turn_end(), end()]) == ("All done.\n", 0, "")
+    assert printed([begin(), *before, prompt(), on_the_way, of_agent, turn_end(), end()]) == (
+        "All done.\n",
+        0,
+        "note: compacted the conversation from 9 tokens to about 1\n",
+    )
 
 
 def test_a_session_without_a_prompt_prints_nothing() -> None:
@@ -572,10 +576,16 @@ def test_a_command_is_known_by_its_name_and_a_path_is_none(argument: str | None,
     assert whole_prompt(argument, _piped(piped)) == prompt_text
 
 
-@pytest.mark.parametrize("prompt_text", ["/help", "/clear\n", "/no-such thing at all", " /compacted", "/foo\nbar"])
+@pytest.mark.parametrize("prompt_text", ["/help", "/clear\n", " /compacted"])
 def test_an_unknown_command_is_not_asked(prompt_text: str) -> None:
     with pytest.raises(UsageError, match=r"unknown command /[a-z-]+; the only one is /compact"):
         whole_prompt(prompt_text, None)
+
+
+@pytest.mark.parametrize("prompt_text", ["/api returns 500", "/no-such thing at all", "/foo\nbar"])
+def test_a_prompt_that_begins_with_a_slash_is_asked(prompt_text: str) -> None:
+    """As 2.1.325 asks them."""
+    assert whole_prompt(prompt_text, None) == prompt_text
 
 
 def test_a_stdin_that_stays_open_and_says_nothing_is_not_waited_for() -> None:
@@ -641,7 +651,7 @@ def test_prompts_come_as_lines_of_json() -> None:
         user([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}]),
         user(5),
         user("/help"),
-        user([{"type": "text", "text": "/help me"}]),
+        user([{"type": "text", "text": "/help"}]),
         b'{"type":"user","message":{"role":"assistant","content":"x"}}',
     ],
 )

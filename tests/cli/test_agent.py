@@ -285,7 +285,6 @@ def test_several_values_stand_behind_one_option_as_in_the_client() -> None:
         ("-p", "x", "--session-id", ""),
         ("-p", "x", "--thinking", "2000", "--max-tokens", "2000"),
         ("-p", "/help"),
-        ("-p", "/foo bar"),
         ("-p", "x", "--compat", "1.0"),
         ("-p", "x", "--demo"),
         ("-p", "x", "--home", "missing", "--home", "missing too"),

@@ -91,7 +91,14 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(
     "--window", type=click.IntRange(min=1), metavar="N", help="Context window in tokens, for models that steno does not know."
 )
-@click.option("--thinking", type=click.IntRange(min=1024), metavar="N", help="Thinking budget in tokens.")
+@click.option(
+    "--thinking", type=click.IntRange(min=1024), metavar="N", help="Thinking budget in tokens, for models that take a budget."
+)
+@click.option(
+    "--effort",
+    type=click.Choice(["low", "medium", "high", "xhigh", "max"]),
+    help="How hard to think, for models that decide themselves.",
+)
 @click.option("--permission-mode", type=click.Choice(_MODES), default="default", help="What may run without a permission rule.")
 @click.option("--dangerously-skip-permissions", "is_bypass", is_flag=True, help="Same as --permission-mode bypassPermissions.")
 @click.option(
@@ -241,6 +248,7 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
         rewind=given["rewind"],
         restore_files=not given["keep_files"],
         thinking=given["thinking"] or 0,
+        effort=given["effort"] or "",
         betas=list(given["betas"]),
         auto_compact=not given["no_auto_compact"],
     )

@@ -22,6 +22,8 @@ class Request(Struct, kw_only=True):
     messages: list[Json]
     #: {"type": "enabled", "budget_tokens": n} or {"type": "adaptive"}
     thinking: Json | None = None
+    #: Of models that think as much as they find right.
+    effort: str = ""
     stop_sequences: list[str] = field(default_factory=list)
     tool_choice: Json | None = None
     #: For the header `anthropic-beta`.
@@ -62,6 +64,8 @@ def _shared_members(request: Request, *, marks_cache: bool) -> Json:
     members: Json = {}
     if request.thinking is not None:
         members["thinking"] = request.thinking
+    if request.effort:
+        members["output_config"] = {"effort": request.effort}
     if request.tool_choice is not None:
         members["tool_choice"] = request.tool_choice
     if tools:

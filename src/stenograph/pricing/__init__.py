@@ -1,16 +1,20 @@
-"""Tokens -> money, by dated price tables that were measured on real clients."""
+"""Tokens -> money, by dated price tables that were measured on real clients; and what these know about each model."""
 
 from stenograph.pricing.cost import Basis, Cost, price_usage
+from stenograph.pricing.models import WIDE, ModelFacts, ModelTable, known_facts, load_models, model_facts
 from stenograph.pricing.prices import LongContext, PriceBook, Prices, Rate, Table, canonical_model, load_prices, table_of
 from stenograph.pricing.session import GapReason, SessionCost, session_cost
 from stenograph.pricing.tariff import PICO_PER_MICRO, OwnPrices, PricesFile, Tariff, micro_usd, read_prices_file
 
 __all__ = [
     "PICO_PER_MICRO",
+    "WIDE",
     "Basis",
     "Cost",
     "GapReason",
     "LongContext",
+    "ModelFacts",
+    "ModelTable",
     "OwnPrices",
     "PriceBook",
     "Prices",
@@ -20,8 +24,11 @@ __all__ = [
     "Table",
     "Tariff",
     "canonical_model",
+    "known_facts",
+    "load_models",
     "load_prices",
     "micro_usd",
+    "model_facts",
     "price_usage",
     "read_prices_file",
     "session_cost",

@@ -23,6 +23,13 @@ class Answer(Struct):
     #: Inputs that were not JSON, by block index.
     unparsed: dict[int, str] = field(default_factory=dict)
     stop_reason: str = ""
+    #: Of a block that is not complete.
+    begun_text: list[str] = field(default_factory=list)
+
+    @property
+    def shown(self) -> list[Json]:
+        """The blocks, and the text of one that is not complete."""
+        return [*self.blocks, text_block("".join(self.begun_text))] if self.begun_text else self.blocks
 
     @property
     def text(self) -> str:
@@ -46,7 +53,10 @@ class Answer(Struct):
                     "stop_sequence": None,
                     "usage": event.usage,
                 }
+            case stream.TextDelta():
+                self.begun_text.append(event.text)
             case stream.BlockStop():
+                self.begun_text.clear()
                 if event.unparsed_input:
                     self.unparsed[len(self.blocks)] = event.unparsed_input
                 self.blocks.append(event.block)

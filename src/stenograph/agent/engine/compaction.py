@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from stenograph.agent.context.models import DEFAULT_MAX_TOKENS, window_of
+from stenograph.agent.context.models import asking_of, window_of
 from stenograph.agent.context.system_prompt import read_prompt
 from stenograph.agent.engine.conversation import Conversation, text_block
 from stenograph.agent.engine.options import AgentOptions
@@ -31,7 +31,18 @@ _LEFT_OUT = "[left out: too long for a summary]"
 BEGINS = "This session is being continued from a previous conversation that ran out of context."
 _GO_ON = "Go on with the work from where it was left, without asking about it and without repeating this summary."
 _SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
-_TOO_LONG = re.compile(r"prompt is too long|context (?:window|length)|maximum context|too many tokens|input is too long", re.I)
+_TOO_LONG = re.compile(
+    r"prompt is too long|context (?:window|length|size|limit)|maximum context|too many tokens|input is too long", re.IGNORECASE
+)
+#: Input fits, but not with so long an answer: the Messages API, and vLLM.
+_NO_ROOM = (
+    re.compile(r"exceed context limit: (?P<input>\d+) \+ \d+ > (?P<window>\d+)", re.IGNORECASE),
+    re.compile(
+        r"maximum context length is (?P<window>\d+) tokens and your request has (?P<input>\d+) input tokens", re.IGNORECASE
+    ),
+)
+#: Tokens by which endpoints may count differently in the next request.
+_MARGIN = 1_000
 
 
 class CompactionRefused(Exception):  # noqa: N818 - a result that the caller tells
@@ -41,13 +52,19 @@ class CompactionRefused(Exception):  # noqa: N818 - a result that the caller tel
 def limit_of(model: str, options: AgentOptions) -> int:
     """Tokens at which a conversation is compacted."""
     window = options.window or window_of(model)
-    answer = min(options.max_tokens or DEFAULT_MAX_TOKENS, _LEFT_FOR_SUMMARY)
+    answer = min(asking_of(model, max_tokens=options.max_tokens).max_tokens, _LEFT_FOR_SUMMARY)
     return max(window - answer - _LEFT_FOR_RESULTS, round(window * _SMALLEST_SHARE))
 
 
 def is_too_long(error: ModelError) -> bool:
     """Whether a request was refused for its length."""
     return error.status == 413 or (error.status == 400 and bool(_TOO_LONG.search(str(error))))
+
+
+def room_left(error: ModelError) -> int:
+    """Tokens that an endpoint says are left for an answer, after it refused a longer one; 0 if it says nothing of the kind."""
+    found = next((match for pattern in _NO_ROOM if (match := pattern.search(str(error)))), None)
+    return max(0, int(found["window"]) - int(found["input"]) - _MARGIN) if found else 0
 
 
 async def ask_for_summary(shared: Shared, request: Request, instructions: str, on_retry: Callable[[Retrying], None]) -> str:
@@ -68,6 +85,8 @@ async def ask_for_summary(shared: Shared, request: Request, instructions: str, o
         request.messages = _with_question(shortened(said), question)
         blocks, end = await shared.client.complete(request, on_retry)
     shared.tally.add(request.model, end.usage)
+    if end.stop_reason == "refusal" or any(block["type"] == "tool_use" for block in blocks):
+        raise CompactionRefused("the model did not summarize; the conversation is unchanged")
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
     found = _SUMMARY.search(text)
     summary = (found[1] if found else text).strip()

@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct, field
 
 from stenograph.agent.context.git import branch_of
-from stenograph.agent.context.models import DEFAULT_MAX_TOKENS, betas_of, called_name
+from stenograph.agent.context.models import asking_of, called_name
 from stenograph.agent.engine import events
 from stenograph.agent.engine.answering import Answer, all_tokens, ask_aside, told_of
 from stenograph.agent.engine.calls import Call, CallResult, changed_lines, pull_request_of, refused, run_call, stopped
-from stenograph.agent.engine.compaction import CompactionRefused, ask_for_summary, is_too_long, limit_of, summary_text
+from stenograph.agent.engine.compaction import CompactionRefused, ask_for_summary, is_too_long, limit_of, room_left, summary_text
 from stenograph.agent.engine.conversation import Conversation, blocks_of, text_block
 from stenograph.agent.engine.events import Outcome
 from stenograph.agent.engine.shared import Shared
@@ -36,6 +36,16 @@ from stenograph.records import Json
 
 #: Calls that run at once; a model may ask for hundreds.
 _MOST_AT_ONCE = 10
+#: Times in one turn that an answer cut off at its limit is continued, as 2.1.325 does.
+_MOST_CUT_OFF = 3
+_CUT_OFF = (
+    "Your answer was cut off at the limit of its length. Continue exactly where it stopped, and do the rest in smaller steps."
+)
+_NOTHING_SAID = "Your last answer was empty. Please go on, and say or do something."
+#: Tokens. With less room for an answer the conversation is compacted instead.
+_LEAST_ROOM = 3_000
+#: Tokens by which a conversation grows before a failed compaction is tried again.
+_GROWN = 10_000
 #: Written for a response without blocks, by stop reason.
 _EMPTY_ANSWER = "The model gave no answer."
 _EMPTY_ANSWERS = {"refusal": "The model declined to answer.", "max_tokens": "The answer was cut off before it began."}
@@ -84,11 +94,15 @@ class Dialogue:
         self._run_agent = run_agent
         self._history = history
         self._max_turns = max_turns
-        self._read_state = ReadState()
+        self.read_state = ReadState()
         self._todos: list[Json] = []
         self._agent_id = recorder.envelope.agent_id
         #: Tokens of the conversation as last counted by the endpoint; 0 if never.
         self.tokens = 0
+        #: Tokens that the endpoint said are left for an answer; 0 if it never did.
+        self._room = 0
+        #: A compaction failed at so many tokens.
+        self._failed_at = 0
         self.last_usage: Json = {}
         #: Called once, after the first response and before any tool runs. What it returns ends the turn.
         self.on_first_answer: Callable[[], str] | None = None
@@ -142,6 +156,7 @@ class Dialogue:
 
     async def _answer(self, turn: TurnInProgress) -> tuple[Outcome, ModelError | str | None]:
         has_shrunk = False
+        cut_off = empty = 0
         while True:
             if self._max_turns and turn.responses >= self._max_turns:
                 return Outcome.OUT_OF_TURNS, None
@@ -150,6 +165,10 @@ class Dialogue:
             try:
                 answer = await self._ask(turn)
             except ModelError as error:
+                room = room_left(error)
+                if room >= _LEAST_ROOM and room != self._room:
+                    self._room = room
+                    continue
                 if is_too_long(error) and not has_shrunk and not await self._compact("auto"):
                     has_shrunk = True
                     continue
@@ -175,13 +194,26 @@ class Dialogue:
             match answer.stop_reason:
                 case "pause_turn":
                     continue
+                case "max_tokens" | "model_context_window_exceeded" if cut_off < _MOST_CUT_OFF and answer.text:
+                    cut_off += 1
+                    self._ask_on(_CUT_OFF)
+                    continue
                 case "max_tokens":
                     return Outcome.OUT_OF_TOKENS, None
                 case "refusal":
                     return Outcome.REFUSED, None
                 case "model_context_window_exceeded":
                     return Outcome.OUT_OF_WINDOW, None
+            if not answer.blocks and not empty:
+                empty += 1
+                self._ask_on(_NOTHING_SAID)
+                continue
             return Outcome.DONE, None
+
+    def _ask_on(self, words: str) -> None:
+        """Words of ours that make the model go on in the same turn, as the client has them in its files."""
+        self.recorder.meta(words)
+        self.conversation.add_user([text_block(words)])
 
     def _end_turn(self, turn: TurnInProgress, outcome: Outcome, *, words: str = "", status: int = 0) -> events.TurnEnd:
         duration = round((time.monotonic() - turn.began) * 1000)
@@ -208,17 +240,17 @@ class Dialogue:
 
     def _request(self) -> Request:
         options = self.shared.options
-        max_tokens = options.max_tokens or DEFAULT_MAX_TOKENS
-        # A thinking budget counts toward the answer's tokens and must leave some.
-        thinking = {"type": "enabled", "budget_tokens": min(options.thinking, max_tokens - 1)} if options.thinking else None
+        most = min(filter(None, (options.max_tokens, self._room)), default=0)
+        asking = asking_of(self.model, max_tokens=most, budget=options.thinking, effort=options.effort)
         return Request(
             model=called_name(self.model),
-            max_tokens=max_tokens,
+            max_tokens=asking.max_tokens,
             system=self._system,
             tools=self._toolbox.definitions,
             messages=self.conversation.messages,
-            thinking=thinking,
-            betas=[*options.betas, *betas_of(self.model)],
+            thinking=asking.thinking,
+            effort=asking.effort,
+            betas=[*options.betas, *asking.betas],
         )
 
     async def _ask(self, turn: TurnInProgress) -> Answer:
@@ -352,7 +384,7 @@ class Dialogue:
         return ToolContext(
             tool_use_id=call.id,
             workspace=self.workspace,
-            read_state=self._read_state,
+            read_state=self.read_state,
             history=self._history,
             background=self.shared.background,
             spill_folder=spill_folder(self.shared.path),
@@ -416,7 +448,7 @@ class Dialogue:
         """Results into the conversation, with the memory of folders that the calls looked into."""
         self.conversation.add_user(turn.results)
         turn.results = []
-        for text in self.shared.memory.nested_texts(self._read_state.take_fresh()):
+        for text in self.shared.memory.nested_texts(self.read_state.take_fresh()):
             self.recorder.meta(text)
             self.conversation.add_user([text_block(text)])
 
@@ -444,9 +476,9 @@ class Dialogue:
         self.conversation.add_user([text_block(marker)])
 
     def _keep_begun(self, turn: TurnInProgress) -> None:
-        """The finished text of an interrupted response; its calls never ran and are dropped."""
+        """The text of an interrupted response, as far as it was shown; its calls never ran and are dropped."""
         answer = turn.answer
-        blocks = [block for block in answer.blocks if block["type"] != "tool_use"] if answer else []
+        blocks = [block for block in answer.shown if block["type"] != "tool_use"] if answer else []
         if answer is None or not any(block["type"] == "text" for block in blocks):
             return
         uuids = self.recorder.response(
@@ -472,7 +504,7 @@ class Dialogue:
             # Not counted yet, as in a session of another client. Ask the endpoint only when it may matter.
             guess = len(msgspec.json.encode(self.conversation.messages)) // 4
             self.tokens = (await self.shared.client.count_tokens(self._request()) or guess) if guess > limit // 2 else guess
-        return self.tokens >= limit
+        return self.tokens >= max(limit, self._failed_at + _GROWN if self._failed_at else 0)
 
     async def _compact(self, trigger: str, instructions: str = "") -> str:
         """Replace the conversation with a summary; returns why not, if it failed."""
@@ -484,7 +516,7 @@ class Dialogue:
         except (ModelError, CompactionRefused) as error:
             self._emit(events.CompactionFailed(trigger=trigger, reason=str(error), agent_id=self._agent_id))
             # Not again before the conversation has grown: a request that always fails would double every turn.
-            self.tokens = 0
+            self._failed_at = before
             return str(error)
         except asyncio.CancelledError:
             self._emit(events.CompactionFailed(trigger=trigger, reason="interrupted", agent_id=self._agent_id))
@@ -494,6 +526,7 @@ class Dialogue:
         took = round((time.monotonic() - began) * 1000)
         self.recorder.compaction(text, trigger=trigger, before=before, after=after, took=took)
         self.conversation.begin_anew(text)
+        self._room = self._failed_at = 0
         self.shared.memory.forget_nested()
         self.tokens = after
         self._emit(events.CompactionEnd(trigger=trigger, tokens_before=before, tokens_after=after, agent_id=self._agent_id))

@@ -65,8 +65,10 @@ class AgentOptions(Struct, kw_only=True):
     rewind: str | None = None
     #: A rewind also restores files.
     restore_files: bool = True
-    #: Tokens; 0 for none.
+    #: A budget of tokens, for models that take one; 0: the client's default.
     thinking: int = 0
+    #: For models that think as much as they find right; empty: the client's default.
+    effort: str = ""
     betas: list[str] = field(default_factory=list)
     auto_compact: bool = True
     #: Added to the environment of commands, which never get the endpoint's keys.

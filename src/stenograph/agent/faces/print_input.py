@@ -50,10 +50,10 @@ def whole_prompt(argument: str | None, descriptor: int | None, patience: float =
 def command_in(prompt: str) -> str:
     """A prompt that is a command, as sessions spell it; empty for any other. Raises UsageError for an unknown one.
 
-    2.1.325 sends unknown commands to the model, which can do nothing with them and costs money.
+    2.1.325 sends unknown commands to the model, which can do nothing with them and costs money. "/api returns 500" is a prompt.
     """
     found = _COMMAND.fullmatch(prompt.strip())
-    if found is None or (found[1] != _COMPACT and os.path.lexists(found[1])):  # "/tmp is full, what now?"
+    if found is None or (found[1] != _COMPACT and (found[2] or os.path.lexists(found[1]))):
         return ""
     if found[1] != _COMPACT:
         raise UsageError(f"unknown command {found[1]}; the only one is {_COMPACT}")

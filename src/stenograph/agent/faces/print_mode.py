@@ -85,6 +85,10 @@ def _note(event: Event) -> str:
             # Ten retries take minutes: say what we wait for.
             wait = f"{event.wait:.0f}" if event.wait >= 10 else f"{event.wait:.1f}".removesuffix(".0")
             return f"{event.reason}; retrying in {wait} s ({event.attempt} of {event.max_retries})"
+        case events.CompactionEnd(trigger="auto", agent_id=None):
+            return f"compacted the conversation from {event.tokens_before:,} tokens to about {event.tokens_after:,}"
+        case events.CompactionFailed(trigger="auto", agent_id=None):
+            return f"could not compact the conversation: {event.reason}"
     return ""
 
 

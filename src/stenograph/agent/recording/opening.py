@@ -22,6 +22,17 @@ from stenograph.family import LINES_SUFFIX
 from stenograph.records import Envelope, Json
 
 
+class ReadFile(Struct, frozen=True):
+    """What a session's tools read or wrote: the model knows it, unless the file was changed since."""
+
+    path: Path
+    #: Seconds since 1970.
+    time: float
+    #: None where only a later edit is known.
+    text: str | None
+    is_whole: bool
+
+
 class OpenedSession(Struct, kw_only=True):
     recorder: Recorder
     conversation: Conversation
@@ -31,6 +42,8 @@ class OpenedSession(Struct, kw_only=True):
     model: str = ""
     #: As last counted; 0 if never.
     tokens: int = 0
+    #: What the conversation shows of files.
+    read_files: list[ReadFile] = field(default_factory=list)
     #: The prompt whose files are to be restored.
     restore: str = ""
 

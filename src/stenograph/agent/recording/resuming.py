@@ -20,7 +20,7 @@ from stenograph.agent.context.models import called_name
 from stenograph.agent.engine.conversation import Conversation
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.engine.sendable import sendable
-from stenograph.agent.recording.opening import OpenedSession, new_envelope, refuse_used, session_path
+from stenograph.agent.recording.opening import OpenedSession, ReadFile, new_envelope, refuse_used, session_path
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.recording.rewinding import Chosen, choose, latest_time
 from stenograph.archive import Archive, default_archive_folder, refuse_open
@@ -38,15 +38,20 @@ from stenograph.records import (
     THINKING,
     AssistantRecord,
     ChainedRecord,
+    EditResult,
     Envelope,
     Json,
+    MultiEditResult,
     Position,
+    ReadResult,
     Record,
     ToolUseBlock,
     UserRecord,
+    WriteResult,
     change,
     file_history_of,
     gc_paused,
+    moment,
     read_all_records,
     without_halves,
 )
@@ -166,7 +171,8 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession
         file_history=file_history_of(path),
         model=model,
         # Counts before a compaction don't apply any more.
-        tokens=_last_tokens([selection.graph.records[node] for node in selection.nodes]),
+        tokens=_last_tokens(live := [selection.graph.records[node] for node in selection.nodes]),
+        read_files=_read_files(live),
     )
 
 
@@ -280,6 +286,33 @@ def _last_tokens(records: Sequence[Record]) -> int:
             usage = record.message.usage
             return sum(value for name in TOKEN_COUNTS if isinstance(value := getattr(usage, name, None), int))
     return 0
+
+
+def _read_files(records: Sequence[Record]) -> list[ReadFile]:
+    """As 2.1.325 rebuilds what it has read when it resumes."""
+    found: dict[str, ReadFile] = {}
+    for record in records:
+        if not isinstance(record, UserRecord) or not (time := moment(record.timestamp)):
+            continue
+        result = record.toolUseResult
+        name: object = None
+        text: object = None
+        is_whole = False
+        match result:
+            case ReadResult():
+                file = result.file
+                if file:
+                    name, text, is_whole = file.filePath, file.content, file.numLines == file.totalLines
+            case WriteResult():
+                name, text, is_whole = result.filePath, result.content, True
+            case EditResult() | MultiEditResult():
+                name = result.filePath
+                is_whole = isinstance(name, str) and name in found and found[name].is_whole
+        if isinstance(name, str) and isinstance(record.cwd, str):
+            found[name] = ReadFile(
+                Path(record.cwd) / name, time.timestamp(), text if isinstance(text, str) and is_whole else None, is_whole
+            )
+    return list(found.values())
 
 
 def fork(path: Path, graph: Graph, options: AgentOptions) -> Path:

@@ -1,0 +1,60 @@
+"""What a client knows about each model besides its price: window, output limit, thinking. Measured by `make models`."""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from stenograph.pricing.prices import canonical_model
+
+#: The client's suffix for the wide window; the endpoint never sees it.
+WIDE = "[1m]"
+
+
+class ModelFacts(Struct, frozen=True):
+    #: Tokens.
+    window: int
+    max_output: int
+    #: `adaptive` takes an effort, `enabled` a budget of tokens.
+    thinking: Literal["adaptive", "enabled"] | None
+    #: The client's default.
+    effort: str | None
+    #: Tokens, where the suffix asks for more than `window`.
+    wide_window: int | None
+
+    def window_of(self, model: str) -> int:
+        return (self.wide_window if model.endswith(WIDE) else None) or self.window
+
+
+class ModelTable(Struct, frozen=True):
+    measured: str
+    aliases: dict[str, str]
+    #: Retired models, and the ones that the client calls instead.
+    renamed: dict[str, str]
+    models: dict[str, ModelFacts]
+    #: What the client assumes about a name that it does not know.
+    unknown: ModelFacts
+
+
+@functools.cache
+def load_models() -> ModelTable:
+    data = resources.files("stenograph.pricing").joinpath("models.json").read_bytes()
+    return msgspec.json.decode(data, type=ModelTable)
+
+
+def known_facts(model: str) -> ModelFacts | None:
+    """The facts about a model, by any name that prices know it by; None for an unknown one."""
+    return load_models().models.get(canonical_model(model.removesuffix(WIDE)) or "")
+
+
+#: More careful than the client, which assumes a million tokens: a local model has far less.
+_UNKNOWN = ModelFacts(window=200_000, max_output=32_000, thinking=None, effort=None, wide_window=1_000_000)
+
+
+def model_facts(model: str) -> ModelFacts:
+    """The same; of an unknown model what is safe to assume."""
+    return known_facts(model) or _UNKNOWN
