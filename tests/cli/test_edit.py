@@ -48,7 +48,7 @@ def test_an_edit_is_applied_and_undone(session: Path) -> None:
     assert found["edits"][0]["counts"] == {"tool calls": 5}
     assert found["entry"] == 1
     assert session.read_bytes() != RICH.read_bytes()
-    assert run("undo", session).returncode == 0
+    assert run("undo", "--apply", session).returncode == 0
     assert session.read_bytes() == RICH.read_bytes()
 
 
@@ -449,6 +449,6 @@ def test_compression_says_what_its_numbers_are_and_why_the_file_grows(tmp_path: 
 
 
 def test_what_an_edit_says_fits_a_narrow_terminal(session: Path) -> None:
-    shown = run_in_terminal("edit", session, "--compress", "--keep-last", "1", "--no-color", columns=60)
+    shown = run_in_terminal("edit", session, "--compress", "--keep-last", "1", "--no-color", "--dry-run", columns=60)
     assert max(map(len, shown.splitlines())) <= 60
     assert "--prune deletes them" in " ".join(shown.split())

@@ -81,17 +81,17 @@ def test_what_is_done_to_a_copy_is_what_the_schemas_say(path: Path, tmp_path: Pa
     original = copy.read_bytes()
     cloned = printed("clone", "clone", copy, "--title", "A clone")
     assert (cloned["applied"], Path(cloned["path"]).exists()) == (True, True)
-    assert printed("undo", "undo", "--entry", str(cloned["entry"]))["undoes"] == cloned["entry"]
+    assert printed("undo", "undo", "--apply", "--entry", str(cloned["entry"]))["undoes"] == cloned["entry"]
     assert not Path(cloned["path"]).exists()
-    edited = printed("edit", "edit", copy, "--truncate-results", "10", "--strip-thinking", "all", "--apply", codes=(0, 2))
+    edited = printed("edit", "edit", copy, "--truncate-results", "10", "--strip-thinking", "all", "--apply", codes=(0, 3))
     if edited and edited["applied"]:
         originals = printed("originals", "undo", "--entry", str(edited["entry"]), "--to", tmp_path / "originals")
         assert Path(originals["files"][0]).read_bytes() == original
-        assert printed("undo", "undo", "--entry", str(edited["entry"]))["undo"]
+        assert printed("undo", "undo", "--apply", "--entry", str(edited["entry"]))["undo"]
     assert copy.read_bytes() == original
     removed = printed("rm", "rm", copy, "--apply")
     assert not copy.exists()
-    printed("undo", "undo", "--entry", str(removed["removals"][0]["entry"]))
+    printed("undo", "undo", "--apply", "--entry", str(removed["removals"][0]["entry"]))
     assert copy.read_bytes() == original
     assert printed("edits", "undo", "--list")["entries"][0]["summary"] == "clone"
     assert printed("rename", "rename", copy, "Another title")["title"] == "Another title"
@@ -116,6 +116,6 @@ def test_what_releases_write_and_what_is_installed_is_what_the_schemas_say(monke
     printed("trace-status", "trace", "status")
     printed("trace-backfill", "trace", "backfill", "--dry-run")
     printed("trace-test", "trace", "test", codes=(2,))
-    for options in ((), ("--yes",)):
+    for options in ((), ("--apply",)):
         printed("trace-install", "trace", "install", *options)
-    printed("trace-install", "trace", "uninstall", "--yes")
+    printed("trace-install", "trace", "uninstall", "--apply")

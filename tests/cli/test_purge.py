@@ -97,14 +97,14 @@ def test_nothing_of_a_purged_session_is_left_and_others_stay_whole(home: Path, i
     assert _holding(home, WORDS, ID) == []
     # The other session's edit can be undone, its events are waiting, and no number is given twice.
     assert len(list((default_trace_folder(os.environ) / "spool").glob("*.json"))) == 1
-    undone = run("undo", OTHER, "--home", home, "--json")
+    undone = run("undo", "--apply", OTHER, "--home", home, "--json")
     assert undone.returncode == 0, undone.stderr
     assert json.loads(undone.stdout)["entry"] == (4 if is_removed else 3)
     assert_one_clear_line(run("purge", ID, "--home", home))
 
 
 def test_originals_that_another_session_needs_and_clones_stay_and_are_named(home: Path) -> None:
-    assert run("undo", ID, "--home", home).returncode == 0
+    assert run("undo", "--apply", ID, "--home", home).returncode == 0
     copy = write_session(home, session_id(0xCCCC0003), [])
     copy.write_bytes((copy.with_name(f"{ID}.jsonl")).read_bytes())
     assert run("rm", session_id(0xCCCC0003), "--apply", "--home", home).returncode == 0
@@ -112,7 +112,7 @@ def test_originals_that_another_session_needs_and_clones_stay_and_are_named(home
     told = json.loads(run("purge", ID, "--apply", "--home", home, "--json").stdout)
     assert told["shared_originals"] == 1
     assert told["clones"] == [clone]
-    assert run("undo", session_id(0xCCCC0003), "--home", home).returncode == 0
+    assert run("undo", "--apply", session_id(0xCCCC0003), "--home", home).returncode == 0
 
 
 def test_a_session_in_use_and_the_demo_are_not_purged(home: Path) -> None:

@@ -42,11 +42,11 @@ def test_undo_brings_a_removed_session_back_by_its_id_and_says_so(home: Path) ->
     listed = run("undo", "--list", "--home", home).stdout
     taken = sum(len(data) for name, data in before.items() if SESSION in name and data)
     assert listed.split()[3:] == ["aaaa0001", "done", f"{taken / 1000:.0f}", "kB", "→", "0", "B", "5", "files", "rm"]
-    done = run("undo", "aaaa0001", "--home", home)
+    done = run("undo", "--apply", "aaaa0001", "--home", home)
     assert (done.returncode, done.stderr) == (0, "")
     assert contents(home) == before
     assert "Undid edit 1 of aaaa0001" in done.stdout
-    again = json.loads(run("undo", "--entry", "2", "--json", "--home", home).stdout)
+    again = json.loads(run("undo", "--apply", "--entry", "2", "--json", "--home", home).stdout)
     assert (again["entry"], again["undoes"], {file["action"] for file in again["files"]}) == (3, 2, {"deleted"})
     entries = json.loads(run("undo", "--list", "--json", "--home", home).stdout)["entries"]
     assert [(entry["entry"], entry["state"], entry["undone_by"]) for entry in entries] == [
@@ -66,7 +66,7 @@ def test_originals_can_be_written_elsewhere(home: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_to_undo_is_said_with_exit_code_1(home: Path) -> None:
-    done = run("undo", "--home", home)
+    done = run("undo", "--apply", "--home", home)
     assert_one_clear_line(done, 1)
     assert run("undo", "--list", "--home", home).returncode == 1
     assert_one_clear_line(run("undo", "--entry", "7", "--home", home))
@@ -77,7 +77,7 @@ def test_a_file_changed_since_is_refused_in_one_line(home: Path) -> None:
     run("rm", "aaaa", "--home", home, "--apply")
     append_lines(home / "projects" / "-home-user-work" / NAME, [b"{}"], create=True)
     before = contents(home)
-    done = run("undo", "--home", home)
+    done = run("undo", "--apply", "--home", home)
     assert_one_clear_line(done, 3)
     assert "--entry 1 --to" in done.stderr
     assert contents(home) == before
@@ -86,8 +86,8 @@ def test_a_file_changed_since_is_refused_in_one_line(home: Path) -> None:
 def test_edits_in_other_homes_are_not_undone(home: Path, tmp_path: Path) -> None:
     make_family(tmp_path / "other")
     run("rm", "aaaa", "--home", home, "--apply")
-    assert run("undo", "--home", tmp_path / "other").returncode == 1
-    assert run("undo", "--home", home).returncode == 0
+    assert run("undo", "--apply", "--home", tmp_path / "other").returncode == 1
+    assert run("undo", "--apply", "--home", home).returncode == 0
 
 
 def test_the_demo_is_neither_removed_nor_undone() -> None:
@@ -117,12 +117,12 @@ def test_undo_never_says_that_an_undo_is_to_be_undone_first(tmp_path: Path) -> N
     path = write_session(home, session_id(0xCCCC0003), linked(*turn("One"), *turn("Two"), *turn("Three")))
     run("edit", "cccc", "--home", home, "--drop-turns", "--turns", "1", "--apply")
     assert run("rename", "cccc", "Another name", "--home", home).returncode == 0
-    before = run("undo", "cccc", "--home", home)
+    before = run("undo", "--apply", "cccc", "--home", home)
     run("rm", "cccc", "--home", home, "--apply")
-    assert run("undo", "cccc", "--home", home).returncode == 0
+    assert run("undo", "--apply", "cccc", "--home", home).returncode == 0
     renamed = path.read_bytes()
     # The rename stands in the way as it did before the session was removed and brought back.
-    done = run("undo", "cccc", "--home", home)
+    done = run("undo", "--apply", "cccc", "--home", home)
     assert_one_clear_line(done, 3)
     assert "has changed since edit 1" in done.stderr
     assert "--entry 1 --to" in done.stderr
@@ -158,7 +158,7 @@ def test_a_removal_that_would_be_refused_says_so_before(home: Path) -> None:
 
 def test_one_edit_of_the_list_can_be_asked_for(home: Path, tmp_path: Path) -> None:
     run("rm", "aaaa", "--home", home, "--apply")
-    run("undo", "--home", home)
+    run("undo", "--apply", "--home", home)
     assert [line.split()[0] for line in run("undo", "--list", "--entry", "2", "--home", home).stdout.splitlines()] == ["2"]
     assert run("undo", "--list", "--entry", "7", "--home", home).returncode == 1
     assert_one_clear_line(run("undo", "--list", "--entry", "1", "--to", tmp_path / "out", "--home", home))
@@ -176,10 +176,8 @@ def test_no_size_is_broken_in_a_narrow_list_of_edits(columns: int, home: Path) -
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("edit", "aaaa", "--dry-run"), "without --apply nothing is written"),
-        (("rm", "aaaa", "--dry-run"), "without --apply nothing is changed"),
+        (("rm", "aaaa", "--apply", "--dry-run"), "--apply conflicts with --dry-run"),
         (("clone", "aaaa", "--apply"), "--dry-run writes nothing"),
-        (("undo", "--apply"), "steno undo acts at once"),
         (("messages", "aaaa", "--release", "2.0.76"), "--as-of RELEASE"),
         (("edit", "aaaa", "--drop-turns", "2"), "--drop-turns --turns 2"),
         (("edit", "aaaa", "--drop-turns", "1-3,5", "--apply"), "--drop-turns --turns 1-3,5"),
@@ -215,7 +213,7 @@ def test_several_sessions_are_removed_at_once(tmp_path: Path) -> None:
     done = run("rm", "000000a1", "000000a2", "--home", tmp_path, "--apply")
     assert (done.returncode, [path.exists() for path in paths]) == (0, [False, False, True])
     assert done.stdout.count("Undo: ") == 2
-    assert run("undo", "--entry", "1", "--home", tmp_path).returncode == 0
+    assert run("undo", "--apply", "--entry", "1", "--home", tmp_path).returncode == 0
     assert [path.exists() for path in paths] == [True, False, True]
 
 

@@ -460,7 +460,7 @@ def test_the_command_says_the_new_id_where_it_is_and_how_to_go_on(tmp_path: Path
     assert f"resume {new_id}" in done.stdout
     assert new_id in run("resume", "--home", tmp_path, new_id, "--print").stdout
     assert run("ls", "--home", tmp_path, "--all").stdout.count("Another way") == 1
-    undo = run("undo", "--home", tmp_path, new_id)
+    undo = run("undo", "--apply", "--home", tmp_path, new_id)
     assert undo.returncode == 0, undo.stderr
     assert not (path.parent / f"{new_id}.jsonl").exists()
 

@@ -70,7 +70,7 @@ class Live:
             config = self.studio.home / ".config" / "stenograph" / "config.toml"
             config.parent.mkdir(parents=True)
             config.write_text(_CONFIG.format(url=self.sink.url), encoding="utf-8")
-        self.steno("trace", "install", "--yes")
+        self.steno("trace", "install", "--apply")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

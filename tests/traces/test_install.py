@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from lab.clients import client_environment, run_client
 from lab.terminal import Terminal
-from tests.cli.running import SOURCE, assert_one_clear_line, run
+from tests.cli.running import SOURCE, assert_one_clear_line, run, run_in_terminal
 from tests.conftest import Client
 from tests.homes import session_id, write_session
 from tests.traces.test_hook import holding
@@ -61,8 +61,8 @@ def ok(*arguments: str | Path) -> str:
 
 def test_it_is_shown_and_not_made_where_nobody_can_be_asked(home: Path) -> None:
     done = run("trace", "install")
-    assert done.returncode == 2
-    assert "try: add --yes" in done.stderr
+    assert done.returncode == 0
+    assert "note: nothing was written\ntry: add --apply\n" in done.stderr
     assert '+    "Stop": [' in done.stdout
     assert f"+++ {home / 'settings.json'}" in done.stdout
     assert list(home.iterdir()) == []
@@ -70,23 +70,12 @@ def test_it_is_shown_and_not_made_where_nobody_can_be_asked(home: Path) -> None:
 
 def test_a_person_is_asked(home: Path) -> None:
     for answer, is_made in (("n", False), ("y", True)):
-        program = "import sys; sys.stdin.isatty = lambda: True; sys.argv[0] = 'steno'; from stenograph.cli import main; main()"
-        done = subprocess.run(
-            [sys.executable, "-c", program, "trace", "install"],
-            input=f"{answer}\n",
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "Apply this change to ~/.claude/settings.json?" in done.stdout
+        assert "Apply? [y/N] " in run_in_terminal("trace", "install", answers=f"{answer}\n")
         assert (home / "settings.json").exists() is is_made
 
 
 def test_every_event_gets_a_hook_that_ends_soon(home: Path) -> None:
-    ok("install", "--yes", "--all-events")
+    ok("install", "--apply", "--all-events")
     hooks = hooks_of(home / "settings.json")
     assert set(hooks) == ALL_EVENTS
     for event, found in hooks.items():
@@ -96,16 +85,16 @@ def test_every_event_gets_a_hook_that_ends_soon(home: Path) -> None:
 
 def test_again_changes_nothing_and_replaces_an_older_install(home: Path) -> None:
     settings = home / "settings.json"
-    ok("install", "--yes")
+    ok("install", "--apply")
     before = settings.read_bytes()
-    assert "Nothing to do" in ok("install", "--yes")
+    assert "Nothing to do" in ok("install", "--apply")
     assert settings.read_bytes() == before
     older = before.replace(sys.executable.encode(), b"/opt/older/bin/python")
     settings.write_bytes(older)
-    ok("install", "--yes")
+    ok("install", "--apply")
     assert settings.read_bytes() == before
     # And one of other events.
-    ok("install", "--yes", "--all-events")
+    ok("install", "--apply", "--all-events")
     assert {event: len(found) for event, found in hooks_of(settings).items()} == dict.fromkeys(EVENTS, 1)
 
 
@@ -127,23 +116,23 @@ def test_uninstall_gives_the_file_back_byte_for_byte(home: Path) -> None:
     settings = home / "settings.json"
     settings.write_text(THEIRS)
     settings.chmod(0o644)
-    ok("install", "--yes")
+    ok("install", "--apply")
     assert hooks_of(settings)["Stop"][0]["command"] == "say done"
     assert len(hooks_of(settings)["Stop"]) == 2
     assert settings.stat().st_mode & 0o777 == 0o644
-    ok("install", "--yes", "--all-events")
-    ok("uninstall", "--yes")
+    ok("install", "--apply", "--all-events")
+    ok("uninstall", "--apply")
     assert settings.read_text() == THEIRS
     assert settings.stat().st_mode & 0o777 == 0o644
-    assert "Nothing to do" in ok("uninstall", "--yes")
+    assert "Nothing to do" in ok("uninstall", "--apply")
 
 
 def test_uninstall_after_other_changes_takes_out_our_hooks_alone(home: Path) -> None:
     settings = home / "settings.json"
     settings.write_text(THEIRS)
-    ok("install", "--yes", "--all-events")
+    ok("install", "--apply", "--all-events")
     settings.write_text(settings.read_text().replace('"opus"', '"sonnet"'))
-    ok("uninstall", "--yes")
+    ok("uninstall", "--apply")
     assert settings.read_text() == THEIRS.replace('"opus"', '"sonnet"')
 
 
@@ -155,10 +144,10 @@ def without_hooks(settings: Path) -> bool:
 def test_uninstall_leaves_no_hook_of_an_install_before_an_edit(home: Path) -> None:
     settings = home / "settings.json"
     settings.write_text(THEIRS)
-    ok("install", "--yes")
+    ok("install", "--apply")
     settings.write_text(settings.read_text().replace('"opus"', '"sonnet"'))
-    ok("install", "--yes", "--all-events")
-    assert "Removed the hooks from" in ok("uninstall", "--yes")
+    ok("install", "--apply", "--all-events")
+    assert "Removed the hooks from" in ok("uninstall", "--apply")
     assert without_hooks(settings)
     assert settings.read_text() == THEIRS.replace('"opus"', '"sonnet"')
     assert "no hooks are installed" in ok()
@@ -172,17 +161,17 @@ def test_uninstall_leaves_no_hook_of_an_install_before_an_edit(home: Path) -> No
 def test_uninstall_leaves_no_hook_of_another_install(old: str, new: str, home: Path) -> None:
     settings = home / "settings.json"
     settings.write_text(THEIRS)
-    ok("install", "--yes")
+    ok("install", "--apply")
     settings.write_text(settings.read_text().replace(old, new))
-    ok("install", "--yes")
+    ok("install", "--apply")
     assert new not in settings.read_text()
-    ok("uninstall", "--yes")
+    ok("uninstall", "--apply")
     assert settings.read_text() == THEIRS
 
 
 def test_it_is_not_called_done_where_a_hook_would_be_left(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = home / "settings.json"
-    ok("install", "--yes")
+    ok("install", "--apply")
     monkeypatch.setattr("stenograph.client_settings.files.remove_hooks", lambda text, _: text)
     with pytest.raises(UsageError, match="cannot remove the hooks of steno"):
         plan_uninstall(settings, Archive(tmp_path / "archive"))
@@ -190,31 +179,31 @@ def test_it_is_not_called_done_where_a_hook_would_be_left(home: Path, tmp_path: 
 
 def test_hooks_that_were_taken_out_by_hand_and_put_in_again_leave_the_file_of_that_hand(home: Path) -> None:
     settings = home / "settings.json"
-    ok("install", "--yes")
+    ok("install", "--apply")
     settings.write_text("{ }")
-    ok("install", "--yes")
-    ok("uninstall", "--yes")
+    ok("install", "--apply")
+    ok("uninstall", "--apply")
     assert settings.read_text() == "{ }"
 
 
 def test_a_file_that_we_made_goes_also_after_an_edit_that_was_taken_back(home: Path) -> None:
     settings = home / "settings.json"
-    ok("install", "--yes")
+    ok("install", "--apply")
     settings.write_text(settings.read_text().replace("{", '{"model": "opus",', 1))
-    ok("install", "--yes", "--all-events")
+    ok("install", "--apply", "--all-events")
     settings.write_text(settings.read_text().replace('{"model": "opus",', "{", 1))
-    ok("uninstall", "--yes")
+    ok("uninstall", "--apply")
     assert list(home.iterdir()) == []
 
 
 def test_a_file_that_we_made_goes_again(home: Path) -> None:
     settings = home / "settings.json"
-    ok("install", "--yes")
-    ok("uninstall", "--yes")
+    ok("install", "--apply")
+    ok("uninstall", "--apply")
     assert not settings.exists()
-    ok("install", "--yes")
+    ok("install", "--apply")
     settings.write_text(settings.read_text().replace('{\n  "hooks"', '{\n  "model": "opus",\n  "hooks"', 1))
-    ok("uninstall", "--yes")
+    ok("uninstall", "--apply")
     assert json.loads(settings.read_bytes()) == {"model": "opus"}
 
 
@@ -222,9 +211,9 @@ def test_a_folder_that_we_made_goes_again(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     os.chdir(project)
-    ok("install", "--local", "--yes")
+    ok("install", "--local", "--apply")
     assert [path.name for path in (project / ".claude").iterdir()] == ["settings.local.json"]
-    ok("uninstall", "--local", "--yes")
+    ok("uninstall", "--local", "--apply")
     assert list(project.iterdir()) == []
 
 
@@ -232,28 +221,28 @@ def test_a_folder_that_we_made_goes_with_the_last_file_in_it(tmp_path: Path) -> 
     project = tmp_path / "project"
     project.mkdir()
     os.chdir(project)
-    ok("install", "--local", "--yes")
-    ok("install", "--project", "--yes")
-    ok("uninstall", "--local", "--yes")
+    ok("install", "--local", "--apply")
+    ok("install", "--project", "--apply")
+    ok("uninstall", "--local", "--apply")
     assert [path.name for path in (project / ".claude").iterdir()] == ["settings.json"]
-    ok("uninstall", "--project", "--yes")
+    ok("uninstall", "--project", "--apply")
     assert list(project.iterdir()) == []
     # One that somebody else made stays, though once there was one of ours.
     (project / ".claude").mkdir()
-    ok("install", "--local", "--yes")
-    ok("uninstall", "--local", "--yes")
+    ok("install", "--local", "--apply")
+    ok("uninstall", "--local", "--apply")
     assert [path.name for path in project.iterdir()] == [".claude"]
 
 
 def test_uninstall_points_to_hooks_elsewhere(home: Path, tmp_path: Path) -> None:
-    ok("install", "--local", "--yes")
-    told = ok("uninstall", "--yes")
+    ok("install", "--local", "--apply")
+    told = ok("uninstall", "--apply")
     local = tmp_path / ".claude" / "settings.local.json"
     assert "Nothing to do" in told
     assert f"{local} also has hooks; to remove them: python -m stenograph trace uninstall --local\n" in told
-    ok("install", "--yes")
-    ok("install", "--project", "--yes")
-    steps = json.loads(ok("uninstall", "--local", "--yes", "--json"))["next"]
+    ok("install", "--apply")
+    ok("install", "--project", "--apply")
+    steps = json.loads(ok("uninstall", "--local", "--apply", "--json"))["next"]
     assert [step.partition(": ")[::2] for step in steps] == [
         (f"{home / 'settings.json'} also has hooks; to remove them", "python -m stenograph trace uninstall"),
         (
@@ -264,7 +253,7 @@ def test_uninstall_points_to_hooks_elsewhere(home: Path, tmp_path: Path) -> None
 
 
 def test_hooks_in_two_places_are_warned_of(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ok("install", "--yes")
+    ok("install", "--apply")
     for place, is_told in (("--project", True), ("--local", False)):
         warnings = json.loads(ok("install", place, "--all-events", "--json"))["warnings"]
         told = f"{home / 'settings.json'} also has the hooks, so each event would be recorded twice; remove one of them"
@@ -277,21 +266,21 @@ def test_hooks_in_two_places_are_warned_of(home: Path, monkeypatch: pytest.Monke
 def test_an_undo_takes_the_install_back_as_well(home: Path) -> None:
     settings = home / "settings.json"
     settings.write_text(THEIRS)
-    entry = json.loads(ok("install", "--yes", "--json"))["entry"]
-    assert run("undo", "--entry", str(entry)).returncode == 0
+    entry = json.loads(ok("install", "--apply", "--json"))["entry"]
+    assert run("undo", "--apply", "--entry", str(entry)).returncode == 0
     assert settings.read_text() == THEIRS
-    ok("install", "--yes")
-    ok("uninstall", "--yes")
+    ok("install", "--apply")
+    ok("uninstall", "--apply")
     assert settings.read_text() == THEIRS
 
 
 def test_without_the_archive_our_hooks_still_go(home: Path) -> None:
     settings = home / "settings.json"
     settings.write_text(THEIRS)
-    ok("install", "--yes")
+    ok("install", "--apply")
     archive = Path(os.environ["XDG_DATA_HOME"]) / "stenograph" / "archive"
     archive.rename(archive.with_name("elsewhere"))
-    ok("uninstall", "--yes")
+    ok("uninstall", "--apply")
     assert settings.read_text() == THEIRS
 
 
@@ -300,10 +289,10 @@ def test_a_link_is_written_through(home: Path, tmp_path: Path) -> None:
     real.parent.mkdir()
     real.write_text(THEIRS)
     (home / "settings.json").symlink_to(real)
-    ok("install", "--yes")
+    ok("install", "--apply")
     assert (home / "settings.json").is_symlink()
     assert "Stop" in hooks_of(real)
-    ok("uninstall", "--yes")
+    ok("uninstall", "--apply")
     assert (home / "settings.json").is_symlink()
     assert real.read_text() == THEIRS
 
@@ -315,7 +304,7 @@ def test_a_file_that_is_no_json_is_left_as_it_is(text: str, home: Path) -> None:
     settings = home / "settings.json"
     settings.write_bytes(text.encode(errors="surrogateescape"))
     for command in ("install", "uninstall"):
-        done = run("trace", command, "--yes")
+        done = run("trace", command, "--apply")
         assert_one_clear_line(done)
         assert "was not changed" in done.stderr
     assert settings.read_bytes() == text.encode(errors="surrogateescape")
@@ -324,7 +313,7 @@ def test_a_file_that_is_no_json_is_left_as_it_is(text: str, home: Path) -> None:
 def test_keys_beside_the_change_are_masked(home: Path) -> None:
     text = '{"env": {"K": "sk-ant-api03-SENTINELsentinel0123456789abcdef"}}'
     (home / "settings.json").write_text(text)
-    for options in (("--json",), ("--yes",)):
+    for options in (("--json",), ("--apply",)):
         shown = ok("install", *options)
         assert "[anthropic-key:1]" in shown
         assert "SENTINEL" not in shown
@@ -332,7 +321,7 @@ def test_keys_beside_the_change_are_masked(home: Path) -> None:
 
 
 def test_a_projects_settings_name_no_path_of_this_machine(tmp_path: Path) -> None:
-    ok("install", "--project", "--yes")
+    ok("install", "--project", "--apply")
     settings = tmp_path / ".claude" / "settings.json"
     assert sys.prefix not in settings.read_text()
     # Whoever shares them may have any client.
@@ -359,7 +348,7 @@ def test_without_a_destination_it_is_told_what_to_do_next(is_named: bool, home: 
     file = home / "my.toml" if is_named else Path(os.environ["XDG_CONFIG_HOME"]) / "stenograph" / "config.toml"
     if is_named:
         monkeypatch.setenv("STENO_TRACE_CONFIG", str(file))
-    for told in (ok("install", "--yes"), ok("install", "--yes")):  # the second has nothing to do
+    for told in (ok("install", "--apply"), ok("install", "--apply")):  # the second has nothing to do
         lines = told.splitlines()
         why = f"config file not found: {file}" if is_named else "no destination is configured"
         begin = lines.index(f"Nothing is sent yet: {why}")
@@ -370,14 +359,14 @@ def test_without_a_destination_it_is_told_what_to_do_next(is_named: bool, home: 
     file.write_text("".join(line + "\n" for line in lines[begin + 2 : -1]))
     (destination,) = json.loads(ok("--json"))["destinations"]
     assert destination["endpoint"] == "http://localhost:4318/v1/traces"
-    assert json.loads(ok("install", "--yes", "--json"))["next"] == ["Next: python -m stenograph trace test"]
+    assert json.loads(ok("install", "--apply", "--json"))["next"] == ["Next: python -m stenograph trace test"]
 
 
 def test_a_broken_config_is_told_after_the_install(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = home / "my.toml"
     file.write_text("projekt = 'SENTINEL'")
     monkeypatch.setenv("STENO_TRACE_CONFIG", str(file))
-    told = ok("install", "--yes")
+    told = ok("install", "--apply")
     assert f"Nothing is sent yet: {file}: `projekt` is not a known key" in told
     assert "Fix it, then run: python -m stenograph trace test" in told
     assert "SENTINEL" not in told
@@ -386,7 +375,9 @@ def test_a_broken_config_is_told_after_the_install(home: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("place", ["home", "project"])
-@pytest.mark.parametrize("arguments", [("doctor",), ("trace",), ("trace", "install", "--yes"), ("trace", "uninstall", "--yes")])
+@pytest.mark.parametrize(
+    "arguments", [("doctor",), ("trace",), ("trace", "install", "--apply"), ("trace", "uninstall", "--apply")]
+)
 def test_settings_that_are_not_a_file_do_not_hang_a_command(arguments: tuple[str, ...], place: str) -> None:
     """A FIFO that nobody writes to: whoever opens it to read waits."""
     home = Path(os.environ["HOME"]) / ".claude"
@@ -405,7 +396,7 @@ def test_settings_that_are_not_a_file_do_not_hang_a_command(arguments: tuple[str
 
 
 def test_the_demo_is_not_touched() -> None:
-    assert_one_clear_line(run("--demo", "trace", "install", "--yes"))
+    assert_one_clear_line(run("--demo", "trace", "install", "--apply"))
 
 
 # What else traces
@@ -510,7 +501,7 @@ def test_a_client_whose_release_can_not_be_told_counts_as_an_old_one(
     wrapper.chmod(0o755)
     monkeypatch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
     assert oldest_release(home, os.environ) is None
-    (told,) = json.loads(ok("install", "--yes", "--json"))["warnings"]
+    (told,) = json.loads(ok("install", "--apply", "--json"))["warnings"]
     assert f"left out StopFailure and PostCompact: the release of {wrapper} is unknown" in told
     assert set(hooks_of(home / "settings.json")) == OLD_EVENTS
 
@@ -566,7 +557,7 @@ def test_the_shared_command_is_silent_with_a_steno_that_fails_and_without_one(tm
 
 def test_the_group_tells_what_is_set_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no hooks are installed" in ok()
-    ok("install", "--yes")
+    ok("install", "--apply")
     monkeypatch.setenv("STENO_TRACE_URL", "http://receiver.example")
     monkeypatch.setenv("STENO_TRACE_TOKEN", "SENTINEL")
     for options in ((), ("--json",)):
@@ -619,7 +610,7 @@ def test_doctor_has_a_line_on_tracing(home: Path, monkeypatch: pytest.MonkeyPatc
         return line.removeprefix("tracing").strip()
 
     assert told() == "no hooks, no destination"
-    ok("install", "--yes")
+    ok("install", "--apply")
     monkeypatch.setenv("STENO_TRACE_URL", "http://receiver.example")
     assert told() == f"hooks in {home / 'settings.json'}, to environment"
     monkeypatch.setenv("STENO_TRACE_OFF", "1")
@@ -670,7 +661,7 @@ def test_a_client_reports_its_turn(
     (home / ".claude").mkdir(parents=True)
     work.mkdir()
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    ok("--home", home / ".claude", "install", "--yes")
+    ok("--home", home / ".claude", "install", "--apply")
     known = ALL_EVENTS if release == "2.1.325" else OLD_EVENTS
     assert set(hooks_of(home / ".claude" / "settings.json")) == known
     agent = {"description": "d", "subagent_type": "general-purpose", "prompt": script_prompt([[{"text": "Sub."}]], "Sub-agent")}
@@ -706,7 +697,7 @@ def test_a_client_runs_a_hook_of_two_settings_once_where_both_are_alike(
         work.mkdir()
         monkeypatch.chdir(work)
         for where in ((), (place,)):
-            ok("--home", home / ".claude", "install", "--yes", *where)
+            ok("--home", home / ".claude", "install", "--apply", *where)
         path = f"{steno.parent}{os.pathsep}{client_environment(home, '')['PATH']}"
         args = ["-p", script_prompt([[{"text": "Done."}]], "Go")]
         with ScriptedApi() as api, holding(home / ".local" / "state" / "stenograph" / "traces"):
@@ -735,7 +726,7 @@ def test_a_client_reports_a_turn_that_failed(client: Client, tmp_path: Path) -> 
     program = client("2.1.325")
     home, work = tmp_path / "home", tmp_path / "work"
     (home / ".claude").mkdir(parents=True)
-    ok("--home", home / ".claude", "install", "--yes", "--all-events")
+    ok("--home", home / ".claude", "install", "--apply", "--all-events")
     with holding(home / ".local" / "state" / "stenograph" / "traces"):
         event = fail_a_turn(program, home, work)
     assert Path(event["transcript_path"]).is_file()

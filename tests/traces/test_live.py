@@ -208,7 +208,7 @@ def test_a_client_says_and_writes_the_same_with_and_without_hooks(release: str, 
     for name in ("with", "without"):
         with Live(client(release), release, tmp_path / name) as live:
             if name == "without":
-                live.steno("trace", "uninstall", "--yes")
+                live.steno("trace", "uninstall", "--apply")
             prompt = live.studio.scene("tools", [COUNT, say(text("Counted."))])
             done = live.run(prompt, ALLOW_ALL, "--output-format", "json")
             printed = json.loads(done.stdout)

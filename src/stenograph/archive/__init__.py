@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 from stenograph.archive.archive import Archive, default_archive_folder
 from stenograph.archive.change import Change, Recovery
-from stenograph.archive.history import Undone, find_edits, undo_edit
+from stenograph.archive.history import Undone, find_edits, plan_undo, undo_edit
 from stenograph.archive.journal import Entry, JournaledFile, State
 from stenograph.archive.labels import LabelChange, clear_title, rename_session, tag_session
 from stenograph.archive.purge import ArchivePurge
@@ -124,6 +124,7 @@ __all__ = [
     "plan_removal",
     "plan_restore",
     "plan_timer",
+    "plan_undo",
     "read_facts",
     "refuse_open",
     "rename_session",

@@ -148,15 +148,27 @@ class Archive:
                 change.give_up()
                 raise
 
+    def is_unsettled(self) -> bool:
+        """Whether processes before this one were stopped midway."""
+        if not self._journal.exists():
+            return False
+        ledger = self._read()
+        return bool(ledger.leavings) or any(entry.state is State.BEGUN for entry in ledger.entries.values())
+
     def recover(self) -> list[Recovery]:
         """Settle what processes before this one were stopped in; every edit does so first. Raises DiskError."""
-        if not self._journal.exists():
-            return []
-        ledger = self._read()
-        if not ledger.leavings and all(entry.state is not State.BEGUN for entry in ledger.entries.values()):
+        if not self.is_unsettled():
             return []
         with self._writing() as (_, _, recovered):
             return recovered
+
+    def refuse_undo(self, number: int) -> None:
+        """Raises as `undo` would, and writes nothing."""
+        ledger = self._read()
+        entry = _entry_in(ledger, number)
+        _refuse_undone(entry)
+        for file in entry.files:
+            _unchanged(file, entry, ledger)
 
     def undo(self, number: int, *, active_seconds: float = ACTIVE_SECONDS) -> Entry:
         """Undo an edit: its files get the bytes that they had, those it made go, those it deleted return.

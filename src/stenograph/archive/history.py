@@ -49,6 +49,17 @@ def find_edits(archive: Archive, session: str | None, homes: Sequence[Path], *, 
     return [entry for entry in entries if entry.session_id in matching]
 
 
+def plan_undo(archive: Archive, edits: Sequence[Entry], number: int | None = None) -> Entry | None:
+    """The edit that `undo_edit` would undo; None where there is none. Raises as `Archive.undo`, and writes nothing."""
+    chosen = {edit.number: edit for edit in edits}
+    if number is None:
+        number = next((entry.number for entry in reversed(edits) if entry.is_standing), None)
+        if number is None:
+            return None
+    archive.refuse_undo(number)
+    return chosen[number]
+
+
 def undo_edit(
     archive: Archive, edits: Sequence[Entry], number: int | None = None, *, active_seconds: float = ACTIVE_SECONDS
 ) -> Undone | None:

@@ -13,6 +13,7 @@ import click
 
 from stenograph.cli import REFUSED
 from stenograph.cli._arguments import HintingCommand, named_session, session_argument
+from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._messages import echo_error, echo_warning, sentence
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option, tell_masked
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
@@ -26,12 +27,10 @@ _ENDLESS = 10**9
 _TURN_CHOICES = {"turns": "--turns", "keep_last": "--keep-last", "before": "--before", "older_than": "--older-than"}
 _CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent"}
 
-_HINTS = {"--dry-run": "without --apply nothing is written"}
-
 
 @click.command(
     cls=HintingCommand,
-    hints=_HINTS,
+    hints={},
     short_help="Trim or compress a session.",
 )
 @session_argument
@@ -62,8 +61,8 @@ _HINTS = {"--dry-run": "without --apply nothing is written"}
 )
 @click.option("--prune", is_flag=True, help="Also delete dropped lines from the file.")
 @click.option("--reason", default="", metavar="TEXT", help="Note for the journal.")
-@click.option("--apply", "applying", is_flag=True, help="Apply the plan. Without this nothing is written.")
 @click.option("--preview", "previewing", is_flag=True, help="List every turn and call that would go, and print the digest.")
+@consent_options
 @reveal_option
 @json_option
 @shared_options
@@ -74,6 +73,7 @@ def edit(
     session: str,
     prune: bool,
     applying: bool,
+    dry_run: bool,
     previewing: bool,
     reveal: bool,
     as_json: bool,
@@ -81,9 +81,8 @@ def edit(
 ) -> None:
     """Trim or compress a session.
 
-    Shows a plan: what changes in the file, what clients send before and after, and what it saves. Nothing is written without
-    --apply. A plan is refused unless releases 2.0.76, 2.1.45 and the newest would send exactly what it shows. The original is
-    archived, and `steno undo` restores it byte for byte.
+    Shows a plan with savings and proof, then asks; without a terminal, only shows it. A plan is refused unless releases 2.0.76,
+    2.1.45 and the newest would send exactly what it shows. The original is archived, and `steno undo` restores it byte for byte.
 
     Dropped turns stay in the file as a branch that no client resumes, so that token counters still see them. --prune deletes
     them.
@@ -96,9 +95,9 @@ def edit(
       steno edit last --compress --keep-last 5 --apply
     """
     from stenograph.archive import Archive, default_archive_folder
-    from stenograph.surgery import attempt, make_plan
+    from stenograph.surgery import Attempt, attempt, make_plan
     from stenograph.surgery import preview as preview_plan
-    from stenograph.views import edit_page, mask_page, render_edit
+    from stenograph.views import EditPage, edit_page, mask_page, render_edit, render_edit_result
 
     settings = state_options(ctx)
     file = named_session(ctx, session, writes=True)
@@ -110,21 +109,29 @@ def edit(
     _refuse_idle_choices(edits, options)
     plan = make_plan(file.path, edits, prune=prune)
     archive = Archive(default_archive_folder(os.environ))
+    allowed = consent(applying=applying, dry_run=dry_run, as_json=as_json)
+    mask, masker = make_mask(reveal)
+    refusal = DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None
+
+    def page_of(attempted: Attempt) -> EditPage:
+        shown = preview_plan(plan) if previewing else None
+        return mask_page(edit_page(plan, attempted, partial(again, ctx), preview=shown, refusal=refusal), mask)
+
     attempted = attempt(plan, archive, is_applied=applying, active_seconds=settings.config.active_seconds)
     busy, is_refused = attempted.busy, applying and attempted.busy is not None
     if busy and is_refused and not as_json:
         raise busy
-    page = edit_page(
-        plan,
-        attempted,
-        partial(again, ctx),
-        preview=preview_plan(plan) if previewing else None,
-        refusal=DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None,
-    )
-    mask, masker = make_mask(reveal)
-    page = mask_page(page, mask)
-    echo_page(page, render_edit, render_options(ctx), as_json=as_json)
+    page = page_of(attempted)
+    can_be_done = page.changes_file and not page.problems and page.refusal is None
+    look = render_options(ctx, asks=allowed.may_ask and can_be_done)
+    echo_page(page, render_edit, look, as_json=as_json)
     tell_masked(masker)
+    if can_be_done and allowed.ask():
+        attempted = attempt(plan, archive, is_applied=True, active_seconds=settings.config.active_seconds)
+        if attempted.busy:
+            raise attempted.busy
+        echo_page(page_of(attempted), render_edit_result, look, as_json=False)
+        return
     if busy and is_refused:
         echo_error(busy.what, why=busy.why, hint=busy.hint)
     elif busy:

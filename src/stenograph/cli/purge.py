@@ -7,25 +7,26 @@ from functools import partial
 
 import click
 
-from stenograph.cli._arguments import HintingCommand, session_to_change
+from stenograph.cli._arguments import session_to_change
+from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
 
-_HINTS = {"--dry-run": "without --apply nothing is deleted"}
 
-
-@click.command(cls=HintingCommand, hints=_HINTS, short_help="Delete a session for good.")
+@click.command(short_help="Delete a session for good.")
 @session_to_change
-@click.option("--apply", "is_applied", is_flag=True, help="Delete it. Without this, only show what would be deleted.")
+@consent_options
 @json_option
 @shared_options
 @click.pass_context
-def purge(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> None:
+def purge(ctx: click.Context, session: str, applying: bool, dry_run: bool, as_json: bool) -> None:
     """Delete a session for good.
 
     Deletes its files, its kept copies, originals and edits in the archive, events and state of tracing, and the search index.
     Lists the turns that were sent to trace receivers, and clones that keep copies. This cannot be undone. `steno rm` only moves a
     session to the archive; a session that was removed, or that only the archive has, can be purged by its id.
+
+    Shows what would go, then asks; without a terminal, only shows it.
 
     \b
     Example:
@@ -35,22 +36,28 @@ def purge(ctx: click.Context, session: str, is_applied: bool, as_json: bool) -> 
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.index import store_path
     from stenograph.traces import default_trace_folder, plan_purge, purge_session
-    from stenograph.views import purge_page, render_purge
+    from stenograph.views import PurgePage, purge_page, render_purge
 
     settings = state_options(ctx)
     archive = Archive(default_archive_folder(os.environ))
     folder = default_trace_folder(os.environ)
     plan = plan_purge(session, settings.homes, archive, folder, store_path(os.environ))
     seconds = settings.config.active_seconds
-    if is_applied:
+
+    def carry_out() -> PurgePage:
         refuse_demo(settings, plan.path)
         purge_session(plan, archive, folder, active_seconds=seconds)
-    busy = None if is_applied or plan.path is None else archive.why_busy(plan.path, active_seconds=seconds)
-    page = purge_page(
-        plan,
-        partial(again, ctx),
-        is_applied=is_applied,
-        busy=str(busy) if busy else None,
-        refusal=DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None,
-    )
-    echo_page(page, render_purge, render_options(ctx), as_json=as_json)
+        return purge_page(plan, partial(again, ctx), is_applied=True, busy=None, refusal=None)
+
+    allowed = consent(applying=applying, dry_run=dry_run, as_json=as_json)
+    if allowed.is_given:
+        echo_page(carry_out(), render_purge, render_options(ctx), as_json=as_json)
+        return
+    busy = None if plan.path is None else archive.why_busy(plan.path, active_seconds=seconds)
+    refusal = DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None
+    page = purge_page(plan, partial(again, ctx), is_applied=False, busy=str(busy) if busy else None, refusal=refusal)
+    options = render_options(ctx, asks=allowed.may_ask and page.apply is not None)
+    echo_page(page, render_purge, options, as_json=as_json)
+    if page.apply is not None and allowed.ask():
+        carry_out()
+        click.echo(f"Deleted {page.id} for good.")

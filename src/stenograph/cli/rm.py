@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from stenograph.cli import NOTHING_MATCHED, REFUSED
-from stenograph.cli._arguments import HintingCommand, SessionReference, age_before, any_project_option, named_session
+from stenograph.cli._arguments import SessionReference, age_before, any_project_option, named_session
+from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
@@ -19,15 +20,13 @@ from stenograph.errors import BusyError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_HINTS = {"--dry-run": "without --apply nothing is changed"}
 
-
-@click.command(cls=HintingCommand, hints=_HINTS, short_help="Move sessions to the archive.")
+@click.command(short_help="Move sessions to the archive.")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...", type=SessionReference())
 @click.option("--older-than", metavar="AGE", help="All sessions whose last record is older (36h, 90d, 52w), also hidden ones.")
 @click.option("--project", metavar="PATH", help="With --older-than: only of this project, a path or part of one.")
 @any_project_option
-@click.option("--apply", "is_applied", is_flag=True, help="Remove them. Without this nothing is changed.")
+@consent_options
 @json_option
 @shared_options
 @click.pass_context
@@ -36,13 +35,15 @@ def rm(
     sessions: tuple[str, ...],
     older_than: str | None,
     project: str | None,
-    is_applied: bool,
+    applying: bool,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Move sessions to the archive.
 
     Their files go, with those of their subagents, spilled results and file history, and are kept whole in the archive first:
-    `steno undo` brings a session back. Without --apply nothing is changed. A session in use is not removed.
+    `steno undo` brings a session back. Shows what would go, then asks; without a terminal, only shows it. A session in use is
+    not removed.
 
     \b
     Example:
@@ -51,7 +52,7 @@ def rm(
     """
     from stenograph.archive import Archive, default_archive_folder, plan_removal
     from stenograph.sessions import ListTitles
-    from stenograph.views import removal_page, removals_page, render_removals
+    from stenograph.views import RemovalsPage, removal_page, removals_page, render_removals
 
     settings = state_options(ctx)
     if bool(sessions) == bool(older_than):
@@ -61,31 +62,43 @@ def rm(
     paths = _older(ctx, older_than, project) if older_than else [named_session(ctx, each, writes=True).path for each in sessions]
     archive = Archive(default_archive_folder(os.environ))
     seconds = settings.config.active_seconds
-    pages = []
+    paths = list(dict.fromkeys(paths))
     titles = ListTitles()
-    for path in dict.fromkeys(paths):
-        if is_applied:
-            refuse_demo(settings, path)
-        plan = plan_removal(path, titles)
-        entry, busy = None, None
-        try:
+
+    def removals(*, is_applied: bool) -> RemovalsPage:
+        pages = []
+        for path in paths:
             if is_applied:
-                entry = archive.remove(path, active_seconds=seconds)
-            else:
-                busy = archive.why_busy(path, active_seconds=seconds)
-        except BusyError as error:
-            if len(paths) == 1:
-                raise
-            busy = error
-        refusal = DEMO_IS_READ_ONLY if is_demo(settings, path) else None
-        told = str(busy) if busy else None
-        pages.append(removal_page(plan, path, partial(again, ctx), entry=entry, busy=told, refusal=refusal, others=paths))
-    page = removals_page(pages, archive.folder, partial(again, ctx), older_than=older_than, project=project, applied=is_applied)
-    echo_page(page, render_removals, render_options(ctx), as_json=as_json)
-    if not pages:
+                refuse_demo(settings, path)
+            plan = plan_removal(path, titles)
+            entry, busy = None, None
+            try:
+                if is_applied:
+                    entry = archive.remove(path, active_seconds=seconds)
+                else:
+                    busy = archive.why_busy(path, active_seconds=seconds)
+            except BusyError as error:
+                if len(paths) == 1:
+                    raise
+                busy = error
+            refusal = DEMO_IS_READ_ONLY if is_demo(settings, path) else None
+            told = str(busy) if busy else None
+            pages.append(removal_page(plan, path, partial(again, ctx), entry=entry, busy=told, refusal=refusal, others=paths))
+        return removals_page(
+            pages, archive.folder, partial(again, ctx), older_than=older_than, project=project, applied=is_applied
+        )
+
+    allowed = consent(applying=applying, dry_run=dry_run, as_json=as_json)
+    page = removals(is_applied=applying)
+    options = render_options(ctx, asks=allowed.may_ask and page.apply is not None)
+    echo_page(page, render_removals, options, as_json=as_json)
+    if not page.removals:
         echo_note(f"no session is older than {older_than}")
         ctx.exit(NOTHING_MATCHED)
-    if is_applied and any(each.entry is None for each in pages):
+    if page.apply is not None and allowed.ask(sum(each.refusal is None for each in page.removals)):
+        page = removals(is_applied=True)
+        echo_page(page, render_removals, options, as_json=False)
+    if page.applied and any(each.entry is None for each in page.removals):
         ctx.exit(REFUSED)
 
 

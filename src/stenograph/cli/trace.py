@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,8 @@ import click
 import msgspec
 
 from stenograph.cli import FAILED
-from stenograph.cli._messages import echo_error, echo_warning
+from stenograph.cli._consent import Consent, consent, consent_options
+from stenograph.cli._messages import echo_error, echo_note, echo_warning
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import again, is_file, named_config, refuse_demo, shared_options, state_options
 from stenograph.errors import ConfigError, UsageError
@@ -71,15 +71,17 @@ def trace(ctx: click.Context, as_json: bool) -> None:
 @click.option("--project", is_flag=True, help="Use .claude/settings.json of this directory, which may be shared.")
 @click.option("--local", is_flag=True, help="Use .claude/settings.local.json of this directory.")
 @click.option("--all-events", is_flag=True, help="Include events that older releases reject. They then ignore the whole file.")
-@click.option("--yes", is_flag=True, help="Apply the change without asking.")
+@consent_options
 @json_option
 @shared_options
 @click.pass_context
-def install(ctx: click.Context, project: bool, local: bool, all_events: bool, yes: bool, as_json: bool) -> None:
+def install(
+    ctx: click.Context, project: bool, local: bool, all_events: bool, applying: bool, dry_run: bool, as_json: bool
+) -> None:
     """Add the hooks to Claude Code's settings.
 
-    Shows the change and asks. With --json it does not ask, and writes only with --yes. Nothing else in the file changes; `steno
-    undo` restores it. Hooks of an older install are replaced. The next session reports its turns, and a worker sends them.
+    Shows the change, then asks; without a terminal, only shows it. Nothing else in the file changes; `steno undo` restores it.
+    Hooks of an older install are replaced. The next session reports its turns, and a worker sends them.
 
     Releases before 2.1.78 ignore a settings file that names an event they do not know. StopFailure and PostCompact are
     therefore added only if the installed client and the newest session support them. Install again after an update.
@@ -87,7 +89,7 @@ def install(ctx: click.Context, project: bool, local: bool, all_events: bool, ye
     \b
     Example:
       steno trace install
-      steno trace install --local --yes
+      steno trace install --local --apply
     """
     from stenograph.client_settings import client_of_unknown_release, events_known_to
     from stenograph.traces import EVENTS, commands_in, hook_command, hooks_for, oldest_release, plan_install, shared_hook_command
@@ -111,21 +113,22 @@ def install(ctx: click.Context, project: bool, local: bool, all_events: bool, ye
     if project and shutil.which("steno") is None:
         warnings.append("steno is not on PATH here; project hooks do nothing without it")
     change = msgspec.structs.replace(change, warnings=tuple(warnings))
-    _carry_out(ctx, "install", change, yes=yes, as_json=as_json, steps=_next_steps(ctx))
+    allowed = consent(applying=applying, dry_run=dry_run, as_json=as_json)
+    _carry_out(ctx, "install", change, allowed, as_json=as_json, steps=_next_steps(ctx))
 
 
 @trace.command(short_help="Remove the hooks from Claude Code's settings.")
 @click.option("--project", is_flag=True, help="Use .claude/settings.json of this directory.")
 @click.option("--local", is_flag=True, help="Use .claude/settings.local.json of this directory.")
-@click.option("--yes", is_flag=True, help="Apply the change without asking.")
+@consent_options
 @json_option
 @shared_options
 @click.pass_context
-def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json: bool) -> None:
+def uninstall(ctx: click.Context, project: bool, local: bool, applying: bool, dry_run: bool, as_json: bool) -> None:
     """Remove the hooks from Claude Code's settings.
 
     If the file has not changed since the install, it is restored byte for byte. Otherwise only the hooks are removed. Shows the
-    change and asks. With --json it does not ask, and writes only with --yes.
+    change, then asks; without a terminal, only shows it.
 
     \b
     Example:
@@ -137,7 +140,8 @@ def uninstall(ctx: click.Context, project: bool, local: bool, yes: bool, as_json
     path = _settings_file(ctx, project, local)
     change = plan_uninstall(path, Archive(default_archive_folder(os.environ)))
     steps = [f"{other} also has hooks; to remove them: {_uninstall(ctx, other)}" for other in _others(ctx, path)]
-    _carry_out(ctx, "uninstall", change, yes=yes, as_json=as_json, steps=steps)
+    allowed = consent(applying=applying, dry_run=dry_run, as_json=as_json)
+    _carry_out(ctx, "uninstall", change, allowed, as_json=as_json, steps=steps)
 
 
 @trace.command(
@@ -216,9 +220,11 @@ def _home(ctx: click.Context) -> Path:
     return home.parent if home.name == "projects" else home
 
 
-def _carry_out(ctx: click.Context, action: str, change: SettingsChange, *, yes: bool, as_json: bool, steps: list[str]) -> None:
+def _carry_out(
+    ctx: click.Context, action: str, change: SettingsChange, allowed: Consent, *, as_json: bool, steps: list[str]
+) -> None:
     from stenograph.archive import Archive, default_archive_folder, make_change
-    from stenograph.views import render_settings_change, render_settings_diff, settings_change_page, short_path
+    from stenograph.views import render_settings_change, render_settings_diff, settings_change_page
 
     page_of = partial(settings_change_page, action, change, steps, partial(again, ctx))
     page = page_of(entry=None, applied=False)
@@ -227,13 +233,12 @@ def _carry_out(ctx: click.Context, action: str, change: SettingsChange, *, yes: 
         for warning in page.warnings:
             echo_warning(warning)
         echo_page(page, render_settings_diff, options, as_json=False)
-    if page.changed and not yes and not as_json:
-        if not sys.stdin or not sys.stdin.isatty():
-            raise UsageError("nothing was written: no terminal to confirm on", hint="add --yes")
-        if not click.confirm(f"Apply this change to {short_path(page.path)}?"):
-            click.echo("Nothing was written")
-            return
-    if page.changed and (yes or not as_json):
+    is_allowed = page.changed and (allowed.is_given or allowed.ask())
+    if page.changed and not is_allowed and not as_json:
+        if not allowed.may_ask:
+            echo_note("nothing was written", hint="" if allowed.is_dry_run else "add --apply")
+        return
+    if is_allowed:
         entry = make_change(change, Archive(default_archive_folder(os.environ)))
         page = page_of(entry=entry, applied=True)
     echo_page(page, render_settings_change, options, as_json=as_json)

@@ -9,41 +9,57 @@ from pathlib import Path
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._arguments import HintingCommand, SessionReference
+from stenograph.cli._arguments import SessionReference
+from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._messages import echo_note, echo_warning
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import GivenPath, again, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
 
-_HINTS = {
-    "--apply": "steno undo acts at once; --list only lists the edits",
-    "--dry-run": "--list only lists the edits",
-}
 
-
-@click.command(cls=HintingCommand, hints=_HINTS, short_help="Undo an edit, byte for byte.")
+@click.command(short_help="Undo an edit, byte for byte.")
 @click.argument("session", type=SessionReference(), required=False)
 @click.option("--list", "is_list", is_flag=True, help="List the edits, oldest first.")
 @click.option(
     "--entry", "number", type=click.IntRange(min=1), metavar="N", help="Undo the edit with this number. [default: the last one]"
 )
 @click.option("--to", type=GivenPath(path_type=Path), metavar="DIR", help="Write the originals to DIR instead of undoing.")
+@consent_options
 @json_option
 @shared_options
 @click.pass_context
-def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | None, to: Path | None, as_json: bool) -> None:
+def undo(
+    ctx: click.Context,
+    session: str | None,
+    is_list: bool,
+    number: int | None,
+    to: Path | None,
+    applying: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Undo an edit, byte for byte.
 
     Undoes the last edit of the session, or of any session. Run it again to undo the one before. An undo is an edit too: undo it
-    by its number. Fails if a file has changed since the edit. An interrupted edit is rolled back first.
+    by its number. Shows what would change, then asks; without a terminal, only shows it. Fails if a file has changed since the
+    edit. An interrupted edit is rolled back first.
 
     \b
     Example:
       steno undo --list
-      steno undo last
+      steno undo last --apply
     """
-    from stenograph.archive import Archive, default_archive_folder, find_edits, undo_edit
-    from stenograph.views import count_of, edits_page, originals_page, render_edits, render_originals, render_undo, undo_page
+    from stenograph.archive import Archive, default_archive_folder, find_edits, plan_undo, undo_edit
+    from stenograph.views import (
+        count_of,
+        edits_page,
+        originals_page,
+        render_edits,
+        render_originals,
+        render_undo,
+        undo_page,
+        undo_plan_page,
+    )
 
     settings = state_options(ctx)
     refuse_demo(settings)
@@ -64,6 +80,19 @@ def undo(ctx: click.Context, session: str | None, is_list: bool, number: int | N
             raise UsageError("--to requires --entry N")
         echo_page(originals_page(number, archive.restore(number, to)), render_originals, render_options(ctx), as_json=as_json)
         return
+    allowed = consent(applying=applying, dry_run=dry_run, as_json=as_json)
+    # What a crash left half done is settled without a question, as every edit does first.
+    if not allowed.is_given and not (number is None and archive.is_unsettled() and not dry_run):
+        entry = plan_undo(archive, edits, number)
+        if entry is None:
+            echo_note("no edit to undo")
+            ctx.exit(NOTHING_MATCHED)
+        echo_page(
+            undo_plan_page(entry, partial(again, ctx)), render_undo, render_options(ctx, asks=allowed.may_ask), as_json=as_json
+        )
+        if not allowed.ask():
+            return
+        number = entry.number
     undone = undo_edit(archive, edits, number, active_seconds=settings.config.active_seconds)
     if undone is None:
         echo_note("no edit to undo")

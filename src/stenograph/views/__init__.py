@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     )
     from stenograph.views.pages.changing import (
         FileSizePage,
+        PurgePage,
+        RemovalsPage,
         clone_page,
         purge_page,
         removal_page,
@@ -75,7 +77,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.transcript import TurnPage
     from stenograph.views.pages.turn_parts import turn_pages
     from stenograph.views.pages.turns import StepsPage, TurnsPage, steps_page, turns_page
-    from stenograph.views.pages.undo import EditsPage, UndoPage, edits_page, originals_page, undo_page
+    from stenograph.views.pages.undo import EditsPage, UndoPage, edits_page, originals_page, undo_page, undo_plan_page
     from stenograph.views.pages.updates import UpdatePage, UpdateReader
     from stenograph.views.pages.usage import UsagePage, reconciliation_page, usage_page
     from stenograph.views.pages.viewer import ViewerPage
@@ -100,7 +102,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.check import render_check
     from stenograph.views.terminal.comparison import render_comparison, render_unified
     from stenograph.views.terminal.doctor import render_doctor
-    from stenograph.views.terminal.edit import render_edit
+    from stenograph.views.terminal.edit import render_edit, render_edit_result
     from stenograph.views.terminal.export import render_exported
     from stenograph.views.terminal.files import render_files
     from stenograph.views.terminal.history import render_history
@@ -184,6 +186,10 @@ _MODULES = {
     "preview_page": "pages.picker",
     "problem": "pages.doctor",
     "ProblemPage": "pages.doctor",
+    "PurgePage": "pages.changing",
+    "RemovalsPage": "pages.changing",
+    "render_edit_result": "terminal.edit",
+    "undo_plan_page": "pages.undo",
     "purge_page": "pages.changing",
     "quoted": "text",
     "reconciliation_page": "pages.usage",
@@ -307,8 +313,10 @@ __all__ = [
     "Page",
     "PickerPage",
     "ProblemPage",
+    "PurgePage",
     "RecordPage",
     "RecordsPage",
+    "RemovalsPage",
     "RenderOptions",
     "ResumePage",
     "SearchPage",
@@ -386,6 +394,7 @@ __all__ = [
     "render_count",
     "render_doctor",
     "render_edit",
+    "render_edit_result",
     "render_edits",
     "render_expiring",
     "render_explained",
@@ -445,6 +454,7 @@ __all__ = [
     "turn_pages",
     "turns_page",
     "undo_page",
+    "undo_plan_page",
     "usage_csv",
     "usage_page",
 ]

@@ -35,17 +35,21 @@ class RecoveryPage(Page, frozen=True):
 
 
 class UndoPage(Document, frozen=True, tag="undo/1"):
-    """What an undo did."""
+    """What an undo did, or would do."""
 
     entry: int | None
-    """The number of the undo; null where only interrupted edits were completed or rolled back."""
+    """The number of the undo; null for a plan, and where only interrupted edits were completed or rolled back."""
     undoes: int | None
-    """The number of the edit that was taken back."""
+    """The number of the edit that is undone."""
     session_id: str | None
     files: tuple[UndoneFilePage, ...]
     recovered: tuple[RecoveryPage, ...]
     undo: str | None
     """The command that takes the undo back."""
+    summary: str | None
+    """The edit in a few words; only of a plan."""
+    apply: str | None
+    """The command that does it; only of a plan."""
 
 
 class EntryFilePage(Page, frozen=True):
@@ -106,6 +110,22 @@ def undo_page(undone: Undone, again: CommandLine) -> UndoPage:
         files=tuple(UndoneFilePage(str(file.path), _action(file), file.after_size) for file in (entry.files if entry else ())),
         recovered=tuple(_recovery(each) for each in undone.recovered),
         undo=again("undo", "--entry", str(entry.number)) if entry else None,
+        summary=None,
+        apply=None,
+    )
+
+
+def undo_plan_page(entry: Entry, again: CommandLine) -> UndoPage:
+    """What an undo of this edit would do."""
+    return UndoPage(
+        entry=None,
+        undoes=entry.number,
+        session_id=entry.session_id,
+        files=tuple(UndoneFilePage(str(file.path), _planned_action(file), file.before_size) for file in entry.files),
+        recovered=(),
+        undo=None,
+        summary=_summary(entry),
+        apply=again("undo", "--entry", str(entry.number), "--apply"),
     )
 
 
@@ -155,6 +175,10 @@ def _summary(entry: Entry) -> str:
 
 def _action(file: JournaledFile) -> str:
     return "deleted" if file.after is None else "restored" if file.before is not None else "returned"
+
+
+def _planned_action(file: JournaledFile) -> str:
+    return "deleted" if file.before is None else "restored" if file.after is not None else "returned"
 
 
 def _recovery(recovery: Recovery) -> RecoveryPage:

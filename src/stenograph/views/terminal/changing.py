@@ -54,7 +54,7 @@ def render_removals(page: RemovalsPage, options: RenderOptions) -> Iterator[str]
     if len(page.removals) > 1:
         done = [removal for removal in page.removals if (removal.entry is not None) is page.applied]
         yield f"{count_of(len(done), 'session')}, {size(sum(each.size for each in done))}"
-    if page.apply:
+    if page.apply and not options.asks:
         yield f"Apply: {page.apply}"
 
 
@@ -91,7 +91,7 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
     if page.refusal is not None:
         yield f"Nothing was deleted: {plain(page.refusal)}"
     elif not page.applied:
-        yield f"This cannot be undone. Apply: {page.apply}"
+        yield f"This cannot be undone.{'' if options.asks else f' Apply: {page.apply}'}"
 
 
 def render_rename(page: RenamePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
@@ -129,12 +129,22 @@ _ENTRY_RIGHT = frozenset({0})
 _SUMMARY_COLUMNS = 24
 
 
-def render_undo(page: UndoPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
+def render_undo(page: UndoPage, options: RenderOptions) -> Iterator[str]:
     yield from map(_recovery, page.recovered)
+    if page.undoes is None:
+        return
+    would = f"Undo edit {page.undoes} of {short_id(page.session_id or '')}: {plain(page.summary or '')}"
+    yield from () if page.entry is not None else wrap(would, options.width)
+    yield from (f"{_ACTIONS[file.action][page.entry is None]:>9}  {short_path(file.path)}" for file in page.files)
     if page.entry is not None:
-        yield from (f"{file.action:>9}  {short_path(file.path)}" for file in page.files)
         yield f"Undid edit {page.undoes} of {short_id(page.session_id or '')}"
         yield f"Redo: {page.undo}"
+    elif page.apply and not options.asks:
+        yield f"Apply: {page.apply}"
+
+
+#: As done, and as planned.
+_ACTIONS = {"restored": ("restored", "restore"), "returned": ("returned", "bring back"), "deleted": ("deleted", "delete")}
 
 
 def render_originals(page: OriginalsPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001

@@ -23,10 +23,15 @@ def render_edit(page: EditPage, options: RenderOptions) -> Iterator[str]:
     yield from _steps(page, options)
     yield from _changes(page, options) if page.changes_file else _unchanged(page, options)
     if page.applied:
-        yield options.paint(f"done: edit {page.entry}", GREEN)
-        yield f"Undo: {page.undo}"
-    elif page.changes_file and not page.problems:
+        yield from render_edit_result(page, options)
+    elif page.changes_file and not page.problems and not options.asks:
         yield f"nothing was written: {'the session is in use' if page.in_use else page.refusal or 'use --apply'}"
+
+
+def render_edit_result(page: EditPage, options: RenderOptions) -> Iterator[str]:
+    """What was done, once a plan that was shown is carried out."""
+    yield options.paint(f"done: edit {page.entry}", GREEN)
+    yield f"Undo: {page.undo}"
 
 
 def _steps(page: EditPage, options: RenderOptions) -> Iterator[str]:

@@ -42,6 +42,8 @@ class RenderOptions(Struct, frozen=True):
     patch: int = 60
     #: What masks a line that was made from several pieces; the pieces come masked.
     mask: Mask = as_is
+    #: The question whether to do it comes right behind, so what to type instead is left out.
+    asks: bool = False
     #: What ages are counted from; None: the clock.
     now: datetime | None = None
     #: The command line that runs another command of ours, with the homes and options of this run.
