@@ -68,7 +68,14 @@ def run_in_terminal(
     import pty
 
     outside, inside = pty.openpty()
-    world = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "PYTHONPATH": str(SOURCE), **(environment or {})}
+    world = {
+        **os.environ,
+        "TERM": "xterm",
+        "COLUMNS": str(columns),
+        "PAGER": "cat",
+        "PYTHONPATH": str(SOURCE),
+        **(environment or {}),
+    }
     with subprocess.Popen(
         [sys.executable, "-m", "stenograph", *map(str, arguments)], stdin=inside, stdout=inside, stderr=inside, env=world
     ) as child:

@@ -22,12 +22,13 @@ from stenograph.views.text import width
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 ONE = session_id(0xAAAA0001)
+CWD = "/home/user/a-long-way-down/lantern-shop"
 LONG = "Find out why the import of the harbour gauge's file fails and mend it"
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    records = [record | {"cwd": "/home/user/a-long-way-down/lantern-shop", "version": "2.1.325"} for record in turns(6, LONG)]
+    records = [record | {"cwd": CWD, "version": "2.1.325", "gitBranch": "discount-codes"} for record in turns(6, LONG)]
     write_session(tmp_path, ONE, records, project="-home-user-a-long-way-down-lantern-shop")
     return tmp_path
 
@@ -35,51 +36,91 @@ def home(tmp_path: Path) -> Path:
 def test_a_list_fits_the_terminal(tmp_path: Path) -> None:
     write_session(tmp_path, ONE, turns(6, "日本語のとても長い題名" * 20))
     header, row = run_in_terminal("ls", "--no-color", "--home", tmp_path, columns=90).splitlines()
-    assert header.split() == ["id", "status", "last", "turns", "size", "release", "project", "title"]
-    assert row.startswith("aaaa0001")
-    assert row.endswith("…")
+    assert header.split() == ["id", "title", "project", "turns", "last"]
+    assert row.startswith("  aaaa  日本語")
+    assert re.search("…  +work ", row)
     assert 88 <= width(row) <= 90
 
 
-# By hand: id 8, status 6, last 10, turns 5, size 6, release 7, project 12, two columns after each, and 24 for the title.
+# By hand: a gutter of 2, id 4, project 12, branch 14, release 7, size 6, turns 5, last 10, two columns after each but the last.
 @pytest.mark.parametrize(
-    ("columns", "kept", "project"),
+    ("columns", "options", "kept", "title"),
     [
-        (200, "id status last turns size release project title", "…er/a-long-way-down/lantern-shop"),
-        (92, "id status last turns size release project title", "lantern-shop"),
-        (91, "id status last turns size project title", "lantern-shop"),
-        (82, "id status last turns project title", "lantern-shop"),
-        (74, "id status last project title", "lantern-shop"),
-        (60, "id status last project title", "lantern…"),
+        (200, ("--long",), "id title project branch release size turns last", 140 - 74),
+        (120, ("--long",), "id title project branch release size turns last", 120 - 74),
+        (102, ("--long",), "id title project branch release size turns last", 28),
+        (101, ("--long",), "id title project release size turns last", 101 - 58),
+        (80, (), "id title project turns last", 80 - 41),
+        (72, (), "id title project turns last", 72 - 41),
     ],
 )
-def test_a_title_keeps_its_share_of_a_narrow_terminal(home: Path, columns: int, kept: str, project: str) -> None:
-    header, row = run_in_terminal("ls", "--no-color", "--home", home, columns=columns).splitlines()
+def test_a_narrow_terminal_drops_the_branch_and_cuts_titles_last(
+    home: Path, columns: int, options: tuple[str, ...], kept: str, title: int
+) -> None:
+    header, row = run_in_terminal("ls", "--no-color", *options, "--home", home, columns=columns).splitlines()
     assert " ".join(header.split()) == kept
     assert width(row) <= columns
-    title = row[header.index("title") :]
-    assert row[header.index("project") : header.index("title")].rstrip() == project
-    assert title == LONG if columns == 200 else LONG.startswith(title.removesuffix("…"))
-    assert len(title) >= (24 if columns > 60 else 15)
+    shown = row[header.index("title") : header.index("project") - 2]
+    assert shown == (LONG if title >= len(LONG) else LONG[: title - 1] + "…")
+    assert row[header.index("project") :].startswith("lantern-shop  ")
+
+
+def test_sixty_columns_give_a_session_two_lines(home: Path) -> None:
+    first, second = run_in_terminal("ls", "--no-color", "--home", home, columns=60).splitlines()
+    assert first == f"  {LONG[:57]}…"
+    assert second == "  aaaa  lantern-shop  6 turns" + "2023-11-14".rjust(31)
 
 
 def test_a_pipe_gets_whole_lines(home: Path) -> None:
     header, line = run("ls", "--home", home, environment={"COLUMNS": "40"}).stdout.splitlines()
-    assert header.split() == ["id", "status", "last", "turns", "size", "release", "project", "title"]
-    assert line.endswith(f"/home/user/a-long-way-down/lantern-shop  {LONG}")
+    assert header.split() == ["id", "status", "last", "turns", "project", "branch", "title"]
+    assert line.startswith(f"{ONE}  done  ")
+    assert line.endswith(f"/home/user/a-long-way-down/lantern-shop  discount-codes  {LONG}")
+
+
+@pytest.mark.parametrize("world", [{"STENO_PLAIN": "1"}, {"TERM": "dumb"}, {}])
+def test_plain_lines_are_those_of_a_pipe(home: Path, world: dict[str, str]) -> None:
+    options = () if world else ("--plain",)
+    shown = run_in_terminal("ls", *options, "--home", home, columns=60, environment=world)
+    assert shown == run("ls", "--home", home).stdout
+
+
+def test_what_is_left_out_and_what_marks_mean_ends_a_list(tmp_path: Path) -> None:
+    write_session(tmp_path, ONE, [*turns(6), user([text("[Request interrupted by user]")])])
+    write_session(tmp_path, session_id(2), turns(6), modified=LONG_AGO - 10)
+    write_session(tmp_path, session_id(3), turns(1))
+    lines = run_in_terminal("ls", "--limit", "1", "--home", tmp_path, "--no-color").splitlines()
+    assert lines[1].startswith("■ aaaa  ")
+    assert lines[2:] == ["", "  1 of 2 sessions (--limit 0 for all)  1 hidden: 1 short (--all)", "  ■ interrupted"]
+
+
+def test_outside_utf_8_marks_are_ascii(tmp_path: Path) -> None:
+    write_session(tmp_path, ONE, [*turns(6), user([text("[Request interrupted by user]")])])
+    shown = run_in_terminal("ls", "--home", tmp_path, "--no-color", environment={"PYTHONIOENCODING": "ascii"})
+    assert shown.isascii()
+    assert shown.splitlines()[1].startswith("# aaaa  ")
 
 
 def test_the_overview_fits_too(home: Path) -> None:
     lines = run_in_terminal("--no-color", "--home", home).splitlines()
-    row = next(line for line in lines if line.startswith("aaaa0001"))
+    row = next(line for line in lines if line.startswith("  aaaa"))
     assert width(row) <= 80
     assert LONG[:24] in row
+    assert lines[0] == "  1 session in 1 project"
+    assert lines[2].split() == ["earlier,", "1", "session", "turns", "last"]
 
 
-def test_a_dumb_terminal_gets_no_colours(tmp_path: Path) -> None:
+def test_an_option_beats_the_environment_about_color(tmp_path: Path) -> None:
     write_session(tmp_path, ONE, [*turns(6), user([text("[Request interrupted by user]")])])
-    assert "\x1b[33minterrupted" in run_in_terminal("ls", "--home", tmp_path)
-    assert "\x1b" not in run_in_terminal("ls", "--home", tmp_path, environment={"TERM": "dumb"})
+
+    def is_colored(*options: str, **world: str) -> bool:
+        return "\x1b[1;33m■" in run_in_terminal("ls", "--home", tmp_path, *options, environment=world)
+
+    assert is_colored()
+    assert not is_colored(TERM="dumb")
+    assert not is_colored(NO_COLOR="1", FORCE_COLOR="1")
+    assert is_colored("--color", "always", NO_COLOR="1")
+    assert not is_colored("--color", "never", FORCE_COLOR="1")
 
 
 def test_the_tables_of_an_inventory_fit_and_are_not_endless(tmp_path: Path) -> None:
@@ -131,7 +172,7 @@ def test_a_long_listing_shows_how_far_it_is(home: Path) -> None:
         "def glance(path):\n    time.sleep(0.04)\n    return quick(path)\nfind.glance = glance\n"
     )
     shown = run_in_terminal("ls", "--home", home, environment={"PYTHONPATH": f"{slow}{os.pathsep}{SOURCE}"})
-    assert "reading [" in shown
+    assert re.search(r"\rReading  \d+%  \d+ s left", shown.replace("\x1b[K", ""))
 
 
 @pytest.mark.parametrize("command", [("ls",), (), ("inventory", "HOME")])
@@ -142,11 +183,11 @@ def test_a_progress_bar_is_drawn_and_taken_away_again(home: Path, command: tuple
     (hasty / "sitecustomize.py").write_text("import stenograph.cli._output\nstenograph.cli._output.PATIENCE = 0\n")
     arguments = [str(home) if word == "HOME" else word for word in command]
     shown = run_in_terminal(*arguments, "--home", home, environment={"PYTHONPATH": f"{hasty}{os.pathsep}{SOURCE}"})
-    bar, erased, rest = shown.partition("\r\x1b[K")
-    assert re.fullmatch(r"(\rreading \[#*-*\] +\d+%)+", bar)
+    drawn, erased, rest = shown.rpartition("\r\x1b[K")
+    assert re.fullmatch(r"(\r\x1b\[KReading  \d+%(  \d+ s left)?)+", drawn)
     assert erased
     assert rest == run_in_terminal(*arguments, "--home", home)
-    assert "aaaa0001" in rest
+    assert "aaaa" in rest
 
 
 @pytest.mark.parametrize("command", [("ls", "--all"), ()])
@@ -167,10 +208,12 @@ def test_the_column_that_a_list_is_sorted_by_is_always_shown(tmp_path: Path, sor
         record | {"version": "2.1.325", "timestamp": "2026-01-02T03:04:05.000Z"} for record in turns(6, "Fix the parser " * 9)
     ]
     write_session(tmp_path, ONE, lines)
-    header, row = run_in_terminal("ls", "--sort", sort, "--no-color", "--home", tmp_path, columns=60).splitlines()
+    header, row = run_in_terminal("ls", "--sort", sort, "--no-color", "--home", tmp_path, columns=72).splitlines()
     assert column in header.split()
     assert "release" not in header
-    assert "2026-01-02" in row
+    assert "2 Jan" in row or "2026-01-02" in row  # in this year, or later
+    _, facts = run_in_terminal("ls", "--sort", sort, "--no-color", "--home", tmp_path, columns=60).splitlines()
+    assert ("kB" in facts) is (sort == "size")
 
 
 def test_groups_of_print_mode_are_rows_of_a_terminal_only(tmp_path: Path) -> None:
@@ -193,7 +236,7 @@ def test_messages_begin_with_the_release_and_wrap(tmp_path: Path) -> None:
 
 def test_a_note_says_where_it_cut_a_title(tmp_path: Path) -> None:
     write_session(tmp_path, ONE, turns(6, "x" * 60))
-    assert run("inventory", "aaaa", "--home", tmp_path).stderr.splitlines()[-1].endswith(f'  "{"x" * 39}…"')
+    assert run("inventory", "aaaa", "--home", tmp_path).stderr.splitlines()[-1].endswith(f' "{"x" * 39}…"')
 
 
 def test_history_names_the_file_that_it_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 _PATIENCE = 0.3
 
 
+def known_store(ctx: click.Context) -> IndexStore | None:
+    """The index where it can be had at once: it knows the homes, or they are the demo's. Nothing is built for a list."""
+    from stenograph.index import knows_home, open_store, store_path, sync
+
+    settings = state_options(ctx)
+    path = None if settings.demo else store_path(os.environ)
+    if path is not None and not path.exists():
+        return None
+    store = open_store(path)
+    if path is not None and not all(knows_home(store, home) for home in settings.homes):
+        return None
+    sync(store, settings.homes, seconds=_PATIENCE)
+    return store
+
+
 def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
     """The index, brought up to date; one that exists within the time that a command may wait. The demo leaves none behind."""
     from stenograph.index import knows_home, open_store, store_path, sync

@@ -64,6 +64,6 @@ def _is_colored() -> bool:
 
     ctx = click.get_current_context(silent=True)
     wanted = ctx.color if ctx is not None else wants_color(Config(), os.environ)
-    if "--no-color" in sys.argv:  # an error that ends the program is printed when its context is gone
+    if {"--no-color", "--plain", "--color=never"} & set(sys.argv):  # at the last error the context is gone
         wanted = False
     return sys.stderr.isatty() and wanted is not False

@@ -60,14 +60,14 @@ def terminal_width() -> int | None:
 def render_options(ctx: click.Context, columns: int | None = None, **wishes: Any) -> RenderOptions:
     from functools import partial
 
-    from stenograph.cli._settings import again
+    from stenograph.cli._settings import again, is_plain
     from stenograph.views import RenderOptions
 
-    terminal = sys.stdout.isatty()
+    plain = is_plain(ctx)
+    terminal = sys.stdout.isatty() and not plain
     color = terminal if ctx.color is None else ctx.color
-    return RenderOptions(
-        width=columns or terminal_width(), color=color, markdown=terminal or color, command=partial(again, ctx), **wishes
-    )
+    width = columns or (None if plain else terminal_width())
+    return RenderOptions(width=width, color=color, markdown=terminal or color, command=partial(again, ctx), **wishes)
 
 
 def make_mask(reveal: bool) -> tuple[Mask, Masker | None]:
@@ -136,11 +136,28 @@ def echo_unreadable(findings: Iterable[FindingPage]) -> None:
             echo_warning(finding.detail)
 
 
+# For terminals outside UTF-8: one character each, so that columns stay aligned.
+_ASCII = str.maketrans("●■✗✓•·│┊┬▌─━╸█▅▄▂▆…→", "*#x+-.|:+|-=-#+=_%.>")
+
+
+def _in_encoding(lines: Iterable[str]) -> Iterable[str]:
+    """The lines with ASCII in the place of our marks, where stdout can't show them."""
+    try:
+        "●█…".encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return (line.translate(_ASCII) for line in lines)
+    return lines
+
+
 def echo_lines(lines: Iterable[str], *, pager: bool = True) -> None:
-    command = _pager() if pager and sys.stdout.isatty() else None
+    from stenograph.cli._settings import is_plain
+
+    lines = _in_encoding(lines)
+    ctx = click.get_current_context(silent=True)
+    command = _pager() if pager and sys.stdout.isatty() and not (ctx and is_plain(ctx)) else None
     if command is None:
         for line in lines:
-            click.echo(line, color=True)  # colour was decided when the line was made
+            click.echo(line, color=True)  # color was decided when the line was made
         return
     import shutil
 
@@ -199,15 +216,17 @@ def _page(command: list[str], first: list[str], rest: Iterable[str]) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-PATIENCE = 1.0
+#: Before progress is shown, in seconds.
+PATIENCE = 0.5
 _REDRAW = 0.1
-_COLUMNS = 30
 
 
 @contextlib.contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
     """A function to call with the work done and the work there is, or None where nobody would see it."""
-    if not _is_watched() or os.environ.get("TERM") == "dumb":
+    from stenograph.config import wants_plain
+
+    if not _is_watched() or wants_plain(os.environ):
         yield None
         return
     started = time.monotonic()
@@ -220,8 +239,8 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
             return
         drawn = now
         share = min(1.0, done / total) if total else 1.0
-        filled = int(share * _COLUMNS)
-        sys.stderr.write(f"\r{label} [{'#' * filled}{'-' * (_COLUMNS - filled)}] {share:4.0%}")
+        left = f"  {max(1, round((now - started) * (1 - share) / share))} s left" if 0 < share < 1 else ""
+        sys.stderr.write(f"\r\x1b[K{label}  {share:.0%}{left}")
         sys.stderr.flush()
 
     try:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from stenograph.config import Config, read_config, usual_config_file, wants_color
+from stenograph.config import Config, read_config, usual_config_file, wants_color, wants_plain
 from stenograph.errors import ConfigError, UsageError
 
 _KEY = "stenograph.cli.options"
@@ -53,6 +53,16 @@ def shared_options(command: F) -> F:
     """Add the options that every command takes; they are kept in the context, see `state_options`."""
     for option in (
         click.option("--no-color", is_flag=True, expose_value=False, callback=_keep, help="Disable color, as NO_COLOR=1 does."),
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            expose_value=False,
+            callback=_keep,
+            help="When to use color. [default: auto]",
+        ),
+        click.option(
+            "--plain", is_flag=True, expose_value=False, callback=_keep, help="Plain lines: no color, drawing or pager."
+        ),
         click.option(
             "--config",
             type=GivenPath(path_type=Path),
@@ -110,7 +120,7 @@ def settings_and_problem(ctx: click.Context) -> tuple[Settings, ConfigProblem | 
     except ConfigError as error:
         problem = ConfigProblem(error, named is not None or not isinstance(error.__cause__, OSError))
     config = config or Config()
-    ctx.color = False if options.get("no_color") else wants_color(config, os.environ)
+    ctx.color = _color(options, config)
     demo = bool(options.get("demo"))
     explicit = tuple(_of_user(home) for home in options.get("home", ()))
     settings = Settings(
@@ -122,6 +132,20 @@ def settings_and_problem(ctx: click.Context) -> tuple[Settings, ConfigProblem | 
         config_file=config_file if config_file is not None and is_file(config_file) else None,
     )
     return settings, problem
+
+
+def _color(options: dict[str, Any], config: Config) -> bool | None:
+    """True or False forces color; None leaves it to the terminal. Options beat the environment, which beats the config file."""
+    if options.get("no_color") or options.get("plain"):
+        return False
+    if (chosen := options.get("color")) is not None:
+        return {"always": True, "never": False}.get(chosen)
+    return False if wants_plain(os.environ) else wants_color(config, os.environ)
+
+
+def is_plain(ctx: click.Context) -> bool:
+    """Whether lines are wanted as in a pipe: `--plain`, `STENO_PLAIN` or a dumb terminal."""
+    return bool(ctx.meta.get(_KEY, {}).get("plain")) or wants_plain(os.environ)
 
 
 def what_is_wrong_with(home: Path) -> str:

@@ -67,7 +67,7 @@ def check(
     accepted = read_baseline(baseline) if baseline else None
     after = moment_of(since, datetime.now(UTC)) if since else None
     places = _places(ctx, paths)
-    with progress("checking") as report_progress:
+    with progress("Checking") as report_progress:
         report = check_files(places, since=after, jobs=jobs, progress=report_progress, resuming=resuming)
     if write_baseline:
         write(baseline_of(report), write_baseline)

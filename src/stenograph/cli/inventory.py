@@ -37,7 +37,7 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
 
     state_options(ctx)
     named = [place_of(ctx, path) for path in paths]
-    with progress("reading") as report:
+    with progress("Reading") as report:
         taken = take_inventory(named, report)
     echo_page(inventory_page(taken), render_inventory, render_options(ctx), as_json=as_json)
     is_failed = any(failure.path in named for failure in taken.failures) or not (taken.sessions or taken.agents)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._messages import echo_note
-from stenograph.cli._output import json_option, make_mask, reveal_option
+from stenograph.cli._output import json_option, make_mask, pager_option, reveal_option
 from stenograph.cli._settings import GivenPath, Settings, is_folder, shared_options, state_options
 from stenograph.config import ListSettings
 from stenograph.errors import SessionNotFoundError, UsageError
@@ -20,12 +22,14 @@ from stenograph.inputs import Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stenograph.sessions import SessionInfo
+    from stenograph.sessions import Listing, SessionInfo
     from stenograph.views import FindingPage, SessionsPage
 
 
 #: Longer lists go without turns: whole files have to be read to count them.
 _COUNTED_ROWS = 100
+#: A terminal of so many columns has room for the tape.
+_TAPE_COLUMNS = 96
 _SORTS = ("last", "started", "size", "turns", "title", "project")
 
 
@@ -44,6 +48,8 @@ _SORTS = ("last", "started", "size", "turns", "title", "project")
 @click.option(
     "--limit", "-n", type=click.IntRange(min=0), help=f"Maximum number of sessions; 0 for all. [default: {ListSettings().limit}]"
 )
+@click.option("--long", is_flag=True, help="Show release and size too.")
+@pager_option
 @reveal_option
 @json_option
 @shared_options
@@ -55,14 +61,17 @@ def ls(
     project: str | None,
     sort: str,
     limit: int | None,
+    long: bool,
+    pager: bool,
     reveal: bool,
     as_json: bool,
     **filters: str | None,
 ) -> None:
     """List sessions, newest first.
 
-    Columns: id, status (running, done, interrupted, failed), last record, turns, size, release, project, title. A narrow terminal
-    shows fewer. Turns are those of the current branch, in lists of up to 100. Secrets of known formats are masked (--reveal).
+    The tape shows what happened: prompts, changes, shell commands, reads, subagents and errors. It needs the index, which the
+    first search builds. A narrow terminal shows less. Turns are those of the current branch, in lists of up to 100. In a pipe,
+    ids and dates are whole and the status is a word. Secrets of known formats are masked (--reveal).
 
     Hidden unless --all: finished sessions under five steps, those under ten without an answer, empty files, files that are not
     named by a UUID, warm-ups, files with only subagents' lines, print mode and the SDK. How many is shown on stderr.
@@ -80,26 +89,26 @@ def ls(
     from stenograph.views import left_out_lines, mask_page, render_sessions, sessions_page
 
     settings = state_options(ctx)
+    options = render_options(ctx)
     wanted = _wanted(filters)
     limit = settings.config.ls.limit if limit is None else limit
     is_filtered = project is not None or wanted is not None
 
     def listed(folder: str | None, where: Callable[[SessionInfo], bool] | None) -> SessionsPage:
-        with progress("reading") as report:
-            return sessions_page(
-                list_sessions(
-                    settings.homes,
-                    everything=everything or settings.config.ls.all,
-                    project=folder,
-                    where=where,
-                    sort=sort,
-                    limit=limit or None,
-                    turns=0 < limit <= _COUNTED_ROWS,
-                    active_seconds=settings.config.active_seconds,
-                    progress=report,
-                ),
-                sort,
+        with progress("Reading") as report:
+            found = list_sessions(
+                settings.homes,
+                everything=everything or settings.config.ls.all,
+                project=folder,
+                where=where,
+                sort=sort,
+                limit=limit or None,
+                turns=0 < limit <= _COUNTED_ROWS,
+                active_seconds=settings.config.active_seconds,
+                progress=report,
             )
+        tapes = _tapes(ctx, found) if as_json or (options.width or 0) >= _TAPE_COLUMNS else {}
+        return sessions_page(found, sort, tapes)
 
     page = listed(working_folder(project) if project else None, wanted)
     if project and not page.sessions and not page.hidden:
@@ -107,15 +116,26 @@ def ls(
     nothing = not page.sessions and not page.hidden
     if nothing and not is_filtered:
         raise no_sessions(settings, page.findings)
-    echo_page(mask_page(page, make_mask(reveal)[0]), render_sessions, render_options(ctx), as_json=as_json)
+    render = partial(render_sessions, long=long)
+    echo_page(mask_page(page, make_mask(reveal)[0]), render, options, as_json=as_json, pager=pager)
     echo_unreadable(page.findings)
     if nothing:
         echo_note(f"no sessions of project {project}" if project else "no sessions match")
-    if not as_json:
+    if not as_json and options.width is None:
         for line in left_out_lines(page):
             click.echo(line, err=True)
     if not page.sessions:
         ctx.exit(NOTHING_MATCHED)
+
+
+def _tapes(ctx: click.Context, found: Listing) -> dict[Path, str]:
+    from stenograph.cli._index import known_store
+    from stenograph.index import session_ticks
+    from stenograph.views import tape_letters
+
+    store = known_store(ctx) if found.sessions else None
+    ticks = session_ticks(store, [info.path for info in found.sessions]) if store is not None else {}
+    return {path: tape_letters(met) for path, met in ticks.items()}
 
 
 def _wanted(filters: dict[str, str | None]) -> Callable[[SessionInfo], bool] | None:
@@ -177,13 +197,11 @@ def working_folder(project: str) -> str:
 
 
 def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: bool) -> None:
-    from functools import partial
-
     from stenograph.cli._output import echo_page, echo_unreadable, make_mask, progress, render_options
     from stenograph.sessions import list_sessions
     from stenograph.views import mask_page, overview_page, render_overview
 
-    with progress("reading") as report:
+    with progress("Reading") as report:
         listing = list_sessions(settings.homes, everything=True, active_seconds=settings.config.active_seconds, progress=report)
     page = mask_page(overview_page(listing, settings.homes), make_mask(reveal)[0])
     is_closed = any(finding.code.startswith("unreadable") for finding in page.findings)

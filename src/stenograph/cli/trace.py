@@ -411,7 +411,7 @@ def _send_behind(
         default_trace_folder(os.environ),
         dry_run=dry_run,
         waiting=lambda: waiting("another tracing worker"),
-        progress=lambda name: progress(f"sending to {name}"),
+        progress=lambda name: progress(f"Sending to {name}"),
     )
     page = backfill_page(done)
     echo_page(page, render_backfill, render_options(ctx), as_json=as_json)

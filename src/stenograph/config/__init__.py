@@ -23,6 +23,7 @@ from stenograph.config.settings import (
     systemd_folder,
     usual_config_file,
     wants_color,
+    wants_plain,
 )
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ __all__ = [
     "trace_folder",
     "usual_config_file",
     "wants_color",
+    "wants_plain",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -81,6 +81,11 @@ def wants_color(config: Config, environ: Mapping[str, str]) -> bool | None:
     return {"always": True, "never": False}.get(config.color, dumb)
 
 
+def wants_plain(environ: Mapping[str, str]) -> bool:
+    """`$STENO_PLAIN`, or a terminal that can neither draw nor move: lines in reading order, as in a pipe."""
+    return bool(environ.get("STENO_PLAIN")) or environ.get("TERM") == "dumb"
+
+
 def is_debugging(environ: Mapping[str, str]) -> bool:
     """`$STENO_DEBUG`: print a traceback before an error."""
     return bool(environ.get("STENO_DEBUG"))

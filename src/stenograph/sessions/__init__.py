@@ -19,6 +19,8 @@ from stenograph.sessions.find import (
     find_projects,
     find_sessions,
     list_sessions,
+    short_ids,
+    with_turns,
 )
 from stenograph.sessions.glance import Glance, as_unreadable, glance
 from stenograph.sessions.labels import rename, tag
@@ -119,6 +121,7 @@ __all__ = [
     "rename",
     "resolve",
     "session_at",
+    "short_ids",
     "size_of",
     "status",
     "tag",
@@ -128,6 +131,7 @@ __all__ = [
     "titled_by",
     "titles_of",
     "unreadable",
+    "with_turns",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import heapq
+import itertools
 import os
 import time
 from collections import Counter
@@ -70,6 +71,8 @@ class SessionInfo(msgspec.Struct, frozen=True):
     hidden: str | None
     #: Of the current branch; None where they were not counted.
     turns: int | None = None
+    #: The shortest prefix that no other session of the homes has; empty where it was not looked for.
+    short_id: str = ""
 
     @property
     def project(self) -> str:
@@ -273,6 +276,7 @@ def list_sessions(
     homes = as_homes(homes)
     listings, findings = find_projects(homes)
     files = newest_first(file for listing in listings for file in listing.sessions)
+    short = short_ids(file.session_id for file in files if file.named_by_uuid)
     if project is not None:
         files = in_project(files, homes, project)
     files = each_once(files)
@@ -303,17 +307,36 @@ def list_sessions(
         else:
             hidden.append(info)
     if sort == "turns":
-        shown = _with_turns(shown, None, cache)
+        shown = with_turns(shown, None, cache)
     shown.sort(key=SORTS[sort])
-    listed = shown if limit is None else shown[:limit]
+    listed = [
+        msgspec.structs.replace(info, short_id=short.get(info.id, "")) for info in (shown if limit is None else shown[:limit])
+    ]
     return Listing(
-        _with_turns(listed, _COUNTED_BYTES, cache) if turns else listed,
+        with_turns(listed, _COUNTED_BYTES, cache) if turns else listed,
         dict(Counter(info.hidden for info in hidden if info.hidden)),
         _groups(hidden),
         findings,
         older=len(shown) - len(listed),
         unseen=unseen,
     )
+
+
+#: The least of an id that commands name.
+_SHORTEST_ID = 4
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Each id with the shortest prefix that no other one has, of at least four characters."""
+    ordered = sorted(set(ids))
+    shared = [
+        next((place for place, (one, other) in enumerate(zip(*pair, strict=False)) if one != other), min(map(len, pair)))
+        for pair in itertools.pairwise(ordered)
+    ]
+    return {
+        each: each[: max(_SHORTEST_ID, before + 1, after + 1)]
+        for each, before, after in zip(ordered, [0, *shared], [*shared, 0], strict=True)
+    }
 
 
 def _groups(hidden: list[SessionInfo]) -> list[SessionGroup]:
@@ -334,7 +357,10 @@ def _is_enough(shown: list[SessionInfo], limit: int, following: SessionFile) -> 
     return len(shown) >= limit and sum(info.last_record >= bound for info in shown) >= limit
 
 
-def _with_turns(sessions: list[SessionInfo], budget: int | None, cache: ListCache | None) -> list[SessionInfo]:
+def with_turns(
+    sessions: list[SessionInfo], budget: int | None = _COUNTED_BYTES, cache: ListCache | None = None
+) -> list[SessionInfo]:
+    """The sessions with their turns counted, as far as that takes no more bytes than the budget."""
     from stenograph.turns import TurnReader  # only lists that count need it
 
     cache = ListCache() if cache is None else cache

@@ -215,6 +215,43 @@ def age(moment: datetime, now: datetime) -> str:
     return f"{int(seconds // 86400)} d ago"
 
 
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def when(moment: datetime, now: datetime) -> str:
+    """A local time as lists show it: `now`, `14:05`, `Sat 16:40` (six days), `12 Oct`, `2025-10-12`."""
+    if 0 <= (now - moment).total_seconds() < 60:
+        return "now"
+    try:
+        moment, now = moment.astimezone(), now.astimezone()
+    except (ValueError, OverflowError, OSError):  # the first and last day there is, which have no other zone
+        return local_time(moment)[: len("2026-01-31")]
+    days = (now.date() - moment.date()).days
+    clock = f"{moment.hour:02}:{moment.minute:02}"
+    if days == 0:
+        return clock
+    if 0 < days <= 6:
+        return f"{_DAYS[moment.weekday()]} {clock}"
+    if moment.year == now.year:
+        return f"{moment.day} {_MONTHS[moment.month - 1]}"
+    return moment.date().isoformat()
+
+
+def day(moment: datetime, now: datetime) -> str:
+    """The day of a local time as headings show it: `today`, `yesterday` or `earlier`."""
+    try:
+        days = (now.astimezone().date() - moment.astimezone().date()).days
+    except (ValueError, OverflowError, OSError):
+        return "earlier"
+    return "today" if days <= 0 else "yesterday" if days == 1 else "earlier"
+
+
+def money(usd: float | None, *, estimated: bool = False) -> str:
+    """`$2.71`, `~$0.04`; nothing where it is not known."""
+    return "" if usd is None else f"{'~' if estimated else ''}${usd:,.2f}"
+
+
 def quoted(text: str) -> str:
     """The text as one word for a POSIX shell; where it holds characters that are not harmless, for bash, zsh and ksh."""
     import shlex

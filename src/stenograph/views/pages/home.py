@@ -130,7 +130,7 @@ def home_page(
         rows=tuple(
             HomeRow(
                 session=session_row(info),
-                tape="".join(_letter(tick) for tick in marks.get(info.path, ())),
+                tape=tape_letters(marks.get(info.path, ())),
                 usd=money.get(info.path),
                 agents=0,
             )
@@ -149,8 +149,9 @@ def home_page(
     )
 
 
-def _letter(tick: Tick) -> str:
-    return "p" if not tick.tool else "x" if tick.failed else TICKS[family_of(tick.tool)]
+def tape_letters(ticks: Iterable[Tick]) -> str:
+    """A letter for each prompt and tool call, as in `timeline`."""
+    return "".join("p" if not tick.tool else "x" if tick.failed else TICKS[family_of(tick.tool)] for tick in ticks)
 
 
 def _matches(info: SessionInfo, query: HomeQuery) -> bool:

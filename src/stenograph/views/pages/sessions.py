@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stenograph.family import is_session_id
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages, utc
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ class SessionRow(Page, frozen=True):
     """One session in a list."""
 
     id: str
+    short_id: str
+    """The shortest prefix of the id that no other session has, of at least four characters."""
     path: str
     project: str | None
     """The directory it began in; null where no line says it."""
@@ -49,6 +53,11 @@ class SessionRow(Page, frozen=True):
     """Addresses that the client noted."""
     turns: int | None
     """Of the branch that a client continues; null where they were not counted: files are large, or a command shows none."""
+    usd: float | None
+    """What it cost; null where that is not known without reading the whole file."""
+    tape: str
+    """What happened, a letter each: `p` prompt, `e` change, `b` shell, `r` read, `g` subagent, `w` web, `o` other tool and `x`
+    error. Empty where the session is not indexed, or the list does not draw it."""
     steps: int
     """Lines of the conversation; a least number where not `steps_exact`."""
     steps_exact: bool
@@ -88,9 +97,18 @@ class SessionsPage(Document, frozen=True, tag="sessions/1"):
     """What could not be read, or is unusual."""
 
 
-def sessions_page(listing: Listing, sort: str = "last") -> SessionsPage:
+def sessions_page(
+    listing: Listing,
+    sort: str = "last",
+    tapes: Mapping[Path, str] | None = None,
+    costs: Mapping[Path, float] | None = None,
+) -> SessionsPage:
+    """`tapes` and `costs`, by path: what is known of the sessions from elsewhere."""
     return SessionsPage(
-        sessions=tuple(session_row(info) for info in listing.sessions),
+        sessions=tuple(
+            session_row(info, tape=(tapes or {}).get(info.path, ""), usd=(costs or {}).get(info.path))
+            for info in listing.sessions
+        ),
         hidden=listing.hidden,
         groups=tuple(
             GroupPage(group.kind, group.project, group.sessions, group.last_record, group.size) for group in listing.groups
@@ -102,9 +120,10 @@ def sessions_page(listing: Listing, sort: str = "last") -> SessionsPage:
     )
 
 
-def session_row(info: SessionInfo) -> SessionRow:
+def session_row(info: SessionInfo, *, tape: str = "", usd: float | None = None) -> SessionRow:
     return SessionRow(
         id=info.id,
+        short_id=info.short_id or (info.id[:_SHORT_ID] if is_session_id(info.id) else info.id),
         path=os.fspath(info.path),
         project=info.cwd,
         title=info.title,
@@ -123,13 +142,18 @@ def session_row(info: SessionInfo) -> SessionRow:
         summary=info.summary,
         pull_requests=info.pull_requests,
         turns=info.turns,
+        usd=usd,
+        tape=tape,
         steps=info.steps,
         steps_exact=info.steps_exact,
         hidden=info.hidden,
     )
 
 
-NEWEST = 6
+#: Of an id, where it is not known what other sessions there are.
+_SHORT_ID = 8
+#: Rows of the overview.
+NEWEST = 8
 
 
 class HomePage(Page, frozen=True):
@@ -157,6 +181,9 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     """Newest first."""
     newest: tuple[SessionRow, ...]
     """The newest sessions that lists show."""
+    days: dict[str, int]
+    """How many sessions lists show of each day of `newest`, in local time."""
+    running: int
     sessions: int
     hidden: int
     """How many of them lists leave out by default."""
@@ -168,21 +195,33 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     """What could not be read, or is unusual."""
 
 
-def overview_page(listing: Listing, homes: Sequence[Path]) -> OverviewPage:
+def overview_page(listing: Listing, homes: Sequence[Path], costs: Mapping[Path, float] | None = None) -> OverviewPage:
+    from stenograph.sessions import with_turns
+
     shown = [info for info in listing.sessions if info.hidden is None]
+    newest = with_turns(shown[:NEWEST])
+    days = Counter(map(_day, shown))
     return OverviewPage(
         homes=tuple(HomePage(os.fspath(home), os.path.isdir(home)) for home in homes),  # noqa: PTH112 - never raises
         projects=tuple(
             ProjectRow(name, len(found), max(info.last_record for info in found))
             for name, found in _by_project(listing.sessions).items()
         ),
-        newest=tuple(session_row(info) for info in shown[:NEWEST]),
+        newest=tuple(session_row(info, usd=(costs or {}).get(info.path)) for info in newest),
+        days={name: days[name] for name in dict.fromkeys(map(_day, newest))},
+        running=sum(info.status.value == "running" for info in shown),
         sessions=len(listing.sessions),
         hidden=len(listing.sessions) - len(shown),
         size=sum(info.size for info in listing.sessions),
         has_last=any(info.hidden not in ("empty", "name", "sidechain") for info in listing.sessions),
         findings=finding_pages(listing.findings),
     )
+
+
+def _day(info: SessionInfo) -> str:
+    from stenograph.views.text import local_time
+
+    return local_time(info.last_record)[: len("2026-01-31")]
 
 
 def _by_project(sessions: list[SessionInfo]) -> dict[str, list[SessionInfo]]:

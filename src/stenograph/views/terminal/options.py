@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from msgspec import Struct
@@ -12,6 +12,25 @@ from msgspec.structs import replace
 from stenograph.redact import Mask, as_is
 
 BOLD, DIM, ITALIC, RED, GREEN, YELLOW, BLUE, CYAN, BRIGHT_BLUE = 1, 2, 3, 31, 32, 33, 34, 36, 94
+
+# What colors mean. Every color has a word or a sign beside it, and none is black, white, plain blue or a background.
+#: Prompts and ids; commands to run.
+YOU, COMMAND = (1, 94), (94,)
+#: Added, passed, running; removed, failed; interrupted, compaction, secrets.
+GOOD, BAD, CARE = (32,), (31,), (1, 33)
+#: Subagents and branches; bars and code.
+OTHER, TOOL = (35,), (36,)
+#: Labels, provenance and what can be ignored; verdicts, titles and totals.
+QUIET, STRONG = (2,), (1,)
+
+#: In the gutter of two columns, by status or verdict; what is done has none.
+MARKS = {
+    "running": ("●", GOOD),
+    "interrupted": ("■", CARE),
+    "failed": ("✗", BAD),
+    "passed": ("✓", GOOD),
+    "care": ("!", CARE),
+}
 
 
 def command_line(*words: str) -> str:
@@ -51,6 +70,16 @@ class RenderOptions(Struct, frozen=True):
 
     def paint(self, text: str, *codes: int) -> str:
         return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m" if self.color and codes and text else text
+
+    def mark(self, name: str) -> str:
+        """The gutter: a mark and a space, or two spaces for what has none."""
+        sign, role = MARKS.get(name, (" ", ()))
+        return f"{self.paint(sign, *role)} " if role else "  "
+
+    def legend(self, names: Iterable[str]) -> str:
+        """The marks of a list, explained: those that are in it."""
+        met = set(names)
+        return "  ".join(f"{self.mark(name)}{name}" for name in ("running", "interrupted", "failed") if name in met)
 
     def masking(self, mask: Mask) -> RenderOptions:
         return replace(self, mask=mask)

@@ -1,44 +1,54 @@
 """Sessions as lines, and the notes on what a list left out.
 
-In a pipe every line is whole. In a terminal it fits: where a title would get less than its share, first the project is cut to its
-last directory, then release, size and turns are left out, then the project is cut further.
+In a pipe every line is whole. In a terminal it fits: where a title would get less than its share, the tape is left out, then the
+branch, then release and size; titles are cut last. Below 72 columns a session takes two lines.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from stenograph.disk import projects_folder
 from stenograph.family import is_session_id
-from stenograph.sessions import HIDDEN, LAST
+from stenograph.sessions import HIDDEN
 from stenograph.views.pages.sessions import OverviewPage, SessionRow, SessionsPage
-from stenograph.views.terminal.options import BOLD, DIM, GREEN, RED, YELLOW, RenderOptions
+from stenograph.views.terminal.options import COMMAND, OTHER, QUIET, STRONG, YOU, RenderOptions
+from stenograph.views.terminal.tape import binned, tape
 from stenograph.views.text import (
     ELLIPSIS,
-    age,
-    column_width,
     count_of,
     cut,
     cut_start,
+    day,
     local_time,
+    money,
+    pad,
     plain,
     short_path,
     size,
     table,
+    when,
     width,
+    wrap,
 )
 
-_COLORS = {"running": GREEN, "interrupted": YELLOW, "failed": RED}
-_HEADER = ("id", "status", "last", "turns", "size", "release", "project", "title")
-_RIGHT = frozenset({"turns", "size"})
-_PROJECT_COLUMNS = 32
-_NARROW_PROJECT_COLUMNS = 8
-_TITLE_COLUMNS = 24
+_LAST = "last"
+_RIGHT = frozenset({"turns", "cost", "size", "started", _LAST})
+#: Below this a session takes two lines.
+_NARROW = 72
+#: Tables stop here, however wide the terminal is.
+_WIDEST = 140
+_PROJECT_COLUMNS = 24
+_BRANCH_COLUMNS = 20
+#: A title gets at least so many, or what it needs; else columns are left out.
+_TITLE_COLUMNS = 28
+_LEAST_TITLE = 12
 #: What a narrow terminal goes without, in this order.
-_DISPENSABLE = ("release", "size", "turns")
+_DISPENSABLE = ("tape", "branch", "release", "size")
 _GAP = 2
 NO_TITLE = "(no prompt)"
 _SHORT_ID = 8
@@ -46,69 +56,164 @@ _SHORT_ID = 8
 _GROUPS = 5
 
 
-def render_sessions(page: SessionsPage, options: RenderOptions) -> Iterator[str]:
-    yield from session_lines(page.sessions, options, page.sort)
+def render_sessions(page: SessionsPage, options: RenderOptions, *, long: bool = False) -> Iterator[str]:
+    """A list. In a terminal it ends with what was left out and what the marks mean; in a pipe it is a header and rows."""
     if options.width is None:
+        yield from _piped(page.sessions, long=long, sort=page.sort)
         return
+    yield from session_lines(page.sessions, options, long=long, sort=page.sort)
     now = options.now or datetime.now(UTC)
-    rows = [
-        [f"{group.sessions:,} {HIDDEN[group.kind]}", age(group.last_record, now), size(group.size), short_path(group.project)]
+    groups = [
+        [f"{group.sessions:,} {HIDDEN[group.kind]}", when(group.last_record, now), size(group.size), short_path(group.project)]
         for group in page.groups[:_GROUPS]
     ]
-    yield from (options.paint(cut(line, options.width), DIM) for line in table(rows, frozenset({0, 2})))
+    lines = table(groups, frozenset({0, 1, 2}))
+    yield from (f"  {options.paint(cut(line, options.width - _GAP), *QUIET)}" for line in lines)
+    left_out = "  ".join(_left_out(page))
+    legend = options.legend(row.status for row in page.sessions)
+    if left_out or legend:
+        yield ""
+    yield from (f"  {options.paint(line, *QUIET)}" for line in wrap(left_out, options.width - _GAP) if line)
+    if legend:
+        yield f"  {legend}"
 
 
-def session_lines(sessions: Sequence[SessionRow], options: RenderOptions, sort: str = "last") -> Iterator[str]:
-    """A header and one line a session; turns only where they were counted, and always what they are sorted by."""
+def _piped(sessions: Sequence[SessionRow], *, long: bool, sort: str) -> Iterator[str]:
+    """Whole ids, dates and paths, the status as a word, nothing cut or colored."""
     if not sessions:
         return
-    columns = options.width
+    rows = []
+    for info in sessions:
+        row = {
+            "id": plain(info.id),
+            "status": info.status,
+            **_moment(info, sort, local_time),
+            "turns": "" if info.turns is None else f"{info.turns:,}",
+            "cost": money(info.usd),
+            **({"size": size(info.size)} if long or sort == "size" else {}),
+            **({"release": plain(info.release or "")} if long else {}),
+            "project": short_path(project_of(info)),
+            "branch": plain(info.git_branch or ""),
+            "title": _title(info),
+        }
+        rows.append(row)
+    rows = _without_empty([{name: name for name in rows[0]}, *rows], ("turns", "cost", "branch"))
+    yield from table([list(row.values()) for row in rows], _right(tuple(rows[0])))
+
+
+def session_lines(
+    sessions: Sequence[SessionRow], options: RenderOptions, *, long: bool = False, sort: str = _LAST
+) -> Iterator[str]:
+    """One line a session, or two in a narrow terminal. Columns of which nothing is known are left out, but not the sorted one."""
+    if not sessions:
+        return
     now = options.now or datetime.now(UTC)
-    header = tuple("started" if name == "last" and sort == "started" else name for name in _HEADER)
-    rows = [header, *(_row(info, now, narrow=columns is not None, sort=sort) for info in sessions)]
-    named = [dict(zip(header, row, strict=True)) for row in rows]
-    if all(info.turns is None for info in sessions):
-        named = _without(named, "turns")
-    if columns is not None:
-        named = _fitted(named, columns, sort)
-    heading, *lines = [cut(line, columns) for line in table([list(row.values()) for row in named], _right(tuple(named[0])))]
-    # Color last: its bytes take no columns.
-    start = column_width(row["id"] for row in named) + _GAP
-    yield options.paint(heading, DIM)
+    columns = min(options.width or _WIDEST, _WIDEST)
+    if columns < _NARROW:
+        for info in sessions:
+            yield from _two_lines(info, now, columns, options, sort)
+        return
+    rows = [_row(info, now, long=long, sort=sort) for info in sessions]
+    names, *lines = _aligned(rows, columns - _GAP, options, sort)
+    yield f"  {options.paint(names, *QUIET)}"
     for line, info in zip(lines, sessions, strict=True):
-        yield _colored(line, info.status, start, options)
+        yield f"{options.mark(info.status)}{line}"
 
 
-def _without(rows: list[dict[str, str]], name: str) -> list[dict[str, str]]:
-    return [{key: value for key, value in row.items() if key != name} for row in rows]
+def _two_lines(info: SessionRow, now: datetime, columns: int, options: RenderOptions, sort: str) -> Iterator[str]:
+    yield options.mark(info.status) + _painted_title(cut(_title(info), columns - _GAP), info, options)
+    turns = "" if info.turns is None else count_of(info.turns, "turn")
+    amount = size(info.size) if sort == "size" else ""
+    facts = "  ".join(filter(None, (_last_folder(short_path(project_of(info))), turns, amount, money(info.usd))))
+    last = "".join(_shown_moment(info, now, sort).values())
+    facts = cut(facts, columns - _GAP - len(info.short_id) - _GAP - _GAP - len(last))
+    space = " " * max(_GAP, columns - _GAP - len(info.short_id) - _GAP - width(facts) - len(last))
+    yield f"  {options.paint(plain(info.short_id), *YOU)}  {facts}{space}{last}"
 
 
-def _right(names: Sequence[str]) -> frozenset[int]:
-    return frozenset(index for index, name in enumerate(names) if name in _RIGHT)
+def _row(info: SessionRow, now: datetime, *, long: bool, sort: str) -> dict[str, str]:
+    return {
+        "id": plain(info.short_id),
+        "title": _title(info),
+        "project": cut_start(_last_folder(short_path(project_of(info))), _PROJECT_COLUMNS),
+        "branch": cut(plain(info.git_branch or ""), _BRANCH_COLUMNS),
+        "tape": binned(info.tape),
+        **({"release": plain(info.release or "")} if long else {}),
+        **({"size": size(info.size)} if long or sort == "size" else {}),
+        "turns": "" if info.turns is None else f"{info.turns:,}",
+        "cost": money(info.usd),
+        **_shown_moment(info, now, sort),
+    }
 
 
-def _fitted(rows: list[dict[str, str]], columns: int, sort: str) -> list[dict[str, str]]:
-    """The rows, a header first, made so narrow that titles get their share of the columns, or as narrow as can be."""
-    wanted = min(_TITLE_COLUMNS, max(width(row["title"]) for row in rows))
-    if _left_for_title(rows, columns) < wanted:
-        header, *others = rows
-        rows = [header, *({**row, "project": _last_folder(row["project"])} for row in others)]
+def _shown_moment(info: SessionRow, now: datetime, sort: str) -> dict[str, str]:
+    if info.status == "running" and sort != "started":
+        return {_LAST: "now"}
+    return _moment(info, sort, lambda moment: when(moment, now))
+
+
+def _moment(info: SessionRow, sort: str, shown: Callable[[datetime], str]) -> dict[str, str]:
+    """What the list is sorted by, or else the last record."""
+    if sort == "started":
+        return {"started": "" if info.started is None else shown(info.started)}
+    return {_LAST: shown(info.last_record)}
+
+
+def _title(info: SessionRow) -> str:
+    title = plain(info.title or "")
+    if not width(title):  # nothing that anybody could see
+        title = NO_TITLE
+    return f"[{plain(info.tag)}] {title}" if info.tag else title
+
+
+def _painted_title(title: str, info: SessionRow, options: RenderOptions) -> str:
+    tag = f"[{plain(info.tag)}]" if info.tag else ""
+    return options.paint(tag, *OTHER) + title.removeprefix(tag) if tag and title.startswith(tag) else title
+
+
+def _aligned(rows: list[dict[str, str]], columns: int, options: RenderOptions, sort: str) -> Iterator[str]:
+    """A header and the rows as lines of the same width, painted; without what does not fit beside the titles."""
+    table_ = _without_empty([{name: name for name in rows[0]}, *rows], ("branch", "tape", "release", "turns", "cost"))
+    wanted = min(_TITLE_COLUMNS, max(width(row["title"]) for row in table_))
     for name in (name for name in _DISPENSABLE if name != sort):
-        if _left_for_title(rows, columns) >= wanted:
-            return rows
-        rows = _without(rows, name)
-    if (missing := wanted - _left_for_title(rows, columns)) > 0:
-        project = max(_NARROW_PROJECT_COLUMNS, _widest(rows, "project") - missing)
-        rows = [{**row, "project": cut(row["project"], project)} for row in rows]
-    return rows
+        if _left_for_title(table_, columns) >= wanted:
+            break
+        table_ = [{key: value for key, value in row.items() if key != name} for row in table_]
+    widths = {name: max(width(row[name]) for row in table_) for name in table_[0]}
+    widths["title"] = min(widths["title"], max(_LEAST_TITLE, _left_for_title(table_, columns)))
+    for number, row in enumerate(table_):
+        cells = []
+        for name, cell in row.items():
+            text = pad(cut(cell, widths[name]), widths[name], right=name in _RIGHT)
+            cells.append(_painted(name, text, options) if number else text)
+        yield "  ".join(cells).rstrip()
+
+
+def _painted(name: str, text: str, options: RenderOptions) -> str:
+    match name:
+        case "id":
+            return options.paint(text.rstrip(), *YOU) + " " * (len(text) - len(text.rstrip()))
+        case "tape":
+            letters = text.rstrip()
+            return tape(letters, options) + " " * (len(text) - len(letters))
+        case "title" if text.startswith("["):
+            tag, bracket, rest = text.partition("]")
+            return options.paint(tag + bracket, *OTHER) + rest
+    return text
 
 
 def _left_for_title(rows: list[dict[str, str]], columns: int) -> int:
-    return columns - sum(_widest(rows, name) + _GAP for name in rows[0] if name != "title")
+    return columns - sum(max(width(row[name]) for row in rows) + _GAP for name in rows[0] if name != "title")
 
 
-def _widest(rows: list[dict[str, str]], name: str) -> int:
-    return max(width(row[name]) for row in rows)
+def _without_empty(rows: list[dict[str, str]], names: Sequence[str]) -> list[dict[str, str]]:
+    """The rows, a header first, without columns that hold nothing."""
+    empty = {name for name in names if name in rows[0] and not any(row[name] for row in rows[1:])}
+    return [{name: cell for name, cell in row.items() if name not in empty} for row in rows]
+
+
+def _right(names: Sequence[str]) -> frozenset[int]:
+    return frozenset(index for index, name in enumerate(names) if name in _RIGHT and name not in ("started", _LAST))
 
 
 def _last_folder(project: str) -> str:
@@ -140,33 +245,22 @@ def short_id(name: str) -> str:
     return name[:_SHORT_ID] if is_session_id(name) else plain(name)
 
 
-def _row(info: SessionRow, now: datetime, *, narrow: bool, sort: str = "last") -> tuple[str, ...]:
-    project = short_path(project_of(info))
-    title = plain(info.title or "")
-    if not width(title):  # nothing that anybody could see
-        title = NO_TITLE
-    when = info.started if sort == "started" else info.last_record
-    return (
-        short_id(info.id) if narrow else plain(info.id),
-        info.status,
-        "" if when is None else age(when, now) if narrow else local_time(when),
-        "" if info.turns is None else f"{info.turns:,}",
-        size(info.size),
-        plain(info.release or "-"),
-        cut_start(project, _PROJECT_COLUMNS) if narrow else project,
-        f"[{plain(info.tag)}] {title}" if info.tag else title,
-    )
-
-
-def _colored(line: str, status: str, start: int, options: RenderOptions) -> str:
-    if (color := _COLORS.get(status)) is None:
-        return line
-    before, after = line[:start], line[start:]
-    return before + options.paint(status, color) + after[len(status) :] if after.startswith(status) else line
+def _left_out(page: SessionsPage) -> list[str]:
+    """`12 of 38 sessions (--limit 0 for all)` and `65 hidden: 61 short, 4 empty (--all)`, for the last line of a list."""
+    parts = []
+    listed = len(page.sessions)
+    if page.unseen:
+        parts.append(f"{listed:,} of more than {listed + page.unseen:,} sessions (--limit 0 for all)")
+    elif page.older:
+        parts.append(f"{listed:,} of {count_of(listed + page.older, 'session')} (--limit 0 for all)")
+    if page.hidden:
+        reasons = ", ".join(f"{page.hidden[reason]} {words}" for reason, words in HIDDEN.items() if page.hidden.get(reason))
+        parts.append(f"{'at least ' if page.unseen else ''}{sum(page.hidden.values())} hidden: {reasons} (--all)")
+    return parts
 
 
 def left_out_lines(page: SessionsPage) -> list[str]:
-    """`3 more sessions not listed; use --limit 0` and `12 hidden (7 short, 5 empty): --all shows them`."""
+    """What a list in a pipe left out, for stderr."""
     least = "at least " if page.unseen else ""
     lines = []
     if page.unseen:
@@ -179,45 +273,72 @@ def left_out_lines(page: SessionsPage) -> list[str]:
     return lines
 
 
-_PROJECTS = 5
-
-
 def render_overview(page: OverviewPage, options: RenderOptions, *, demo: bool = False) -> Iterator[str]:
+    """What is here: counts first, then the newest sessions by day, then what to run next."""
     if not page.sessions:
         yield from _nothing(page)
         return
-    yield options.paint("Homes" if len(page.homes) > 1 else "Home", BOLD)
-    for home in page.homes:
-        yield f"  {short_path(home.path)}{'' if home.exists else '  (does not exist)'}{'  (demo)' if demo else ''}"
-    yield f"  {count_of(page.sessions, 'session')}, {count_of(len(page.projects), 'project')}, {size(page.size)}"
-    yield options.paint("Projects", BOLD)
+    shown = page.sessions - page.hidden
+    of = f"{count_of(shown, 'session')} in {count_of(len(page.projects), 'project')}"
+    running = f", {page.running} running" if page.running else ""
+    yield f"  {options.paint(f'{of}{running}', *STRONG)}{options.paint('  (demo)', *QUIET) if demo else ''}"
+    missing = [home.path for home in page.homes if not home.exists]
+    yield from (f"{options.mark('care')}{short_path(path)} does not exist" for path in missing)
     now = options.now or datetime.now(UTC)
-    rows = [
-        [short_path(row.project), count_of(row.sessions, "session"), age(row.modified, now)] for row in page.projects[:_PROJECTS]
-    ]
-    yield from (f"  {line}" for line in table(rows, frozenset({1})))
-    if len(page.projects) > _PROJECTS:
-        yield f"  and {len(page.projects) - _PROJECTS} more"
-    if page.newest:
-        yield options.paint("Newest sessions", BOLD)
-        yield from session_lines(page.newest, options)
+    rows = iter(session_lines(page.newest, options)) if page.newest else iter(())
+    per_row = 2 if min(options.width or _WIDEST, _WIDEST) < _NARROW else 1
+    header = next(rows, "") if per_row == 1 else ""
+    seen, recent = "", 0
+    for info in page.newest:
+        date = local_time(info.last_record)[: len("2026-01-31")]
+        name = day(info.last_record, now)
+        if name != seen:
+            count = page.days.get(date, 0)
+            recent += count if name != "earlier" else 0
+            label = f"  {name}, {count_of(count if name != 'earlier' else shown - recent, 'session')}"
+            yield ""
+            yield _over_columns(label, header if not seen else "", options)
+            seen = name
+        for _ in range(per_row):
+            yield next(rows)
+    older = shown - len(page.newest)
+    parts = [options.paint(f"and {older:,} older", *QUIET)] if older > 0 else []
     if page.hidden:
-        are = "is" if page.hidden == 1 else "are"
-        yield f"  ({count_of(page.hidden, 'session')} {are} hidden: short, empty or without an answer)"
-    yield options.paint("Try", BOLD)
+        parts.append(options.paint(f"{page.hidden:,} hidden (ls --all)", *QUIET))
+    parts += filter(None, [options.legend(row.status for row in page.newest)])
+    if parts:
+        yield ""
+        yield f"  {'  '.join(parts)}"
+    yield ""
+    yield from _next_commands(page, options)
+
+
+def _over_columns(label: str, header: str, options: RenderOptions) -> str:
+    """A day's heading, with the names of the columns on its right; those on the left explain themselves."""
+    names = re.sub(r"\x1b\[[0-9;]*m", "", header)
+    right = re.search(r"  +(?:turns|cost|last)\b.*$", names)
+    if right is None:
+        return options.paint(label, *QUIET)
+    space = len(names) - len(right[0].lstrip()) - width(label)
+    return options.paint(f"{label}{' ' * space}{right[0].lstrip()}" if space > 1 else label, *QUIET)
+
+
+def _next_commands(page: OverviewPage, options: RenderOptions) -> Iterator[str]:
     command = options.command
-    tries = [
-        (command("ls"), "all sessions, newest first") if page.newest else (command("ls", "--all"), "include hidden sessions")
-    ]
+    tries = [(command("ls"), "list all sessions") if page.newest else (command("ls", "--all"), "include hidden sessions")]
     if page.has_last:
-        tries += [(command("inventory", LAST), "count records in the newest session")]
-        tries += [(command("check", LAST), "check the newest session")]
-    tries += [(command("doctor"), "show the setup and what is wrong with it")]
-    yield from (f"  {line}" for line in table(tries))  # commands quote what is not harmless
+        tries += [(command("show"), "read the newest one")]
+    tries += [
+        (f"{command('search')} WORDS", "find what was said or done"),
+        (command("doctor"), "show the setup and what is wrong"),
+    ]
+    columns = max(width(each) for each, _ in tries)
+    for each, what in tries:  # commands quote what is not harmless
+        yield f"  {options.paint(pad(each, columns), *COMMAND)}  {options.paint(what, *QUIET)}"
 
 
 def _nothing(page: OverviewPage) -> Iterator[str]:
     yield "No sessions found in:"
     for home in page.homes:
         yield f"  {short_path(os.fspath(projects_folder(Path(home.path))))}"
-    yield "Try the demo sessions: `steno --demo`. Other directory: `--home DIR`."
+    yield "Try the demo sessions: steno --demo. Other directory: --home DIR."
