@@ -51,3 +51,13 @@ def consent(*, applying: bool, dry_run: bool, as_json: bool) -> Consent:
         raise UsageError("--apply conflicts with --dry-run")
     is_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     return Consent(applying, is_terminal and not (applying or dry_run or as_json), dry_run)
+
+
+def may_apply(*, applying: bool, dry_run: bool, as_json: bool, apply: str | None) -> bool:
+    """Whether a plan that was shown is to be carried out; where it can't be asked about, `apply` is shown. Raises UsageError."""
+    allowed = consent(applying=applying, dry_run=dry_run, as_json=as_json)
+    if allowed.is_given or allowed.ask():
+        return True
+    if apply and not (allowed.may_ask or dry_run or as_json):
+        click.echo(f"Apply: {apply}")
+    return False

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from stenograph.cli import NOTHING_MATCHED
-from stenograph.cli._apply import apply_options, may_apply
 from stenograph.cli._arguments import SessionReference, age_before, named_session
+from stenograph.cli._consent import consent_options, may_apply
 from stenograph.cli._output import echo_page, echo_unreadable, json_option, make_mask, progress, render_options, reveal_option
 from stenograph.cli._settings import Settings, again, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
@@ -156,11 +156,11 @@ _timer = click.option("--timer", "is_timer", is_flag=True, help="Use a daily sys
 
 @archive.command(short_help="Keep sessions automatically, without steno.")
 @_timer
-@apply_options
+@consent_options
 @json_option
 @shared_options
 @click.pass_context
-def install(ctx: click.Context, is_timer: bool, is_applied: bool, dry_run: bool, as_json: bool) -> None:
+def install(ctx: click.Context, is_timer: bool, applying: bool, dry_run: bool, as_json: bool) -> None:
     """Keep sessions automatically, without steno.
 
     Adds hooks to Claude Code's settings that run `steno archive keep` in the background when a session starts or ends and after
@@ -172,16 +172,16 @@ def install(ctx: click.Context, is_timer: bool, is_applied: bool, dry_run: bool,
       steno archive install
       steno archive install --timer --apply
     """
-    _change(ctx, "install", is_timer=is_timer, is_applied=is_applied, dry_run=dry_run, as_json=as_json)
+    _change(ctx, "install", is_timer=is_timer, applying=applying, dry_run=dry_run, as_json=as_json)
 
 
 @archive.command(short_help="Stop keeping sessions automatically.")
 @_timer
-@apply_options
+@consent_options
 @json_option
 @shared_options
 @click.pass_context
-def uninstall(ctx: click.Context, is_timer: bool, is_applied: bool, dry_run: bool, as_json: bool) -> None:
+def uninstall(ctx: click.Context, is_timer: bool, applying: bool, dry_run: bool, as_json: bool) -> None:
     """Stop keeping sessions automatically.
 
     Removes the hooks from Claude Code's settings, or with --timer the systemd timer. What is kept stays in the archive. Shows
@@ -191,10 +191,10 @@ def uninstall(ctx: click.Context, is_timer: bool, is_applied: bool, dry_run: boo
     Example:
       steno archive uninstall
     """
-    _change(ctx, "uninstall", is_timer=is_timer, is_applied=is_applied, dry_run=dry_run, as_json=as_json)
+    _change(ctx, "uninstall", is_timer=is_timer, applying=applying, dry_run=dry_run, as_json=as_json)
 
 
-def _change(ctx: click.Context, action: str, *, is_timer: bool, is_applied: bool, dry_run: bool, as_json: bool) -> None:
+def _change(ctx: click.Context, action: str, *, is_timer: bool, applying: bool, dry_run: bool, as_json: bool) -> None:
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.cli._messages import echo_warning
     from stenograph.views import render_archive_install
@@ -207,9 +207,9 @@ def _change(ctx: click.Context, action: str, *, is_timer: bool, is_applied: bool
     options = render_options(ctx)
     for warning in page.warnings:
         echo_warning(warning)
-    if not as_json and not (is_applied and page.changed):
+    if not as_json and not (applying and page.changed):
         echo_page(page, render_archive_install, options, as_json=False)
-    if page.changed and may_apply(is_applied=is_applied, dry_run=dry_run, as_json=as_json, apply=page.apply):
+    if page.changed and may_apply(applying=applying, dry_run=dry_run, as_json=as_json, apply=page.apply):
         change.carry_out()
         page = change.page(applied=True)
         if not as_json:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from stenograph.cli._apply import apply_options, may_apply
 from stenograph.cli._arguments import SessionReference
+from stenograph.cli._consent import consent_options, may_apply
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import GivenPath, again, refuse_demo, shared_options, state_options
 from stenograph.errors import BusyError, UsageError
@@ -18,11 +18,11 @@ from stenograph.errors import BusyError, UsageError
 @click.command(short_help="Bring back a session from the archive.")
 @click.argument("session", type=SessionReference())
 @click.option("--to", type=GivenPath(path_type=Path), metavar="DIR", help="Write the files below DIR instead of their own place.")
-@apply_options
+@consent_options
 @json_option
 @shared_options
 @click.pass_context
-def restore(ctx: click.Context, session: str, to: Path | None, is_applied: bool, dry_run: bool, as_json: bool) -> None:
+def restore(ctx: click.Context, session: str, to: Path | None, applying: bool, dry_run: bool, as_json: bool) -> None:
     """Bring back a session from the archive.
 
     Writes the files of a kept session back to where Claude Code resumes it, byte for byte: its own file, its subagents, spilled
@@ -50,7 +50,7 @@ def restore(ctx: click.Context, session: str, to: Path | None, is_applied: bool,
 
     settings = state_options(ctx)
     refuse_demo(settings)
-    if to is not None and (is_applied or dry_run):
+    if to is not None and (applying or dry_run):
         raise UsageError("--to writes copies at once; it conflicts with --apply and --dry-run")
     archive = Archive(default_archive_folder(os.environ))
     store, sessions = open_kept_to_restore(archive.folder, settings.homes if settings.explicit else None)
@@ -62,17 +62,17 @@ def restore(ctx: click.Context, session: str, to: Path | None, is_applied: bool,
             return
         refusal = "a file that is in the way is not what was kept" if plan.different else None
         page = page_of(refusal=refusal)
-        if not as_json and not (is_applied and page.apply):
+        if not as_json and not (applying and page.apply):
             echo_page(page, render_restore, options, as_json=False)
         if plan.different and not (dry_run or as_json):
             restore_session(archive, store, plan)  # says why not
-        if page.apply and may_apply(is_applied=is_applied, dry_run=dry_run, as_json=as_json, apply=page.apply):
+        if page.apply and may_apply(applying=applying, dry_run=dry_run, as_json=as_json, apply=page.apply):
             page = page_of(entry=restore_session(archive, store, plan))
             if not as_json:
                 echo_page(page, render_restore, options, as_json=False)
         if as_json:
             echo_page(page, render_restore, options, as_json=True)
-            if is_applied and refusal:
+            if applying and refusal:
                 raise BusyError("nothing was restored", why=refusal, path=plan.different[0].file.path)
     finally:
         store.close()
