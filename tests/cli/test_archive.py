@@ -256,5 +256,5 @@ def test_a_session_is_restored_after_a_plan(home: Path) -> None:
     assert refused.returncode == 3
     assert path.read_bytes() == before + b"{}\n"
     path.write_bytes(before)
-    assert run("undo", "--entry", str(done["entry"])).returncode == 0
+    assert run("undo", "--apply", "--entry", str(done["entry"])).returncode == 0
     assert not path.exists()

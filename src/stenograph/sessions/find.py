@@ -333,10 +333,8 @@ def short_ids(ids: Iterable[str]) -> dict[str, str]:
         next((place for place, (one, other) in enumerate(zip(*pair, strict=False)) if one != other), min(map(len, pair)))
         for pair in itertools.pairwise(ordered)
     ]
-    return {
-        each: each[: max(_SHORTEST_ID, before + 1, after + 1)]
-        for each, before, after in zip(ordered, [0, *shared], [*shared, 0], strict=True)
-    }
+    neighbors = zip(ordered, [0, *shared], [*shared, 0], strict=False)
+    return {each: each[: max(_SHORTEST_ID, before + 1, after + 1)] for each, before, after in neighbors}
 
 
 def _groups(hidden: list[SessionInfo]) -> list[SessionGroup]:

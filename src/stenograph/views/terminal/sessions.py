@@ -16,7 +16,7 @@ from stenograph.disk import projects_folder
 from stenograph.family import is_session_id
 from stenograph.sessions import HIDDEN
 from stenograph.views.pages.sessions import OverviewPage, SessionRow, SessionsPage
-from stenograph.views.terminal.options import COMMAND, OTHER, QUIET, STRONG, YOU, RenderOptions
+from stenograph.views.terminal.options import COMMAND, MARKS, OTHER, QUIET, STRONG, YOU, RenderOptions
 from stenograph.views.terminal.tape import binned, tape
 from stenograph.views.text import (
     ELLIPSIS,
@@ -59,7 +59,7 @@ _GROUPS = 5
 def render_sessions(page: SessionsPage, options: RenderOptions, *, long: bool = False) -> Iterator[str]:
     """A list. In a terminal it ends with what was left out and what the marks mean; in a pipe it is a header and rows."""
     if options.width is None:
-        yield from _piped(page.sessions, long=long, sort=page.sort)
+        yield from _piped(page.sessions, options, long=long, sort=page.sort)
         return
     yield from session_lines(page.sessions, options, long=long, sort=page.sort)
     now = options.now or datetime.now(UTC)
@@ -78,8 +78,8 @@ def render_sessions(page: SessionsPage, options: RenderOptions, *, long: bool = 
         yield f"  {legend}"
 
 
-def _piped(sessions: Sequence[SessionRow], *, long: bool, sort: str) -> Iterator[str]:
-    """Whole ids, dates and paths, the status as a word, nothing cut or colored."""
+def _piped(sessions: Sequence[SessionRow], options: RenderOptions, *, long: bool, sort: str) -> Iterator[str]:
+    """Whole ids, dates and paths, the status as a word, nothing cut; color only where it is forced."""
     if not sessions:
         return
     rows = []
@@ -98,7 +98,14 @@ def _piped(sessions: Sequence[SessionRow], *, long: bool, sort: str) -> Iterator
         }
         rows.append(row)
     rows = _without_empty([{name: name for name in rows[0]}, *rows], ("turns", "cost", "branch"))
-    yield from table([list(row.values()) for row in rows], _right(tuple(rows[0])))
+    header, *lines = table([list(row.values()) for row in rows], _right(tuple(rows[0])))
+    yield header
+    start = max(width(row["id"]) for row in rows) + _GAP
+    for line, info in zip(lines, sessions, strict=True):
+        end = start + len(info.status)
+        role = MARKS[info.status][1] if info.status in MARKS else ()
+        is_aligned = line[start:end] == info.status
+        yield line[:start] + options.paint(line[start:end], *role) + line[end:] if role and is_aligned else line
 
 
 def session_lines(
