@@ -103,6 +103,15 @@ def test_calls_of_one_tool_are_gone_and_those_of_others_stay() -> None:
     ]
 
 
+def test_calls_that_are_named_by_their_ids_are_gone() -> None:
+    before = _blocks(_conversation(_lines(RICH)), "tool_use")
+    chosen = tuple(use["id"] for use in before[1:3])
+    after = _blocks(_conversation(_lines(RICH, DropToolCalls(Selector(calls=chosen)))), "tool_use")
+    assert [use["id"] for use in after] == [use["id"] for use in before if use["id"] not in chosen]
+    with pytest.raises(UsageError, match="no tool call"):
+        make_plan(RICH, [DropToolCalls(Selector(calls=("toolu_nowhere",)))])
+
+
 def test_only_failed_calls_are_gone() -> None:
     before = _conversation(_lines(RICH))
     after = _conversation(_lines(RICH, DropToolCalls(Selector(errors=True))))

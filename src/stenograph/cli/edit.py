@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})?)?")
 _ENDLESS = 10**9
 _TURN_CHOICES = {"turns": "--turns", "keep_last": "--keep-last", "before": "--before", "older_than": "--older-than"}
-_CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent"}
+_CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent", "calls": "--call"}
 
 
 @click.command(
@@ -59,6 +59,7 @@ _CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent"}
 @click.option(
     "--agent", "agents", multiple=True, metavar="NAME", help="Select calls that started this subagent (id or type). Repeatable."
 )
+@click.option("--call", "calls", multiple=True, metavar="ID", help="Select the call with this tool use id. Repeatable.")
 @click.option("--prune", is_flag=True, help="Also delete dropped lines from the file.")
 @click.option("--reason", default="", metavar="TEXT", help="Note for the journal.")
 @click.option("--preview", "previewing", is_flag=True, help="List every turn and call that would go, and print the digest.")
@@ -87,7 +88,8 @@ def edit(
     Dropped turns stay in the file as a branch that no client resumes, so that token counters still see them. --prune deletes
     them.
 
-    Edits run in the order listed, and all selectors must match. --tool, --larger-than, --errors and --agent select tool calls.
+    Edits run in the order listed, and all selectors must match. --tool, --larger-than, --errors, --agent and --call
+    select tool calls.
 
     \b
     Example:
@@ -161,6 +163,7 @@ def _which(options: dict[str, Any], now: datetime) -> Selector:
         larger_than=options["larger_than"],
         errors=options["errors"],
         agents=options["agents"],
+        calls=options["calls"],
     )
 
 

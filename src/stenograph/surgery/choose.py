@@ -12,10 +12,11 @@ from stenograph.turns import AgentRun, Session, ToolCall, Turn
 
 
 def turns_of(session: Session, which: Selector) -> list[Turn]:
-    """The selected turns, in order. Raises UsageError for an invalid time, and for missing turns, tools and agents."""
+    """The selected turns, in order. Raises UsageError for an invalid time, and for missing turns, tools, calls and agents."""
     turns = list(session.turns)
     _refuse_missing_turns(turns, which)
     _refuse_missing_tools(turns, which)
+    _refuse_missing_calls(turns, which)
     _refuse_missing_agents(session, which)
     if which.keep_last is not None:
         turns = turns[: max(0, len(turns) - which.keep_last)]
@@ -48,6 +49,13 @@ def _refuse_missing_tools(turns: list[Turn], which: Selector) -> None:
             raise UsageError(f"no calls of {in_quotes(name)}; {meant}")
 
 
+def _refuse_missing_calls(turns: list[Turn], which: Selector) -> None:
+    made = {call.id for turn in turns for call in turn.tool_calls} if which.calls else set()
+    for identity in which.calls:
+        if identity not in made:
+            raise UsageError(f"no tool call {in_quotes(identity)} on the current branch")
+
+
 def _refuse_missing_agents(session: Session, which: Selector) -> None:
     for name in which.agents:
         if any(_is_named(run, name) for run in session.agents):
@@ -63,6 +71,8 @@ def tool_calls_of(session: Session, which: Selector) -> Iterator[ToolCall]:
     for turn in turns_of(session, which):
         for call in turn.tool_calls:
             if which.tools and call.name not in which.tools:
+                continue
+            if which.calls and call.id not in which.calls:
                 continue
             if which.errors and not call.is_error:
                 continue

@@ -23,6 +23,8 @@ class Selector(Struct, frozen=True, omit_defaults=True):
     errors: bool = False
     #: Calls that started these sub-agents: a type, an id or its prefix.
     agents: tuple[str, ...] = ()
+    #: Calls by the ids of their tool uses.
+    calls: tuple[str, ...] = ()
 
     @property
     def chooses_turns(self) -> bool:
@@ -31,7 +33,7 @@ class Selector(Struct, frozen=True, omit_defaults=True):
 
     @property
     def chooses_calls(self) -> bool:
-        return bool(self.tools or self.errors or self.agents) or self.larger_than is not None
+        return bool(self.tools or self.errors or self.agents or self.calls) or self.larger_than is not None
 
 
 ALL = Selector()

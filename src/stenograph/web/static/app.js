@@ -3,6 +3,7 @@ import { $, $$, base, fetchText, items, keepPlace, root, say, session } from "./
 import { split } from "./diffs.js";
 import { hideAll, revealAll, toggleSecret } from "./secrets.js";
 import * as timeline from "./timeline.js";
+import * as trim from "./trim.js";
 import "./home.js";
 import "./live.js";
 
@@ -69,6 +70,8 @@ document.addEventListener("click", (event) => {
   else if (data.cmd) copy(data.cmd, target, `Copied: ${data.cmd}`);
   else if (data.diff) keepPlace(() => split(data.diff === "split"));
   else if (data.show) show(target);
+  else if ("trimOn" in data) trim.toggle();
+  else if (data.trim) trim.click(data);
   else if (session && timeline.click(target, data)) handled();
 });
 
@@ -100,6 +103,7 @@ document.addEventListener("keydown", (event) => {
   const isField = event.target.matches("input:not([type=checkbox]), textarea, select");
   if (event.key === "Escape") {
     if (isField) event.target.blur();
+    else if (root.dataset.mode) trim.toggle(false);
     else timeline.close();
     return;
   }
