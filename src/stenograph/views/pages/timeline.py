@@ -204,7 +204,7 @@ Step: TypeAlias = PromptStep | TextStep | ThoughtStep | NoteStep | CompactionSte
 
 
 class BranchOption(Page, frozen=True):
-    """One way to go on from a fork."""
+    """One way to continue where branches part."""
 
     branch: int
     """Its number, from 1."""

@@ -425,7 +425,7 @@ def _figures(session: Session, turns: Iterable[Turn], price: Callable[[ApiCall],
 
 
 def _forks(session: Session, shown: Branch) -> Iterator[tuple[int, tuple[BranchOption, ...]]]:
-    """The turns of a branch before which others part, with all ways to go on."""
+    """The turns of a branch before which others part, with all ways to continue."""
     branches = session.branches[:_MOST_BRANCHES]
     if len(branches) < 2:
         return
