@@ -1,17 +1,18 @@
-"""Search and health."""
+"""Search, usage and health."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from stenograph.errors import UsageError
-from stenograph.views.html import SearchAsked, render_health, render_search
-from stenograph.web.parameters import CheckQuery, SearchQuery
+from stenograph.views.html import SearchAsked, render_health, render_search, render_usage
+from stenograph.web.parameters import CheckQuery, SearchQuery, UsageQuery, read_query
 from stenograph.web.session_pages import html_answer, page_context
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _LINES, _MORE_LINES = 5, 50
 
 
 def finding_routes() -> list[Route]:
-    return [Route("/search", search), Route("/health", health)]
+    return [Route("/search", search), Route("/usage", usage), Route("/health", health)]
 
 
 async def search(request: Request) -> Response:
@@ -54,6 +55,19 @@ async def search(request: Request) -> Response:
 
 
 _DEFAULTS: dict[str, str] = {name: getattr(SearchAsked(), name) for name in SearchAsked.__struct_fields__}
+
+
+async def usage(request: Request) -> Response:
+    context, since = page_context(request), request.query_params.get("since", "30d")
+    asked = {"by": request.query_params.get("by", "day")} | ({} if since == "all" else {"since": since})
+    over_time = read_query(QueryParams(asked), UsageQuery)
+
+    def render(questions: Library) -> str:
+        projects = questions.usage(replace(over_time, by="project"))
+        sessions = questions.usage(replace(over_time, by="session"))
+        return render_usage(questions.usage(over_time), projects, sessions, context, since=since)
+
+    return await html_answer(request, render)
 
 
 async def health(request: Request) -> Response:

@@ -38,7 +38,13 @@ async def home(request: Request) -> Response:
 
 
 def ask_home(questions: Library, query: HomeQuery) -> ViewerHomePage:
-    page = home_page(questions.listing(), query, ticks=questions.ticks, live=lambda running: _live(questions, running))
+    page = home_page(
+        questions.listing(),
+        query,
+        ticks=questions.ticks,
+        costs=questions.costs,
+        live=lambda running: _live(questions, running),
+    )
     return mask_page(page, questions.masker.mask)
 
 

@@ -32,8 +32,10 @@ class IndexThread:
         return self._thread.submit(self._ask, question).result()
 
     def peek(self, question: Callable[[IndexStore], T]) -> T:
-        """The same of the index as it is."""
-        return self._thread.submit(lambda: question(self._open())).result()
+        """The same of the index as it is; what is missing in it is indexed afterwards."""
+        found = self._thread.submit(lambda: question(self._open())).result()
+        self._continue()
+        return found
 
     def _open(self) -> IndexStore:
         if self._store is None:

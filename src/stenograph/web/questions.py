@@ -315,6 +315,16 @@ class Library:
             )
         )
 
+    def costs(self, paths: Sequence[Path]) -> Mapping[Path, float]:
+        """What some sessions cost in dollars, as far as it is known."""
+        wanted = {str(path) for path in paths}
+        rows = self.usage(UsageQuery(by="session")).rows
+        return {
+            Path(row.path): row.cost_micro_usd / 1_000_000
+            for row in rows
+            if row.path in wanted and row.calls > row.unpriced_calls
+        }
+
     def usage(self, query: UsageQuery) -> UsagePage:
         """Raises UsageError."""
         from stenograph.analysis import UsageBy, UsageScope, usage_table

@@ -11,7 +11,7 @@ links begin with the context's root. Nothing here is inline script or style, and
 | `/s/{id}/steps/{tool use id}` (`?full=1`) | `render_step`: what a folded step holds, as a piece |
 | `/s/{id}/files`, `/messages`, `/records` | `render_files`, `render_messages`, `render_records` |
 | `/s/{id}/raw/{line}` (`?agent=ID`, `?piece=1`) | `render_raw`: a page, or the piece that the drawer shows |
-| `/search`, `/health` | `render_search`, `render_health` |
+| `/search`, `/usage`, `/health` | `render_search`, `render_usage`, `render_health` |
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from stenograph.views.html.context import PageContext
 from stenograph.views.html.finding import SearchAsked, render_health, render_search
 from stenograph.views.html.pages import render_home, render_session, render_step, render_turns
 from stenograph.views.html.tabs import render_files, render_messages, render_raw, render_records
+from stenograph.views.html.usage import render_usage
 
 __all__ = [
     "PageContext",
@@ -34,4 +35,5 @@ __all__ = [
     "render_session",
     "render_step",
     "render_turns",
+    "render_usage",
 ]
