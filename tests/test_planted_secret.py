@@ -167,6 +167,8 @@ COMMANDS = {
     "files": Command([[SESSION, "--diff"]], shows=True),
     "history": Command([["a.txt"], [PATH]], shows=True),
     "usage": Command([["--by", "session"], ["--by", "project"], ["--by", "branch", "--csv"], ["--reconcile"]]),
+    "stats": Command([[], [SESSION], ["--list", "failed"], ["--list", "waits"]]),
+    "waste": Command([[], ["--session", SESSION]]),
     "diff": Command([[SESSION, "--branches"], [SESSION, "--branches", "--unified"]], shows=True),
     "tail": Command([[SESSION, "--once", "-n", "99", "--thinking", "--full"]], shows=True),
     "export": Command(

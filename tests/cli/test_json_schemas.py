@@ -98,6 +98,9 @@ def test_the_json_of_recordings_is_what_its_schema_says(release: Path) -> None:
         ["usage"],
         ["usage", "--by", "session"],
         ["usage", "--reconcile"],
+        ["stats"],
+        ["stats", "last"],
+        ["waste"],
     ],
     ids=" ".join,
 )

@@ -11,9 +11,12 @@ from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts
 if TYPE_CHECKING:
     from stenograph.analysis.changes import CHANGING_TOOLS, REASONS, FileChange, changed_files
     from stenograph.analysis.compare import Comparison, Side
+    from stenograph.analysis.context import PARTS, context_of
     from stenograph.analysis.reconcile import Reconciled, reconcile_sessions
+    from stenograph.analysis.stats import KnownSession, Stats, ToolStats, TurnLink, known_sessions, stats_of
     from stenograph.analysis.statusline import StatusInput, UsageStatus, read_status_input, status_now
     from stenograph.analysis.usage import Spent, UsageBy, UsageRow, UsageScope, UsageTable, usage_table
+    from stenograph.analysis.waste import WasteFinding, WasteKind, find_waste
 
 _MODULES = {
     "CHANGING_TOOLS": "changes",
@@ -34,29 +37,51 @@ _MODULES = {
     "reconcile_sessions": "reconcile",
     "status_now": "statusline",
     "usage_table": "usage",
+    "KnownSession": "stats",
+    "Stats": "stats",
+    "ToolStats": "stats",
+    "TurnLink": "stats",
+    "known_sessions": "stats",
+    "stats_of": "stats",
+    "WasteFinding": "waste",
+    "WasteKind": "waste",
+    "find_waste": "waste",
+    "PARTS": "context",
+    "context_of": "context",
 }
 
 __all__ = [
     "CHANGING_TOOLS",
+    "PARTS",
     "REASONS",
     "Comparison",
     "FileChange",
     "FileInventory",
     "Inventory",
+    "KnownSession",
     "Reconciled",
     "RecordCounts",
     "Side",
     "Spent",
+    "Stats",
     "StatusInput",
+    "ToolStats",
+    "TurnLink",
     "UsageBy",
     "UsageRow",
     "UsageScope",
     "UsageStatus",
     "UsageTable",
+    "WasteFinding",
+    "WasteKind",
     "changed_files",
     "compare",
+    "context_of",
+    "find_waste",
+    "known_sessions",
     "read_status_input",
     "reconcile_sessions",
+    "stats_of",
     "status_now",
     "take_inventory",
     "usage_table",

@@ -23,6 +23,8 @@ COMMANDS = {
     "files": ("stenograph.cli.files:files", "List the files a session read and changed."),
     "history": ("stenograph.cli.history:history", "List the sessions that read or changed a file."),
     "usage": ("stenograph.cli.usage:usage", "Show tokens and cost by day, model, project and more."),
+    "stats": ("stenograph.cli.stats:stats", "Show activity, errors, waits and what filled the context."),
+    "waste": ("stenograph.cli.stats:waste", "Find avoidable cost."),
     "diff": ("stenograph.cli.diff:diff", "Compare two sessions or branches."),
     "tail": ("stenograph.cli.tail:tail", "Follow a running session."),
     "export": ("stenograph.cli.export:export", "Write a session as HTML, Markdown, JSON or steps."),

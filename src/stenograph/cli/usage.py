@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._messages import echo_note, echo_warning
 from stenograph.cli._output import (
     echo_json,
     echo_lines,
@@ -18,11 +18,11 @@ from stenograph.cli._output import (
     json_option,
     make_mask,
     pager_option,
-    progress,
     render_options,
 )
 from stenograph.cli._settings import GivenPath, shared_options, state_options
-from stenograph.errors import UsageError, in_quotes
+from stenograph.cli._usage import moments, parse_zone, synced_usage
+from stenograph.errors import UsageError
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -93,13 +93,13 @@ def usage(
     if wants_reconciliation and (as_csv or statusline):
         raise UsageError("--reconcile conflicts with --csv and --statusline")
     settings = state_options(ctx)
-    zone = _zone(zone_name)
+    zone = parse_zone(zone_name)
     tariff = Tariff(read_prices_file(prices_file) if prices_file else None)
     if statusline:
         _print_status(settings, tariff, zone)
         return
-    start, stop = _moments(since, until, zone)
-    store, report = _synced(settings)
+    start, stop = moments(since, until, zone)
+    store, report = synced_usage(settings, os.environ)
     if wants_reconciliation:
         _reconcile(ctx, store, report, settings, tariff, start, as_json=as_json)
         return
@@ -125,24 +125,16 @@ def usage(
         echo_lines(render_usage(page, render_options(ctx), breakdown=breakdown), pager=pager)
     for finding in page.findings:
         if finding.code.startswith(("unreadable", "unwritable")):
-            click.echo(f"steno: {finding.detail}", err=True)
+            echo_warning(finding.detail)
     if fail_above is not None and page.total.cost_micro_usd > round(fail_above * _MICRO):
         from stenograph.views import dollars
 
         spent, limit = dollars(page.total.cost_micro_usd), dollars(round(fail_above * _MICRO))
-        click.echo(f"steno: {spent} is more than {limit}", err=True)
+        echo_warning(f"{spent} is more than {limit}")
         ctx.exit(OVER_BUDGET)
     if not page.rows and fail_above is None:
-        click.echo("steno: no calls found", err=True)
+        echo_note("no calls found")
         ctx.exit(NOTHING_MATCHED)
-
-
-def _synced(settings: Settings) -> tuple[IndexStore, UsageSync]:
-    from stenograph.index import open_store, store_path, sync_usage
-
-    store = open_store(None if settings.demo else store_path(os.environ))
-    with progress("Reading usage") as show:
-        return store, sync_usage(store, settings.homes, progress=show)
 
 
 def _reconcile(
@@ -191,18 +183,6 @@ def _titles(store: IndexStore, table: UsageTable) -> dict[Path, str | None]:
     return known
 
 
-def _zone(name: str | None) -> tzinfo | None:
-    """Raises UsageError."""
-    if name is None:
-        return None
-    from zoneinfo import ZoneInfo
-
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise UsageError(f"unknown time zone {in_quotes(name)}; use a name such as Europe/Berlin or UTC") from None
-
-
 def _system_zone() -> str:
     """The system's time zone, by its name where it says so, else by its abbreviation."""
     import time
@@ -214,15 +194,3 @@ def _system_zone() -> str:
     except OSError:
         target = ""
     return target.partition("zoneinfo/")[2] or time.tzname[0]
-
-
-def _moments(since: str | None, until: str | None, zone: tzinfo | None) -> tuple[float | None, float | None]:
-    if since is None and until is None:
-        return None, None
-    from datetime import datetime
-
-    from stenograph.cli._arguments import moment_of
-
-    now = datetime.now(zone).astimezone(zone)
-    parse = partial(moment_of, now=now, zone=zone)
-    return None if since is None else parse(since), None if until is None else parse(until)

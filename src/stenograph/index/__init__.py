@@ -19,6 +19,7 @@ from stenograph.index.model_calls import (
 )
 from stenograph.index.picking import Pick, PickList, Picks
 from stenograph.index.query import Query, parse_query
+from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
 from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
 from stenograph.index.tapes import Tick, session_ticks
 from stenograph.index.texts import TextKind
@@ -33,6 +34,7 @@ __all__ = [
     "SIDECHAIN",
     "US",
     "CatalogueRow",
+    "FactsPlace",
     "Filter",
     "Found",
     "Hit",
@@ -50,8 +52,10 @@ __all__ = [
     "UsageSync",
     "catalogue",
     "discard_store",
+    "facts_places",
     "file_history",
     "highlight",
+    "keep_facts",
     "knows_home",
     "open_store",
     "parse_query",

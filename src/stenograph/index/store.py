@@ -16,7 +16,7 @@ from stenograph.config import data_folder
 from stenograph.disk import make_folder
 from stenograph.errors import DiskError, UnwritableError
 
-VERSION = 3
+VERSION = 4
 _NAME = f"index-{VERSION}.sqlite"
 # Writers wait this long for each other, in seconds.
 _PATIENCE = 30.0
@@ -111,6 +111,7 @@ CREATE TABLE model_calls (
   UNIQUE (key, file)
 );
 CREATE INDEX model_calls_by_file ON model_calls (file, offset);
+CREATE TABLE session_facts (session INTEGER PRIMARY KEY, state BLOB NOT NULL, facts BLOB NOT NULL);
 CREATE VIRTUAL TABLE text USING fts5 (
   prompt, answer, thinking, input, output, title, note,
   content = '', tokenize = "unicode61 remove_diacritics 2"

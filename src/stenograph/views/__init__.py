@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.secret import SecretPage
     from stenograph.views.pages.session import SessionPage, session_page, session_pieces
     from stenograph.views.pages.sessions import OverviewPage, SessionsPage, overview_page, session_row, sessions_page
+    from stenograph.views.pages.stats import stats_page, waste_page
     from stenograph.views.pages.summary import SummaryPage, summary_page
     from stenograph.views.pages.trace import backfill_page, settings_change_page, trace_page, trace_status_page, trace_test_page
     from stenograph.views.pages.transcript import TurnPage
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.record_schema import render_release_schema, render_schema, render_schema_diff
     from stenograph.views.terminal.search import render_search
     from stenograph.views.terminal.sessions import is_shown_as, left_out_lines, render_overview, render_sessions
+    from stenograph.views.terminal.stats import list_turns, list_waste, render_stats, render_waste
     from stenograph.views.terminal.trace import (
         render_backfill,
         render_settings_change,
@@ -168,6 +170,8 @@ _MODULES = {
     "json_schema": "schema",
     "keep_page": "pages.archive",
     "left_out_lines": "terminal.sessions",
+    "list_turns": "terminal.stats",
+    "list_waste": "terminal.stats",
     "local_time": "text",
     "lost_page": "pages.messages",
     "LostPage": "pages.messages",
@@ -238,6 +242,7 @@ _MODULES = {
     "render_sessions": "terminal.sessions",
     "render_settings_change": "terminal.trace",
     "render_settings_diff": "terminal.trace",
+    "render_stats": "terminal.stats",
     "render_steps": "terminal.turns",
     "render_tag": "terminal.changing",
     "render_trace": "terminal.trace",
@@ -247,6 +252,7 @@ _MODULES = {
     "render_undo": "terminal.changing",
     "render_unified": "terminal.comparison",
     "render_usage": "terminal.usage",
+    "render_waste": "terminal.stats",
     "RenderOptions": "terminal.options",
     "restore_page": "pages.restore",
     "resume_page": "pages.messages",
@@ -265,6 +271,7 @@ _MODULES = {
     "SessionsPage": "pages.sessions",
     "settings_change_page": "pages.trace",
     "short_path": "text",
+    "stats_page": "pages.stats",
     "status_line": "terminal.usage",
     "steps_page": "pages.turns",
     "StepsExport": "exporting",
@@ -292,6 +299,7 @@ _MODULES = {
     "usage_page": "pages.usage",
     "UsagePage": "pages.usage",
     "ViewerPage": "pages.viewer",
+    "waste_page": "pages.stats",
 }
 
 __all__ = [
@@ -364,6 +372,8 @@ __all__ = [
     "json_schema",
     "keep_page",
     "left_out_lines",
+    "list_turns",
+    "list_waste",
     "local_time",
     "lost_page",
     "mask_page",
@@ -423,6 +433,7 @@ __all__ = [
     "render_sessions",
     "render_settings_change",
     "render_settings_diff",
+    "render_stats",
     "render_steps",
     "render_tag",
     "render_trace",
@@ -432,6 +443,7 @@ __all__ = [
     "render_undo",
     "render_unified",
     "render_usage",
+    "render_waste",
     "restore_page",
     "resume_page",
     "schema_components",
@@ -444,6 +456,7 @@ __all__ = [
     "sessions_page",
     "settings_change_page",
     "short_path",
+    "stats_page",
     "status_line",
     "steps_page",
     "summary_page",
@@ -459,6 +472,7 @@ __all__ = [
     "undo_plan_page",
     "usage_csv",
     "usage_page",
+    "waste_page",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

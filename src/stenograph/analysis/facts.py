@@ -1,0 +1,403 @@
+"""A session -> what happened in it, as figures with the turns behind them: tools, waits, context, cache, what was thrown away.
+
+In: a whole session and prices. Out: plain values, so that they can be kept in the index until the session's files change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from msgspec import Struct
+
+from stenograph.analysis.context import PARTS, CallContext, FixedShape, Resident, context_of, prompt_of
+from stenograph.inputs import Status
+from stenograph.pricing import Tariff
+from stenograph.records import ApiRequestBlobRecord, ApiRequestShapeRecord, Record, TokenCounts, to_text
+from stenograph.turns import ApiCall, CallPart, Compaction, Session, ToolCall, Turn, runs_below
+
+#: A wait for the user that is longer is a break.
+BREAK = timedelta(hours=1)
+# Prompts that are shorter cost next to nothing to cache again.
+_LEAST_CACHED = 4_096
+_FIVE_MINUTES, _HOUR = timedelta(minutes=5), timedelta(hours=1)
+_CHANGING = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+_FEW = 10
+
+
+class ToolUseFacts(Struct):
+    calls: int = 0
+    failed: int = 0
+    #: The turns with failed calls, each as often as it had one.
+    failed_turns: list[int] = []
+    total_ms: int = 0
+    slowest_ms: int = 0
+    slowest_turn: int = 0
+
+
+class TurnFacts(Struct):
+    number: int
+    started: float | None
+    status: str
+    #: On the branch that a client resumes.
+    is_current: bool
+    #: With its subagents' calls, in picodollars.
+    cost: int
+
+
+class CacheRebuild(Struct):
+    """A call that had to write again what the call before had in the cache."""
+
+    turn: int
+    at: float | None
+    #: Since the call before, in seconds.
+    gap: float
+    tokens: int
+    #: Beyond what reading them from the cache would have cost, in picodollars.
+    cost: int
+    #: `break`, `model`, or `other`.
+    cause: str
+
+
+class CompactionFacts(Struct):
+    turn: int
+    trigger: str
+    before: int | None
+    after: int | None
+
+
+class Wait(Struct):
+    """`model`, or a tool's name."""
+
+    turn: int
+    what: str
+    ms: int
+
+
+class ResidentFacts(Struct):
+    """A tool result that stayed in the context."""
+
+    turn: int
+    tool: str
+    #: A path, a command: the tool's first input.
+    target: str
+    tokens: int
+    calls: int
+    #: Of writing it to the cache once and reading it in every later call, in picodollars.
+    cost: int
+
+
+class Reread(Struct):
+    """A file that was read again though nothing changed it in between."""
+
+    path: str
+    turns: list[int]
+    tokens: int
+    cost: int
+
+
+class McpServer(Struct):
+    """Tools of an MCP server that every request carried."""
+
+    name: str
+    tools: int
+    #: Per request.
+    tokens: int
+    requests: int
+    used: int
+    cost: int
+
+
+class RepeatedAgent(Struct):
+    """Subagents that were started with the same prompt."""
+
+    description: str
+    turns: list[int]
+    #: Of all but the first, in picodollars.
+    cost: int
+
+
+class FactSheet(Struct):
+    turns: list[TurnFacts]
+    tools: dict[str, ToolUseFacts]
+    #: Model calls of the session itself and of its subagents, and what they cost, in picodollars.
+    calls: int
+    agent_calls: int
+    cost: int
+    agent_cost: int
+    #: Sums over the calls of the current branch and of subagents.
+    context: dict[str, int]
+    context_calls: int
+    largest_context: int
+    #: Tokens of all prompts, and those that were read from the cache.
+    prompt_tokens: int
+    cached_tokens: int
+    model_ms: int
+    tools_ms: int
+    user_ms: int
+    waits: list[Wait]
+    #: Turns in which each happened, as often as it did.
+    retries: list[int]
+    api_errors: list[int]
+    interrupts: list[int]
+    compactions: list[CompactionFacts]
+    rebuilds: list[CacheRebuild]
+    residents: list[ResidentFacts]
+    rereads: list[Reread]
+    servers: list[McpServer]
+    repeated_agents: list[RepeatedAgent]
+
+
+def session_facts(session: Session, tariff: Tariff) -> FactSheet:
+    return _Facts(session, tariff).all()
+
+
+class _Facts:
+    def __init__(self, session: Session, tariff: Tariff) -> None:
+        self._session = session
+        self._tariff = tariff
+        self._runs = list(runs_below(session.agents))
+        # The main turn that started each subagent.
+        self._started: dict[str, int] = {}
+        for turn in session.all_turns:
+            for run in runs_below(turn.agent_runs):
+                self._started.setdefault(run.agent_id, turn.number)
+        self._shape = _shape_of(session.graph.records)
+        self._residents: list[tuple[Resident, int, str]] = []
+        self._rebuilds: list[CacheRebuild] = []
+
+    def all(self) -> FactSheet:
+        session = self._session
+        main = [(turn, turn.number) for turn in session.all_turns]
+        agents = [(turn, self._started.get(run.agent_id, 0)) for run in self._runs for turn in run.turns]
+        everything = main + agents
+        context, calls, largest, prompts, cached = self._contexts()
+        agent_calls = [call for turn, _ in agents for call in _counted(turn)]
+        own_calls = [call for turn, _ in main for call in _counted(turn)]
+        own_cost, agent_cost = sum(map(self._cost, own_calls)), sum(map(self._cost, agent_calls))
+        waits = sorted(_waits(everything), key=lambda wait: -wait.ms)
+        return FactSheet(
+            turns=list(self._turns()),
+            tools=_tools(everything),
+            calls=len(own_calls) + len(agent_calls),
+            agent_calls=len(agent_calls),
+            cost=own_cost + agent_cost,
+            agent_cost=agent_cost,
+            context=context,
+            context_calls=calls,
+            largest_context=largest,
+            prompt_tokens=prompts,
+            cached_tokens=cached,
+            model_ms=sum(wait.ms for wait in waits if wait.what == "model"),
+            tools_ms=sum(wait.ms for wait in waits if wait.what != "model"),
+            user_ms=_user_ms(session.turns),
+            waits=waits[:_FEW],
+            retries=_events(everything, "retry"),
+            api_errors=_events(everything, "api-error"),
+            interrupts=_events(everything, "interrupt"),
+            compactions=[
+                CompactionFacts(turn.number, each.trigger, each.tokens_before, each.tokens_after)
+                for turn, each in _compactions(session)
+            ],
+            rebuilds=self._rebuilds,
+            residents=self._large_residents(),
+            rereads=list(self._rereads()),
+            servers=list(self._servers(own_calls)),
+            repeated_agents=list(self._repeated()),
+        )
+
+    def _contexts(self) -> tuple[dict[str, int], int, int, int, int]:
+        total, count, largest = dict.fromkeys(PARTS, 0), 0, 0
+        prompts = cached = 0
+        chains: list[tuple[Sequence[Turn], int | None, FixedShape | None]] = [(self._session.turns, None, self._shape)]
+        chains += [(run.turns, self._started.get(run.agent_id, 0), None) for run in self._runs]
+        for turns, started, shape in chains:
+            residents: list[Resident] = []
+            for each in context_of(turns, self._session.compactions, shape, residents):
+                for part, tokens in each.parts.items():
+                    total[part] += tokens
+                count += 1
+                largest = max(largest, each.prompt)
+                prompts += each.prompt
+                cached += each.call.tokens.cache_read
+                self._note_rebuild(each, each.turn.number if started is None else started)
+            model = next((call.model for turn in reversed(turns) for call in reversed(turn.calls) if not call.is_synthetic), "")
+            self._residents += [(each, each.turn if started is None else started, model) for each in residents]
+        return total, count, largest, prompts, cached
+
+    def _note_rebuild(self, each: CallContext, turn: int) -> None:
+        if each.before is None:
+            return
+        known = min(prompt_of(each.before), each.prompt)
+        tokens = each.call.tokens
+        lost = known - tokens.cache_read
+        if known < _LEAST_CACHED or tokens.cache_read * 2 >= known or not tokens.cache_write:
+            return
+        started, ended = each.call.started, each.before.ended
+        gap = max(timedelta(0), started - ended) if started and ended else timedelta(0)
+        lifetime = _HOUR if each.before.tokens.cache_write_1h else _FIVE_MINUTES
+        cause = "model" if each.call.model != each.before.model else "break" if gap >= lifetime else "other"
+        rates = self._tariff.rate(each.call.model, prompt=each.prompt)
+        written = 0 if rates is None else rates.cache_write_1h if tokens.cache_write_1h else rates.cache_write_5m
+        cost = lost * (written - rates.cache_read) if rates else 0
+        at = started.timestamp() if started else None
+        self._rebuilds.append(CacheRebuild(turn, at, gap.total_seconds(), lost, cost, cause))
+
+    def _turns(self) -> Iterator[TurnFacts]:
+        current = {turn.node for turn in self._session.turns}
+        for turn in self._session.all_turns:
+            cost = sum(self._cost(call) for call in _counted(turn))
+            cost += sum(self._cost(call) for run in runs_below(turn.agent_runs) for each in run.turns for call in _counted(each))
+            started = turn.started.timestamp() if turn.started else None
+            status = turn.status.value if turn.calls or turn.status is not Status.INTERRUPTED else "unanswered"
+            yield TurnFacts(turn.number, started, status, turn.node in current, cost)
+
+    def _cost(self, call: ApiCall) -> int:
+        tokens = call.tokens
+        counts = TokenCounts(tokens.input, tokens.output, tokens.cache_read, tokens.cache_write_5m, tokens.cache_write_1h)
+        return self._tariff.price(counts, call.model) or 0
+
+    def _staying(self, tokens: int, calls: int, model: str) -> int:
+        """Of writing tokens to the cache once and reading them in so many later calls."""
+        rates = self._tariff.rate(model)
+        return 0 if rates is None else tokens * (rates.cache_write_5m + max(0, calls - 1) * rates.cache_read)
+
+    def _large_residents(self) -> list[ResidentFacts]:
+        found = [
+            ResidentFacts(
+                turn, each.tool.name, _target(each.tool), each.tokens, each.calls, self._staying(each.tokens, each.calls, model)
+            )
+            for each, turn, model in self._residents
+        ]
+        return sorted(found, key=lambda each: -each.cost)[:_FEW]
+
+    def _rereads(self) -> Iterator[Reread]:
+        """Files whose content came twice: read whole, at the same place, with no change by a tool in between."""
+        seen: dict[str, set[str]] = {}
+        found: dict[str, Reread] = {}
+        for each, turn, model in self._residents:
+            tool, path = each.tool, _target(each.tool)
+            if tool.name in _CHANGING:
+                seen.pop(path, None)
+            elif tool.name == "Read" and path and not tool.is_error:
+                digest = hashlib.blake2b(tool.result.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+                if digest in seen.setdefault(path, set()):
+                    reread = found.setdefault(path, Reread(path, [], 0, 0))
+                    reread.turns.append(turn)
+                    reread.tokens += each.tokens
+                    reread.cost += self._staying(each.tokens, each.calls, model)
+                seen[path].add(digest)
+        yield from sorted(found.values(), key=lambda each: -each.cost)[:_FEW]
+
+    def _servers(self, calls: Sequence[ApiCall]) -> Iterator[McpServer]:
+        """MCP servers of which a request has the tools, as far as the release records requests."""
+        shape = self._shape
+        first = next((prompt_of(call) for call in calls if prompt_of(call)), 0)
+        if shape is None or not shape.total or not first:
+            return
+        used = {tool.name for call in calls for tool in call.tool_calls}
+        used |= {tool.name for run in self._runs for turn in run.turns for tool in turn.tool_calls}
+        servers: dict[str, list[str]] = {}
+        for name in shape.tools:
+            parts = name.split("__")
+            if parts[0] == "mcp" and len(parts) > 2:
+                servers.setdefault(parts[1], []).append(name)
+        fixed = min(first, shape.total)
+        for server, tools in servers.items():
+            characters = sum(shape.tools[name] for name in tools)
+            tokens = fixed * characters // shape.total if first < shape.total else characters // 4
+            rates = self._tariff.rate(calls[0].model)
+            cost = tokens * len(calls) * rates.cache_read if rates else 0
+            yield McpServer(server, len(tools), tokens, len(calls), sum(name in used for name in tools), cost)
+
+    def _repeated(self) -> Iterator[RepeatedAgent]:
+        by_prompt: dict[str, list[int]] = {}
+        for place, run in enumerate(self._runs):
+            if run.prompt and not run.is_warmup:
+                by_prompt.setdefault(run.prompt, []).append(place)
+        for places in by_prompt.values():
+            if len(places) > 1:
+                runs = [self._runs[place] for place in places]
+                costs = [sum(self._cost(call) for turn in run.turns for call in _counted(turn)) for run in runs]
+                turns = [self._started.get(run.agent_id, 0) for run in runs]
+                yield RepeatedAgent(runs[0].description, sorted(turns), sum(costs) - max(costs))
+
+
+def _compactions(session: Session) -> Iterator[tuple[Turn, Compaction]]:
+    """Compactions of the session itself, each with the turn that it is in or after."""
+    turns = sorted(session.all_turns, key=lambda turn: turn.node)
+    for each in session.compactions:
+        if before := [turn for turn in turns if turn.node < each.node]:
+            yield before[-1], each
+
+
+def _counted(turn: Turn) -> list[ApiCall]:
+    return [call for call in turn.calls if not call.is_synthetic and call.part is CallPart.WHOLE]
+
+
+def _tools(turns: Sequence[tuple[Turn, int]]) -> dict[str, ToolUseFacts]:
+    found: dict[str, ToolUseFacts] = {}
+    for turn, number in turns:
+        for tool in turn.tool_calls:
+            facts = found.get(tool.name)
+            if facts is None:
+                facts = found[tool.name] = ToolUseFacts(failed_turns=[])
+            facts.calls += 1
+            if tool.is_error:
+                facts.failed += 1
+                facts.failed_turns.append(number)
+            ms = _between(tool.started, tool.ended)
+            facts.total_ms += ms
+            if ms > facts.slowest_ms:
+                facts.slowest_ms, facts.slowest_turn = ms, number
+    return found
+
+
+def _waits(turns: Sequence[tuple[Turn, int]]) -> Iterator[Wait]:
+    for turn, number in turns:
+        for call in _counted(turn):
+            yield Wait(number, "model", _between(call.started, call.ended))
+        for tool in turn.tool_calls:
+            if tool.agent is None:  # else its own calls are waits
+                yield Wait(number, tool.name, _between(tool.started, tool.ended))
+
+
+def _user_ms(turns: Sequence[Turn]) -> int:
+    total = 0
+    for before, turn in pairwise(turns):
+        ms = _between(before.ended, turn.started)
+        total += ms if ms <= BREAK.total_seconds() * 1000 else 0
+    return total
+
+
+def _between(started: datetime | None, ended: datetime | None) -> int:
+    return max(0, round((ended - started).total_seconds() * 1000)) if started and ended else 0
+
+
+def _events(turns: Sequence[tuple[Turn, int]], kind: str) -> list[int]:
+    return [number for turn, number in turns for event in turn.events if event.kind == kind]
+
+
+def _target(tool: ToolCall) -> str:
+    for name in ("file_path", "notebook_path", "path", "command", "pattern", "url", "query", "description"):
+        if isinstance(value := tool.input.get(name), str):
+            return value
+    return ""
+
+
+def _shape_of(records: Sequence[Record]) -> FixedShape | None:
+    """The characters of system prompt, tools and memory files by the first request that is recorded with its shape."""
+    shape = next((each.shape for each in records if isinstance(each, ApiRequestShapeRecord) and each.shape), None)
+    if not isinstance(shape, dict):
+        return None
+    tools = shape.get("tools")
+    sizes = {
+        str(tool.get("name")): len(to_text(tool)) for tool in (tools if isinstance(tools, list) else ()) if isinstance(tool, dict)
+    }
+    blob = next((each.message for each in records if isinstance(each, ApiRequestBlobRecord) and each.message), None)
+    content = blob.get("content") if isinstance(blob, dict) else None
+    texts = [str(block.get("text")) for block in (content if isinstance(content, list) else ()) if isinstance(block, dict)]
+    memory = sum(len(text) for text in texts if "# claudeMd" in text)
+    return FixedShape(len(to_text(shape.get("system"))), sizes, memory)

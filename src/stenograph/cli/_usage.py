@@ -1,0 +1,49 @@
+"""What `usage`, `stats` and `waste` share: the synced table of calls, time zones and ranges of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from stenograph.cli._output import progress
+from stenograph.errors import UsageError, in_quotes
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from stenograph.cli._settings import Settings
+    from stenograph.index import IndexStore, UsageSync
+
+
+def synced_usage(settings: Settings, environ: Mapping[str, str]) -> tuple[IndexStore, UsageSync]:
+    """The index with its calls brought up to date. The demo leaves none behind."""
+    from stenograph.index import open_store, store_path, sync_usage
+
+    store = open_store(None if settings.demo else store_path(environ))
+    with progress("Reading usage") as show:
+        return store, sync_usage(store, settings.homes, progress=show)
+
+
+def parse_zone(name: str | None) -> tzinfo | None:
+    """Raises UsageError."""
+    if name is None:
+        return None
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise UsageError(f"unknown time zone {in_quotes(name)}; use a name such as Europe/Berlin or UTC") from None
+
+
+def moments(since: str | None, until: str | None, zone: tzinfo | None) -> tuple[float | None, float | None]:
+    """Raises UsageError."""
+    if since is None and until is None:
+        return None, None
+    from datetime import datetime
+
+    from stenograph.cli._arguments import moment_of
+
+    parse = partial(moment_of, now=datetime.now(zone).astimezone(zone), zone=zone)
+    return None if since is None else parse(since), None if until is None else parse(until)

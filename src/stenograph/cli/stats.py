@@ -1,0 +1,146 @@
+"""`steno stats` and `steno waste`: what happened in sessions, and what was paid for nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._arguments import named_session
+from stenograph.cli._messages import echo_note
+from stenograph.cli._output import (
+    echo_json,
+    echo_lines,
+    json_option,
+    make_mask,
+    pager_option,
+    progress,
+    render_options,
+    reveal_option,
+)
+from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._usage import moments, parse_zone, synced_usage
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from stenograph.analysis import KnownSession
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _scope_options(command: F) -> F:
+    for option in (
+        click.option("--tz", "zone_name", metavar="ZONE", help="Time zone of dates, such as Europe/Berlin. [default: system]"),
+        click.option("--until", metavar="WHEN", help="Only sessions with a call before a date or an age."),
+        click.option("--since", metavar="WHEN", help="Only sessions with a call since a date or an age (7d)."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Show activity, errors, waits and what filled the context.")
+@click.argument("session", required=False, metavar="[SESSION]")
+@_scope_options
+@click.option("--list", "wanted", metavar="FIGURE", help="List the turns behind a figure: rebuilt, rewound, failed:Bash, …")
+@pager_option
+@reveal_option
+@json_option
+@shared_options
+@click.pass_context
+def stats(
+    ctx: click.Context,
+    session: str | None,
+    since: str | None,
+    until: str | None,
+    zone_name: str | None,
+    wanted: str | None,
+    pager: bool,
+    reveal: bool,
+    as_json: bool,
+) -> None:
+    """Show activity, errors, waits and what filled the context.
+
+    Of one session, or of all. The parts of the context are measured by how much each prompt grew; what cannot be attributed is
+    unknown. Sessions are read once and kept in the index until they change. A turn that a fork copied counts in both sessions.
+
+    \b
+    Example:
+      steno stats --since 30d
+      steno stats last
+      steno stats --list failed:Bash
+    """
+    from stenograph.analysis import stats_of
+    from stenograph.views import list_turns, render_stats, stats_page
+
+    zone = parse_zone(zone_name)
+    found = _known(ctx, session, since, until, zone)
+    page = stats_page(stats_of(found, zone=zone), make_mask(reveal)[0])
+    options = render_options(ctx)
+    if as_json:
+        echo_json(page)
+    else:
+        echo_lines(list_turns(page, wanted, options) if wanted else render_stats(page, options), pager=pager)
+    if not found:
+        echo_note("no calls found")
+        ctx.exit(NOTHING_MATCHED)
+
+
+@click.command(short_help="Find avoidable cost.")
+@click.argument("finding", required=False, type=click.IntRange(min=1), metavar="[N]")
+@click.option("--session", metavar="SESSION", help="Look at one session only.")
+@_scope_options
+@pager_option
+@reveal_option
+@json_option
+@shared_options
+@click.pass_context
+def waste(
+    ctx: click.Context,
+    finding: int | None,
+    session: str | None,
+    since: str | None,
+    until: str | None,
+    zone_name: str | None,
+    pager: bool,
+    reveal: bool,
+    as_json: bool,
+) -> None:
+    """Find avoidable cost.
+
+    Lists what was paid for nothing, the dearest first, with the edit, setting or habit that avoids it. What was spent is
+    measured; what would have been saved is estimated. With a number, lists the turns behind that finding.
+
+    \b
+    Example:
+      steno waste --since 30d
+      steno waste 2
+    """
+    from stenograph.analysis import find_waste
+    from stenograph.views import list_waste, render_waste, waste_page
+
+    found = _known(ctx, session, since, until, parse_zone(zone_name))
+    cost = sum(each.facts.cost for each in found)
+    page = waste_page(find_waste(found), sessions=len(found), cost=cost, mask=make_mask(reveal)[0])
+    options = render_options(ctx)
+    if as_json:
+        echo_json(page)
+    else:
+        echo_lines(list_waste(page, finding, options) if finding else render_waste(page, options), pager=pager)
+
+
+def _known(
+    ctx: click.Context, session: str | None, since: str | None, until: str | None, zone: tzinfo | None
+) -> list[KnownSession]:
+    from stenograph.analysis import known_sessions
+    from stenograph.pricing import Tariff
+
+    settings = state_options(ctx)
+    only = named_session(ctx, session).path if session else None
+    start, stop = moments(since, until, zone)
+    store, _ = synced_usage(settings, os.environ)
+    with progress("Reading sessions") as show:
+        return known_sessions(store, settings.homes, Tariff(), since=start, until=stop, only=only, progress=show)

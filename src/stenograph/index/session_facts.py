@@ -1,0 +1,67 @@
+"""What was found out about sessions, kept until one of their files changes. The store does not know what is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.index.store import IndexStore
+
+
+class FactsPlace(Struct, frozen=True):
+    """A session, the state of its files, and what is kept of it; None where there is nothing or its files have changed."""
+
+    id: int
+    session: str
+    path: Path
+    project: str | None
+    #: Of its first and last call, in seconds since 1970.
+    first: int | None
+    last: int | None
+    state: bytes
+    kept: bytes | None
+
+
+def facts_places(
+    store: IndexStore, homes: Sequence[Path], version: str, *, since: float | None = None, until: float | None = None
+) -> Iterator[FactsPlace]:
+    """Every session that has a file of its own and a call in the time given. `version` says how facts are made."""
+    states: dict[int, hashlib.blake2b] = {}
+    mains: dict[int, bytes] = {}
+    rows = store.connection.execute("SELECT session, path, agent, inode, size, changed_ns FROM usage_files ORDER BY path")
+    for session, path, agent, *state in rows:
+        states.setdefault(session, hashlib.blake2b(version.encode(), digest_size=16)).update(repr((path, state)).encode())
+        if agent is None:
+            mains[session] = path
+    spans = dict[int, tuple[int | None, int | None]]()
+    for session, first, last in store.connection.execute(
+        "SELECT f.session, min(c.time), max(c.time) FROM model_calls c JOIN usage_files f ON f.id = c.file GROUP BY f.session"
+    ):
+        spans[session] = (first, last)
+    found = store.connection.execute(
+        "SELECT s.id, s.name, s.project, k.state, k.facts FROM usage_sessions s LEFT JOIN session_facts k ON k.session = s.id"
+        f" WHERE s.home IN ({', '.join('?' * len(homes))}) ORDER BY s.id",
+        [os.fsencode(home) for home in homes],
+    )
+    for number, name, project, state, facts in found:
+        first, last = spans.get(number, (None, None))
+        if number not in mains or last is None:
+            continue
+        if (since is not None and last < since) or (until is not None and (first or 0) >= until):
+            continue
+        now = states[number].digest()
+        path = Path(os.fsdecode(mains[number]))
+        yield FactsPlace(number, name, path, project, first, last, now, facts if state == now else None)
+
+
+def keep_facts(store: IndexStore, made: Sequence[tuple[FactsPlace, bytes]]) -> None:
+    """Raises UnwritableError."""
+    with store.writing() as db:
+        db.executemany(
+            "INSERT OR REPLACE INTO session_facts (session, state, facts) VALUES (?, ?, ?)",
+            ((place.id, place.state, facts) for place, facts in made),
+        )

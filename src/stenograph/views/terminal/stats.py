@@ -1,0 +1,272 @@
+"""What happened in sessions, and what was avoidable, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from stenograph.errors import UsageError, in_quotes
+from stenograph.views.pages.stats import StatsPage, TurnLinkPage, WasteFindingPage, WastePage
+from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, CYAN, DIM, RenderOptions
+from stenograph.views.terminal.usage import bar, dollars
+from stenograph.views.text import count_of, cut, cut_start, duration, pad, plain, short_path, thousands, width, wrap
+
+_INDENT = "  "
+_ID = 8
+_TOOLS = 8
+_BAR = 16
+_CONTEXT = {
+    "system": "System and tools",
+    "memory": "Memory files",
+    "files": "Files read",
+    "output": "Tool output",
+    "conversation": "Conversation",
+    "thinking": "Thinking",
+    "unknown": "Unknown",
+}
+
+
+def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
+    yield options.paint(
+        f"{_INDENT}{count_of(page.sessions, 'session')}, {count_of(page.turns, 'turn')}, {count_of(page.calls, 'call')},"
+        f" {count_of(page.tool_calls, 'tool call')}, {dollars(page.cost_micro_usd)}",
+        BOLD,
+    )
+    if not page.calls:
+        return
+    yield ""
+    yield from _context(page, options)
+    yield ""
+    yield from _tools(page, options)
+    yield ""
+    yield from _columns(
+        [
+            ["Time", "Cache"],
+            [("waiting for the model", duration(page.waiting_for_model_ms)), ("read from cache", f"{page.cache_read_share:.0%}")],
+            [("running tools", duration(page.running_tools_ms)), ("rebuilt", _times(page.rebuilds))],
+            [
+                ("waiting for you", duration(page.waiting_for_you_ms)),
+                ("cost of rebuilding", dollars(page.rebuild_cost_micro_usd)),
+            ],
+        ],
+        options,
+    )
+    yield ""
+    statuses = [(status.status, f"{len(status.turns):,}") for status in page.statuses]
+    lost = [
+        ("rewound turns", f"{len(page.rewound):,}  {dollars(page.rewound_cost_micro_usd)}"),
+        ("retried requests", f"{len(page.retries):,}"),
+        ("interrupts", f"{len(page.interrupts):,}"),
+        ("compactions", f"{len(page.compactions):,}  {thousands(page.dropped_tokens)} tokens dropped"),
+        ("calls of subagents", f"{page.agent_calls:,}  {dollars(page.agent_cost_micro_usd)}"),
+    ]
+    rows: list[Sequence[object]] = [["Turns", "Also"]]
+    for place in range(max(len(statuses), len(lost))):
+        rows.append([statuses[place] if place < len(statuses) else ("", ""), lost[place] if place < len(lost) else ("", "")])
+    yield from _columns(rows, options)
+    yield ""
+    yield options.paint(f"{_INDENT}the turns behind a figure: --list rebuilt, --list failed:Bash, --list rewound, …", DIM)
+
+
+def _context(page: StatsPage, options: RenderOptions) -> Iterator[str]:
+    mean = f"mean of {count_of(page.context_calls, 'call')}, {thousands(page.context_tokens)} tokens"
+    yield options.paint(f"{_INDENT}What filled the context", BOLD) + options.paint(
+        f"  {mean}, largest {thousands(page.largest_context)}", DIM
+    )
+    largest = max((part.mean_tokens for part in page.context), default=0)
+    names = max(map(len, _CONTEXT.values()))
+    for part in page.context:
+        if part.mean_tokens or part.part not in ("memory", "thinking", "unknown"):
+            drawn = options.paint(bar(part.mean_tokens, largest), CYAN) if options.width is not None else ""
+            line = f"{pad(_CONTEXT[part.part], names)}  {thousands(part.mean_tokens):>6}  {part.share:>4.0%}  {drawn}"
+            yield f"{_INDENT}{line}".rstrip()
+
+
+def _tools(page: StatsPage, options: RenderOptions) -> Iterator[str]:
+    shown = page.tools[:_TOOLS] if options.width is not None else page.tools
+    rest = page.tools[len(shown) :]
+    rows = [["Tools", "calls", "failed", "", "slowest"]]
+    most = max((tool.failed / tool.calls for tool in shown if tool.calls), default=0.0)
+    for tool in shown:
+        share = tool.failed / tool.calls if tool.calls else 0.0
+        slowest = f"{duration(tool.slowest.ms or 0)}  {_where(tool.slowest, options)}" if tool.slowest and tool.slowest.ms else ""
+        drawn = bar(round(share * 1000), round(most * 1000), _BAR) if options.width is not None else ""
+        rows.append([plain(tool.name), f"{tool.calls:,}", f"{share:.1%}", drawn, slowest])
+    if rest:
+        calls, failed = sum(tool.calls for tool in rest), sum(tool.failed for tool in rest)
+        rows.append([count_of(len(rest), "other"), f"{calls:,}", f"{failed / calls if calls else 0:.1%}", "", ""])
+    widths = [max(width(row[column]) for row in rows) for column in range(5)]
+    for place, row in enumerate(rows):
+        cells = [pad(cell, widths[column], right=column in (1, 2)) for column, cell in enumerate(row)]
+        if place:
+            cells[3] = options.paint(cells[3], CYAN) if row[3] else cells[3]
+        line = cut(f"{_INDENT}{'  '.join(cells).rstrip()}", None if options.color else options.width)
+        yield line if place else options.paint(line, BOLD)
+
+
+def _columns(rows: Sequence[Sequence[object]], options: RenderOptions) -> Iterator[str]:
+    """Two lists of names and figures beside each other; below each other where there is no room."""
+    heads, *pairs = rows
+    halves: list[list[tuple[str, str]]] = [[], []]
+    for row in pairs:
+        for half, pair in zip(halves, row, strict=True):
+            assert isinstance(pair, tuple)
+            half.append(pair)
+    blocks = []
+    for head, half in zip(heads, halves, strict=True):
+        names, figures = max(width(name) for name, _ in half), max(width(figure) for _, figure in half)
+        blocks.append([str(head), *(f"{pad(name, names)}  {pad(figure, figures, right=True)}".rstrip() for name, figure in half)])
+    if options.width is not None and options.width >= 76:
+        left = max(map(width, blocks[0])) + 5
+        for place, (one, other) in enumerate(zip(*blocks, strict=True)):
+            line = f"{_INDENT}{pad(one, left)}{other}".rstrip()
+            yield line if place else options.paint(line, BOLD)
+        return
+    for block in blocks:
+        for place, line in enumerate(block):
+            if line.strip():
+                yield f"{_INDENT}{line}" if place else options.paint(f"{_INDENT}{line}", BOLD)
+
+
+def _times(links: Sequence[object]) -> str:
+    return count_of(len(links), "time")
+
+
+def _where(link: TurnLinkPage, options: RenderOptions) -> str:
+    name = link.session if options.width is None else link.session[:_ID]
+    return f"{plain(name)} turn {link.turn}" if link.turn else plain(name)
+
+
+def list_turns(page: StatsPage, name: str, options: RenderOptions) -> Iterator[str]:
+    """The turns behind a figure, one line each. Raises UsageError."""
+    kind, _, tool = name.partition(":")
+    lists: dict[str, Iterable[TurnLinkPage]] = {
+        "rebuilt": page.rebuilds,
+        "rewound": page.rewound,
+        "retries": page.retries,
+        "errors": page.api_errors,
+        "interrupts": page.interrupts,
+        "compactions": page.compactions,
+        "waits": page.waits,
+    }
+    for status in page.statuses:
+        lists.setdefault(status.status, status.turns)
+    lists["failed-turns"] = lists.pop("failed", ())
+    lists["failed"] = [link for each in page.tools if not tool or each.name == tool for link in each.failed_in]
+    if kind not in lists or (tool and kind != "failed"):
+        raise UsageError(f"invalid --list {in_quotes(name)}; use {', '.join([*lists, 'failed:TOOL'])}")
+    for link in lists[kind]:
+        facts = [
+            plain(short_path(link.what)) if link.what else "",
+            duration(link.ms) if link.ms else "",
+            f"{thousands(link.tokens)} tokens" if link.tokens else "",
+            dollars(link.cost_micro_usd) if link.cost_micro_usd is not None else "",
+        ]
+        yield _listed(link, facts, options)
+
+
+def _listed(link: TurnLinkPage, facts: Sequence[str], options: RenderOptions) -> str:
+    known = "  ".join(fact for fact in facts if fact)
+    return f"{_INDENT}{options.paint(_where(link, options), BRIGHT_BLUE)}  {known}".rstrip()
+
+
+def render_waste(page: WastePage, options: RenderOptions) -> Iterator[str]:
+    if not page.findings:
+        yield options.paint(f"{_INDENT}Nothing avoidable found in {count_of(page.sessions, 'session')}", BOLD)
+        return
+    share = page.avoidable_micro_usd / page.cost_micro_usd if page.cost_micro_usd else 0.0
+    yield options.paint(
+        f"{_INDENT}~{dollars(page.avoidable_micro_usd)} of {dollars(page.cost_micro_usd)} was avoidable ({share:.0%}),"
+        f" {count_of(len(page.findings), 'finding')}",
+        BOLD,
+    )
+    yield options.paint(f"{_INDENT}spending is measured, savings are estimated", DIM)
+    amounts = max(len(dollars(finding.cost_micro_usd)) for finding in page.findings) + 1
+    for finding in page.findings:
+        yield ""
+        heading, lines, command = _advice(finding, options)
+        amount = pad(f"~{dollars(finding.cost_micro_usd)}", amounts, right=True)
+        room = None if options.width is None else options.width - amounts - 4
+        yield f"{_INDENT}{options.paint(amount, BOLD)}  {options.paint(cut(heading, room), BOLD)}"
+        space = " " * (amounts + 4)
+        for line in lines:
+            yield from (space + each for each in wrap(line, room))
+        if command:
+            yield f"{space}try: {options.paint(command, BRIGHT_BLUE)}"
+    yield ""
+    yield options.paint(f"{_INDENT}the turns behind a finding, the first for example: {options.command('waste', '1')}", DIM)
+
+
+def list_waste(page: WastePage, number: int, options: RenderOptions) -> Iterator[str]:
+    """The turns behind a finding. Raises UsageError."""
+    if not 1 <= number <= len(page.findings):
+        raise UsageError(f"no finding {number}; there are {count_of(len(page.findings), 'finding')}")
+    for link in page.findings[number - 1].turns:
+        facts = [dollars(link.cost_micro_usd) if link.cost_micro_usd is not None else "", plain(short_path(link.what or ""))]
+        yield _listed(link, facts, options)
+
+
+def _advice(finding: WasteFindingPage, options: RenderOptions) -> tuple[str, list[str], str]:
+    """What it is, more about it and the way to avoid it, and a command."""
+    first = finding.turns[0] if finding.turns else None
+    session = first.session[:_ID] if first else "last"
+    what = plain(short_path(finding.what or ""))
+    match finding.kind:
+        case "cache-rebuilt-after-a-break":
+            return (
+                f"Prompt cache rebuilt after a break, {_times(finding.turns)}",
+                [
+                    f"{thousands(finding.tokens)} tokens were cached again. Longest break: {duration(finding.seconds * 1000)}.",
+                    "Compress before a break, so that less is rebuilt.",
+                ],
+                options.command("edit", session, "--compress", "--keep-last", "5"),
+            )
+        case "cache-rebuilt-for-another-model":
+            return (
+                f"Prompt cache rebuilt for another model, {_times(finding.turns)}",
+                [
+                    f"{thousands(finding.tokens)} tokens were cached again, because each model has a cache of its own.",
+                    "A habit, not a setting: switch models between tasks, or let a subagent use the other model.",
+                ],
+                "",
+            )
+        case "result-stayed-in-the-context":
+            turn = first.turn if first else 0
+            return (
+                f"One result stayed in the context for {count_of(finding.calls, 'call')}",
+                [f"{_short(what, options)}, {thousands(finding.tokens)} tokens, in turn {turn} of {session}."],
+                options.command("edit", session, "--truncate-results", "2000", *(("--turns", str(turn)) if turn else ())),
+            )
+        case "mcp-server-never-called":
+            return (
+                "Tools of an MCP server that was never called",
+                [f"{what}: {finding.times:,} tools, {thousands(finding.tokens)} tokens in each of {finding.calls:,} calls."],
+                f"claude mcp remove {what}",
+            )
+        case "files-read-again":
+            return (
+                f"Files read again without a change in between, {_times(finding.turns)}",
+                [
+                    f"{cut(what, 200)}; {thousands(finding.tokens)} tokens.",
+                    "A habit, not a setting: ask for lines instead of files.",
+                ],
+                "",
+            )
+        case "subagents-repeated-work":
+            return (
+                f"Subagents started again with the same prompt, {_times(finding.turns)}",
+                [f"First: {cut(what, 100)}." if what else "", "A habit, not a setting: ask for the first one's answer instead."],
+                "",
+            )
+        case _:
+            return (
+                f"Turns thrown away by a rewind, {_times(finding.turns)}",
+                ["A habit, not a setting: interrupt early, or plan first (shift-tab)."],
+                options.command("show", session, *(("--turn", str(first.turn)) if first and first.turn else ())),
+            )
+
+
+def _short(what: str, options: RenderOptions) -> str:
+    """A tool and what it was used on, the end of a path and the beginning of everything else."""
+    tool, _, target = what.partition(": ")
+    room = 200 if options.width is None else max(20, options.width - 40)
+    return f"{tool}: {cut_start(target, room) if target.startswith(('/', '~')) else cut(target, room)}" if target else tool

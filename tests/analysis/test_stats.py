@@ -1,0 +1,243 @@
+"""What `stats` and `waste` find in a conversation that was played, against what was played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.analysis.played import SYSTEM, Played, tokens_in
+
+from stenograph.analysis import PARTS, KnownSession, WasteKind, context_of, find_waste, known_sessions, stats_of
+from stenograph.index import open_store, sync_usage
+from stenograph.pricing import Tariff
+from stenograph.sessions import load_file
+
+NAME = "11111111-2222-4333-8444-555555555555"
+PROSE = "The tide table is read from the harbor office and kept for a month. "
+#: Picodollars per token of opus 5.5, as measured: reading from the cache, and writing to it for five minutes.
+READ, WRITE = 200_000, 5_000_000
+
+
+def _path(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "projects" / "-p" / f"{NAME}.jsonl"
+
+
+def _known(played: Played, tmp_path: Path) -> KnownSession:
+    played.write(_path(tmp_path))
+    store = open_store(None)
+    home = tmp_path / "home"
+    sync_usage(store, [home])
+    (found,) = known_sessions(store, [home], Tariff())
+    return found
+
+
+def _work(played: Played, turns: int = 4) -> None:
+    for turn in range(turns):
+        played.prompt(PROSE * (3 + turn))
+        for step in range(5):
+            kind = (turn + step) % 3
+            if kind == 0:
+                (read,) = played.call(PROSE * 2, ("Read", {"file_path": f"/p/{turn}-{step}.py"}), thinking=60)
+                played.result(read, PROSE * 60, "files")
+            elif kind == 1:
+                (ran,) = played.call(PROSE, ("Bash", {"command": "make test"}))
+                played.result(ran, PROSE * 30)
+            else:
+                one, other = played.call(PROSE, ("Bash", {"command": "ls"}), ("Read", {"file_path": "/p/a.py"}), thinking=20)
+                played.result(one, PROSE * 10)
+                played.result(other, PROSE * 20 + str(step + 10 * turn), "files")
+        played.call(PROSE * 4)
+
+
+def test_every_part_of_the_context_is_within_a_tenth_of_the_truth(tmp_path: Path) -> None:
+    played = Played()
+    _work(played)
+    played.write(_path(tmp_path))
+    found = list(context_of(load_file(_path(tmp_path)).turns))
+    assert len(found) == len(played.calls)
+    for each, truth in zip(found, played.calls, strict=True):
+        assert sum(each.parts.values()) == each.prompt == sum(truth.values())
+        assert min(each.parts.values()) >= 0
+    means = {part: sum(each.parts[part] for each in found) / len(found) for part in PARTS}
+    for part in ("system", "files", "output", "conversation", "thinking"):
+        mean = sum(call[part] for call in played.calls) / len(found)
+        assert means[part] == pytest.approx(mean, rel=0.1), part
+    assert means["unknown"] < 0.01 * sum(means.values())
+
+
+def test_what_no_line_tells_of_is_unknown_and_not_spread(tmp_path: Path) -> None:
+    played = Played()
+    played.prompt("Go")
+    (ran,) = played.call("I run it", ("Bash", {"command": "make"}))
+    played.result(ran, PROSE)
+    played.hide(5_000)
+    played.call("Done")
+    played.write(_path(tmp_path))
+    last = list(context_of(load_file(_path(tmp_path)).turns))[-1]
+    assert last.parts["unknown"] == pytest.approx(5_000, abs=60)
+    assert last.parts["system"] == pytest.approx(SYSTEM, abs=5)
+
+
+def test_a_compaction_leaves_the_fixed_part_and_a_summary(tmp_path: Path) -> None:
+    played = Played()
+    _work(played, 2)
+    played._add({
+        "type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "isMeta": False,
+        "compactMetadata": {"trigger": "auto", "preTokens": 40_000, "postTokens": 1_000},
+    })  # fmt: skip
+    played.lines[-1]["parentUuid"] = None
+    summary = PROSE * 40
+    played.parts = {"system": SYSTEM, "files": 0, "output": 0, "conversation": 0, "thinking": 0, "hidden": 0}
+    played.prompt(summary)
+    played.lines[-1] |= {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
+    played.prompt("Now go on")
+    played.call("Yes", cold=True)
+    known = _known(played, tmp_path)
+    session = load_file(_path(tmp_path))
+    last = list(context_of(session.turns, session.compactions))[-1]
+    assert (last.parts["files"], last.parts["output"]) == (0, 0)
+    assert last.parts["conversation"] == pytest.approx(tokens_in(summary), rel=0.1)
+    stats = stats_of([known])
+    assert [(link.what, link.tokens) for link in stats.compactions] == [("auto", 39_000)]
+    assert stats.dropped_tokens == 39_000
+
+
+def test_figures_have_the_turns_behind_them(tmp_path: Path) -> None:
+    played = Played()
+    played.prompt("First")
+    (ran,) = played.call("Run", ("Bash", {"command": "make"}))
+    played.result(ran, "error", is_error=True, seconds=30)
+    played.call("It failed")
+    played.wait(120)
+    played.prompt("Second")
+    (ran,) = played.call("Again", ("Bash", {"command": "make"}))
+    played.result(ran, "fine", seconds=2)
+    played.call("It works")
+    stats = stats_of([_known(played, tmp_path)])
+    (bash,) = stats.tools
+    assert (bash.name, bash.calls, bash.failed) == ("Bash", 2, 1)
+    assert [(link.session, link.turn) for link in bash.failed_in] == [(NAME, 1)]
+    assert bash.slowest is not None
+    assert (bash.slowest.turn, bash.slowest.ms) == (1, 31_000)
+    assert (stats.sessions, stats.turns, stats.calls, stats.tool_calls) == (1, 2, 4, 2)
+    assert {status: [link.turn for link in links] for status, links in stats.statuses.items()} == {"done": [1, 2]}
+    assert stats.user_ms == 121_000
+    assert [(day.day, day.turns) for day in stats.days] == [("2026-11-01", 2)]
+    assert stats.hours[9] == 2
+
+
+def test_a_cache_that_is_rebuilt_after_a_break_costs_the_difference(tmp_path: Path) -> None:
+    played = Played()
+    played.prompt("First")
+    played.call("Done")
+    before = sum(played.calls[-1].values())
+    played.wait(3_000)
+    played.prompt("Second")
+    played.call("Done", cold=True)
+    known = _known(played, tmp_path)
+    (rebuild,) = known.facts.rebuilds
+    assert (rebuild.turn, rebuild.cause, rebuild.tokens) == (2, "break", before)
+    assert rebuild.cost == before * (WRITE - READ)
+    assert rebuild.gap == pytest.approx(3_001, abs=1)
+    finding = next(each for each in find_waste([known]) if each.kind is WasteKind.CACHE_BREAK)
+    assert (finding.times, finding.cost, finding.turns[0].turn) == (1, rebuild.cost, 2)
+
+
+def test_a_result_that_stays_costs_its_tokens_in_every_later_call(tmp_path: Path) -> None:
+    played = Played()
+    played.prompt("Go")
+    (ran,) = played.call("List", ("Bash", {"command": "npm ls --all"}))
+    long = PROSE * 300
+    played.result(ran, long)
+    for _ in range(20):
+        (ran,) = played.call("Next", ("Bash", {"command": "true"}))
+        played.result(ran, "ok")
+    played.call("Done")
+    known = _known(played, tmp_path)
+    resident = known.facts.residents[0]
+    assert (resident.target, resident.turn, resident.calls) == ("npm ls --all", 1, 21)
+    assert resident.tokens == pytest.approx(tokens_in(long), rel=0.05)
+    assert resident.cost == pytest.approx(tokens_in(long) * (WRITE + 20 * READ), rel=0.05)
+    finding = next(each for each in find_waste([known]) if each.kind is WasteKind.RESULT)
+    assert (finding.what, finding.calls) == ("Bash: npm ls --all", 21)
+
+
+def test_a_file_read_again_unchanged_is_found_and_one_that_was_edited_is_not(tmp_path: Path) -> None:
+    played = Played()
+    played.prompt("Go")
+    for path, edits in (("/p/same.py", False), ("/p/edited.py", True)):
+        content = PROSE * 100 + path
+        for time in range(3):
+            (read,) = played.call("Look", ("Read", {"file_path": path}))
+            played.result(read, content, "files")
+            if edits and time < 2:
+                (edit,) = played.call("Edit", ("Edit", {"file_path": path}))
+                played.result(edit, "ok")
+    played.call("Done")
+    known = _known(played, tmp_path)
+    (reread,) = known.facts.rereads
+    assert (reread.path, reread.turns) == ("/p/same.py", [1, 1])
+    assert reread.tokens == pytest.approx(2 * tokens_in(PROSE * 100), rel=0.1)
+
+
+def test_turns_before_a_rewind_are_thrown_away(tmp_path: Path) -> None:
+    played = Played()
+    played.prompt("First")
+    played.call("Done")
+    here = played.parent
+    played.prompt("A wrong turn")
+    played.call("Wrong")
+    played.parent = here
+    played.prompt("The right turn")
+    played.call("Right")
+    stats = stats_of([_known(played, tmp_path)])
+    (rewound,) = stats.rewound
+    assert rewound.turn == 2
+    assert rewound.cost is not None
+    assert rewound.cost > 0
+
+
+def _tool(name: str, characters: int) -> dict[str, Any]:
+    return {"name": name, "description": "x" * characters, "input_schema": {}}
+
+
+def test_a_server_whose_tools_were_never_called_is_found(tmp_path: Path) -> None:
+    played = Played()
+    tools = [_tool("Bash", 20_000), _tool("mcp__shopdb__query", 9_000), _tool("mcp__used__go", 5_000)]
+    shape = {"system": [{"type": "text", "text": "y" * 10_000}], "tools": tools}
+    played.lines.append({"type": "api-request-shape", "sessionId": NAME, "shapeHash": "h", "version": "2.1.325", "shape": shape})
+    played.prompt("Go")
+    (used,) = played.call("Use", ("mcp__used__go", {}))
+    played.result(used, "ok")
+    for _ in range(40):
+        (ran,) = played.call("More", ("Bash", {"command": "true"}))
+        played.result(ran, "ok")
+    played.call("Done")
+    known = _known(played, tmp_path)
+    servers = {server.name: server for server in known.facts.servers}
+    assert (servers["shopdb"].used, servers["used"].used) == (0, 1)
+    assert servers["shopdb"].requests == 42
+    # 9,000 of 44,000 characters of what every request carries.
+    assert servers["shopdb"].tokens == pytest.approx(SYSTEM * 9 / 44, rel=0.1)
+    (finding,) = [each for each in find_waste([known]) if each.kind is WasteKind.MCP]
+    assert finding.what == "shopdb"
+
+
+def test_facts_are_kept_until_a_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = Played()
+    _work(played, 1)
+    played.write(_path(tmp_path))
+    home = tmp_path / "home"
+    store = open_store(tmp_path / "index.sqlite")
+    sync_usage(store, [home])
+    first = known_sessions(store, [home], Tariff())
+    monkeypatch.setattr("stenograph.analysis.stats.load_file", lambda _: pytest.fail("nothing has changed"))
+    assert known_sessions(store, [home], Tariff()) == first
+    monkeypatch.undo()
+    played.prompt("More")
+    played.call("Done")
+    played.write(_path(tmp_path))
+    sync_usage(store, [home])
+    (again,) = known_sessions(store, [home], Tariff())
+    assert len(again.facts.turns) == 2
