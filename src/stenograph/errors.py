@@ -73,6 +73,10 @@ class SessionNotFoundError(UsageError):
         self.reference = reference
 
 
+class ArchivedSessionError(SessionNotFoundError):
+    """Only the archive has the session: it has to be restored first. `reference` is its id."""
+
+
 class AmbiguousSessionError(UsageError):
     """Several sessions match a reference; `matches` names them."""
 

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from stenograph.cli import STOPPED
 from stenograph.cli._messages import echo_note
-from stenograph.errors import AmbiguousSessionError, UsageError, in_quotes
+from stenograph.errors import AmbiguousSessionError, ArchivedSessionError, UsageError, in_quotes
 from stenograph.family import SessionFile
 from stenograph.sessions import LAST, age_before, choose_branch, date_of
 from stenograph.sessions import date_or_age as moment_of
@@ -198,21 +198,30 @@ def _keep_any_project(ctx: click.Context, _: click.Parameter, value: bool) -> bo
     return value
 
 
-def named_session(ctx: click.Context, reference: str, *, writes: bool = False, is_shown: bool = False) -> SessionFile:
+def named_session(
+    ctx: click.Context, reference: str, *, writes: bool = False, is_shown: bool = False, reads: bool = False
+) -> SessionFile:
     """The session that is meant; which one is noted at the end where that was not plain, unless the output says it.
 
-    Raises as `resolve` does.
+    With `reads`, a copy of a session that only the archive has. Raises as `resolve` does.
     """
-    from stenograph.cli._settings import state_options
-    from stenograph.sessions import find_match
+    from stenograph.cli._catalog import catalog_of
+    from stenograph.cli._settings import again
 
-    homes = state_options(ctx).homes
     try:
-        found = find_match(reference, homes, exact=writes, any_project=ctx.meta.get(_ANY_PROJECT, False))
+        found = catalog_of(ctx).find(reference, exact=writes, any_project=ctx.meta.get(_ANY_PROJECT, False), archived=reads)
     except AmbiguousSessionError as error:
         error.what += "; nothing was written" if writes else ""
         raise
-    if not is_shown and (found.how not in ("id", "path", "last") or (writes and found.how != "path")):
+    except ArchivedSessionError as error:
+        error.hint = again(ctx, "restore", error.reference)
+        raise
+    if found.archived is not None:
+        echo_note(
+            f"session {_short(found.file)} is in the archive; Claude Code has deleted it",
+            hint=again(ctx, "restore", found.file.session_id),
+        )
+    elif not is_shown and (found.how not in ("id", "path", "last") or (writes and found.how != "path")):
         ctx.meta.setdefault(_MATCHED, []).append(found.file)
     return found.file
 

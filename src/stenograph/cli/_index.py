@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stenograph.cli._catalog import catalog_of
 from stenograph.cli._messages import echo_note
 from stenograph.cli._output import progress
 from stenograph.cli._settings import Settings, state_options
 
 if TYPE_CHECKING:
-    from stenograph.index import IndexStore, SyncReport
+    from stenograph.catalog import Catalog
+    from stenograph.index import IndexedFile, IndexStore, SyncReport
 
 # How long a command waits for a store that exists to be brought up to date, in seconds.
 _PATIENCE = 0.3
@@ -39,14 +41,34 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
 
     settings = state_options(ctx)
     store = open_store(None if settings.demo else store_path(os.environ))
+    catalog = catalog_of(ctx)
+    store.place_of = catalog.place_of
     is_warm = all(knows_home(store, home) for home in settings.homes)
     with progress("Indexing") as show:
-        report = sync(store, settings.homes, seconds=_PATIENCE if is_warm else None, progress=show)
+        report = sync(
+            store,
+            settings.homes,
+            archived=_archived(catalog),
+            seconds=_PATIENCE if is_warm else None,
+            progress=show,
+        )
     if settings.config.archive.keep and not settings.demo:
         _keep(settings)
     if report.pending:
         echo_note(f"{report.pending:,} changed files are not indexed yet", hint="run the command again")
     return store, report
+
+
+def _archived(catalog: Catalog) -> list[IndexedFile]:
+    """The files that only the archive has; an archive that cannot be read is no reason not to search."""
+    from stenograph.cli._messages import echo_warning
+    from stenograph.errors import DiskError
+
+    try:
+        return catalog.archived_files()
+    except DiskError as error:
+        echo_warning("archived sessions are left out", why=str(error))
+        return []
 
 
 def _keep(settings: Settings) -> None:

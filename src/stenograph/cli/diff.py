@@ -90,11 +90,11 @@ def _side(ctx: click.Context, reference: str) -> _Chosen:
     name, mark, number = reference.rpartition("#")
     if mark and number.isdecimal() and name:
         try:
-            session = load(named_session(ctx, name).path)
+            session = load(named_session(ctx, name, reads=True).path)
         except SessionNotFoundError:
-            session = load(named_session(ctx, reference).path)  # a title may hold the mark
+            session = load(named_session(ctx, reference, reads=True).path)  # a title may hold the mark
         else:
             return session, choose_branch(session, int(number)).turns, int(number)
     else:
-        session = load(named_session(ctx, reference).path)
+        session = load(named_session(ctx, reference, reads=True).path)
     return session, session.turns, 1

@@ -47,7 +47,7 @@ def files(
     from stenograph.sessions import load
     from stenograph.views import files_page, render_files
 
-    loaded = load(named_session(ctx, session).path)
+    loaded = load(named_session(ctx, session, reads=True).path)
     found = changed_files(loaded, None if branch is None else choose_branch(loaded, branch).turns)
     if only_changed:
         found = tuple(each for each in found if each.changed)

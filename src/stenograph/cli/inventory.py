@@ -59,4 +59,4 @@ def place_of(ctx: click.Context, path: str) -> Path:
             return session_at(place).path
     except (OSError, ValueError):
         pass  # not a name that the file system takes: a title, then
-    return named_session(ctx, path).path
+    return named_session(ctx, path, reads=True).path

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._catalog import catalog_of
 from stenograph.cli._messages import echo_note
 from stenograph.cli._output import json_option, make_mask, pager_option, reveal_option
 from stenograph.cli._settings import GivenPath, Settings, is_folder, shared_options, state_options
@@ -79,13 +80,14 @@ def ls(
     Running is what a live process writes to, or what changed in the last two minutes (`active_seconds` in the config file) and
     ends in an open turn or an unfinished line. Of more than 2,000 sessions only as many are read as the limit asks for.
 
+    Archived is what Claude Code has deleted and `steno archive` keeps: it can be read, and `steno restore` brings it back.
+
     \b
     Example:
       steno ls --project . --since 7d
       steno ls --status interrupted --sort size
     """
     from stenograph.cli._output import echo_page, echo_unreadable, progress, render_options
-    from stenograph.sessions import list_sessions
     from stenograph.views import left_out_lines, mask_page, render_sessions, sessions_page
 
     settings = state_options(ctx)
@@ -96,8 +98,7 @@ def ls(
 
     def listed(folder: str | None, where: Callable[[SessionInfo], bool] | None) -> SessionsPage:
         with progress("Reading") as report:
-            found = list_sessions(
-                settings.homes,
+            found = catalog_of(ctx).list_sessions(
                 everything=everything or settings.config.ls.all,
                 project=folder,
                 where=where,

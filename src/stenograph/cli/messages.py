@@ -53,7 +53,7 @@ def messages(ctx: click.Context, session: str, release: str, explaining: bool, l
         raise UsageError("--explain conflicts with --lost")
     if note := rules_note(release):  # what is not a release is refused before anything is read
         echo_note(note)
-    file = named_session(ctx, session)
+    file = named_session(ctx, session, reads=True)
     named = file.session_id, str(file.path)
     with as_unreadable(file.path), gc_paused():
         # To explain a line it has to be read, also where the client does not.

@@ -66,7 +66,7 @@ def show(
     from stenograph.sessions import load
     from stenograph.views import mask_page, render_session, render_steps, session_page, session_pieces, steps_page
 
-    file = named_session(ctx, session, is_shown=True)
+    file = named_session(ctx, session, is_shown=True, reads=True)
     loaded = load(file.path)
     chosen = choose_branch(loaded, branch)
     wanted = parse_turns(turns, len(chosen.turns))

@@ -48,7 +48,7 @@ def turns(
     from stenograph.turns import THRESHOLD_MINUTES, round_types
     from stenograph.views import mask_page, render_turns, turns_page
 
-    loaded = load(named_session(ctx, session).path)
+    loaded = load(named_session(ctx, session, reads=True).path)
     shown = choose_branch(loaded, branch)
     rounds = round_types(loaded, THRESHOLD_MINUTES if round_threshold is None else round_threshold)
     words = {node: found.value for node, found in rounds.items()}

@@ -20,6 +20,7 @@ from stenograph.index.model_calls import (
 from stenograph.index.picking import Pick, PickList, Picks
 from stenograph.index.query import Query, parse_query
 from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
+from stenograph.index.sources import FilePart, IndexedFile
 from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
 from stenograph.index.tapes import Tick, session_ticks
 from stenograph.index.texts import TextKind
@@ -35,11 +36,13 @@ __all__ = [
     "US",
     "CatalogueRow",
     "FactsPlace",
+    "FilePart",
     "Filter",
     "Found",
     "Hit",
     "HitLine",
     "IndexStore",
+    "IndexedFile",
     "Pick",
     "PickList",
     "Picks",

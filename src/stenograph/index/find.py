@@ -109,6 +109,8 @@ class Hit(Struct, frozen=True):
     score: float
     #: Other sessions with the same conversation: forks, clones and continuations.
     copies: tuple[str, ...] = ()
+    #: Its file is gone: only the archive has it.
+    archived: bool = False
 
 
 class Found(Struct, frozen=True):
@@ -217,6 +219,7 @@ class _Searching:
     def __init__(self, store: IndexStore, narrowed: Filter, lines: int) -> None:
         self._lines = lines
         self._db = store.connection
+        self._place_of = store.place_of
         self._kinds = narrowed.kinds
         self._columns = " ".join(kind.name.lower() for kind in sorted(narrowed.kinds))
         self._where, self._values = _conditions(narrowed)
@@ -309,6 +312,7 @@ class _Searching:
             matches=match.lines,
             score=score,
             copies=tuple(self._copies.get(session, ())),
+            archived=not os.path.lexists(path),
         )
 
     def best_docs(self, session: int, match: _Match, terms: Sequence[Term]) -> list[int]:
@@ -341,6 +345,7 @@ class _Searching:
         )
         docs = dict(rows.fetchall())
         inputs = InputReader()
+        path = self._place_of(path)
         with contextlib.suppress(DiskError):
             if part is FilePart.RESULT:
                 if docs and (not self._kinds or TextKind.OUTPUT in self._kinds):
@@ -361,14 +366,14 @@ class _Searching:
         source = Path(os.fsdecode(file))
         if part == FilePart.RESULT:
             with contextlib.suppress(DiskError):
-                text = read_result(source)
+                text = read_result(self._place_of(source))
                 at = next(iter(highlight(text, sought)), (0, 0))[0]
                 begin, end = max(0, at - _AROUND), at + _AROUND
                 return HitLine(
                     source, agent, text.count("\n", 0, at) + 1, self._turn(session, self._spilled_at(session, name)), when,
                     TextKind.OUTPUT, text[begin:end],
                 )  # fmt: skip
-        texts = [each for each in _read_texts(source, offset) if not self._kinds or each[0] in self._kinds]
+        texts = [each for each in _read_texts(self._place_of(source), offset) if not self._kinds or each[0] in self._kinds]
         kind, text = max(texts, key=lambda each: _worth(each[1], sought), default=(TextKind.NOTE, ""))
         turn = self._turn(session, offset if agent is None else self._started_at(session, agent))
         return HitLine(source, agent, line, turn, when, kind, text)

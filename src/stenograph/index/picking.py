@@ -85,6 +85,7 @@ class PickList:
             number = pick.line.turn if pick.line else None
             place = next((turn for turn in reversed(turns) if turn.number == number), None)
             place = place or next((turn for turn in turns if turn.opening == current), turns[-1])
+            path = self._store.place_of(path)
             return read_turn(path, place.lines, spilled=read_family(path).tool_results)[0]
         except DiskError:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class IndexedFile(Struct, frozen=True):
     inode: int
     size: int
     changed_ns: int
+    #: Of a file that only the archive has: writes a copy and returns its path.
+    unpack: Callable[[], Path] | None = None
 
     @property
     def identity(self) -> tuple[int, int, int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from stenograph.config import data_folder
@@ -126,6 +126,8 @@ class IndexStore:
         self.connection = connection
         #: None: in memory.
         self.path = path
+        #: Where a file can be read: where it is, unless somebody has a copy of one that is gone.
+        self.place_of: Callable[[Path], Path] = lambda path: path
 
     def close(self) -> None:
         self.connection.close()

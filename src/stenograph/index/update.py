@@ -49,16 +49,24 @@ class SyncReport(Struct, frozen=True):
 
 
 def sync(
-    store: IndexStore, homes: Sequence[Path], *, seconds: float | None = None, progress: Progress | None = None
+    store: IndexStore,
+    homes: Sequence[Path],
+    *,
+    archived: Sequence[IndexedFile] = (),
+    seconds: float | None = None,
+    progress: Progress | None = None,
 ) -> SyncReport:
-    """Bring the store up to date with the sessions of these homes; with `seconds`, for about that long."""
+    """Bring the store up to date with the sessions of these homes; with `seconds`, for about that long.
+
+    `archived` are files that are gone from the homes and stay in the store: those that it has are not read again.
+    """
     deadline = None if seconds is None else time.monotonic() + seconds
     found, findings = find_sources(homes)
     with contextlib.suppress(UnwritableError):  # said below, if there is anything to write
         clear_if_mostly_garbage(store)
-    sources = {os.fsencode(source.path): source for source in found}
+    sources = {os.fsencode(source.path): source for source in (*archived, *found)}
     known = {row[0]: row[1:] for row in store.connection.execute("SELECT path, device, inode, size, changed_ns FROM files")}
-    stale = [source for path, source in sources.items() if known.get(path) != source.identity]
+    stale = [source for path, source in sources.items() if _is_stale(source, known.get(path))]
     stale.sort(key=lambda source: -source.changed_ns)
     removed = count = 0
     try:
@@ -74,13 +82,27 @@ def sync(
     return SyncReport(len(sources), count, removed, len(stale) - count, tuple(findings))
 
 
+def _is_stale(source: IndexedFile, known: tuple[int, ...] | None) -> bool:
+    """Whether a file has changed; of one that is gone only its size is compared, for a copy is another file."""
+    if source.unpack is not None:
+        return known is None or known[2] != source.size
+    return known != source.identity
+
+
 def _index_all(
     store: IndexStore, stale: Sequence[IndexedFile], deadline: float | None, findings: list[Finding], progress: Progress | None
 ) -> Iterator[int]:
     """Read files until time runs out, at least one; yields how many are done after each transaction."""
     total, done, count = sum(source.size for source in stale), 0, 0
-    by_path = {source.path: source for source in stale}
-    tasks = (_task(store.connection, source) for source in stale)
+    by_path: dict[Path, IndexedFile] = {}
+
+    def tasks_of_all() -> Iterator[ReadTask]:
+        for source in stale:
+            task = _task(store.connection, source)
+            by_path[task.path] = source
+            yield task
+
+    tasks = tasks_of_all()
     is_much = deadline is None and total >= MUCH and can_read_beside()
     with contextlib.closing(read_beside(tasks) if is_much else read_here(tasks)) as readings:
         waiting = next(readings, None)
@@ -114,24 +136,25 @@ class _File(Struct, frozen=True):
 def _task(db: sqlite3.Connection, source: IndexedFile) -> ReadTask:
     """What is to be read of a file, as far as it is known now."""
     row = db.execute("SELECT id, offset, lines, fingerprint FROM files WHERE path = ?", (os.fsencode(source.path),)).fetchone()
-    own = source.session if source.part is FilePart.SESSION else None
+    place = source.path if source.unpack is None else source.unpack()
+    own = msgspec.structs.replace(source.session, path=place) if source.part is FilePart.SESSION else None
     if row is None or row[1] > source.size:
-        return ReadTask(path=source.path, part=source.part, session=own)
+        return ReadTask(path=place, part=source.part, session=own)
     file, offset, lines, fingerprint = row
     branch = db.execute(
         "SELECT name FROM names WHERE file = ? AND kind = 'branch' ORDER BY last DESC LIMIT 1", (file,)
     ).fetchone()
-    place, conversation = db.execute(
+    turns, conversation = db.execute(
         "SELECT place, conversation FROM sessions WHERE path = ?", (os.fsencode(source.session.path),)
     ).fetchone() or (None, None)
     return ReadTask(
-        path=source.path,
+        path=place,
         part=source.part,
         session=own,
         offset=offset,
         lines=lines,
         fingerprint=fingerprint,
-        place=place if own else None,
+        place=turns if own else None,
         branch=branch[0] if branch else None,
         conversation=conversation if own else None,
     )

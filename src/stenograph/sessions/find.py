@@ -16,9 +16,17 @@ from typing import Any
 import msgspec
 
 from stenograph.config import ACTIVE_SECONDS
-from stenograph.disk import Finding, default_homes, distinct_homes, find_project_folders, project_folder_name, projects_folder
+from stenograph.disk import (
+    Finding,
+    default_homes,
+    distinct_homes,
+    find_project_folders,
+    project_folder_name,
+    project_folder_names,
+    projects_folder,
+)
 from stenograph.errors import DiskError, UsageError
-from stenograph.family import ProjectListing, SessionFile, list_project, list_projects
+from stenograph.family import ProjectListing, SessionFile, is_session_id, list_project, list_projects
 from stenograph.inputs import Status
 from stenograph.records import moment
 from stenograph.sessions.glance import STEPS_WANTED, Glance, as_unreadable, glance, unreadable
@@ -73,6 +81,8 @@ class SessionInfo(msgspec.Struct, frozen=True):
     turns: int | None = None
     #: The shortest prefix that no other session of the homes has; empty where it was not looked for.
     short_id: str = ""
+    #: Only the archive has it: a client has deleted its file.
+    archived: bool = False
 
     @property
     def project(self) -> str:
@@ -262,12 +272,13 @@ def list_sessions(
     active_seconds: float = ACTIVE_SECONDS,
     progress: Progress | None = None,
     cache: ListCache | None = None,
+    also: Iterable[SessionInfo] = (),
 ) -> Listing:
     """The sessions of the homes; of those of the environment unless some are given.
 
     With `everything` also those hidden by default; with `project` only those of one directory; with `where` those that pass it.
     `sort` is a key of `SORTS`. `turns` counts the turns of those listed, as far as that takes no longer than half a second.
-    With a `cache` only files that changed since it was last used are read.
+    With a `cache` only files that changed since it was last used are read. `also` are sessions that are in no home.
 
     With `limit` at most that many. The others are counted all the same, unless there are more than `MANY_FILES`: then looking
     ends where no older file can hold a newer record.
@@ -276,7 +287,10 @@ def list_sessions(
     homes = as_homes(homes)
     listings, findings = find_projects(homes)
     files = newest_first(file for listing in listings for file in listing.sessions)
-    short = short_ids(file.session_id for file in files if file.named_by_uuid)
+    also = list(also)
+    short = short_ids(
+        [*(file.session_id for file in files if file.named_by_uuid), *(info.id for info in also if is_session_id(info.id))]
+    )
     if project is not None:
         files = in_project(files, homes, project)
     files = each_once(files)
@@ -302,10 +316,11 @@ def list_sessions(
             continue
         if (project is not None and not _began_in(info, project)) or (where is not None and not where(info)):
             continue
-        if info.hidden is None or everything:
-            shown.append(info)
-        else:
-            hidden.append(info)
+        (shown if info.hidden is None or everything else hidden).append(info)
+    for info in also:
+        is_there = project is None or (info.path.parent.name in project_folder_names(project) and _began_in(info, project))
+        if is_there and (where is None or where(info)):
+            (shown if info.hidden is None or everything else hidden).append(info)
     if sort == "turns":
         shown = with_turns(shown, None, cache)
     shown.sort(key=SORTS[sort])

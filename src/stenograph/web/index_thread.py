@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from stenograph.catalog import Catalog
+from stenograph.errors import DiskError
 from stenograph.index import IndexStore, SyncReport, knows_home, open_store, sync
 
 T = TypeVar("T")
@@ -24,6 +26,7 @@ class IndexThread:
         self._homes = list(homes)
         self._path = path
         self._store: IndexStore | None = None
+        self._catalog = self._new_catalog()
         self._is_continuing = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="steno-index")
 
@@ -45,10 +48,25 @@ class IndexThread:
     def _ask(self, question: Callable[[IndexStore, SyncReport], T]) -> T:
         store = self._open()
         is_warm = all(knows_home(store, home) for home in self._homes)
-        report = sync(store, self._homes, seconds=_PATIENCE if is_warm else _FIRST_PATIENCE)
+        report = self._sync(_PATIENCE if is_warm else _FIRST_PATIENCE)
         if report.pending:
             self._continue()
         return question(store, report)
+
+    def _sync(self, seconds: float) -> SyncReport:
+        """With what clients have deleted since the last time and the archive keeps."""
+        store = self._open()
+        self._catalog.close()
+        self._catalog = self._new_catalog()
+        store.place_of = self._catalog.place_of
+        try:
+            archived = self._catalog.archived_files()
+        except DiskError:  # an archive that cannot be read is no reason not to search
+            archived = []
+        return sync(store, self._homes, archived=archived, seconds=seconds)
+
+    def _new_catalog(self) -> Catalog:
+        return Catalog(self._homes, None if self._path is None else self._path.parent / "archive")
 
     def _continue(self) -> None:
         """Index the rest once nobody waits for an answer."""
@@ -58,5 +76,5 @@ class IndexThread:
 
     def _index_more(self) -> None:
         self._is_continuing = False
-        if sync(self._open(), self._homes, seconds=_SLICE).pending:
+        if self._sync(_SLICE).pending:
             self._continue()

@@ -61,6 +61,8 @@ class HitPage(Page, frozen=True):
     """How many lines match in all."""
     copies: tuple[str, ...]
     """Ids of other sessions with the same conversation: forks, clones and continuations."""
+    archived: bool
+    """Claude Code has deleted it; the archive has it."""
 
 
 class SearchPage(Document, frozen=True, tag="search/1"):
@@ -106,6 +108,7 @@ def _hit_page(hit: Hit, sought: Query | re.Pattern[str], mask: Mask, context: in
         lines=tuple(line_page(line, sought, mask, context) for line in hit.lines),
         matching_lines=hit.matches,
         copies=hit.copies,
+        archived=hit.archived,
     )
 
 

@@ -64,6 +64,8 @@ class SessionRow(Page, frozen=True):
     hidden: str | None
     """Why lists leave it out by default: `empty`, `name`, `warm-up`, `sidechain`, `print`, `sdk`, `short` or `unanswered`; null:
     they show it."""
+    archived: bool
+    """Claude Code has deleted it; the archive has it."""
 
 
 class GroupPage(Page, frozen=True):
@@ -147,6 +149,7 @@ def session_row(info: SessionInfo, *, tape: str = "", usd: float | None = None) 
         steps=info.steps,
         steps_exact=info.steps_exact,
         hidden=info.hidden,
+        archived=info.archived,
     )
 
 

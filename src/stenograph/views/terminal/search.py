@@ -39,7 +39,8 @@ def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
     yield ""
     name = best.id[:_SHORT_ID] if is_session_id(best.id) else best.id
     yield f"{_INDENT}open    {options.command('show', name, *(('--turn', str(turn)) if turn else ()))}"
-    yield f"{_INDENT}resume  {options.command('resume', name)}"
+    back = "restore" if best.archived else "resume"
+    yield f"{_INDENT}{back.ljust(6)}  {options.command(back, name)}"
     if page.total > 1:
         yield f"{_INDENT}narrow  --in prompts  --project NAME  --since 30d  --tool Bash"
 
@@ -49,6 +50,8 @@ def _heading(hit: HitPage, options: RenderOptions) -> str:
     if options.width is not None:
         name, project = name[:_SHORT_ID], plain(hit.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
     facts = f"{project}  {count_of(hit.turns, 'turn')}  {age(hit.modified, options.now or datetime.now(UTC))}"
+    if hit.archived:
+        facts += "  archived"
     if hit.copies:
         facts += f"  and {count_of(len(hit.copies), 'copy', 'copies')}"
     title = plain(hit.title or "(no prompt)")

@@ -86,7 +86,7 @@ def _piped(sessions: Sequence[SessionRow], options: RenderOptions, *, long: bool
     for info in sessions:
         row = {
             "id": plain(info.id),
-            "status": info.status,
+            "status": "archived" if info.archived else info.status,
             **_moment(info, sort, local_time),
             "turns": "" if info.turns is None else f"{info.turns:,}",
             "cost": money(info.usd),
@@ -94,7 +94,7 @@ def _piped(sessions: Sequence[SessionRow], options: RenderOptions, *, long: bool
             **({"release": plain(info.release or "")} if long else {}),
             "project": short_path(project_of(info)),
             "branch": plain(info.git_branch or ""),
-            "title": _title(info),
+            "title": _title(info, in_terminal=False),
         }
         rows.append(row)
     rows = _without_empty([{name: name for name in rows[0]}, *rows], ("turns", "cost", "branch"))
@@ -166,11 +166,12 @@ def _moment(info: SessionRow, sort: str, shown: Callable[[datetime], str]) -> di
     return {_LAST: shown(info.last_record)}
 
 
-def _title(info: SessionRow) -> str:
+def _title(info: SessionRow, *, in_terminal: bool = True) -> str:
     title = plain(info.title or "")
     if not width(title):  # nothing that anybody could see
         title = NO_TITLE
-    return f"[{plain(info.tag)}] {title}" if info.tag else title
+    title = f"[{plain(info.tag)}] {title}" if info.tag else title
+    return f"archived  {title}" if info.archived and in_terminal else title
 
 
 def _painted_title(title: str, info: SessionRow, options: RenderOptions) -> str:
