@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.cli.running import run
 
-from stenograph.testing.lines import assistant, encode, text, user
+from stenograph.testing.lines import assistant, encode, text, tool_use, user
 
 NAME = "11111111-2222-4333-8444-555555555555"
 
@@ -84,3 +84,26 @@ def test_context_shows_the_lines_around_a_match(tmp_path: Path) -> None:
     assert (line["before"], line["snippet"], line["after"]) == (["one", "two"], "three walrus", ["four", "five"])
     shown = run("search", "walrus", "-C", "1", "--home", home).stdout
     assert [line.strip().rpartition("  ")[2] for line in shown.splitlines()[3:6]] == ["two", "> three [walrus]", "four"]
+
+
+def test_values_that_only_their_names_make_secrets_are_masked_in_snippets(tmp_path: Path) -> None:
+    """The text of a call goes without the names of its members: `{"password": …}` is found by its value alone."""
+    home = _home(tmp_path, "Log in")
+    given = {
+        "command": "login quartz",
+        "password": "kT9vQ2mLx8WzAA1",
+        "headers": [{"name": "Authorization", "value": "tango whisky 77"}],
+    }
+    with (home / "projects" / "-home-user-shop" / f"{NAME}.jsonl").open("ab") as file:
+        file.write(encode([assistant("a2", "m2", [tool_use("toolu_1", "Bash", **given)], "a1")]))
+    for words in (["quartz"], ["--regex", "quartz"], ["kT9vQ2mLx8WzAA1"]):
+        shown = run("--home", home, "search", *words, "--json").stdout
+        assert "quartz" in shown
+        assert "kT9vQ2mLx8WzAA1" not in shown.replace('"query":"kT9vQ2mLx8WzAA1"', "")
+        assert "whisky" not in shown
+    assert "kT9vQ2mLx8WzAA1" in run("--home", home, "search", "quartz", "--reveal").stdout
+
+
+def test_a_query_of_thousands_of_words_is_refused(tmp_path: Path) -> None:
+    done = run("--home", _home(tmp_path, "x"), "search", "redis OR " * 3000 + "redis")
+    assert (done.returncode, done.stderr) == (2, "error: the query is too long; use at most 200 words\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import signal
 import subprocess
@@ -334,3 +336,25 @@ def test_a_title_that_is_a_summary_in_another_file_is_found_whichever_came_first
     fresh = open_store(tmp_path / "fresh.sqlite")
     sync(fresh, [tmp_path / "home"])
     assert search(fresh, parse_query("quartz")).hits[0].title == "The stone hunt"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs modes")
+def test_the_store_is_for_its_user_alone(tmp_path: Path) -> None:
+    """It holds what sessions hold. A store that others could read is closed; a link, a pipe or another's file is not used."""
+    path = tmp_path / "index.sqlite"
+    path.touch(0o666)
+    path.chmod(0o666)
+    with contextlib.closing(open_store(path)) as store:
+        assert store.path == path
+        sync(store, [DEMO])
+        assert {each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {0o600}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"")
+    for place, make in (("link", lambda each: each.symlink_to(elsewhere)), ("pipe", os.mkfifo)):
+        odd = tmp_path / place
+        make(odd)
+        assert open_store(odd).path is None
+    assert elsewhere.read_bytes() == b""
+    if os.geteuid() == 0:
+        os.chown(path, 65534, 65534)
+        assert open_store(path).path is None

@@ -24,7 +24,7 @@ from stenograph.index.query import AllOf, AnyOf, NoneOf, Query, Term, relaxed, t
 from stenograph.index.reading import read_result
 from stenograph.index.sources import FilePart
 from stenograph.index.store import IndexStore
-from stenograph.index.texts import TextKind, texts_of
+from stenograph.index.texts import TextKind, named_values_of, texts_of
 from stenograph.index.tokens import fold, patterns_of
 from stenograph.inputs import InputReader
 from stenograph.records import decode, read_records
@@ -87,6 +87,8 @@ class HitLine(Struct, frozen=True):
     kind: TextKind
     #: The whole text; empty where the file has changed since.
     text: str
+    #: Parts of it that may be secrets because of their names, which the text goes without: name, value.
+    named: tuple[tuple[str, str], ...] = ()
 
 
 @redacted_repr
@@ -373,10 +375,11 @@ class _Searching:
                     source, agent, text.count("\n", 0, at) + 1, self._turn(session, self._spilled_at(session, name)), when,
                     TextKind.OUTPUT, text[begin:end],
                 )  # fmt: skip
-        texts = [each for each in _read_texts(self._place_of(source), offset) if not self._kinds or each[0] in self._kinds]
+        texts, named = _read_texts(self._place_of(source), offset)
+        texts = [each for each in texts if not self._kinds or each[0] in self._kinds]
         kind, text = max(texts, key=lambda each: _worth(each[1], sought), default=(TextKind.NOTE, ""))
         turn = self._turn(session, offset if agent is None else self._started_at(session, agent))
-        return HitLine(source, agent, line, turn, when, kind, text)
+        return HitLine(source, agent, line, turn, when, kind, text, tuple(named))
 
     def _spilled_at(self, session: int, name: str) -> int | None:
         """Where the call is whose result is in a file; in a subagent, where the subagent was started."""
@@ -475,16 +478,16 @@ def _summed(matches: Sequence[_Match]) -> _Match:
     return _Match(sum(match.score for match in matches), best.doc, max(match.lines for match in matches))
 
 
-def _read_texts(path: Path, offset: int) -> list[tuple[TextKind, str]]:
-    """The texts of the line at a place; none where the file is gone or has changed."""
+def _read_texts(path: Path, offset: int) -> tuple[list[tuple[TextKind, str]], list[tuple[str, str]]]:
+    """The texts of the line at a place, and its named values; none where the file is gone or has changed."""
     try:
         line = next(iter(read_lines(path, offset)), None)
     except DiskError:
-        return []
+        return [], []
     if line is None:
-        return []
+        return [], []
     record = decode(line.data)
-    return list(texts_of(record, InputReader().read(record)))
+    return list(texts_of(record, InputReader().read(record))), named_values_of(record)
 
 
 def _worth(text: str, sought: Sought) -> int:

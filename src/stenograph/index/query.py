@@ -93,6 +93,8 @@ _SMALL = frozenset(
         "your",
     ]
 )
+# Each word is looked up by itself, and in every line that is shown.
+_WORDS = 200
 
 
 class Term(Struct, frozen=True):
@@ -124,6 +126,8 @@ Query: TypeAlias = Term | AllOf | AnyOf | NoneOf
 def parse_query(text: str) -> Query:
     """The tree of a query. Raises UsageError."""
     pieces = _PIECES.findall(text)
+    if len(pieces) > _WORDS:
+        raise UsageError(f"the query is too long; use at most {_WORDS} words")
     if text.count('"') % 2:
         raise UsageError("the query has an unmatched quote")
     query, rest = _any_of(pieces, 0)

@@ -7,8 +7,10 @@ an empty one. Where no file can be written, the store is in memory and lasts as 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -191,7 +193,7 @@ def open_store(path: Path | None) -> IndexStore:
 
 def _open_file(path: Path) -> IndexStore:
     make_folder(path.parent)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    _make_private(path)
     try:
         return IndexStore(_connect(str(path)), path)
     except sqlite3.DatabaseError as error:
@@ -199,6 +201,19 @@ def _open_file(path: Path) -> IndexStore:
             raise
         discard_store(path)
         return IndexStore(_connect(str(path)), path)
+
+
+def _make_private(path: Path) -> None:
+    """Make the file where it is missing, for this user alone: it holds what sessions hold. Raises OSError for another's file."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o600)
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
+            raise PermissionError(errno.EPERM, "not a file of this user", str(path))
+        if os.name == "posix" and found.st_mode & 0o077:
+            os.fchmod(file, 0o600)
+    finally:
+        os.close(file)
 
 
 def discard_store(path: Path) -> None:

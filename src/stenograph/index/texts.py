@@ -30,6 +30,7 @@ from stenograph.records import (
     rebuild,
     text_of,
 )
+from stenograph.redact import mask_json
 
 
 class TextKind(IntEnum):
@@ -71,6 +72,25 @@ def texts_of(record: Record, understood: Input | None) -> Iterator[tuple[TextKin
         value = getattr(record, name)
         if isinstance(value, str):
             yield TextKind.TITLE, value
+
+
+def named_values_of(record: Record) -> list[tuple[str, str]]:
+    """The strings in the JSON values of a record whose names may make them secrets, with those names: texts go without names."""
+    values: list[Any] = []
+    if isinstance(record, AssistantRecord) and isinstance(record.content, tuple):
+        values = [block.input for block in record.content if isinstance(block, ToolUseBlock | ServerToolUseBlock)]
+    elif isinstance(record, AttachmentRecord) and record.attachment:
+        values = [rebuild(record.attachment)]
+    found: list[tuple[str, str]] = []
+
+    def note(text: str, name: str = "", /) -> str:
+        if name and text:
+            found.append((name, text))
+        return text
+
+    for value in values:
+        mask_json(value, note)
+    return found
 
 
 def _answer_texts(content: Any) -> Iterator[tuple[TextKind, str]]:
