@@ -1166,3 +1166,64 @@ def test_every_tool_of_ours_can_be_named_in_a_rule(compat: Compat, tmp_path: Pat
     for one in all_tools(AgentOptions(cwd=tmp_path, home=tmp_path, compat=compat)):
         assert all(is_rule_of_a_known_tool(name) for name in (one.name, *one.also_called)), one.name
         assert names_of(parse_rule(one.name)) >= {one.name, *one.also_called}
+
+
+#: Found by an attack: each of them runs `rm`, as bash itself says below, and hid it from a rule that denies it.
+_HIDDEN = [
+    """echo $(echo ")"; rm y)""",
+    """echo "$'"; rm y; echo "'\"""",
+    "r$1m y",
+    "r$@m y",
+    "$BIN/r? y",
+    "$BIN/r[m] y",
+    "echo rm y | sh",
+    ". <(echo rm y)",
+    "bash <(echo rm y)",
+    "$(echo rm) y",
+    "`echo rm` y",
+    "setpriv rm y",
+    "hash -p $BIN/rm foo; foo y",
+    "printf -v x rm; $x y",
+    "x=mr; ${x:1}${x:0:1} y",
+    'mapfile -C "rm y" -c 1 <<< z',
+    "PS4='$(rm y)'; set -x; true",
+    "test -v 'a[$(rm y)]'",
+    "echo 'rm y' > s; sh s",
+    """awk 'BEGIN{system("rm y")}'""",
+    "sed '1e rm y' /etc/passwd",
+    "git -c alias.x='!rm y' x",
+    "echo $(case x in x) rm y;; esac)",
+    "eval $(echo rm y)",
+    "cat <<E\n'\nE\nrm y\necho '",
+]
+
+
+@pytest.mark.parametrize("command", _HIDDEN)
+def test_a_rule_denies_what_a_shell_would_run_after_all(project: Path, tmp_path: Path, command: str) -> None:
+    fake = tmp_path / "bin" / "rm"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    fake.chmod(0o755)
+    command = command.replace("$BIN", str(fake.parent))
+    world = {"PATH": f"{fake.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    bash = shutil.which("bash") or "bash"
+    subprocess.run([bash, "-c", command], cwd=tmp_path, env=world, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    missing = not (tmp_path / "ran").exists() and shutil.which(command.split()[0]) is None
+    assert (tmp_path / "ran").exists() or missing, "this shell does not run it"
+    decision = decide(project, Bash(), {"command": command}, mode="bypassPermissions", denied="Bash(rm:*)")
+    assert not decision.allowed
+
+
+@pytest.mark.parametrize(
+    "command", ["git commit -m 'rm old files'", "echo $(date); ls confirm", "python3 -m perform", "cat rm.txt | sort"]
+)
+def test_a_rule_does_not_deny_what_only_mentions_a_name(project: Path, command: str) -> None:
+    assert decide(project, Bash(), {"command": command}, mode="bypassPermissions", denied="Bash(rm:*)").allowed
+
+
+@pytest.mark.parametrize("command", ["./run.sh\u2003", "\u00a0./run.sh", "./run.sh\u2003x", "./run.sh\x85", "./run.sh\x1c"])
+def test_only_a_shells_own_blanks_end_a_word(project: Path, command: str) -> None:
+    """For bash `./run.sh` with another space behind it is another file."""
+    assert not decide(project, Bash(), {"command": command}, allowed="Bash(./run.sh)").allowed
+    assert not decide(project, Bash(), {"command": command}, allowed="Bash(./run.sh:*)").allowed
+    assert not decide(project, Bash(), {"command": command}, allowed="Bash(./run.sh *)").allowed

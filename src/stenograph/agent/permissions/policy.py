@@ -6,6 +6,7 @@ A rule's denial wins in every mode; what nothing allows is refused. The words, a
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import os
 import re
@@ -28,7 +29,7 @@ from stenograph.agent.permissions.rules import (
     split_rules,
 )
 from stenograph.agent.permissions.sensitive_files import sensitive_names
-from stenograph.agent.permissions.shell_parts import Part, commands_within, split_command
+from stenograph.agent.permissions.shell_parts import Part, commands_within, may_run, split_command
 from stenograph.agent.tools.base import Json, Tool, ToolInput, Workspace
 from stenograph.net import canonical_host, is_loopback
 
@@ -156,8 +157,9 @@ class Permissions:
         if commands is None:
             return True
         if "Bash" in names_of(rule):
-            texts = (command.strip(), *(" ".join(words) for words in commands))
-            return any(matches_command(rule.spec, text) for text in texts)
+            name = rule.spec.removesuffix(":*").partition("*")[0].strip()
+            texts = (command.strip(), *(" ".join(_named(words, name)) for words in commands))
+            return any(matches_command(rule.spec, text) for text in texts) or (bool(name) and may_run(command, name))
         if rule.tool not in _EDITING | {"Read"}:
             return False
         files = named()
@@ -223,7 +225,7 @@ class Permissions:
         rules = [rule for rule in self._allowed if rule.spec and "Bash" in names_of(rule)]
         for rule in rules:
             # Exactly what the user wrote, whatever it does.
-            if "*" not in rule.spec and command.strip() == rule.spec:
+            if "*" not in rule.spec and command.strip(" \t\n") == rule.spec:
                 return rule
         used: list[PermissionRule] = []
 
@@ -329,6 +331,15 @@ def _real(path: Path) -> str:
 
 
 _commands_within = functools.lru_cache(maxsize=1)(commands_within)
+
+
+def _named(words: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """The words, with the denied name for a pattern that a shell may expand to it: `/bin/r?` for `rm`."""
+    first = name.partition(" ")[0]
+    pattern = words[0].rpartition("/")[2]
+    if first and any(sign in pattern for sign in "*?[") and fnmatch.fnmatchcase(first, pattern.replace("[^", "[!")):
+        return (first, *words[1:])
+    return words
 
 
 def _parse(texts: Iterable[str]) -> list[PermissionRule]:

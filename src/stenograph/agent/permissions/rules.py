@@ -34,6 +34,8 @@ _KNOWN = frozenset({
 }.union(*_SAME))  # fmt: skip
 
 
+#: What ends a word for a shell: no other space does.
+_BLANKS = " \t\n"
 #: A folder with all its content.
 _EVERYTHING = ("", "**", ".")
 
@@ -96,7 +98,7 @@ def matches_command(spec: str, command: str) -> bool:
     """`git:*` and `git *` with or without arguments, `*` for anything, else exactly."""
     if spec.endswith(":*"):
         prefix = spec[:-2].rstrip()
-        return command == prefix or (command.startswith(prefix) and command[len(prefix)].isspace())
+        return command == prefix or (command.startswith(prefix) and command[len(prefix)] in _BLANKS)
     if "*" not in spec:
         return command == spec
     return _command_pattern(spec).fullmatch(command) is not None
@@ -106,7 +108,7 @@ def matches_command(spec: str, command: str) -> bool:
 def _command_pattern(spec: str) -> re.Pattern[str]:
     tail = ""
     if spec.endswith(" *"):
-        spec, tail = spec[:-2], r"(?:\s.*)?"
+        spec, tail = spec[:-2], r"(?:[ \t\n].*)?"
     return re.compile(".*".join(map(re.escape, spec.split("*"))) + tail, re.DOTALL)
 
 

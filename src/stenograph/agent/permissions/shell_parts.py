@@ -39,7 +39,8 @@ _KEYWORDS = frozenset({
 _WRAPPERS = frozenset({
     "sudo", "doas", "env", "command", "builtin", "exec", "nohup", "timeout", "nice", "ionice", "stdbuf", "setsid", "xargs",
     "watch", "chroot", "unshare", "parallel", "time", "busybox", "toybox", "flock", "script", "strace", "ltrace", "taskset",
-    "chrt", "runuser", "sg", "systemd-run", "nsenter", "setarch", "fakeroot", "set",
+    "chrt", "runuser", "sg", "systemd-run", "nsenter", "setarch", "fakeroot", "set", "setpriv", "prlimit", "numactl", "pkexec",
+    "gosu", "su-exec", "bwrap", "proot", "firejail", "torsocks", "proxychains", "proxychains4", "tini", "unbuffer", "rlwrap",
 })  # fmt: skip
 #: Their arguments are commands.
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "su", "trap", "alias"})
@@ -50,7 +51,16 @@ _ASSIGNMENT = re.compile(rf"{_NAME}(?:\[[^]]*\])?\+?=")
 #: Characters of nested commands, and words behind wrappers: each is read from its own start.
 _MOST_WORK = 300_000
 #: May expand to nothing: `r${x}m` is `rm` then. And `{rm,-r}` is two words.
-_EXPANDED = re.compile(r"\$\{[^}]*\}|\$\w+|\$\(.*\)|`[^`]*`", re.DOTALL)
+_EXPANDED = re.compile(r"\$\{[^}]*\}|\$[0-9@*!-]|\$\w+|\$\(.*\)|`[^`]*`", re.DOTALL)
+#: A name that is cut out of a variable, or built from another name: nobody can tell what it is.
+_BUILT = re.compile(r"\$\{(?:!|[A-Za-z_]\w*(?:\[[^\]]*\])?(?::[^-=+?}]|[/^,%#@]))")
+#: What may run a text that no reading here takes for a command: substitutions, here documents, shells and other interpreters,
+#: programs with options that are commands, and builtins that evaluate words.
+_RUNS_TEXT = re.compile(
+    r"\$\(|`|<<|<\(|(?<![\w.-])(?:\.|source|eval|[a-z]*sh|su|hash|mapfile|readarray|compgen|complete|bind|printf\s+-v|xargs"
+    r"|parallel|python[\d.]*|pypy[\d.]*|perl|ruby|php|node|deno|bun|lua|tclsh|expect|osascript|[gmn]?awk|g?sed|jq|tar|vim?|nvim"
+    r"|ex|emacs|man|less|make|at|batch|crontab)(?![\w-])|alias\.|Command=|exec="
+)
 _LONGEST_NAME = 1000
 _BRACES = str.maketrans("{},", "   ")
 #: `$x`, `${x}` and `${x:-else}`.
@@ -171,6 +181,16 @@ def commands_within(command: str) -> list[tuple[str, ...]] | None:
     return list(found)
 
 
+def may_run(command: str, name: str) -> bool:
+    """Whether a command may run a program of this name, with these first words, in a way that `commands_within` does not see."""
+    if any(_BUILT.search(words[0]) for words, _ in _loose_commands(command) if words):
+        return True
+    if not _RUNS_TEXT.search(command):
+        return False
+    said = r"\s+".join(map(re.escape, name.split()))
+    return re.search(rf"(?<![\w-]){said}(?![\w-])", command) is not None
+
+
 def _substituted(text: str, commands: list[tuple[str, ...]]) -> list[str]:
     """The same text with its variables replaced by what it sets them to itself; nothing, if it does not set them."""
     values: dict[str, list[str]] = {name: [value] for name, value in _VALUES.items()}
@@ -273,8 +293,9 @@ def _piece(command: str, at: int, nested: list[str]) -> tuple[str, int]:
         return char, at + 1
     text, at = "", at + 1
     while at < len(command) and command[at] != '"':
-        # A single quote inside double ones is literal.
-        piece, at = ("'", at + 1) if command[at] == "'" else _piece(command, at, nested)
+        # A single quote inside double ones is literal, also behind a dollar.
+        is_literal = command[at] == "'" or command.startswith("$'", at)
+        piece, at = (command[at], at + 1) if is_literal else _piece(command, at, nested)
         text += piece
     return text, at + 1
 
@@ -291,11 +312,14 @@ def _meant(escape: re.Match[str]) -> str:
 def _closing(command: str, at: int) -> int:
     depth = 1
     while at < len(command):
+        if command[at] in "\\'\"":  # what is quoted closes nothing
+            at = _piece(command, at, [])[1]
+            continue
         depth += {"(": 1, ")": -1}.get(command[at], 0)
         if not depth:
             return at
         at += 1
-    return at
+    return min(at, len(command))
 
 
 def _find(command: str, wanted: str, start: int) -> int:
