@@ -112,10 +112,17 @@ def _hit_page(hit: Hit, sought: Query | re.Pattern[str], mask: Mask, context: in
     )
 
 
+def _masked_text(line: HitLine, mask: Mask) -> str:
+    text = line.text
+    for name, value in sorted(line.named, key=lambda each: -len(each[1])) if mask is not as_is else ():
+        text = text.replace(value, mask(value, name))
+    return mask(text)
+
+
 def line_page(line: HitLine, sought: Query | re.Pattern[str], mask: Mask, context: int = 0) -> HitLinePage:
     from stenograph.index import highlight
 
-    text, before, after = mask(line.text), [], []
+    text, before, after = _masked_text(line, mask), [], []
     found = highlight(text, sought)
     if context and found:
         lines = text.split("\n")
