@@ -203,7 +203,8 @@ COMMANDS = {
     "trace sweep": Command([[]]),
     "trace test": Command([[]]),
     "trace uninstall": Command([[], ["--apply"]], before=(["trace", "install", "--apply"],)),
-    "doctor": Command([[]]),
+    "demo": Command([["--copy", "demo"]]),
+    "doctor": Command([[], ["--report"]]),
     "completion": Command([["bash"]]),
 }
 

@@ -311,11 +311,11 @@ def test_the_demo_can_be_looked_at_but_not_changed(command: tuple[str, ...]) -> 
     before = contents(demo)
     done = run(name, "last", "--demo", *options)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].endswith("the demo is read-only; to try edits, copy it and use --home with the copy")
+    assert done.stdout.splitlines()[-1].endswith("the demo is read-only")
     doing = [option for option in options if option != "--dry-run"] + (["--apply"] if name != "clone" else [])
     refused = run(name, "last", "--demo", *doing)
     assert_one_clear_line(refused)
-    assert refused.stderr == "error: the demo is read-only; to try edits, copy it and use --home with the copy\n"
+    assert refused.stderr == "error: the demo is read-only\ntry: python -m stenograph demo --copy DIR, then --home DIR\n"
     assert contents(demo) == before
 
 

@@ -373,8 +373,8 @@ def test_what_to_do_without_a_destination_names_the_file() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("projekt = 'SENTINEL'", "`projekt` is not a known key; known: project,"),
-        ("[content]\nprompt = false", "`content.prompt` is not a known key; known: prompts,"),
+        ("projekt = 'SENTINEL'", '`projekt` is not a known key; did you mean "project"?'),
+        ("[content]\nprompt = false", '`content.prompt` is not a known key; did you mean "prompts"?'),
         ("[[destinations]]\nname = 'a'\nurl = 'http://h'\nkey = 'SENTINEL'", "`destinations.1.key` is not a known key"),
         ("project = 1", "`project` must be a string"),
         ('user = "a\\nb"', "`user` must be a string on one line"),

@@ -47,8 +47,22 @@ COMMANDS = {
     "undo": ("stenograph.cli.undo:undo", "Undo an edit, byte for byte."),
     "agent": ("stenograph.cli.agent:agent", "Run an agent in this directory."),
     "trace": ("stenograph.cli.trace:trace", "Send turns to Langfuse, Phoenix, MLflow or any OTLP receiver."),
+    "demo": ("stenograph.cli.demo:demo", "Copy the demo sessions, to try edits on them."),
     "doctor": ("stenograph.cli.doctor:doctor", "Show the setup and what is wrong with it."),
     "completion": ("stenograph.cli.completion:completion", "Print shell completion."),
+}
+
+
+#: How `steno --help` groups them.
+PURPOSES = {
+    "Read": ("ls", "show", "turns", "files", "diff", "tail", "export", "web"),
+    "Find": ("search", "history", "blame"),
+    "Measure": ("usage", "stats", "waste", "inventory"),
+    "Continue": ("resume", "agent"),
+    "Change": ("rename", "tag", "clone", "edit", "rm", "undo", "purge"),
+    "Keep": ("archive", "restore"),
+    "Inspect": ("check", "messages", "schema", "trace", "doctor"),
+    "Set up": ("demo", "completion"),
 }
 
 
@@ -96,8 +110,18 @@ class LazyGroup(click.Group):
         raise click.UsageError(f"unknown command {in_quotes(name)}{meant}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+        grouped = {name for names in PURPOSES.values() for name in names}
+        others = tuple(name for name in COMMANDS if name not in grouped)
+        longest = max(map(len, COMMANDS))
+        for purpose, names in {**PURPOSES, "Other": others}.items():
+            rows = [(name.ljust(longest), COMMANDS[name][1].removesuffix(".")) for name in names if name in COMMANDS]
+            if rows:
+                with formatter.section(purpose):
+                    formatter.write_dl(rows)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
 
 
 def _report_matches(ctx: click.Context) -> None:
@@ -120,7 +144,7 @@ def _report_matches(ctx: click.Context) -> None:
 def steno(ctx: click.Context, reveal: bool, as_json: bool) -> None:
     """Read, check, search, edit, trace and continue Claude Code sessions.
 
-    Without a command, shows projects, the newest sessions and what to try next.
+    Without a command, shows the newest sessions and what to try next.
 
     SESSION is an id or a unique prefix, a title, a path, or `last` (`last~1` is the one before).
 

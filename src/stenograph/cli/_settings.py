@@ -18,7 +18,8 @@ from stenograph.config import Config, read_config, usual_config_file, wants_colo
 from stenograph.errors import ConfigError, UsageError
 
 _KEY = "stenograph.cli.options"
-DEMO_IS_READ_ONLY = "the demo is read-only; to try edits, copy it and use --home with the copy"
+DEMO_IS_READ_ONLY = "the demo is read-only"
+_COPY_DEMO = "steno demo --copy DIR, then --home DIR"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -205,7 +206,7 @@ def is_demo(settings: Settings, path: Path | None = None) -> bool:
 def refuse_demo(settings: Settings, path: Path | None = None) -> None:
     """The demo is part of the installation. Raises UsageError."""
     if is_demo(settings, path):
-        raise UsageError(DEMO_IS_READ_ONLY)
+        raise UsageError(DEMO_IS_READ_ONLY, hint=_COPY_DEMO)
 
 
 def _homes(explicit: tuple[Path, ...], demo: bool, config: Config) -> list[Path]:

@@ -24,27 +24,39 @@ from stenograph.client_settings import settings_files
 from stenograph.config import TraceConfig, cache_folder, load_trace_config, state_folder, trace_config_file, usual_config_file
 from stenograph.errors import ConfigError, StenographError, UsageError
 from stenograph.traces import is_installed
-from stenograph.views import DoctorPage, Installation, ProblemPage, TerminalPage, TracingPage, doctor_page, problem, render_doctor
+from stenograph.views import (
+    DoctorPage,
+    Installation,
+    ProblemPage,
+    TerminalPage,
+    TracingPage,
+    doctor_page,
+    problem,
+    render_doctor,
+    render_report,
+)
 
 
 @click.command(short_help="Show the setup and what is wrong with it.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is a problem.")
+@click.option("--report", is_flag=True, help="Print a bug report without any content of sessions.")
 @json_option
 @shared_options
 @click.pass_context
-def doctor(ctx: click.Context, strict: bool, as_json: bool) -> None:
+def doctor(ctx: click.Context, strict: bool, report: bool, as_json: bool) -> None:
     """Show the setup and what is wrong with it.
 
-    Runs no client and writes nothing.
+    Runs no client and writes nothing. The report has releases, counts and codes: no path, no name, no text.
 
     \b
     Example:
       steno doctor --strict
+      steno doctor --report > report.md
     """
     settings, wrong = settings_and_problem(ctx)
     warnings = [] if settings.demo else _expiring(settings, again(ctx, "archive", "keep"))
     page = _diagnose(settings, wrong, named_config(ctx), warnings)
-    echo_page(page, render_doctor, render_options(ctx), as_json=as_json)
+    echo_page(page, render_report if report else render_doctor, render_options(ctx), as_json=as_json)
     if strict and page.problems:
         ctx.exit(NOTHING_MATCHED)
 

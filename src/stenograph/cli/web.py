@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stenograph.cli._output import echo_json, json_option
-from stenograph.cli._settings import shared_options, state_options
-from stenograph.errors import UsageError
+from stenograph.cli._settings import refuse_demo, shared_options, state_options
 
 if TYPE_CHECKING:
     from stenograph.web import Access
@@ -41,7 +40,7 @@ def web(ctx: click.Context, port: int, opens: bool, allow_edits: bool, as_json: 
     require_extra("web", "the viewer", "starlette", "uvicorn", "jinja2", "markdown_it", "pygments", "nh3")
     settings = state_options(ctx)
     if allow_edits and settings.demo:
-        raise UsageError("the demo is read-only; to try edits, copy it and use --home with the copy")
+        refuse_demo(settings)
 
     from stenograph.archive import default_archive_folder
     from stenograph.config import is_debugging

@@ -90,7 +90,11 @@ def _explain(error: Exception, kind: type[Any], spell: Spell) -> str:
         return f"{spell([*keys, field['name']])} is missing"
     shape = _plain(type_there)
     known = [each.encode_name for each in shape.fields] if isinstance(shape, msgspec.inspect.StructType) else []
-    return f"{spell([*keys, field['name']])} is not a known key; known: {', '.join(known)}"
+    import difflib
+
+    near = difflib.get_close_matches(field["name"], known, n=1)
+    advice = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known)}"
+    return f"{spell([*keys, field['name']])} is not a known key; {advice}"
 
 
 def _plain(type_there: Any) -> Any:

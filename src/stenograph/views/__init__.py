@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.comparison import comparison_page
     from stenograph.views.pages.doctor import (
         CompletionPage,
+        DemoCopyPage,
         DoctorPage,
         Installation,
         ProblemPage,
@@ -102,7 +103,7 @@ if TYPE_CHECKING:
     )
     from stenograph.views.terminal.check import render_check
     from stenograph.views.terminal.comparison import render_comparison, render_unified
-    from stenograph.views.terminal.doctor import render_doctor
+    from stenograph.views.terminal.doctor import render_demo_copy, render_doctor, render_report
     from stenograph.views.terminal.edit import render_edit, render_edit_result
     from stenograph.views.terminal.export import render_exported
     from stenograph.views.terminal.files import render_files
@@ -141,6 +142,9 @@ _MODULES = {
     "count_of": "text",
     "cut": "text",
     "doctor_page": "pages.doctor",
+    "DemoCopyPage": "pages.doctor",
+    "render_demo_copy": "terminal.doctor",
+    "render_report": "terminal.doctor",
     "DoctorPage": "pages.doctor",
     "Document": "pages.page",
     "documents": "schema",
@@ -306,6 +310,7 @@ __all__ = [
     "ArchiveInstallPage",
     "CheckPage",
     "CompletionPage",
+    "DemoCopyPage",
     "DoctorPage",
     "Document",
     "EditPage",
@@ -403,6 +408,7 @@ __all__ = [
     "render_clone",
     "render_comparison",
     "render_count",
+    "render_demo_copy",
     "render_doctor",
     "render_edit",
     "render_edit_result",
@@ -424,6 +430,7 @@ __all__ = [
     "render_release_schema",
     "render_removals",
     "render_rename",
+    "render_report",
     "render_restore",
     "render_resume",
     "render_schema",

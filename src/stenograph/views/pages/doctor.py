@@ -82,6 +82,15 @@ class DoctorPage(Document, frozen=True, tag="doctor/1"):
     """What will be lost unless something is done."""
 
 
+class DemoCopyPage(Document, frozen=True, tag="demo/1"):
+    """`steno demo --copy`: the demo sessions in a directory of one's own."""
+
+    home: str
+    sessions: int
+    list: str
+    """The command that lists them."""
+
+
 class Installation(Struct, frozen=True):
     """What runs, and where its own files are."""
 
