@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ from tests.agent.world import World, lines_of, of, turn_ends, world_at
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.engine.options import PermissionMode
-from stenograph.agent.engine.session import Agent
+from stenograph.agent.engine.session import Agent, Prompt
 from stenograph.errors import UnwritableError
 from stenograph.sessions.loading import load_messages
 
@@ -443,6 +445,36 @@ def test_commands_in_the_background_end_with_the_session(tmp_path: Path) -> None
     with world_at(tmp_path, {"starts": scene}) as world:
         world.run(cue("starts"))
         wait_until_gone(int((world.cwd / "pid").read_text()))
+
+
+def test_a_command_that_ends_while_nothing_is_asked_is_answered_at_once(tmp_path: Path) -> None:
+    """No further prompt comes before the session has heard of the end."""
+    scene = [
+        say(tool("Bash", command="while [ ! -e go ]; do sleep 0.01; done", run_in_background=True)),
+        say(text("Started.")),
+    ]
+
+    with world_at(tmp_path, {"starts": scene}) as world:
+        answered, heard = asyncio.Event(), list[bool]()
+
+        async def prompts() -> AsyncIterator[Prompt]:
+            yield cue("starts")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(answered.wait(), 30)
+                heard.append(True)
+
+        def during(_: Agent, event: Event) -> None:
+            if isinstance(event, events.TurnEnd):
+                if (world.cwd / "go").exists():
+                    answered.set()
+                (world.cwd / "go").touch()
+
+        seen = asyncio.run(world.hear(prompts(), during))
+        assert heard
+        begun = [event.prompt for event in seen if isinstance(event, events.TurnBegin)]
+        assert len(begun) == 2
+        assert "<task-notification>" in str(begun[1])
+        assert_valid(world.session)
 
 
 def test_the_memory_of_an_inner_folder_is_sent_once(tmp_path: Path) -> None:

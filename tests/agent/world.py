@@ -20,7 +20,7 @@ from lab.observatory.stage import Stage
 
 from stenograph.agent.engine.events import Event, TurnEnd
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
-from stenograph.agent.engine.session import Agent, open_agent
+from stenograph.agent.engine.session import Agent, Prompt, open_agent
 from stenograph.model.client import ModelClient
 from stenograph.model.endpoint import endpoint_from_environment
 
@@ -46,9 +46,11 @@ class World:
 
     def run(self, *prompts: str, during: Callable[[Agent, Event], None] | None = None, **changes: Any) -> list[Event]:
         """The events of a whole run. `during` sees each, with the agent."""
-        return asyncio.run(self._run(prompts, during, changes))
+        return asyncio.run(self.hear(_each(prompts), during, **changes))
 
-    async def _run(self, prompts: Sequence[str], during: Callable[[Agent, Event], None] | None, changes: Json) -> list[Event]:
+    async def hear(
+        self, prompts: AsyncIterator[Prompt], during: Callable[[Agent, Event], None] | None = None, **changes: Any
+    ) -> list[Event]:
         endpoint = endpoint_from_environment(
             {"ANTHROPIC_BASE_URL": self.stage.url, "ANTHROPIC_API_KEY": FAKE_KEY, **self.environment}
         )
@@ -56,7 +58,7 @@ class World:
         seen: list[Event] = []
         try:
             agent = await open_agent(self.options(**changes), client)
-            async for event in agent.run(_each(prompts)):
+            async for event in agent.run(prompts):
                 seen.append(event)
                 if during is not None:
                     during(agent, event)
@@ -87,7 +89,7 @@ async def _no_sleep(_: float) -> None:
     await asyncio.sleep(0)
 
 
-async def _each(prompts: Sequence[str]) -> AsyncIterator[str | list[Json]]:
+async def _each(prompts: Sequence[str]) -> AsyncIterator[Prompt]:
     for prompt in prompts:
         yield prompt
 

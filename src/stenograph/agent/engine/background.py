@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -246,15 +246,20 @@ class BackgroundTasks:
     async def wait_for_agents(self) -> str | None:
         """The notification of the next agent that ends; None if none runs. Commands are not awaited: a server never ends."""
         while (said := self.next_notification()) is None:
-            waits = [asyncio.ensure_future(task.over.wait()) for task in self.running if isinstance(task, BackgroundAgent)]
-            if not waits:
+            agents = [task for task in self.running if isinstance(task, BackgroundAgent)]
+            if not agents:
                 return None
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for wait in waits:
-                    wait.cancel()
+            await self.first_end(agents)
         return said
+
+    async def first_end(self, tasks: Sequence[BackgroundTask] | None = None) -> None:
+        """Returns when one of the tasks ends, by default of all; never, if there are none."""
+        waits = [asyncio.ensure_future(task.over.wait()) for task in (self.running if tasks is None else tasks)]
+        try:
+            await asyncio.wait(waits or [asyncio.get_running_loop().create_future()], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     async def close(self) -> None:
         """Await it before the loop ends."""

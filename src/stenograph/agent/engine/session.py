@@ -195,9 +195,19 @@ class Agent:
     async def _next(self, waiting: asyncio.Queue[tuple[Prompt, bool] | None]) -> tuple[Prompt, bool, bool] | None:
         """(content, was it queued, is it a notification)"""
         background = self._shared.background
-        if (said := background.next_notification()) is not None:
-            return said, False, True
-        taken = await waiting.get()
+        prompt = asyncio.ensure_future(waiting.get())
+        try:
+            # A task that ends while nothing else is going on is answered at once.
+            while not prompt.done():
+                if (said := background.next_notification()) is not None:
+                    return said, False, True
+                end = asyncio.ensure_future(background.first_end())
+                await asyncio.wait([prompt, end], return_when=asyncio.FIRST_COMPLETED)
+                end.cancel()
+        finally:
+            if not prompt.done():
+                prompt.cancel()
+        taken = prompt.result()
         if taken is not None:
             return *taken, False
         # Agents in the background are awaited, commands are not.
