@@ -1,7 +1,7 @@
 """Write the generated pages of docs/, or check with --check that they are up to date.
 
 commands.md comes from the commands' help, data-flow.md from the layers' docstrings, api.md from public docstrings,
-schema.md from the registry, json.md, schemas/ and openapi.json from the types of pages.
+schema.md from the registry, json.md, schemas/ and openapi.json from the types of pages, and steno-ls.svg from the demo.
 
 python scripts/generate_docs.py [--check]
 """
@@ -21,6 +21,7 @@ from typing import Any
 import click
 from api_page import api_page
 from json_page import json_page
+from picture import picture
 
 from stenograph.cli._group import COMMANDS, steno
 from stenograph.drift import load_registry
@@ -174,6 +175,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "json.md": json_page,
     "openapi.json": openapi_page,
     "schema.md": schema_page,
+    "steno-ls.svg": picture,
     **{f"schemas/{name}.json": partial(document_schema, page) for name, page in documents().items()},
 }
 
