@@ -13,10 +13,11 @@ import pytest
 from tests.model.asking import ask, client_for, collect, use
 from tests.model.raw_endpoint import HELLO, Do, RawEndpoint, TunnelProxy, answer, make_certificate
 
-from stenograph.errors import ModelError, UnreachableError
-from stenograph.model import transport
+from stenograph.errors import ModelError, UnreachableError, UntrustedCertificateError
+from stenograph.model import endpoint_from_environment, transport
 from stenograph.model.client import ModelClient
 from stenograph.model.events import BlockStop, Retrying, StreamEvent
+from stenograph.model.failures import Failures
 from stenograph.model.transport import Dialer
 from stenograph.net import Address
 
@@ -76,7 +77,17 @@ def test_a_certificate_of_another_host_is_told_at_once(tmp_path: Path) -> None:
     with RawEndpoint([HELLO], certificate=pair) as server:
         [failed] = ask(server.url, NODE_EXTRA_CA_CERTS=str(pair[0]))
     assert isinstance(failed, UnreachableError)
+    assert "ANTHROPIC_BASE_URL" in str(failed)
+    assert "NODE_EXTRA_CA_CERTS" not in str(failed)
     assert not server.requests
+
+
+def test_a_certificate_that_has_expired_is_not_a_matter_of_authorities() -> None:
+    """OpenSSL's own words for it (X509_V_ERR_CERT_HAS_EXPIRED)."""
+    failures = Failures(endpoint_from_environment({"ANTHROPIC_BASE_URL": "https://127.0.0.1:1", "ANTHROPIC_API_KEY": "sk-x"}))
+    failed = failures.of_exception(UntrustedCertificateError("certificate has expired"))
+    assert "renewed" in str(failed.error)
+    assert "NODE_EXTRA_CA_CERTS" not in str(failed.error)
 
 
 @pytest.mark.parametrize("content", [None, b"no certificate"])

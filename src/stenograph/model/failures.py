@@ -44,6 +44,15 @@ _REMEDIES = {
 _SPENT = re.compile(r"spend_limit|usage_limit|quota|credit_balance|billing")
 
 
+def _certificate_remedy(reason: str) -> str:
+    """By OpenSSL's words."""
+    if "expired" in reason or "not yet valid" in reason:
+        return "check the clock of this machine, or have the certificate renewed"
+    if "ismatch" in reason or "not valid for" in reason:
+        return "check the host in ANTHROPIC_BASE_URL"
+    return "name its authority in NODE_EXTRA_CA_CERTS"
+
+
 class NoProgressError(NetworkTimeoutError):
     """Bytes come, but nothing of an answer: pings, or endless events."""
 
@@ -110,7 +119,7 @@ class Failures:
             told = f"the proxy does not connect to {self._host} (HTTP {error.status}): {remedy}"
             return self._unreachable(told, head, is_temporary=is_status_temporary(error.status, {}))
         if isinstance(error, UntrustedCertificateError):
-            told = f"{self._host} has a certificate that is not trusted: name its authority in NODE_EXTRA_CA_CERTS"
+            told = f"{self._host} has a certificate that is not trusted ({error.reason}): {_certificate_remedy(error.reason)}"
             return self._unreachable(told, head, is_temporary=False)
         if isinstance(error, UnreadableAuthoritiesError):
             told = "NODE_EXTRA_CA_CERTS has to name a file with certificates that can be read"
