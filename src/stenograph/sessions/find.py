@@ -246,6 +246,12 @@ class ListCache:
             known = self._glances[file.path] = glance(file.path)
         return known
 
+    def glances(self, files: Iterable[SessionFile]) -> Iterator[Glance]:
+        """Of those that can be read."""
+        for file in files:
+            with contextlib.suppress(DiskError), as_unreadable(file.path):
+                yield self.glance(file)
+
     def count_turns(self, info: SessionInfo, count: Callable[[], int] | None) -> int | None:
         """As many as the file had when it was last counted, if it is still the same; else what `count` returns."""
         changed = int(info.modified.timestamp() * 1e6)
@@ -296,7 +302,8 @@ def list_sessions(
     files = each_once(files)
     enough = limit if len(files) > MANY_FILES and sort == "last" else None
     written = files_being_written() if files and now - files[0].mtime_ns / 1e9 < _WRITTEN_WITHIN else set()
-    titles = ListTitles()
+    # With all glances at hand, no file is read for a title.
+    titles = ListTitles() if cache is None or enough is not None else ListTitles(cache.glances(files))
     shown: list[SessionInfo] = []
     hidden: list[SessionInfo] = []
     unseen = 0

@@ -35,8 +35,9 @@ from stenograph.views import (
     TurnsPage,
     UndoPage,
     UsagePage,
+    encode_page,
 )
-from stenograph.web.answers import json_response
+from stenograph.web.answers import json_response, tagged_response
 from stenograph.web.errors import RequestError
 from stenograph.web.live import session_events
 from stenograph.web.parameters import (
@@ -66,6 +67,9 @@ API = "/api/v1"
 #: Named in an address, and so given to a question before its parameters.
 PATH_PARAMETERS = {"session_id": "The id of a session.", "line": "The number of a line, from 1."}
 
+# Before an answer that is kept: whether more follows it.
+_MORE, _LAST = b"+", b"."
+
 Ask: TypeAlias = Callable[..., Document]
 
 
@@ -86,6 +90,11 @@ class Operation(Struct, frozen=True):
     @property
     def method(self) -> str:
         return "GET" if self.body is None else "POST"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the answer is the same as long as the session's files are."""
+        return "session_id" in self.names and self.body is None and self.name not in ("resume", "edits")
 
     @property
     def names(self) -> list[str]:
@@ -190,9 +199,17 @@ def _handler(endpoint: Operation) -> Callable[[Request], Any]:
         questions: Library = request.app.state.questions
         if endpoint.body is not None:
             return await _act(request, endpoint, questions, named)
-        page = await run_sync(lambda: endpoint.ask(questions, *named, query))
-        answer = json_response(request, page)
-        if endpoint.paged_by and answer.status_code == HTTPStatus.OK and has_more(page, query):
+
+        def make() -> bytes:
+            page = endpoint.ask(questions, *named, query)
+            return (_MORE if endpoint.paged_by and has_more(page, query) else _LAST) + encode_page(page)
+
+        def ask() -> bytes:
+            return questions.answer(str(named[0]), (endpoint.name, *named, query), make) if endpoint.is_kept else make()
+
+        made = await run_sync(ask)
+        answer = tagged_response(request, made[1:], "application/json")
+        if made[:1] == _MORE and answer.status_code == HTTPStatus.OK:
             answer.headers["link"] = _next(request, query, endpoint.paged_by)
         return answer
 
@@ -249,7 +266,6 @@ def _next(request: Request, query: Parameters, name: str) -> str:
 
 
 async def openapi(request: Request) -> Response:
-    from stenograph.web.answers import tagged_response
     from stenograph.web.openapi import openapi_document
 
     return tagged_response(request, msgspec.json.encode(openapi_document()), "application/json")

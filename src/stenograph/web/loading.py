@@ -1,10 +1,11 @@
-"""Loaded sessions, kept while their files do not change: many readers of one session cost one reading."""
+"""Sessions and answers about them, kept while their files do not change: many readers of one session cost one reading."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,6 +16,8 @@ from stenograph.turns import Session
 
 #: Bytes of files whose sessions are kept; the newest one is kept whatever its size.
 _KEPT_BYTES = 64 << 20
+#: Bytes of answers that are kept.
+_ANSWER_BYTES = 16 << 20
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -71,3 +74,46 @@ def _state(path: Path) -> tuple[str, int, int]:
     except OSError:
         return os.fspath(path), -1, 0
     return os.fspath(path), found.st_size, found.st_mtime_ns
+
+
+class AnswerCache:
+    """Answers about sessions, as they were sent. One thread makes an answer while others wait for it."""
+
+    def __init__(self, kept_bytes: int = _ANSWER_BYTES) -> None:
+        self._kept_bytes = kept_bytes
+        self._size = 0
+        self._answers: OrderedDict[Hashable, tuple[Hashable, bytes]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making: dict[Hashable, threading.Lock] = {}
+
+    def get(self, key: Hashable, state: Hashable, make: Callable[[], bytes]) -> bytes:
+        """The answer for a key, made anew where it was made in another state."""
+        with self._lock:
+            making = self._making.setdefault(key, threading.Lock())
+        try:
+            with making:
+                with self._lock:
+                    known = self._answers.get(key)
+                    if known is not None and known[0] == state:
+                        self._answers.move_to_end(key)
+                        return known[1]
+                answer = make()
+                with self._lock:
+                    self._keep(key, state, answer)
+                return answer
+        finally:
+            with self._lock:
+                self._making.pop(key, None)
+
+    def _keep(self, key: Hashable, state: Hashable, answer: bytes) -> None:
+        self._forget(key)
+        if len(answer) > self._kept_bytes // 4:
+            return
+        self._answers[key] = state, answer
+        self._size += len(answer)
+        while self._size > self._kept_bytes:
+            self._forget(next(iter(self._answers)))
+
+    def _forget(self, key: Hashable) -> None:
+        if (old := self._answers.pop(key, None)) is not None:
+            self._size -= len(old[1])

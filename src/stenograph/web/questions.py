@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -39,7 +40,7 @@ from stenograph.views import (
 )
 from stenograph.web.errors import RequestError
 from stenograph.web.index_thread import IndexThread
-from stenograph.web.loading import SessionCache
+from stenograph.web.loading import AnswerCache, SessionCache, stamp_of
 from stenograph.web.parameters import (
     CheckQuery,
     EditBody,
@@ -96,6 +97,8 @@ _KINDS = {
 
 #: How long a question waits for new calls to be counted, in seconds.
 _USAGE_PATIENCE = 5.0
+#: How long an answer says that a session is running after it ended.
+_STATUS_SECONDS = 10.0
 
 
 class Viewer(Struct, frozen=True, kw_only=True):
@@ -124,7 +127,9 @@ class Library:
         #: Placeholders are the same for as long as the server runs, and say nothing to who does not have its key.
         self.masker = Masker(secrets.token_bytes(32))
         self._cache = SessionCache()
+        self._answers = AnswerCache()
         self._lists = ListCache()
+        self._listing = threading.Lock()
         self._files: dict[str, SessionFile] = {}
         self._lock = threading.Lock()
         self._index = IndexThread(self.homes, viewer.index)
@@ -155,9 +160,17 @@ class Library:
         """Raises SessionNotFoundError, UnreadableError."""
         return self._cache.get(self.file(session_id).path)
 
+    def answer(self, session_id: str, key: Hashable, make: Callable[[], bytes]) -> bytes:
+        """What was made for a key, made anew when a file of the session has changed. Raises as `make` does."""
+        # Whether a session is running depends on the time too.
+        state = stamp_of(self.file(session_id).path), int(time.time() / _STATUS_SECONDS)
+        return self._answers.get((session_id, key), state, make)
+
     def listing(self) -> Listing:
         """Every session there is, hidden ones included."""
-        return list_sessions(self.homes, everything=True, active_seconds=self.config.active_seconds, cache=self._lists)
+        # One at a time: the first one reads the files, and the others would read the same ones.
+        with self._listing:
+            return list_sessions(self.homes, everything=True, active_seconds=self.config.active_seconds, cache=self._lists)
 
     def ticks(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Tick]]:
         """What happened in some sessions, from the index as it is: a list does not wait for it."""
@@ -180,16 +193,17 @@ class Library:
             status=query.status,
             branch=query.branch,
         )
-        found = list_sessions(
-            self.homes,
-            everything=query.all,
-            where=None if wanted == SessionFilter() else wanted.matches,
-            sort=query.sort,
-            limit=query.offset + query.limit,
-            turns=True,
-            active_seconds=self.config.active_seconds,
-            cache=self._lists,
-        )
+        with self._listing:
+            found = list_sessions(
+                self.homes,
+                everything=query.all,
+                where=None if wanted == SessionFilter() else wanted.matches,
+                sort=query.sort,
+                limit=query.offset + query.limit,
+                turns=True,
+                active_seconds=self.config.active_seconds,
+                cache=self._lists,
+            )
         page = sessions_page(replace(found, sessions=found.sessions[query.offset :]))
         return mask_page(page, self.masker.mask)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +31,7 @@ _MOST_CONNECTIONS = 512
 _FAREWELL = 1
 
 
-def create_app(viewer: Viewer, access: Access) -> ASGIApp:
+def create_app(viewer: Viewer, access: Access, library: Library | None = None) -> ASGIApp:
     """The application behind its guard."""
     app = Starlette(
         routes=[*api_routes(), *html_routes()],
@@ -41,7 +42,7 @@ def create_app(viewer: Viewer, access: Access) -> ASGIApp:
             Exception: _fail,
         },
     )
-    app.state.questions = Library(viewer)
+    app.state.questions = library or Library(viewer)
     app.state.hub = Hub(app.state.questions.masker.mask)
     app.state.viewer = viewer
     app.state.access = access
@@ -85,12 +86,13 @@ class Server(uvicorn.Server):
 
     def __init__(self, viewer: Viewer, access: Access, started: Callable[[Access], None]) -> None:
         self._access = access
+        self._library = Library(viewer)
         self._started = started
         for name in ("uvicorn", "uvicorn.error"):
             logging.getLogger(name).disabled = not viewer.debug
         super().__init__(
             uvicorn.Config(
-                create_app(viewer, access),
+                create_app(viewer, access, self._library),
                 access_log=False,
                 h11_max_incomplete_event_size=_LONGEST_HEAD,
                 http="h11",
@@ -106,4 +108,6 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
+        # The list of sessions is read while the browser starts.
+        threading.Thread(target=self._library.listing, daemon=True, name="steno-list").start()
         self._started(self._access)

@@ -41,8 +41,18 @@ def session_routes() -> list[Route]:
 
 
 async def html_answer(request: Request, render: Callable[[Library], str]) -> Response:
-    text = await run_sync(render, request.app.state.questions)
-    return tagged_response(request, text.encode(errors="replace"), "text/html; charset=utf-8")
+    """A page, made once for all who ask for the same one while the session does not change."""
+    library: Library = request.app.state.questions
+    session_id = request.path_params.get("session_id")
+
+    def make() -> bytes:
+        return render(library).encode(errors="replace")
+
+    def answer() -> bytes:
+        asked = request.url.path, request.url.query, request.cookies.get("steno_theme")
+        return make() if session_id is None else library.answer(session_id, asked, make)
+
+    return tagged_response(request, await run_sync(answer), "text/html; charset=utf-8")
 
 
 def page_context(request: Request) -> PageContext:
