@@ -41,6 +41,8 @@ MANY_FILES = 2000
 _REPORTED_EVERY = 32
 #: Bytes that are read in a list to count turns: half a second.
 _COUNTED_BYTES = 1 << 26
+#: Processes are looked at no more often, by who lists again and again.
+_LOOKED_SECONDS = 1.0
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 #: Called with the files done and the files there are.
@@ -238,6 +240,7 @@ class ListCache:
     def __init__(self) -> None:
         self._glances: dict[Path, Glance] = {}
         self._turns: dict[Path, tuple[int, int, int]] = {}
+        self._written: tuple[float, set[tuple[int, int]]] = (-_LOOKED_SECONDS, set())
 
     def glance(self, file: SessionFile) -> Glance:
         """Raises as `glance` does."""
@@ -251,6 +254,14 @@ class ListCache:
         for file in files:
             with contextlib.suppress(DiskError), as_unreadable(file.path):
                 yield self.glance(file)
+
+    def files_being_written(self) -> set[tuple[int, int]]:
+        """As seen within the last second: all processes are looked at."""
+        looked, found = self._written
+        if time.monotonic() - looked > _LOOKED_SECONDS:
+            found = files_being_written()
+            self._written = time.monotonic(), found
+        return found
 
     def count_turns(self, info: SessionInfo, count: Callable[[], int] | None) -> int | None:
         """As many as the file had when it was last counted, if it is still the same; else what `count` returns."""
@@ -301,7 +312,8 @@ def list_sessions(
         files = in_project(files, homes, project)
     files = each_once(files)
     enough = limit if len(files) > MANY_FILES and sort == "last" else None
-    written = files_being_written() if files and now - files[0].mtime_ns / 1e9 < _WRITTEN_WITHIN else set()
+    look = files_being_written if cache is None else cache.files_being_written
+    written = look() if files and now - files[0].mtime_ns / 1e9 < _WRITTEN_WITHIN else set()
     # With all glances at hand, no file is read for a title.
     titles = ListTitles() if cache is None or enough is not None else ListTitles(cache.glances(files))
     shown: list[SessionInfo] = []

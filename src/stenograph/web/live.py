@@ -78,8 +78,9 @@ class Hub:
         follower, reader = await run_sync(_begin, path)
         self._tell(path, b"event: ready\ndata: {}\n\n")
         while True:
-            for event in await run_sync(self._look, follower, reader):
-                self._tell(path, event)
+            # What was seen at one look is sent at once.
+            if events := await run_sync(self._look, follower, reader):
+                self._tell(path, b"".join(events))
             await asyncio.sleep(LOOK_SECONDS)
 
     def _look(self, follower: Follower, reader: UpdateReader) -> list[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from pathlib import Path
@@ -18,6 +19,10 @@ from stenograph.turns import Session
 _KEPT_BYTES = 64 << 20
 #: Bytes of answers that are kept.
 _ANSWER_BYTES = 16 << 20
+#: A live session changes faster than it can be drawn: an answer is good for so many times as long as it took, and for so many
+#: seconds at most. Pages ask later than that after they heard of a change.
+_FRESH = 4.0
+_LONGEST_FRESH = 0.3
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -76,13 +81,20 @@ def _state(path: Path) -> tuple[str, int, int]:
     return os.fspath(path), found.st_size, found.st_mtime_ns
 
 
+class _Answer(Struct):
+    state: Hashable
+    body: bytes
+    #: Until then it is sent although the session has changed.
+    fresh_until: float
+
+
 class AnswerCache:
     """Answers about sessions, as they were sent. One thread makes an answer while others wait for it."""
 
     def __init__(self, kept_bytes: int = _ANSWER_BYTES) -> None:
         self._kept_bytes = kept_bytes
         self._size = 0
-        self._answers: OrderedDict[Hashable, tuple[Hashable, bytes]] = OrderedDict()
+        self._answers: OrderedDict[Hashable, _Answer] = OrderedDict()
         self._lock = threading.Lock()
         self._making: dict[Hashable, threading.Lock] = {}
 
@@ -94,26 +106,34 @@ class AnswerCache:
             with making:
                 with self._lock:
                     known = self._answers.get(key)
-                    if known is not None and known[0] == state:
+                    if known is not None and (known.state == state or time.monotonic() < known.fresh_until):
                         self._answers.move_to_end(key)
-                        return known[1]
-                answer = make()
+                        return known.body
+                begun = time.monotonic()
+                body = make()
+                ended = time.monotonic()
                 with self._lock:
-                    self._keep(key, state, answer)
-                return answer
+                    self._keep(key, _Answer(state, body, ended + min(_LONGEST_FRESH, _FRESH * (ended - begun))))
+                return body
         finally:
             with self._lock:
                 self._making.pop(key, None)
 
-    def _keep(self, key: Hashable, state: Hashable, answer: bytes) -> None:
+    def clear(self) -> None:
+        """Forget all: something was changed by who asks next."""
+        with self._lock:
+            self._answers.clear()
+            self._size = 0
+
+    def _keep(self, key: Hashable, answer: _Answer) -> None:
         self._forget(key)
-        if len(answer) > self._kept_bytes // 4:
+        if len(answer.body) > self._kept_bytes // 4:
             return
-        self._answers[key] = state, answer
-        self._size += len(answer)
+        self._answers[key] = answer
+        self._size += len(answer.body)
         while self._size > self._kept_bytes:
             self._forget(next(iter(self._answers)))
 
     def _forget(self, key: Hashable) -> None:
         if (old := self._answers.pop(key, None)) is not None:
-            self._size -= len(old[1])
+            self._size -= len(old.body)

@@ -409,6 +409,7 @@ class Library:
         refuse_idle_selectors(body.edits)
         plan = make_plan(self.file(session_id).path, body.edits, prune=body.prune)
         attempted = attempt(plan, archive, is_applied=body.apply, active_seconds=self.config.active_seconds)
+        self._answers.clear()
         refusal = None if self._can_edit else EDITS_ARE_OFF
         return mask_page(edit_page(plan, attempted, command, preview=preview(plan), refusal=refusal), self.masker.mask)
 
@@ -422,6 +423,7 @@ class Library:
         if body.entry is not None and all(edit.number != body.entry for edit in found):
             raise RequestError(404, "edit-not-found", "the session has no edit with this number")
         undone = undo_edit(archive, found, body.entry, active_seconds=self.config.active_seconds)
+        self._answers.clear()
         if undone is None:
             raise RequestError(404, "edit-not-found", "the session has no edit to undo")
         return mask_page(undo_page(undone, command), self.masker.mask)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import uvicorn
+from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -29,6 +31,8 @@ _LONGEST_HEAD = 32 << 10
 _MOST_CONNECTIONS = 512
 #: Seconds that open connections get when the server stops.
 _FAREWELL = 1
+_THREADS = 8
+_TURN_SECONDS = 0.001
 
 
 def create_app(viewer: Viewer, access: Access, library: Library | None = None) -> ASGIApp:
@@ -107,6 +111,9 @@ class Server(uvicorn.Server):
         )
 
     async def startup(self, sockets: Any = None) -> None:
+        # Threads that compute take turns with this one, which sends: few of them, and short turns.
+        sys.setswitchinterval(_TURN_SECONDS)
+        current_default_thread_limiter().total_tokens = _THREADS
         await super().startup(sockets)
         # The list of sessions is read while the browser starts.
         threading.Thread(target=self._library.listing, daemon=True, name="steno-list").start()

@@ -1,0 +1,217 @@
+"""The viewer: a hundred readers and a live writer, then large sessions and homes. Speed over HTTP, and the server's memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.bench_turns import write_session
+from bench.figures import CORPUS, FIXTURES, Figure
+
+READERS = 100
+SECONDS = float(os.environ.get("BENCH_WEB_SECONDS", "30"))
+#: A reader looks at the page again when something was added, at most so often, in seconds.
+_THINK = 1.0
+_WRITES_PER_SECOND = 10
+_LIVE = "aaaaaaaa-0000-4000-8000-000000000001"
+_LARGE = "bbbbbbbb-0000-4000-8000-000000000001"
+_LARGE_BYTES = 100_000_000
+_MANY = 2000
+_MEGABYTE = 1 << 20
+
+
+class Viewer(NamedTuple):
+    process: subprocess.Popen[str]
+    port: int
+    token: str
+
+    @property
+    def memory(self) -> float:
+        """Resident now, in MB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+@contextmanager
+def viewer(home: Path, world: Path) -> Iterator[Viewer]:
+    environ = {**os.environ, "HOME": str(world), "XDG_DATA_HOME": str(world / "data"), "XDG_CACHE_HOME": str(world / "cache")}
+    command = [sys.executable, "-m", "stenograph", "--home", str(home), "web", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ)
+    try:
+        assert process.stdout is not None
+        started = json.loads(process.stdout.readline())
+        yield Viewer(process, int(started["api"].rsplit(":", 1)[1].split("/")[0]), started["token"])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def fetch(server: Viewer, target: str) -> tuple[int, int, float]:
+    """Status, bytes of the body and seconds of one request."""
+    begun = time.perf_counter()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=64 * _MEGABYTE)
+    try:
+        writer.write(_request(server, target))
+        head = await reader.readuntil(b"\r\n\r\n")
+        body = await reader.read()
+        return int(head.split(b" ", 2)[1]), len(body), time.perf_counter() - begun
+    finally:
+        writer.close()
+
+
+def _request(server: Viewer, target: str) -> bytes:
+    lines = [
+        f"GET {target} HTTP/1.1",
+        f"Host: 127.0.0.1:{server.port}",
+        f"Authorization: Bearer {server.token}",
+        "Connection: close",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def cpu_of(server: Viewer) -> float:
+    """CPU seconds that the server has used."""
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Load(NamedTuple):
+    seconds: list[float]
+    errors: list[str]
+    #: Updates that each reader was sent.
+    updates: list[int]
+    written: int
+    memory: float
+
+
+async def follow(server: Viewer, updates: list[int], number: int, until: float) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=64 * _MEGABYTE)
+    writer.write(_request(server, f"/api/v1/sessions/{_LIVE}/events"))
+    try:
+        while (left := until - time.monotonic()) > 0:
+            line = await asyncio.wait_for(reader.readline(), left)
+            updates[number] += line.startswith(b"event: update")
+            if not line:
+                raise ConnectionError("the stream ended")
+    except TimeoutError:
+        pass
+    finally:
+        writer.close()
+
+
+async def read(server: Viewer, number: int, seconds: list[float], errors: list[str], until: float) -> None:
+    targets = ["/", f"/s/{_LIVE}", f"/s/{_LIVE}?turn=2", f"/api/v1/sessions/{_LIVE}/turns", "/api/v1/sessions?limit=20"]
+    await asyncio.sleep(_THINK * number / READERS)
+    while time.monotonic() < until:
+        target = targets[number % len(targets)]
+        try:
+            status, size, took = await fetch(server, target)
+            seconds.append(took)
+            if status != 200 or not size:
+                errors.append(f"{target}: {status}")
+        except (OSError, asyncio.IncompleteReadError) as error:
+            errors.append(f"{target}: {type(error).__name__}")
+        number += 1
+        await asyncio.sleep(_THINK)
+
+
+async def write(path: Path, template: list[bytes], until: float) -> int:
+    """Appends lines of a real session, with new ids, as a client does; returns how many."""
+    count = 0
+    with path.open("ab", buffering=0) as file:
+        while time.monotonic() < until:
+            line = template[count % len(template)]
+            file.write(line.replace(b'"uuid":"', b'"uuid":"%x-' % count).replace(b"toolu_0", b"toolu_%x0" % count))
+            count += 1
+            await asyncio.sleep(1 / _WRITES_PER_SECOND)
+    return count
+
+
+async def load(server: Viewer, path: Path, template: list[bytes], seconds: float) -> Load:
+    took: list[float] = []
+    errors: list[str] = []
+    updates = [0] * READERS
+    until = time.monotonic() + seconds
+    followers = [asyncio.create_task(follow(server, updates, number, until + 2)) for number in range(READERS)]
+    readers = [asyncio.create_task(read(server, number, took, errors, until)) for number in range(READERS)]
+    written = await write(path, template, until)
+    await asyncio.gather(*readers)
+    for outcome in await asyncio.gather(*followers, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            errors.append(f"events: {type(outcome).__name__}")
+    return Load(took, errors, updates, written, server.memory)
+
+
+def live_session(home: Path) -> tuple[Path, list[bytes]]:
+    """A real session in a home, and lines to append to it."""
+    folder = CORPUS / "public" if CORPUS.is_dir() else FIXTURES
+    sources = [path for path in sorted(folder.rglob("*.jsonl")) if not path.name.startswith("agent-")]
+    source = max((path for path in sources if path.stat().st_size < _MEGABYTE), key=lambda path: path.stat().st_size)
+    path = home / "projects" / "-home-user-live" / f"{_LIVE}.jsonl"
+    path.parent.mkdir(parents=True)
+    data = source.read_bytes()
+    path.write_bytes(data if data.endswith(b"\n") else data + b"\n")
+    return path, [line + b"\n" for line in data.splitlines() if b'"uuid":"' in line and len(line) < 20_000]
+
+
+def many_sessions(home: Path) -> None:
+    folder = CORPUS / "public" if CORPUS.is_dir() else FIXTURES
+    sources = [path for path in sorted(folder.rglob("*.jsonl")) if 2000 < path.stat().st_size < 200_000]
+    now = time.time()
+    for number in range(_MANY):
+        path = home / "projects" / f"-home-user-p{number % 40}" / f"{number:08x}-0000-4000-8000-000000000000.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(sources[number % len(sources)].read_bytes())
+        os.utime(path, (now - 90_000 - number * 600,) * 2)
+
+
+def measure() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _under_load(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _large(Path(folder))
+
+
+def _under_load(folder: Path) -> Iterator[Figure]:
+    path, template = live_session(folder / "home")
+    with viewer(folder / "home", folder) as server:
+        asyncio.run(fetch(server, "/"))
+        before, spent = server.memory, cpu_of(server)
+        found = asyncio.run(load(server, path, template, SECONDS))
+        spent = cpu_of(server) - spent
+    ordered = sorted(found.seconds)
+    middle, slow = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99)]
+    note = f"[{len(ordered):,} requests, median {middle * 1e3:.0f} ms; {found.written} lines written; {spent:.1f} s of CPU]"
+    yield Figure(f"{READERS} readers and a writer, errors", len(found.errors), "", 0, "at most", ", ".join(found.errors[:3]))
+    yield Figure(f"{READERS} readers and a writer, p99", slow * 1e3, " ms", 2000, "at most", note)
+    least = min(found.updates) / found.written
+    yield Figure("lines that every reader was sent", least, "", 0.99, "at least")
+    yield Figure("memory under load", found.memory, " MB", 300, "at most", f"[{before:.0f} MB before]")
+
+
+def _large(folder: Path) -> Iterator[Figure]:
+    home = folder / "home"
+    many_sessions(home)
+    large = home / "projects" / "-home-user-large" / f"{_LARGE}.jsonl"
+    large.parent.mkdir(parents=True)
+    write_session(large, _LARGE_BYTES)
+    os.utime(large, (time.time() - 90_000,) * 2)
+    with viewer(home, folder) as server:
+        asyncio.run(fetch(server, "/"))
+        _, size, took = asyncio.run(fetch(server, "/"))
+        yield Figure(f"the list of {_MANY:,} sessions", took * 1e3, " ms", 500, "at most", f"[{size / 1000:.0f} kB]")
+        status, size, took = asyncio.run(fetch(server, f"/s/{_LARGE}"))
+        assert status == 200
+        yield Figure("a session of 100 MB, first opened", took * 1e3, " ms", 500, "at most", f"[{server.memory:.0f} MB]")
+        yield Figure("its first page", size / 1000, " kB", 200, "at most")
+        _, _, took = asyncio.run(fetch(server, f"/s/{_LARGE}?turn=300"))
+        yield Figure("another place in it", took * 1e3, " ms", 500, "at most")
