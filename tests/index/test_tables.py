@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.corpora import DEMO
+from tests.corpora import DEMO, FIXTURES, without_agents
 
 from stenograph.family import is_agent_file
-from stenograph.index import Filter, IndexStore, catalogue, open_store, parse_query, scan, search, stored_turns, sync
+from stenograph.index import (
+    Filter,
+    IndexStore,
+    StoredTurn,
+    catalogue,
+    open_session,
+    open_store,
+    parse_query,
+    scan,
+    search,
+    stored_turns,
+    sync,
+)
 from stenograph.index.reading import repository_of
 from stenograph.sessions import list_sessions, load_file
 from stenograph.testing.lines import assistant, encode, text, tool_result, tool_use, user
-from stenograph.turns import read_turn
+from stenograph.turns import Turn, read_turn
+from stenograph.views import Piece, RenderOptions, opened_pieces, render_session, session_pieces
 
 NAME = "11111111-2222-4333-8444-555555555555"
 OTHER = "99999999-2222-4333-8444-555555555555"
@@ -163,3 +179,42 @@ def test_half_a_character_is_no_reason_to_fail(tmp_path: Path) -> None:
     (_project(tmp_path) / f"{NAME}.jsonl").write_bytes(line.replace(b"HALF", rb"\ud83d"))
     (hit,) = search(_store(tmp_path), parse_query("walrus")).hits
     assert hit.session == NAME
+
+
+def _rendered(pieces: Iterator[Piece]) -> list[str]:
+    return list(render_session(pieces, RenderOptions(width=100, thinking=True, agents=True, full=True)))
+
+
+def _recorded() -> list[Path]:
+    """One session of each recorded release, and of each scenario of the newest."""
+    by_place = {path.parent.parent.parent.name: path for path in without_agents((FIXTURES / "recorded").rglob("*.jsonl"))}
+    return list(by_place.values())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*without_agents((DEMO / "projects").glob("*/*.jsonl")), *_recorded()],
+    ids=lambda path: path.stem[:8],
+)
+def test_a_turn_that_is_opened_alone_looks_as_it_does_in_the_whole_session(path: Path, tmp_path: Path) -> None:
+    folder = _project(tmp_path)
+    shutil.copyfile(path, folder / path.name)
+    if (extra := path.with_suffix("")).is_dir():
+        shutil.copytree(extra, folder / extra.name)
+    own = folder / path.name
+    opened = open_session(_store(tmp_path), own)
+    assert opened is not None
+    session = load_file(own)
+    branch = next((branch for branch in session.branches if branch.is_current), None)
+    stored = opened.branches[0].turns if opened.branches else ()
+    assert [turn.number for turn in stored] == [turn.number for turn in (branch.turns if branch else ())]
+    if branch is None or len(branch.turns) == 1:
+        return
+    for turn in branch.turns:
+        wanted = partial(_is_number, turn.number)
+        whole = session_pieces(session, branch, wanted=wanted, title=session.title, full=True)
+        assert _rendered(opened_pieces(opened, wanted=wanted, full=True)) == _rendered(whole)
+
+
+def _is_number(number: int, turn: Turn | StoredTurn) -> bool:
+    return turn.number == number

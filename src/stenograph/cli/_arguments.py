@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 from click.shell_completion import CompletionItem
@@ -19,9 +19,6 @@ from stenograph.family import SessionFile
 from stenograph.sessions import LAST, age_before, choose_branch, date_of
 from stenograph.sessions import date_or_age as moment_of
 from stenograph.views import cut, plain
-
-if TYPE_CHECKING:
-    from stenograph.turns import Turn
 
 __all__ = [
     "HintingCommand",
@@ -67,6 +64,13 @@ class HintingCommand(click.Command):
             raise click.UsageError(
                 f"--drop-turns takes no value; use --drop-turns --turns {behind['--drop-turns']}", ctx
             ) from None
+
+
+class Numbered(Protocol):
+    """A turn, as far as its number tells."""
+
+    @property
+    def number(self) -> int: ...
 
 
 _OFFERED = 50
@@ -263,7 +267,7 @@ def _quoted_title(title: str | None) -> str:
     return f'  "{cut(plain(mask(title)[0]), _TITLE_COLUMNS)}"' if title else ""
 
 
-def parse_turns(text: str | None, count: int) -> Callable[[Turn], bool]:
+def parse_turns(text: str | None, count: int) -> Callable[[Numbered], bool]:
     """`3`, `3-5`, `3-`, or `-1` for the last of `count`, as a test for turns. Raises UsageError."""
     if text is None:
         return lambda _: True

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from stenograph.cli._arguments import choose_branch, named_session, parse_turns, session_argument
@@ -19,6 +24,9 @@ from stenograph.cli._output import (
 )
 from stenograph.cli._settings import shared_options
 from stenograph.errors import UsageError
+
+if TYPE_CHECKING:
+    from stenograph.views import Piece
 
 
 @click.command(short_help="Read a session.")
@@ -67,13 +75,19 @@ def show(
     from stenograph.views import mask_page, render_session, render_steps, session_page, session_pieces, steps_page
 
     file = named_session(ctx, session, is_shown=True, reads=True)
+    if turns is not None and branch is None and not as_json and not as_steps:
+        mask, masker = make_mask(reveal)
+        options = render_options(ctx, width, thinking=thinking, results=results, agents=agents, hooks=hooks, full=full, mask=mask)
+        pieces = _stored_pieces(file.path, turns, agents=agents, full=full)
+        if pieces is not None:
+            echo_lines(render_session((mask_page(piece, mask) for piece in pieces), options), pager=pager)
+            tell_masked(masker)
+            return
     loaded = load(file.path)
     chosen = choose_branch(loaded, branch)
     wanted = parse_turns(turns, len(chosen.turns))
     if turns is not None and not any(wanted(turn) for turn in chosen.turns):
-        from stenograph.views import count_of
-
-        raise UsageError(f"no turn {turns}; this branch has {count_of(len(chosen.turns), 'turn')}")
+        raise _no_such_turn(turns, len(chosen.turns))
     mask, masker = make_mask(reveal)
     if as_steps:
         some = None if turns is None and branch is None else [turn for turn in chosen.turns if wanted(turn)]
@@ -90,3 +104,27 @@ def show(
             pieces = session_pieces(loaded, chosen, wanted=wanted, title=name, agents=agents, full=full)
             echo_lines(render_session((mask_page(piece, mask) for piece in pieces), options), pager=pager)
     tell_masked(masker)
+
+
+def _no_such_turn(turns: str, count: int) -> UsageError:
+    from stenograph.views import count_of
+
+    return UsageError(f"no turn {turns}; this branch has {count_of(count, 'turn')}")
+
+
+def _stored_pieces(path: Path, turns: str, *, agents: bool, full: bool) -> Iterator[Piece] | None:
+    """Some turns without a look at the rest of the session; None where the index does not know it as it is now."""
+    from stenograph.index import open_session, open_store, store_path
+    from stenograph.views import opened_pieces
+
+    where = store_path(os.environ)
+    if where is None or not where.exists():
+        return None
+    opened = open_session(open_store(where), path)
+    if opened is None:
+        return None
+    all_turns = opened.branches[0].turns if opened.branches else ()
+    wanted = parse_turns(turns, len(all_turns))
+    if not any(wanted(turn) for turn in all_turns):
+        raise _no_such_turn(turns, len(all_turns))
+    return opened_pieces(opened, wanted=wanted, agents=agents, full=full)

@@ -17,6 +17,7 @@ from stenograph.index.model_calls import (
     sync_session_usage,
     sync_usage,
 )
+from stenograph.index.opening import OpenedSession, StoredBranch, open_session
 from stenograph.index.picking import Pick, PickList, Picks
 from stenograph.index.query import Query, parse_query
 from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
@@ -43,10 +44,12 @@ __all__ = [
     "HitLine",
     "IndexStore",
     "IndexedFile",
+    "OpenedSession",
     "Pick",
     "PickList",
     "Picks",
     "Query",
+    "StoredBranch",
     "StoredTurn",
     "SyncReport",
     "TextKind",
@@ -60,6 +63,7 @@ __all__ = [
     "highlight",
     "keep_facts",
     "knows_home",
+    "open_session",
     "open_store",
     "parse_query",
     "scan",

@@ -12,7 +12,7 @@ from msgspec import Struct
 from stenograph.errors import DiskError
 from stenograph.family import SessionFile, is_session_id
 from stenograph.index.store import IndexStore
-from stenograph.sessions import Glance, ListTitles, SessionInfo, describe, files_being_written
+from stenograph.sessions import Glance, ListTitles, SessionInfo, describe, files_being_written, short_ids
 from stenograph.turns import TurnLines
 
 
@@ -42,7 +42,12 @@ class StoredTurn(Struct, frozen=True):
     previous: int | None
     #: In seconds since 1970.
     started: float | None
-    lines: TurnLines
+    #: `lines`, encoded.
+    data: bytes
+
+    @property
+    def lines(self) -> TurnLines:
+        return _decode_lines(self.data)
 
 
 def catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | None = None) -> Iterator[CatalogueRow]:
@@ -63,6 +68,7 @@ def catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | None = N
         (row, msgspec.structs.replace(_decode_glance(row[-1]), path=Path(os.fsdecode(row[2])))) for row in rows.fetchall()
     ]
     titles = ListTitles(seen for _, seen in seen_rows)
+    short = short_ids(seen.session_id for _, seen in seen_rows)
     for (session, home, _, repository, turns, conversation, _), seen in seen_rows:
         where = seen.path
         file = SessionFile(seen.session_id, where, seen.size, seen.mtime_ns, is_session_id(seen.session_id))
@@ -72,7 +78,7 @@ def catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | None = N
             continue
         named = names.get(session, {})
         yield CatalogueRow(
-            info=msgspec.structs.replace(info, turns=turns),
+            info=msgspec.structs.replace(info, turns=turns, short_id=short[info.id]),
             home=Path(os.fsdecode(home)),
             repository=repository,
             models=tuple(named.get("model", ())),
@@ -99,14 +105,10 @@ def stored_turns(store: IndexStore, path: Path) -> tuple[list[StoredTurn], int |
     ).fetchone()
     if row is None or row[2:] != identity:
         return None
-    decode = msgspec.msgpack.Decoder(TurnLines).decode
     turns = store.connection.execute(
         "SELECT number, offset, opening, previous, started, lines FROM turns WHERE session = ? ORDER BY opening", (row[0],)
     )
-    return [
-        StoredTurn(number, offset, opening, previous, started, decode(lines))
-        for number, offset, opening, previous, started, lines in turns
-    ], row[1]
+    return [StoredTurn(*turn) for turn in turns], row[1]
 
 
 def name_by_summaries(store: IndexStore) -> None:
@@ -129,4 +131,5 @@ def name_by_summaries(store: IndexStore) -> None:
             db.executemany("UPDATE sessions SET title = ? WHERE id = ?", changed)
 
 
+_decode_lines = msgspec.msgpack.Decoder(TurnLines).decode
 _decode_glance = msgspec.json.Decoder(Glance, dec_hook=lambda kind, value: kind(value)).decode

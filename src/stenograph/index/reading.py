@@ -235,6 +235,10 @@ class _Reading:
             uuid = number_of(record.uuid) if isinstance(record.uuid, str) else None
             if isinstance(record.version, str) and record.version:
                 self._names["release", record.version] = offset
+            if isinstance(record.sessionId, str):
+                self._names["session", record.sessionId] = offset
+            if isinstance(record.cwd, str) and record.cwd:
+                self._names["cwd", record.cwd] = offset
             if (named := self._new_branch(record.gitBranch, offset)) is not None:
                 columns[TextKind.TITLE] = f"{columns[TextKind.TITLE]}\n{named}"
         if isinstance(record, AssistantRecord):

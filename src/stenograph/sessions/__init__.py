@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from stenograph.sessions.loading import load, load_file
     from stenograph.sessions.resolve import LAST, SHORTEST_PREFIX, Match, find_match, size_of
     from stenograph.sessions.resuming import ResumePlan, command_line, plan_resume
-    from stenograph.sessions.status import is_being_written
+    from stenograph.sessions.status import is_being_written, is_live
 
 _MODULES = {
     "ListCache": "find",
@@ -66,6 +66,7 @@ _MODULES = {
     "count_projects": "find",
     "find_match": "resolve",
     "is_being_written": "status",
+    "is_live": "status",
     "last_record": "find",
     "load": "loading",
     "load_file": "loading",
@@ -110,6 +111,7 @@ __all__ = [
     "gather",
     "glance",
     "is_being_written",
+    "is_live",
     "last_record",
     "list_sessions",
     "list_title",

@@ -12,15 +12,18 @@ from stenograph.turns.steps import steps
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, Tokens, ToolCall, spilled_name
 
 if TYPE_CHECKING:
-    from stenograph.turns.agent_files import ReadFailure
+    from stenograph.turns.agent_files import AgentFiles, ReadFailure
     from stenograph.turns.contents import is_synthetic, said_in
     from stenograph.turns.context import Context
     from stenograph.turns.lines import TurnLines, read_turn
     from stenograph.turns.reader import Place, ReadTurn, TurnPlace, TurnReader
-    from stenograph.turns.rounds import THRESHOLD_MINUTES, round_types
+    from stenograph.turns.rounds import THRESHOLD_MINUTES, RoundType, round_type, round_types
     from stenograph.turns.steps import Step
 
 _MODULES = {
+    "AgentFiles": "agent_files",
+    "RoundType": "rounds",
+    "round_type": "rounds",
     "Context": "context",
     "ReadFailure": "agent_files",
     "Place": "reader",
@@ -39,6 +42,7 @@ _MODULES = {
 __all__ = [
     "NO_BRANCH",
     "THRESHOLD_MINUTES",
+    "AgentFiles",
     "AgentRun",
     "ApiCall",
     "Branch",
@@ -50,6 +54,7 @@ __all__ = [
     "Place",
     "ReadFailure",
     "ReadTurn",
+    "RoundType",
     "Session",
     "SessionLink",
     "Status",
@@ -63,6 +68,7 @@ __all__ = [
     "build_session",
     "is_synthetic",
     "read_turn",
+    "round_type",
     "round_types",
     "runs_below",
     "said_in",

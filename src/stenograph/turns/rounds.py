@@ -7,10 +7,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from stenograph.inputs import InputKind
-from stenograph.records import AssistantRecord, UserRecord
-from stenograph.turns.values import moment_of
+from stenograph.records import AssistantRecord, ChainedRecord, UserRecord, moment
 
 if TYPE_CHECKING:
+    from stenograph.graph import Graph
     from stenograph.turns.model import Session, Turn
 
 THRESHOLD_MINUTES = 5.0
@@ -49,19 +49,26 @@ class RoundType(StrEnum):
 
 def round_types(session: Session, threshold_minutes: float = THRESHOLD_MINUTES) -> dict[int, RoundType]:
     """The round type of each turn, by the node that opened it."""
-    return {turn.node: _round_type(session, turn, threshold_minutes) for turn in session.all_turns}
+    return {turn.node: round_type(turn, _said_before(session.graph, turn), threshold_minutes) for turn in session.all_turns}
 
 
-def _round_type(session: Session, turn: Turn, threshold_minutes: float) -> RoundType:
+def _said_before(graph: Graph, turn: Turn) -> str | None:
     if turn.previous < 0:
-        return RoundType.NEW_SESSION
-    if turn.kind is InputKind.NOTIFICATION or says_to_continue(turn.prompt):
-        return RoundType.CONTINUE
-    graph = session.graph
+        return None
     before = graph.before[turn.node]
     while before >= 0 and not isinstance(graph.records[before], UserRecord | AssistantRecord):
         before = graph.before[before]
-    last, now = moment_of(graph, before) if before >= 0 else None, turn.started
+    record = graph.records[before] if before >= 0 else None
+    return (record.timestamp or "") if isinstance(record, ChainedRecord) else ""
+
+
+def round_type(turn: Turn, said_before: str | None, threshold_minutes: float = THRESHOLD_MINUTES) -> RoundType:
+    """`said_before` is the time of the last line before it on its chain, as written; None where it is the first turn."""
+    if said_before is None:
+        return RoundType.NEW_SESSION
+    if turn.kind is InputKind.NOTIFICATION or says_to_continue(turn.prompt):
+        return RoundType.CONTINUE
+    last, now = moment(said_before), turn.started
     is_late = last is not None and now is not None and (now - last).total_seconds() > threshold_minutes * 60
     return RoundType.RESUME if is_late else RoundType.NEW_ROUND
 

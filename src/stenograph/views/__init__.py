@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.restore import restore_page
     from stenograph.views.pages.search import SearchPage, search_page
     from stenograph.views.pages.secret import SecretPage
-    from stenograph.views.pages.session import SessionPage, session_page, session_pieces
+    from stenograph.views.pages.session import Piece, SessionPage, opened_pieces, session_page, session_pieces
     from stenograph.views.pages.sessions import OverviewPage, SessionsPage, overview_page, session_row, sessions_page
     from stenograph.views.pages.stats import stats_page, waste_page
     from stenograph.views.pages.summary import SummaryPage, summary_page
@@ -268,6 +268,8 @@ _MODULES = {
     "SearchPage": "pages.search",
     "SecretPage": "pages.secret",
     "session_page": "pages.session",
+    "Piece": "pages.session",
+    "opened_pieces": "pages.session",
     "session_pieces": "pages.session",
     "session_row": "pages.sessions",
     "SessionPage": "pages.session",
@@ -326,6 +328,7 @@ __all__ = [
     "OverviewPage",
     "Page",
     "PickerPage",
+    "Piece",
     "ProblemPage",
     "PurgePage",
     "RecordPage",
@@ -384,6 +387,7 @@ __all__ = [
     "mask_page",
     "message_pages",
     "messages_page",
+    "opened_pieces",
     "originals_page",
     "overview_page",
     "page_text",

@@ -21,6 +21,8 @@ class PickRow(Page, frozen=True):
     """A session that can be chosen."""
 
     id: str
+    short_id: str
+    """The shortest prefix that no other session has, of at least four characters."""
     path: str
     title: str | None
     project: str | None
@@ -72,6 +74,7 @@ def _row(pick: Pick, picks: Picks, mask: Mask) -> PickRow:
     info = pick.row.info
     return PickRow(
         id=info.id,
+        short_id=info.short_id,
         path=str(info.path),
         title=info.title,
         project=info.project,

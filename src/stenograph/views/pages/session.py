@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
-from typing import TypeAlias
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
 from stenograph.records import SYNTHETIC, AssistantRecord, ChainedRecord, PrLinkRecord, Record, SummaryRecord
-from stenograph.turns import AgentRun, Branch, Session, Turn, round_types, runs_below
+from stenograph.turns import AgentRun, Branch, Session, Tokens, Turn, round_types, runs_below
 from stenograph.views.pages.page import Document, Page, TokensPage, tokens_page, utc
 from stenograph.views.pages.transcript import AgentPart, NotePart, TurnPage
 from stenograph.views.pages.turn_parts import agent_part, aside_parts, turn_page
+
+if TYPE_CHECKING:
+    from stenograph.index import OpenedSession, StoredTurn
 
 
 class BranchPage(Page, frozen=True):
@@ -118,6 +121,46 @@ def session_pieces(
             yield structs.replace(page, round=rounds[turn.node].value)
     if whole and agents:
         yield from (agent_part(run, whole=full, seen=seen) for run in stray_agents(session))
+
+
+def opened_pieces(
+    opened: OpenedSession, *, wanted: Callable[[StoredTurn], bool], agents: bool = True, full: bool = False
+) -> Iterator[Piece]:
+    """The same for some turns of a session of which nothing else is read: what only all lines tell is left out."""
+    turns = opened.branches[0].turns if opened.branches else ()
+    own = {turn.opening for turn in turns}
+    yield SessionHeading(
+        id=opened.id,
+        path=str(opened.path),
+        title=opened.title,
+        project=opened.project,
+        release=opened.release,
+        model=opened.model,
+        git_branch=opened.git_branch,
+        slug=opened.slug,
+        summary=None,
+        pull_requests=(),
+        started=next((datetime.fromtimestamp(turn.started, UTC) for turn in turns if turn.started is not None), None),
+        turns=len(turns),
+        agents=0,
+        tokens=tokens_page(Tokens()),
+        branch=1,
+        branches=tuple(
+            BranchPage(
+                number=number,
+                current=branch.is_current,
+                shared=next((turn.number for turn in reversed(branch.turns) if turn.opening in own), 0),
+                turns=len(branch.turns),
+            )
+            for number, branch in enumerate(opened.branches, 1)
+        ),
+        continues=(),
+        notes=(),
+        whole=False,
+    )
+    seen: set[str] = set()
+    for turn, kind in opened.read(wanted):
+        yield structs.replace(turn_page(turn, agents=agents, whole=full, seen=seen), round=kind.value)
 
 
 def session_heading(session: Session, branch: Branch, *, title: str | None = None, whole: bool = True) -> SessionHeading:

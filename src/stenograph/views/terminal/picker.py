@@ -17,7 +17,7 @@ from stenograph.views.terminal.transcript import render_turn
 from stenograph.views.text import age, count_of, cut, pad, plain, width
 
 _REVERSE = 7
-_SHORT_ID = 8
+_LONGEST_ID = 8
 #: From so many columns on the preview is beside the list.
 _WIDE = 100
 _BAR = "│"
@@ -60,7 +60,7 @@ def render_choices(page: PickerPage, options: RenderOptions) -> Iterator[str]:
     """The sessions as a numbered list, for whoever wants lines and no drawing."""
     for number, row in enumerate(page.rows, 1):
         yield f"{number}. {plain(row.title or _NO_TITLE)}"
-        facts = [row.id[:_SHORT_ID], _project(row), row.status, _when(row, options)]
+        facts = [plain(row.short_id), _project(row), row.status, _when(row, options)]
         yield f"   {', '.join(fact for fact in facts if fact)}"
         if row.line:
             yield f"   {_place(row)}{WHO.get(row.line.kind, '')}{row.line.snippet}"
@@ -107,7 +107,7 @@ def _list(page: PickerPage, options: RenderOptions, columns: int, selected: int,
 def _row(row: PickRow, options: RenderOptions, columns: int, *, is_selected: bool) -> Iterator[str]:
     mark, color = _MARKS.get(row.status, (" ", 0))
     when = _when(row, options)
-    name, gutter = row.id[:_SHORT_ID], options.paint("▌", BRIGHT_BLUE) if is_selected else " "
+    name, gutter = cut(plain(row.short_id), _LONGEST_ID), options.paint("▌", BRIGHT_BLUE) if is_selected else " "
     room = columns - 1 - 2 - len(name) - 2 - 2 - len(when)
     title = plain(row.title or _NO_TITLE)
     if is_selected:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from stenograph.family import is_session_id
 from stenograph.views.pages.search import HitLinePage, HitPage, SearchPage
 from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, DIM, RenderOptions
+from stenograph.views.terminal.sessions import short_id
 from stenograph.views.text import age, count_of, cut, pad, plain, short_path, width, wrap
 
 _SHORT_ID = 8
@@ -37,7 +37,7 @@ def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
     best = page.hits[0]
     turn = next((line.turn for line in best.lines if line.turn), None)
     yield ""
-    name = best.id[:_SHORT_ID] if is_session_id(best.id) else best.id
+    name = short_id(best.id)
     yield f"{_INDENT}open    {options.command('show', name, *(('--turn', str(turn)) if turn else ()))}"
     back = "restore" if best.archived else "resume"
     yield f"{_INDENT}{back.ljust(6)}  {options.command(back, name)}"

@@ -253,7 +253,9 @@ def _session_heading(page: SessionHeading, options: RenderOptions) -> Iterator[s
     ):
         if line := " · ".join(one_line(fact) for fact in facts if fact):
             yield options.paint(cut(line, options.width), DIM)
-    yield from (options.paint(cut(one_line(each), options.width), DIM) for each in (page.summary, *page.pull_requests) if each)
+    if page.whole:
+        more = (page.summary, *page.pull_requests)
+        yield from (options.paint(cut(one_line(each), options.width), DIM) for each in more if each)
     branches = len(page.branches)
     cached = f" ({thousands(page.tokens.cache_read)} from cache)" if page.tokens.cache_read else ""
     tokens = f"{thousands(page.tokens.sent)} tokens in{cached}, {thousands(page.tokens.output)} out"
@@ -261,12 +263,12 @@ def _session_heading(page: SessionHeading, options: RenderOptions) -> Iterator[s
     counts = [
         local_time(page.started) if page.started else "",
         count_of(page.turns, "turn"),
-        count_of(page.agents, "subagent") if page.agents else "",
-        tokens if page.tokens.sent or page.tokens.output else "",
+        count_of(page.agents, "subagent") if page.agents and page.whole else "",
+        tokens if page.whole and (page.tokens.sent or page.tokens.output) else "",
         f"branch {page.branch} of {branches}" if branches > 1 else "",
     ]
     yield options.paint(cut(" · ".join(count for count in counts if count), options.width), DIM)
-    for other in page.continues:
+    for other in page.continues if page.whole else ():
         yield options.paint(f"continues session {one_line(other)}", DIM)
 
 
