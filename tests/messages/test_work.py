@@ -102,7 +102,7 @@ def _check(path: Path) -> None:
     check([path], jobs=1, resuming=True)
 
 
-def _calls(work: Callable[[], object]) -> int:
+def calls_of(work: Callable[[], object]) -> int:
     count = 0
 
     def counted(_frame: object, event: str, _argument: object) -> None:
@@ -126,5 +126,5 @@ def test_four_times_the_lines_are_about_four_times_the_work(
     for size in (SMALL, SMALL, LARGE):  # the first time caches are filled
         path = tmp_path / f"{size}.jsonl"
         path.write_bytes(encode(shape(size)))
-        counts.append(_calls(lambda path=path: work(path)))  # type: ignore[misc]
+        counts.append(calls_of(lambda path=path: work(path)))  # type: ignore[misc]
     assert counts[2] < counts[1] * LARGE / SMALL * 1.5, json.dumps(counts)

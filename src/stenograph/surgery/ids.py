@@ -18,7 +18,7 @@ import itertools
 import re
 import struct
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -55,7 +55,8 @@ _NOT_OWN = frozenset(
 #: What makes an id in a line that is not JSON.
 _OWN_IN_DAMAGED_LINES = frozenset(b"uuid parentUuid logicalParentUuid sessionId promptId messageId leafUuid".split())
 #: Parts of the session's folder that a clone has copies of.
-_COPIED_FOLDERS = rb"(?=(?:/|\\+)(?:tool-results|subagents)(?![\w.-]))"
+_COPIED_NAMES = (b"tool-results", b"subagents")
+_COPIED_FOLDERS = rb"(?=(?:/|\\+)(?:%b)(?![\w.-]))" % b"|".join(_COPIED_NAMES)
 
 _NOTHING = msgspec.Raw()
 #: What a decoder raises on bytes that it can't take; invalid UTF-8 is a ValueError.
@@ -106,7 +107,9 @@ class OwnIds:
     def read(self, line: bytes) -> list[int]:
         """Gather the ids that a line makes. Returns where ids are, so that `renew` need not look for them again."""
         if (sure := _sure_places(line)) is not None:
-            self.uuids.update(dict.fromkeys([line[start : start + _LENGTH] for start in sure]))
+            uuids = self.uuids
+            for start in sure:
+                uuids[line[start : start + _LENGTH]] = None
             return sure
         envelope = _envelope_of(line)
         places, references = _places(line, envelope)
@@ -168,13 +171,16 @@ class IdRenewal:
         if starts is None:
             starts = itertools.chain(*_places(line, envelope))
         get = self.new.get
+        references = self._references(line)
+        if not references and not self._odd:
+            return _with_new_ids(line, starts, get)
         places = [(at, at + _LENGTH, new) for at in starts if (new := get(line[at : at + _LENGTH])) is not None]
         if self._odd and envelope is not None:
             said = _spans(line, envelope, (*_SAID, "attachment", "data"))
             for found in _ID_MEMBER.finditer(line):
                 if (odd := self._odd.get(found[1])) is not None and not _is_inside(said, found.start(1)):
                     places.append((*found.span(1), odd))
-        places += [place for place in self._references(line) if not _is_in_signed_thinking(line, place[0])]
+        places += [place for place in references if not _is_in_signed_thinking(line, place[0])]
         return _replaced(line, places)
 
     def renew_text(self, text: bytes) -> bytes:
@@ -189,7 +195,8 @@ class IdRenewal:
 
     def _references(self, text: bytes) -> list[tuple[int, int, bytes]]:
         places: list[tuple[int, int, bytes]] = []
-        if self._path is not None:
+        # First, for speed: hardly any text has such a path, and many have what it begins with.
+        if self._path is not None and any(name in text for name in _COPIED_NAMES):
             places += [
                 (*found.span(), self._project + found[1] + self.new[found[2]])
                 for found in self._path.finditer(text)
@@ -254,7 +261,10 @@ def _sure_places(line: bytes) -> list[int] | None:
         start = match.start() - _HEAD
         if head <= start <= tail:
             return None
-        key = _key_before(line, start)
+        # As `_key_before`, without the call: this is most of what a clone costs.
+        end = start - 3
+        is_plain = line[end : start - 1] == b'":'
+        key = line[line.rfind(b'"', 0, end) + 1 : end] if is_plain else _key_before(line, start)
         if key not in _NOT_OWN:
             keys.add(key)
             places.append(start)
@@ -293,9 +303,15 @@ def _spans(line: bytes, envelope: _Envelope, names: Iterable[str]) -> list[Span]
     for name in names:
         raw = getattr(envelope, name)
         if raw is not _NOTHING:
-            start = line.find(raw)
-            spans.append((start, start + len(memoryview(raw))))
+            start = _place_of(line, name, bytes(raw))
+            spans.append((start, start + len(raw)))
     return spans
+
+
+def _place_of(line: bytes, name: str, value: bytes) -> int:
+    """Where the value of a member begins. To look for it behind its name is quicker than for many thousand bytes."""
+    start = line.find(b'"%b":' % name.encode()) + len(name) + 3
+    return start if line.startswith(value, start) else line.find(value)
 
 
 def _is_in_signed_thinking(text: bytes, place: int) -> bool:
@@ -310,6 +326,18 @@ def _begins_a_word(text: bytes, start: int, word: bytes) -> bool:
     if _LIKE_A_NUMBER.fullmatch(word):
         return text[max(0, start - 16) : start].endswith(_BEFORE_DIGITS)
     return not start or text[start - 1] not in _WORD_BYTES
+
+
+def _with_new_ids(line: bytes, starts: Iterable[int], get: Callable[[bytes], bytes | None]) -> bytes:
+    parts: list[bytes] = []
+    done = 0
+    for at in sorted(starts):
+        end = at + _LENGTH
+        if (new := get(line[at:end])) is not None:
+            parts += (line[done:at], new)
+            done = end
+    parts.append(line[done:])
+    return b"".join(parts)
 
 
 def _replaced(text: bytes, places: list[tuple[int, int, bytes]]) -> bytes:
