@@ -262,3 +262,22 @@ def test_the_plan_names_title_and_age_and_the_session_that_loses_its_title(tmp_p
     both = json.loads(run("rm", teller, titled, "--json", "--home", tmp_path).stdout)["removals"]
     assert [(each["title"], each["titled"]) for each in both] == [("Find the silver", []), ("Hidden gold", [])]
     assert json.loads(run("purge", teller, "--json", "--home", tmp_path).stdout)["titled"] == [titled]
+
+
+def test_of_many_sessions_one_that_cannot_be_archived_stops_no_other(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        write_session(tmp_path / "home", session_id(number), turns(6))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").touch()
+    bad = next((tmp_path / "home" / "projects").rglob(f"{session_id(2)}.jsonl"))
+    bad.with_suffix("").symlink_to(elsewhere)
+    plan = json.loads(run("rm", "--older-than", "1d", "--json", "--home", tmp_path / "home").stdout)
+    assert [each["refusal"] is None for each in plan["removals"]].count(True) == 2
+    done = run("rm", "--older-than", "1d", "--apply", "--json", "--home", tmp_path / "home")
+    removals = {each["id"]: each for each in json.loads(done.stdout)["removals"]}
+    assert done.returncode == 3
+    assert {name for name, each in removals.items() if each["entry"] is None} == {session_id(2)}
+    assert "linked-folder" in removals[session_id(2)]["refusal"]
+    assert (bad.exists(), (elsewhere / "precious").exists()) == (True, True)
+    assert [path.stem for path in bad.parent.glob("*.jsonl")] == [session_id(2)]

@@ -15,7 +15,7 @@ from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
-from stenograph.errors import BusyError, UsageError
+from stenograph.errors import BusyError, DiskError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +50,8 @@ def rm(
       steno rm 3f2a --apply
       steno rm --older-than 90d
     """
-    from stenograph.archive import Archive, default_archive_folder, plan_removal
-    from stenograph.sessions import ListTitles
+    from stenograph.archive import Archive, Removal, default_archive_folder, plan_removal
+    from stenograph.sessions import ListTitles, size_of
     from stenograph.views import RemovalsPage, removal_page, removals_page, render_removals
 
     settings = state_options(ctx)
@@ -70,9 +70,10 @@ def rm(
         for path in paths:
             if is_applied:
                 refuse_demo(settings, path)
-            plan = plan_removal(path, titles)
-            entry, busy = None, None
+            plan, entry, busy = Removal(path.stem, {path: size_of(path)}, ()), None, None
+            refusal = DEMO_IS_READ_ONLY if is_demo(settings, path) else None
             try:
+                plan = plan_removal(path, titles)
                 if is_applied:
                     entry = archive.remove(path, active_seconds=seconds)
                 else:
@@ -81,7 +82,10 @@ def rm(
                 if len(paths) == 1:
                     raise
                 busy = error
-            refusal = DEMO_IS_READ_ONLY if is_demo(settings, path) else None
+            except DiskError as error:  # of many, one that cannot be archived stops no other
+                if len(paths) == 1:
+                    raise
+                refusal = str(error)
             told = str(busy) if busy else None
             pages.append(removal_page(plan, path, partial(again, ctx), entry=entry, busy=told, refusal=refusal, others=paths))
         return removals_page(
