@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from stenograph.turns.reader import Place, ReadTurn, TurnPlace, TurnReader
     from stenograph.turns.rounds import THRESHOLD_MINUTES, RoundType, round_type, round_types
     from stenograph.turns.steps import Step
+    from stenograph.turns.values import moment_of, tokens_of
 
 _MODULES = {
+    "moment_of": "values",
+    "tokens_of": "values",
     "AgentFiles": "agent_files",
     "RoundType": "rounds",
     "round_type": "rounds",
@@ -67,6 +70,7 @@ __all__ = [
     "TurnReader",
     "build_session",
     "is_synthetic",
+    "moment_of",
     "read_turn",
     "round_type",
     "round_types",
@@ -74,6 +78,7 @@ __all__ = [
     "said_in",
     "spilled_name",
     "steps",
+    "tokens_of",
     "tokens_of_all",
 ]
 

@@ -15,6 +15,7 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.views.encode import encode_long, encode_page, page_text
     from stenograph.views.exporting import StepsExport, export_text
+    from stenograph.views.markdown import render_markdown
     from stenograph.views.masking import mask_page
     from stenograph.views.pages.archive import (
         ArchiveInstallPage,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
         rename_page,
         tag_page,
     )
-    from stenograph.views.pages.check import CheckPage, check_page
+    from stenograph.views.pages.check import CheckPage, ResumabilityPage, check_page
     from stenograph.views.pages.comparison import comparison_page
     from stenograph.views.pages.doctor import (
         CompletionPage,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.export import ExportPage
     from stenograph.views.pages.files import FilesPage, files_page
     from stenograph.views.pages.history import history_page
+    from stenograph.views.pages.home import HomeQuery, LivePage, ViewerHomePage, home_page
     from stenograph.views.pages.inventory import inventory_page
     from stenograph.views.pages.messages import (
         LostPage,
@@ -75,6 +77,9 @@ if TYPE_CHECKING:
     from stenograph.views.pages.sessions import OverviewPage, SessionsPage, overview_page, session_row, sessions_page
     from stenograph.views.pages.stats import stats_page, waste_page
     from stenograph.views.pages.summary import SummaryPage, summary_page
+    from stenograph.views.pages.timeline import TimelinePage
+    from stenograph.views.pages.timeline_tools import tool_step
+    from stenograph.views.pages.timeline_turns import Timeline, find_step
     from stenograph.views.pages.trace import backfill_page, settings_change_page, trace_page, trace_status_page, trace_test_page
     from stenograph.views.pages.transcript import TurnPage
     from stenograph.views.pages.turn_parts import turn_pages
@@ -141,10 +146,8 @@ _MODULES = {
     "CompletionPage": "pages.doctor",
     "count_of": "text",
     "cut": "text",
-    "doctor_page": "pages.doctor",
     "DemoCopyPage": "pages.doctor",
-    "render_demo_copy": "terminal.doctor",
-    "render_report": "terminal.doctor",
+    "doctor_page": "pages.doctor",
     "DoctorPage": "pages.doctor",
     "Document": "pages.page",
     "documents": "schema",
@@ -164,9 +167,12 @@ _MODULES = {
     "files_page": "pages.files",
     "FileSizePage": "pages.changing",
     "FilesPage": "pages.files",
+    "find_step": "pages.timeline_turns",
     "FindingPage": "pages.page",
     "harmless": "text",
     "history_page": "pages.history",
+    "home_page": "pages.home",
+    "HomeQuery": "pages.home",
     "hook_page": "pages.archive",
     "Installation": "pages.doctor",
     "inventory_page": "pages.inventory",
@@ -176,6 +182,7 @@ _MODULES = {
     "left_out_lines": "terminal.sessions",
     "list_turns": "terminal.stats",
     "list_waste": "terminal.stats",
+    "LivePage": "pages.home",
     "local_time": "text",
     "lost_page": "pages.messages",
     "LostPage": "pages.messages",
@@ -183,6 +190,7 @@ _MODULES = {
     "message_pages": "pages.messages",
     "messages_page": "pages.messages",
     "MessagesPage": "pages.messages",
+    "opened_pieces": "pages.session",
     "originals_page": "pages.undo",
     "overview_page": "pages.sessions",
     "OverviewPage": "pages.sessions",
@@ -190,15 +198,13 @@ _MODULES = {
     "page_text": "encode",
     "picker_page": "pages.picker",
     "PickerPage": "pages.picker",
+    "Piece": "pages.session",
     "plain": "text",
     "preview_page": "pages.picker",
     "problem": "pages.doctor",
     "ProblemPage": "pages.doctor",
-    "PurgePage": "pages.changing",
-    "RemovalsPage": "pages.changing",
-    "render_edit_result": "terminal.edit",
-    "undo_plan_page": "pages.undo",
     "purge_page": "pages.changing",
+    "PurgePage": "pages.changing",
     "quoted": "text",
     "reconciliation_page": "pages.usage",
     "record_page": "pages.records",
@@ -208,6 +214,7 @@ _MODULES = {
     "release_schema_page": "pages.record_schema",
     "removal_page": "pages.changing",
     "removals_page": "pages.changing",
+    "RemovalsPage": "pages.changing",
     "rename_page": "pages.changing",
     "render_archive": "terminal.archive",
     "render_archive_install": "terminal.archive",
@@ -217,8 +224,10 @@ _MODULES = {
     "render_clone": "terminal.changing",
     "render_comparison": "terminal.comparison",
     "render_count": "terminal.picker",
+    "render_demo_copy": "terminal.doctor",
     "render_doctor": "terminal.doctor",
     "render_edit": "terminal.edit",
+    "render_edit_result": "terminal.edit",
     "render_edits": "terminal.changing",
     "render_expiring": "terminal.archive",
     "render_explained": "terminal.messages",
@@ -228,6 +237,7 @@ _MODULES = {
     "render_inventory": "terminal.inventory",
     "render_keep": "terminal.archive",
     "render_lost": "terminal.messages",
+    "render_markdown": "markdown",
     "render_messages": "terminal.messages",
     "render_originals": "terminal.changing",
     "render_overview": "terminal.sessions",
@@ -237,6 +247,7 @@ _MODULES = {
     "render_release_schema": "terminal.record_schema",
     "render_removals": "terminal.changing",
     "render_rename": "terminal.changing",
+    "render_report": "terminal.doctor",
     "render_restore": "terminal.archive",
     "render_resume": "terminal.messages",
     "render_schema": "terminal.record_schema",
@@ -259,6 +270,7 @@ _MODULES = {
     "render_waste": "terminal.stats",
     "RenderOptions": "terminal.options",
     "restore_page": "pages.restore",
+    "ResumabilityPage": "pages.check",
     "resume_page": "pages.messages",
     "ResumePage": "pages.messages",
     "schema_components": "schema",
@@ -268,8 +280,6 @@ _MODULES = {
     "SearchPage": "pages.search",
     "SecretPage": "pages.secret",
     "session_page": "pages.session",
-    "Piece": "pages.session",
-    "opened_pieces": "pages.session",
     "session_pieces": "pages.session",
     "session_row": "pages.sessions",
     "SessionPage": "pages.session",
@@ -285,8 +295,12 @@ _MODULES = {
     "summary_page": "pages.summary",
     "SummaryPage": "pages.summary",
     "tag_page": "pages.changing",
+    "tape_letters": "pages.home",
     "TerminalPage": "pages.doctor",
+    "Timeline": "pages.timeline_turns",
+    "TimelinePage": "pages.timeline",
     "timer_page": "pages.archive",
+    "tool_step": "pages.timeline_tools",
     "trace_page": "pages.trace",
     "trace_status_page": "pages.trace",
     "trace_test_page": "pages.trace",
@@ -295,8 +309,8 @@ _MODULES = {
     "TurnPage": "pages.transcript",
     "turns_page": "pages.turns",
     "TurnsPage": "pages.turns",
-    "tape_letters": "pages.home",
     "undo_page": "pages.undo",
+    "undo_plan_page": "pages.undo",
     "UndoPage": "pages.undo",
     "UpdatePage": "pages.updates",
     "UpdateReader": "pages.updates",
@@ -304,6 +318,7 @@ _MODULES = {
     "usage_csv": "terminal.usage",
     "usage_page": "pages.usage",
     "UsagePage": "pages.usage",
+    "ViewerHomePage": "pages.home",
     "ViewerPage": "pages.viewer",
     "waste_page": "pages.stats",
 }
@@ -322,7 +337,9 @@ __all__ = [
     "FileSizePage",
     "FilesPage",
     "FindingPage",
+    "HomeQuery",
     "Installation",
+    "LivePage",
     "LostPage",
     "MessagesPage",
     "OverviewPage",
@@ -335,6 +352,7 @@ __all__ = [
     "RecordsPage",
     "RemovalsPage",
     "RenderOptions",
+    "ResumabilityPage",
     "ResumePage",
     "SearchPage",
     "SecretPage",
@@ -344,6 +362,8 @@ __all__ = [
     "StepsPage",
     "SummaryPage",
     "TerminalPage",
+    "Timeline",
+    "TimelinePage",
     "TracingPage",
     "TurnPage",
     "TurnsPage",
@@ -352,6 +372,7 @@ __all__ = [
     "UpdateReader",
     "UpdateRenderer",
     "UsagePage",
+    "ViewerHomePage",
     "ViewerPage",
     "archive_page",
     "backfill_page",
@@ -372,8 +393,10 @@ __all__ = [
     "export_text",
     "field_docs",
     "files_page",
+    "find_step",
     "harmless",
     "history_page",
+    "home_page",
     "hook_page",
     "inventory_page",
     "is_shown_as",
@@ -425,6 +448,7 @@ __all__ = [
     "render_inventory",
     "render_keep",
     "render_lost",
+    "render_markdown",
     "render_messages",
     "render_originals",
     "render_overview",
@@ -474,6 +498,7 @@ __all__ = [
     "tag_page",
     "tape_letters",
     "timer_page",
+    "tool_step",
     "trace_page",
     "trace_status_page",
     "trace_test_page",

@@ -10,10 +10,8 @@ from starlette.responses import Response
 
 from stenograph.errors import StenographError
 from stenograph.sessions import SORTS
-from stenograph.views import mask_page
+from stenograph.views import HomeQuery, LivePage, ViewerHomePage, home_page, mask_page, tool_step
 from stenograph.views.html import render_home
-from stenograph.views.pages.home import HomeQuery, LivePage, ViewerHomePage, home_page
-from stenograph.views.pages.timeline_tools import tool_step
 from stenograph.web.session_pages import html_answer, number_of, page_context
 
 if TYPE_CHECKING:

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         OverviewPage,
         RecordPage,
         RecordsPage,
+        ResumabilityPage,
         ResumePage,
         SearchPage,
         SessionPage,
@@ -82,7 +83,6 @@ if TYPE_CHECKING:
         UndoPage,
         UsagePage,
     )
-    from stenograph.views.pages.check import ResumabilityPage
 
 _KINDS = {
     "prompts": "PROMPT",

@@ -14,10 +14,8 @@ from starlette.routing import Route
 from stenograph.errors import SessionNotFoundError
 from stenograph.sessions import choose_branch
 from stenograph.version import __version__
-from stenograph.views import mask_page
+from stenograph.views import Timeline, find_step, mask_page, render_markdown
 from stenograph.views.html import PageContext, render_session, render_step, render_turns
-from stenograph.views.markdown import render_markdown
-from stenograph.views.pages.timeline_turns import Timeline, find_step
 from stenograph.web.answers import tagged_response
 from stenograph.web.errors import RequestError
 

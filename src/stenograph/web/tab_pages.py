@@ -15,7 +15,7 @@ from stenograph.web.parameters import FilesQuery, MessagesQuery, NoQuery, Record
 from stenograph.web.session_pages import html_answer, number_of, page_context, timeline_of
 
 if TYPE_CHECKING:
-    from stenograph.views.pages.timeline import TimelinePage
+    from stenograph.views import TimelinePage
     from stenograph.web.questions import Library
 
 _RECORDS = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stenograph.views.html.context import PageContext
-from stenograph.views.html.rendering import Place, Template
+from stenograph.views.html.rendering import StepPlace, Template
 from stenograph.views.pages.timeline import TimelinePage
 
 #: What only a script or the viewer itself could answer.
@@ -19,7 +19,7 @@ _BUTTON = re.compile(r'<button class="secret"[^>]*>(.*?)</button>', re.DOTALL)
 def render_export(page: TimelinePage, styles: str) -> str:
     """The whole of a timeline, nothing left out; `styles` are those of the viewer."""
     context = PageContext(root=_ROOT)
-    place = Place(_ROOT, page.session.id, full=True, most=1_000_000)
+    place = StepPlace(_ROOT, page.session.id, full=True, most=1_000_000)
     text = Template("export.html").render(page=page, place=place, context=context, styles=_safe(styles + _OWN_STYLES))
     return _BUTTON.sub(r"<mark>\1</mark>", _LINK.sub("", text))
 

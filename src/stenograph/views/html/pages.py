@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from stenograph.sessions import HIDDEN
 from stenograph.views.html.context import PageContext
-from stenograph.views.html.rendering import Place, Template, View, base_name, capfirst, cost_note, local
+from stenograph.views.html.rendering import StepPlace, Template, View, base_name, capfirst, cost_note, local
 from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.home import ROWS, HomeQuery, HomeRow, ViewerHomePage
 from stenograph.views.pages.sessions import SessionRow
@@ -20,7 +20,7 @@ from stenograph.views.text import one_line
 
 def render_session(page: TimelinePage, context: PageContext, *, changed: Sequence[FilePage] | None = None) -> str:
     """The whole page, with the turns that the value has; the other chunks are places that the script fills."""
-    place = Place(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
+    place = StepPlace(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
     turns = _by_chunk(page)
     starts = _first_chunks(page)
     return Template("session.html").render(
@@ -37,13 +37,13 @@ def render_session(page: TimelinePage, context: PageContext, *, changed: Sequenc
 
 def render_turns(page: TimelinePage, context: PageContext) -> str:
     """The turns of a value alone, to be put in their place."""
-    place = Place(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
+    place = StepPlace(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
     return Template("turns.html").render(turns=page.turns, place=place, context=context)
 
 
 def render_step(step: ToolStep, session: str, context: PageContext, *, agent: str = "", full: bool = False) -> str:
     """What a folded step holds; with `full` nothing is left out of it."""
-    place = Place(context.root, session, agent=agent, depth=0, full=full)
+    place = StepPlace(context.root, session, agent=agent, depth=0, full=full)
     return Template("step.html").render(item=View(step), place=place, context=context)
 
 
@@ -117,7 +117,7 @@ def _row_facts(row: SessionRow) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def head_values(page: TimelinePage, context: PageContext, place: Place, tab: str) -> dict[str, Any]:
+def head_values(page: TimelinePage, context: PageContext, place: StepPlace, tab: str) -> dict[str, Any]:
     return {
         "context": context,
         "here": "",

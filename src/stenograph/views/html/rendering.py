@@ -31,7 +31,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-class Place:
+class StepPlace:
     """Where steps are: their session's address, and the subagent whose file their lines are in."""
 
     def __init__(
@@ -61,8 +61,8 @@ class Place:
     def branch(self, branch: int, turn: int) -> str:
         return f"{self.base}?branch={branch}&turn={turn}#turn-{turn}"
 
-    def inside(self, run: AgentSteps) -> Place:
-        inner = Place(
+    def inside(self, run: AgentSteps) -> StepPlace:
+        inner = StepPlace(
             self.root, self.id, agent=run.agent_id if run.own_file else self.agent, depth=self.depth + 1, full=self.full
         )
         inner.query = self.query
@@ -88,7 +88,7 @@ class View:
         return self._value.items
 
 
-def is_open(item: View, place: Place) -> bool:
+def is_open(item: View, place: StepPlace) -> bool:
     """Changes, failures, what runs, short lists and small subagents are open."""
     if item.agent:
         return (_weight(item.agent) <= _SMALL_AGENT and place.depth < 2) or place.full
@@ -99,7 +99,7 @@ def is_open(item: View, place: Place) -> bool:
     ) and bool(item.bodies)
 
 
-def is_lazy(item: View, place: Place) -> bool:
+def is_lazy(item: View, place: StepPlace) -> bool:
     """What is folded and long is fetched when it is opened."""
     if is_open(item, place) or place.full:
         return False

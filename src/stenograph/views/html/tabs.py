@@ -15,7 +15,7 @@ from stenograph.views.html.code import code_html
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.markup import text_html, with_secrets
 from stenograph.views.html.pages import head_values
-from stenograph.views.html.rendering import Place, Template, local
+from stenograph.views.html.rendering import StepPlace, Template, local
 from stenograph.views.pages.check import ResumabilityPage
 from stenograph.views.pages.files import FilesPage
 from stenograph.views.pages.messages import MessagesPage
@@ -40,7 +40,7 @@ def render_files(page: FilesPage, heading: TimelinePage, context: PageContext, *
         lines += len(file.diff or ())
         if lines <= _OPEN_LINES or number == 1 or full:
             opened.add(number)
-    place = Place(context.root, page.id)
+    place = StepPlace(context.root, page.id)
     return Template("files.html").render(
         **head_values(heading, context, place, "Files"),
         page=page,
@@ -64,7 +64,7 @@ def render_messages(
     offset: int = 0,
     limit: int = 200,
 ) -> str:
-    place = Place(context.root, page.id)
+    place = StepPlace(context.root, page.id)
     return Template("messages.html").render(
         **head_values(heading, context, place, "Messages"),
         page=page,
@@ -106,7 +106,7 @@ def _texts(content: Any) -> str:
 def render_records(
     page: RecordsPage, heading: TimelinePage, context: PageContext, *, agents: Sequence[str] = (), limit: int = 200
 ) -> str:
-    place = Place(context.root, page.id, agent=page.agent_id or "")
+    place = StepPlace(context.root, page.id, agent=page.agent_id or "")
     return Template("records.html").render(
         **head_values(heading, context, place, "Records"),
         page=page,
@@ -124,7 +124,7 @@ def _clock_with_seconds(moment: datetime) -> str:
 
 def render_raw(page: RecordPage, context: PageContext, *, piece: bool = False) -> str:
     """A page of its own, or the piece that the drawer shows."""
-    place = Place(context.root, page.id, agent=page.agent_id or "")
+    place = StepPlace(context.root, page.id, agent=page.agent_id or "")
     text = page.text if page.record is None else json.dumps(page.record, ensure_ascii=False, indent=2)
     more = len(text) - _LONGEST
     shown = with_secrets(code_html(text[:_LONGEST], "json" if page.record is not None else ""))

@@ -21,7 +21,7 @@ class Terminal(Page, frozen=True, tag_field="part", tag="terminal"):
     is_error: bool = False
 
 
-class Listing(Page, frozen=True, tag_field="part", tag="listing"):
+class FileListing(Page, frozen=True, tag_field="part", tag="listing"):
     """Lines of a file."""
 
     text: str
@@ -92,7 +92,9 @@ class Questions(Page, frozen=True, tag_field="part", tag="questions"):
     questions: tuple[Question, ...]
 
 
-StepBody: TypeAlias = Terminal | Listing | Names | Matches | Prose | Tree | Picture | Links | Questions | Patch | Checklist | Fact
+StepBody: TypeAlias = (
+    Terminal | FileListing | Names | Matches | Prose | Tree | Picture | Links | Questions | Patch | Checklist | Fact
+)
 
 
 class PromptStep(Page, frozen=True, tag_field="step", tag="prompt"):

@@ -29,9 +29,9 @@ from stenograph.turns import ToolCall
 from stenograph.views.pages.page import utc
 from stenograph.views.pages.timeline import (
     AgentSteps,
+    FileListing,
     Link,
     Links,
-    Listing,
     Matches,
     Names,
     Picture,
@@ -221,7 +221,7 @@ def _read(facts: ToolFacts, shown: _Shown) -> None:
         total = file.totalLines if isinstance(file.totalLines, int) else number
         many = count_of(number, "line")
         shown.facts.append(many if total == number else f"{start:,} to {start + number - 1:,} of {count_of(total, 'line')}")
-        shown.bodies.append(Listing(file.content, start))
+        shown.bodies.append(FileListing(file.content, start))
         return
     if file and isinstance(file.base64, str) and file.type in _PICTURES:
         shown.bodies.append(Picture(file.type, file.base64))
@@ -231,7 +231,7 @@ def _read(facts: ToolFacts, shown: _Shown) -> None:
     if numbered:
         lines = [_NUMBERED.sub("", line, count=1) for line in text.split("\n")]
         shown.facts.append(count_of(len(lines), "line"))
-        shown.bodies.append(Listing("\n".join(lines), int(numbered.group(1))))
+        shown.bodies.append(FileListing("\n".join(lines), int(numbered.group(1))))
     elif text.strip():
         shown.bodies.append(Terminal(text))
 
@@ -239,7 +239,7 @@ def _read(facts: ToolFacts, shown: _Shown) -> None:
 def _change(facts: ToolFacts, shown: _Shown) -> None:
     found = facts.structured
     if facts.name == "NotebookEdit":
-        shown.bodies.append(Listing(facts.word("new_source")))
+        shown.bodies.append(FileListing(facts.word("new_source")))
         return
     lines = change_lines(facts)
     if isinstance(found, WriteResult) and (found.type == "create" or not (found.structuredPatch or found.originalFile)):

@@ -25,8 +25,20 @@ from stenograph.records import (
     ToolUseBlock,
     UserRecord,
 )
-from stenograph.turns import AgentRun, ApiCall, Branch, CallPart, Compaction, Interjection, Session, ToolCall, Turn, runs_below
-from stenograph.turns.values import moment_of, tokens_of
+from stenograph.turns import (
+    AgentRun,
+    ApiCall,
+    Branch,
+    CallPart,
+    Compaction,
+    Interjection,
+    Session,
+    ToolCall,
+    Turn,
+    moment_of,
+    runs_below,
+    tokens_of,
+)
 from stenograph.views.pages.page import tokens_page, utc
 from stenograph.views.pages.session import session_heading, stray_agents
 from stenograph.views.pages.timeline import (
