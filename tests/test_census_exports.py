@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.test_census import PACKAGE
 
-
 #: Packages inside of packages that others import by what they export, with the reason.
 OWN_FACES = {"views/html": "its renderers have the names of the terminal's"}
 

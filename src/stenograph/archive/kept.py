@@ -35,6 +35,7 @@ SEGMENT = 8_000_000
 # How much of a segment's own file before it is used to compress it.
 _OWN_PREFIX = 1_000_000
 _LARGEST_PREFIX = 16_000_000
+_NO_FACTS = "{}"
 # Each step back to a base has to be unpacked before the next.
 _DEEPEST = 8
 _LARGEST_WINDOW = 27
@@ -122,6 +123,11 @@ class KeptSession(msgspec.Struct, frozen=True):
     files: int
     #: When it was last kept.
     kept: float
+
+    @property
+    def has_own_file(self) -> bool:
+        """False: only its subagents were left when it was kept."""
+        return self.facts != _NO_FACTS
 
 
 class KeptTotals(msgspec.Struct, frozen=True):

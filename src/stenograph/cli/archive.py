@@ -69,7 +69,7 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
     page = archive_page(
         folder,
         totals,
-        sum(not each.path.exists() for each in kept),
+        sum(each.has_own_file and not each.path.exists() for each in kept),
         (sum(1 for _ in edits.entries()), *edits.originals()),
         automatic=settings.config.archive.keep,
         installed=_installed(settings),

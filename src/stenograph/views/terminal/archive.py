@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
-from stenograph.views.pages.archive import ArchiveInstallPage, ArchivePage, ExpiringPage, KeepPage, RetentionPage
+from stenograph.views.pages.archive import (
+    ArchiveInstallPage,
+    ArchivePage,
+    ExpiringPage,
+    ExpiringRow,
+    KeepPage,
+    RetentionPage,
+)
 from stenograph.views.pages.restore import RestorePage
 from stenograph.views.terminal.options import BOLD, DIM, GREEN, RED, YELLOW, RenderOptions
 from stenograph.views.terminal.sessions import short_id
-from stenograph.views.text import count_of, cut, local_time, plain, short_path, size, table, width
+from stenograph.views.text import count_of, cut, cut_start, local_time, plain, short_path, size, table, when, wrap
 
 
 def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:
@@ -35,8 +43,11 @@ def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:
     rows.append(["installed", places or f"no; to keep sessions without steno: {options.command('archive', 'install')}"])
     rows += [["retention", _retention(each)] for each in page.retention]
     rows.append(["directory", short_path(page.directory)])
+    room = None if options.width is None else max(options.width - _LABEL - 4, _LEAST)
     for label, text in rows:
-        yield f"  {options.paint(label.ljust(9), DIM)}  {plain(text)}"
+        first, *more = wrap(plain(text), room)
+        yield f"  {options.paint(label.ljust(_LABEL), DIM)}  {first}"
+        yield from (f"  {' ' * _LABEL}  {line}" for line in more)
     if page.expiring:
         deletes = f"Claude Code deletes {count_of(page.expiring, 'session')} within {page.expiring_days} days; not kept"
         yield f"{options.paint('!', BOLD, YELLOW)} {deletes}"
@@ -51,8 +62,11 @@ def _retention(retention: RetentionPage) -> str:
     return f"{home}: Claude Code deletes sessions after {count_of(retention.days, 'day')} ({why})"
 
 
-_HEADER = ("session", "deleted", "kept", "size", "project", "title")
-_RIGHT = frozenset({3})
+_LABEL = 9
+_LEAST = 20
+_ID_COLUMNS = 13
+_PROJECT_COLUMNS = 32
+_WIDE = 100
 
 
 def render_expiring(page: ExpiringPage, options: RenderOptions) -> Iterator[str]:
@@ -62,29 +76,29 @@ def render_expiring(page: ExpiringPage, options: RenderOptions) -> Iterator[str]
         return
     missing = "all are kept" if not page.not_kept else f"{page.not_kept:,} not kept"
     yield options.paint(f"Claude Code deletes {count_of(len(page.sessions), 'session')} until {until}, {missing}", BOLD)
-    rows = [
-        [
-            short_id(row.id) if options.width else row.id,
-            local_time(row.deleted),
-            "yes" if row.kept else "no",
-            size(row.size),
-            short_path(row.project) if options.width else plain(row.project),
-            plain(row.title or ""),
-        ]
-        for row in page.sessions
-    ]
-    columns = options.width
-    if columns is not None and columns < 100:
-        rows = [[*row[:4], row[5]] for row in rows]
-        header = [*_HEADER[:4], _HEADER[5]]
-    else:
-        header = [*_HEADER]
-    lines = table([header, *rows], right=_RIGHT)
+    rows = [_expiring_row(row, options) for row in page.sessions]
+    lines = table([[*rows[0]], *(list(row.values()) for row in rows)], right=frozenset({3}))
     for number, line in enumerate(lines):
-        shown = line if columns is None or width(line) <= columns else cut(line, columns)
+        shown = cut(line, options.width)
         yield options.paint(shown, DIM) if number == 0 else shown
     if page.keep:
         yield f"Keep them: {page.keep}"
+
+
+def _expiring_row(row: ExpiringRow, options: RenderOptions) -> dict[str, str]:
+    columns = options.width
+    now = options.now or datetime.now(UTC)
+    shown = {
+        "session": plain(row.id) if columns is None else cut(short_id(row.id), _ID_COLUMNS),
+        "deleted": local_time(row.deleted) if columns is None else "now" if row.deleted <= now else when(row.deleted, now),
+        "kept": "yes" if row.kept else "no",
+        "size": size(row.size),
+        "project": short_path(row.project) if columns is None else cut_start(short_path(row.project), _PROJECT_COLUMNS),
+        "title": plain(row.title or ""),
+    }
+    if columns is not None and columns < _WIDE:
+        del shown["project"]
+    return shown
 
 
 def render_keep(page: KeepPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
