@@ -16,7 +16,7 @@ from stenograph.index import (
     Filter,
     IndexStore,
     StoredTurn,
-    catalogue,
+    list_catalogue,
     open_session,
     open_store,
     parse_query,
@@ -56,7 +56,7 @@ def _store(home: Path) -> IndexStore:
 
 def test_the_catalogue_says_what_a_look_at_every_file_says(demo: IndexStore) -> None:
     listed = list_sessions([DEMO], everything=True, turns=True, sort="started", now=2e9).sessions
-    rows = {row.info.id: row.info for row in catalogue(demo, [DEMO], now=2e9)}
+    rows = {row.info.id: row.info for row in list_catalogue(demo, [DEMO], now=2e9)}
     assert listed
     assert {info.id: info for info in listed} == rows
 
@@ -70,7 +70,7 @@ def test_models_releases_and_branches_are_all_that_lines_name(tmp_path: Path) ->
     ]
     (_project(tmp_path) / f"{NAME}.jsonl").write_bytes(encode(lines))
     store = _store(tmp_path)
-    (row,) = catalogue(store, [tmp_path])
+    (row,) = list_catalogue(store, [tmp_path])
     assert row.models == ("claude-opus-4-5",)
     assert row.releases == ("2.0.76", "2.1.45")
     assert row.branches == ("topic", "main")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from stenograph.index import ABORTED, ADVISOR, FAST, SIDECHAIN, US, IndexStore
+from stenograph.index import ABORTED, ADVISOR, AGENT, FAST, SIDECHAIN, US, IndexStore
 from stenograph.pricing import Tariff
 from stenograph.records import TokenCounts
 
@@ -75,13 +75,6 @@ class Spent(Struct):
     def tokens(self) -> int:
         return self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
 
-    def add(self, other: Spent) -> None:
-        for name in _FIELDS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-
-_FIELDS = Spent.__struct_fields__
-
 
 class UsageRow(Struct):
     """One day, model, project …"""
@@ -128,28 +121,32 @@ def usage_table(
     store: IndexStore, scope: UsageScope, tariff: Tariff, *, by: UsageBy = UsageBy.DAY, zone: tzinfo | None = None
 ) -> UsageTable:
     """Tokens and money in rows. `zone` is the time zone of days; None: the system's."""
-    finder = _Finder(store, scope, by, zone)
+    where, values = _where(store, scope)
+    overview = _overview(store, where, values)
+    finder = _Finder(store, where, values, by, zone, overview)
     cells: dict[object, dict[_Price, _Sums]] = {}
-    for dimension, price, sums in _groups(store, scope, tariff, finder):
+    for dimension, price, sums in _groups(store, where, values, tariff, finder):
         for key, share in finder.shares(dimension, price, tariff, sums):
             cell = cells.setdefault(key, {})
             known = cell.get(price)
             cell[price] = share if known is None else [one + other for one, other in zip(known, share, strict=True)]
-    sessions = _sessions(store, scope, finder, tariff)
+    sessions = _sessions(store, where, values, finder, tariff)
     total = UsageRow("total", Spent(), {}, len(set().union(*sessions.values())))
     rows = []
+    totals: dict[str, list[int]] = {}
     for key, cell in cells.items():
-        row = finder.row(key, len(sessions.get(key, ())))
+        models: dict[str, list[int]] = {}
         for price, sums in cell.items():
             model = tariff.row(price.model) or price.model or "(unknown)"
             spent = _spent(price, sums, tariff)
-            row.spent.add(spent)
-            row.models.setdefault(model, Spent()).add(spent)
+            for each in (models, totals):
+                known = each.get(model)
+                each[model] = spent if known is None else [one + other for one, other in zip(known, spent, strict=True)]
+        row = finder.row(key, len(sessions.get(key, ())))
+        _fill(row, models)
         if row.spent.calls or row.spent.tokens:
             rows.append(row)
-        for model, spent in row.models.items():
-            total.models.setdefault(model, Spent()).add(spent)
-            total.spent.add(spent)
+    _fill(total, totals)
     if by is UsageBy.TOOL:
         total = _of_calls(total, usage_table(store, scope, tariff, by=UsageBy.MODEL))
     if by in _TIMES:
@@ -159,8 +156,8 @@ def usage_table(
     for row in (*rows, total):
         row.models = dict(sorted(row.models.items(), key=lambda each: (-each[1].cost, -each[1].tokens, each[0])))
     unpriced = {model: spent.unpriced_calls for model, spent in total.models.items() if spent.unpriced_calls}
-    interrupted, copies = _left_out(store, scope)
-    return UsageTable(by, rows, total, interrupted, copies, dict(sorted(unpriced.items(), key=lambda each: -each[1])))
+    most = dict(sorted(unpriced.items(), key=lambda each: -each[1]))
+    return UsageTable(by, rows, total, overview.interrupted, overview.copies, most)
 
 
 def _of_calls(total: UsageRow, by_model: UsageTable) -> UsageRow:
@@ -168,37 +165,42 @@ def _of_calls(total: UsageRow, by_model: UsageTable) -> UsageRow:
     return UsageRow(total.name, by_model.total.spent, by_model.total.models, total.sessions)
 
 
-def _spent(price: _Price, sums: _Sums, tariff: Tariff) -> Spent:
+def _fill(row: UsageRow, models: dict[str, list[int]]) -> None:
+    row.models = {model: Spent(*amounts) for model, amounts in models.items()}
+    row.spent = Spent(*map(sum, zip(*models.values(), strict=True)))
+
+
+def _spent(price: _Price, sums: _Sums, tariff: Tariff) -> list[int]:
+    """The fields of `Spent`."""
     calls, given, output, read, short, hour, searches, thinking, estimated = sums
     is_advisor, is_fast, is_us = bool(price.flags & ADVISOR), bool(price.flags & FAST), bool(price.flags & US)
-    spent = Spent(0 if is_advisor else calls, given, output + estimated, read, short, hour, thinking, searches, estimated)
+    spent = [0 if is_advisor else calls, given, output + estimated, read, short, hour, thinking, searches, estimated]
     tokens = TokenCounts(given, output, read, short, hour, searches)
     cost = tariff.price(tokens, price.model, prompt=price.prompt, is_fast=is_fast, is_us=is_us)
     if cost is None:
-        spent.unpriced_calls = calls
-        spent.unpriced_tokens = spent.tokens
-        return spent
-    spent.measured = cost
+        return [*spent, 0, 0, calls, tokens.total + estimated]
+    more = 0
     if estimated:
-        more = TokenCounts(0, estimated, 0, 0, 0)
-        spent.estimated = tariff.price(more, price.model, prompt=price.prompt, is_fast=is_fast, is_us=is_us) or 0
-    return spent
+        rates = tariff.rate(price.model, prompt=price.prompt, is_fast=is_fast, is_us=is_us)
+        more = estimated * rates.output if rates else 0
+    return [*spent, cost, more, 0, 0]
 
 
 _TIMES = (UsageBy.DAY, UsageBy.WEEK, UsageBy.MONTH, UsageBy.BLOCK)
 _DIMENSIONS = {
     UsageBy.BLOCK: f"c.time / {_HOUR}",
     UsageBy.MODEL: "0",
-    UsageBy.PROJECT: "f.session",
-    UsageBy.SESSION: "f.session",
-    UsageBy.AGENT: f"CASE WHEN f.agent IS NULL AND NOT c.flags & {SIDECHAIN} THEN -1 ELSE c.agent_type END",
+    UsageBy.PROJECT: "c.session",
+    UsageBy.SESSION: "c.session",
+    UsageBy.AGENT: f"CASE WHEN NOT c.flags & {AGENT | SIDECHAIN} THEN -1 ELSE c.agent_type END",
     UsageBy.TOOL: "c.tools",
     UsageBy.BRANCH: "c.branch",
 }
 
 
-def _groups(store: IndexStore, scope: UsageScope, tariff: Tariff, finder: _Finder) -> Iterator[tuple[object, _Price, _Sums]]:
-    where, values = _where(scope)
+def _groups(
+    store: IndexStore, where: str, values: list[object], tariff: Tariff, finder: _Finder
+) -> Iterator[tuple[object, _Price, _Sums]]:
     prompt = "c.input + c.cache_read + c.cache_write_5m + c.cache_write_1h"
     cases = "".join(f" WHEN {prompt} > {above} THEN {above + 1}" for above in reversed(tariff.thresholds))
     level = f"CASE{cases} ELSE 0 END" if cases else "0"
@@ -212,11 +214,10 @@ def _groups(store: IndexStore, scope: UsageScope, tariff: Tariff, finder: _Finde
         yield dimension, _Price(finder.names[model], flags, length), sums
 
 
-def _sessions(store: IndexStore, scope: UsageScope, finder: _Finder, tariff: Tariff) -> dict[object, set[int]]:
+def _sessions(store: IndexStore, where: str, values: list[object], finder: _Finder, tariff: Tariff) -> dict[object, set[int]]:
     """The sessions behind each row."""
-    where, values = _where(scope)
     rows = store.connection.execute(
-        f"SELECT DISTINCT {finder.dimension}, f.session, {'c.model' if finder.by is UsageBy.MODEL else '0'} {_FROM}{where}"
+        f"SELECT DISTINCT {finder.dimension}, c.session, {'c.model' if finder.by is UsageBy.MODEL else '0'} {_FROM}{where}"
         f" AND c.counted AND NOT c.flags & {ABORTED}",
         values,
     )
@@ -228,12 +229,15 @@ def _sessions(store: IndexStore, scope: UsageScope, finder: _Finder, tariff: Tar
     return found
 
 
-_FROM = "FROM model_calls c JOIN usage_files f ON f.id = c.file JOIN usage_sessions s ON s.id = f.session"
+_FROM = "FROM model_calls c"
 
 
-def _where(scope: UsageScope) -> tuple[str, list[object]]:
-    where = f" WHERE s.home IN ({', '.join('?' * len(scope.homes))})"
-    values: list[object] = [os.fsencode(home) for home in scope.homes]
+def _where(store: IndexStore, scope: UsageScope) -> tuple[str, list[object]]:
+    homes = f"IN ({', '.join('?' * len(scope.homes))})"
+    named: list[object] = [os.fsencode(home) for home in scope.homes]
+    others = store.connection.execute(f"SELECT 1 FROM usage_sessions WHERE home NOT {homes} LIMIT 1", named).fetchone()
+    where = f" WHERE c.session IN (SELECT id FROM usage_sessions WHERE home {homes})" if others else " WHERE 1"
+    values = named if others else []
     if scope.since is not None:
         where += " AND c.time >= ?"
         values.append(int(scope.since))
@@ -243,25 +247,40 @@ def _where(scope: UsageScope) -> tuple[str, list[object]]:
     return where, values
 
 
-def _left_out(store: IndexStore, scope: UsageScope) -> tuple[Spent, int]:
-    where, values = _where(scope)
-    row = store.connection.execute(
-        f"SELECT count(*), sum(c.input), sum(c.output), sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h) {_FROM}"
-        f"{where} AND c.counted AND c.flags & {ABORTED}",
+class _Overview(NamedTuple):
+    first: int | None
+    last: int | None
+    interrupted: Spent
+    copies: int
+
+
+def _overview(store: IndexStore, where: str, values: list[object]) -> _Overview:
+    """The time that calls span, and what is in no row: one look at every call."""
+    first = last = None
+    interrupted, copies = Spent(), 0
+    for counted, aborted, count, low, high, *sums in store.connection.execute(
+        f"SELECT c.counted, c.flags & {ABORTED}, count(*), min(c.time), max(c.time), sum(c.input), sum(c.output),"
+        f" sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h) {_FROM}{where} GROUP BY 1, 2",
         values,
-    ).fetchone()
-    copies = store.connection.execute(f"SELECT count(*) {_FROM}{where} AND NOT c.counted", values).fetchone()[0]
-    return Spent(*(number or 0 for number in row)), copies
+    ):
+        first = low if first is None or (low is not None and low < first) else first
+        last = high if last is None or (high is not None and high > last) else last
+        if not counted:
+            copies += count
+        elif aborted:
+            interrupted = Spent(count, *sums)
+    return _Overview(first, last, interrupted, copies)
 
 
 class _Finder:
     """From a row of the query to the rows of the answer that it belongs to."""
 
-    def __init__(self, store: IndexStore, scope: UsageScope, by: UsageBy, zone: tzinfo | None) -> None:
+    def __init__(
+        self, store: IndexStore, where: str, values: list[object], by: UsageBy, zone: tzinfo | None, overview: _Overview
+    ) -> None:
         self.by = by
         self.names: dict[int, str] = dict(store.connection.execute("SELECT id, name FROM usage_names"))
         self._zone = zone
-        where, values = _where(scope)
         self._blocks: dict[object, datetime] = {}
         self._sessions: dict[object, tuple[bytes, str, str | None]] = {}
         self.dimension = _DIMENSIONS.get(by, "")
@@ -272,8 +291,7 @@ class _Finder:
             hours = store.connection.execute(f"SELECT DISTINCT {self.dimension} {_FROM}{where} AND c.counted", values)
             self._blocks = _blocks(hour for (hour,) in hours)
         elif not self.dimension:
-            first, last = store.connection.execute(f"SELECT min(c.time), max(c.time) {_FROM}{where}", values).fetchone()
-            self.dimension = f"(c.time + {_offset(first, last, zone)}) / {_DAY}"
+            self.dimension = f"(c.time + {_offset(overview.first, overview.last, zone)}) / {_DAY}"
 
     def shares(self, dimension: object, price: _Price, tariff: Tariff, sums: _Sums) -> list[tuple[object, _Sums]]:
         match self.by:

@@ -148,13 +148,12 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
     has_folder = is_session_id(session_id) and _is_linkless_folder(folder, findings)
     contents = list_contents(folder) if has_folder else FolderContents([], [], [])
     below = contents.files
-    in_subagents = [path for path in below if path.parts[len(folder.parts)] == AGENTS_FOLDER]
-    workflows = folder / AGENTS_FOLDER / WORKFLOWS_FOLDER
-    agents = [
-        *_agents((path for path in in_subagents if workflows not in path.parents), AgentLayout.NESTED),
-        *_agents((path for path in in_subagents if workflows in path.parents), AgentLayout.WORKFLOW),
-    ]
-    tool_results = [path for path in below if path.parts[len(folder.parts)] == RESULTS_FOLDER and path.parent != folder]
+    depth = len(folder.parts)
+    in_subagents = [path for path in below if path.parts[depth] == AGENTS_FOLDER]
+    of_workflows = [path for path in in_subagents if len(path.parts) > depth + 2 and path.parts[depth + 1] == WORKFLOWS_FOLDER]
+    nested = [path for path in in_subagents if path not in of_workflows] if of_workflows else in_subagents
+    agents = [*_agents(nested, AgentLayout.NESTED), *_agents(of_workflows, AgentLayout.WORKFLOW)]
+    tool_results = [path for path in below if path.parts[depth] == RESULTS_FOLDER and path.parent != folder]
     known = {*tool_results, *(agent.path for agent in agents), *(agent.meta for agent in agents)}
     history = history_folder(project.parent.parent, session_id)
     has_history = is_session_id(session_id) and _is_linkless_folder(history, findings)
@@ -198,10 +197,8 @@ def list_contents(folder: Path) -> FolderContents:
 
 def _agents(files: Iterable[Path], layout: AgentLayout) -> list[AgentFile]:
     files = list(files)
-    metas = {path.with_name(path.name[: -len(META_SUFFIX)]): path for path in files if path.name.endswith(META_SUFFIX)}
-    return [
-        _agent(path, layout, metas.get(path.with_name(path.name[: -len(LINES_SUFFIX)]))) for path in files if is_agent_file(path)
-    ]
+    metas = {str(path)[: -len(META_SUFFIX)]: path for path in files if path.name.endswith(META_SUFFIX)}
+    return [_agent(path, layout, metas.get(str(path)[: -len(LINES_SUFFIX)])) for path in files if is_agent_file(path)]
 
 
 def _agent(path: Path, layout: AgentLayout, meta: Path | None) -> AgentFile:

@@ -2,34 +2,91 @@
 
 from __future__ import annotations
 
-from stenograph.index.catalogue import CatalogueRow, StoredTurn, catalogue, stored_turns
-from stenograph.index.find import Filter, Found, Hit, HitLine, highlight, scan, search
-from stenograph.index.history import Touch, file_history
-from stenograph.index.model_calls import (
-    ABORTED,
-    ADVISOR,
-    COPY,
-    FAST,
-    FINISHED,
-    SIDECHAIN,
-    US,
-    UsageSync,
-    sync_session_usage,
-    sync_usage,
-)
-from stenograph.index.opening import OpenedSession, StoredBranch, open_session
-from stenograph.index.picking import Pick, PickList, Picks
-from stenograph.index.query import Query, parse_query
-from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
-from stenograph.index.sources import FilePart, IndexedFile
-from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
-from stenograph.index.tapes import Tick, session_ticks
-from stenograph.index.texts import TextKind
-from stenograph.index.update import SyncReport, sync
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from stenograph.index.catalogue import CatalogueRow, StoredTurn, list_catalogue, stored_turns
+    from stenograph.index.find import Filter, Found, Hit, HitLine, highlight, scan, search
+    from stenograph.index.history import Touch, file_history
+    from stenograph.index.model_calls import (
+        ABORTED,
+        ADVISOR,
+        AGENT,
+        COPY,
+        FAST,
+        FINISHED,
+        SIDECHAIN,
+        US,
+        UsageSync,
+        sync_session_usage,
+        sync_usage,
+    )
+    from stenograph.index.opening import OpenedSession, StoredBranch, open_session
+    from stenograph.index.picking import Pick, PickList, Picks
+    from stenograph.index.query import Query, parse_query
+    from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
+    from stenograph.index.sources import FilePart, IndexedFile
+    from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
+    from stenograph.index.tapes import Tick, session_ticks
+    from stenograph.index.texts import TextKind
+    from stenograph.index.update import SyncReport, sync
+
+_MODULES = {
+    "ABORTED": "model_calls",
+    "ADVISOR": "model_calls",
+    "AGENT": "model_calls",
+    "CatalogueRow": "catalogue",
+    "COPY": "model_calls",
+    "discard_store": "store",
+    "facts_places": "session_facts",
+    "FactsPlace": "session_facts",
+    "FAST": "model_calls",
+    "file_history": "history",
+    "FilePart": "sources",
+    "Filter": "find",
+    "FINISHED": "model_calls",
+    "Found": "find",
+    "highlight": "find",
+    "Hit": "find",
+    "HitLine": "find",
+    "IndexedFile": "sources",
+    "IndexStore": "store",
+    "keep_facts": "session_facts",
+    "knows_home": "store",
+    "list_catalogue": "catalogue",
+    "open_session": "opening",
+    "open_store": "store",
+    "OpenedSession": "opening",
+    "parse_query": "query",
+    "Pick": "picking",
+    "PickList": "picking",
+    "Picks": "picking",
+    "Query": "query",
+    "scan": "find",
+    "search": "find",
+    "session_ticks": "tapes",
+    "SIDECHAIN": "model_calls",
+    "store_path": "store",
+    "stored_turns": "catalogue",
+    "StoredBranch": "opening",
+    "StoredTurn": "catalogue",
+    "sync": "update",
+    "sync_session_usage": "model_calls",
+    "sync_usage": "model_calls",
+    "SyncReport": "update",
+    "TextKind": "texts",
+    "Tick": "tapes",
+    "Touch": "history",
+    "US": "model_calls",
+    "UsageSync": "model_calls",
+}
 
 __all__ = [
     "ABORTED",
     "ADVISOR",
+    "AGENT",
     "COPY",
     "FAST",
     "FINISHED",
@@ -56,13 +113,13 @@ __all__ = [
     "Tick",
     "Touch",
     "UsageSync",
-    "catalogue",
     "discard_store",
     "facts_places",
     "file_history",
     "highlight",
     "keep_facts",
     "knows_home",
+    "list_catalogue",
     "open_session",
     "open_store",
     "parse_query",
@@ -75,3 +132,5 @@ __all__ = [
     "sync_session_usage",
     "sync_usage",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -50,7 +50,7 @@ class StoredTurn(Struct, frozen=True):
         return _decode_lines(self.data)
 
 
-def catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | None = None) -> Iterator[CatalogueRow]:
+def list_catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | None = None) -> Iterator[CatalogueRow]:
     """The sessions of some homes, the last changed first."""
     written = files_being_written()
     names: dict[int, dict[str, list[str]]] = {}

@@ -10,10 +10,14 @@ files that changed, and reads those that grew from where reading ended.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
+import pickle
 import sqlite3
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -30,12 +34,14 @@ from stenograph.releases import first_with, release_numbers
 from stenograph.sessions import find_projects
 
 # What `flags` of a row says.
-FAST, US, ABORTED, FINISHED, SIDECHAIN, COPY, ADVISOR = 1, 2, 4, 8, 16, 32, 64
+FAST, US, ABORTED, FINISHED, SIDECHAIN, COPY, ADVISOR, AGENT = 1, 2, 4, 8, 16, 32, 64, 128
 #: Characters that a token of output stands for, where a release wrote no final count. In 450 finished calls of 1.0.17 to 2.0.55
 #: in public sessions it is 2.9.
 CHARACTERS_PER_TOKEN = 3
 
 _BATCH_BYTES = 512_000_000
+# A second process takes longer to start than it saves where there is less to read.
+_MUCH = 24_000_000
 # More calls are looked through as a whole.
 _FEW = 500
 _HEAD = 256
@@ -184,10 +190,11 @@ def _write(
                     writing.forget(path)
                 gone = ()
                 batch = 0
+                ahead = _scan_beside(_next_batch(stale, count)) if deadline is None else {}
                 while count < len(stale) and batch < _BATCH_BYTES:
                     source = stale[count]
                     try:
-                        writing.read(source)
+                        writing.read(source, ahead.pop(source.path, None))
                     except UnreadableError as error:
                         findings.append(Finding("unreadable-file", source.path, detail=str(error)))
                     batch += source.size
@@ -206,9 +213,9 @@ def _write(
 
 
 _INSERT = (
-    "INSERT OR REPLACE INTO model_calls (file, key, offset, time, model, input, output, cache_read, cache_write_5m,"
+    "INSERT OR REPLACE INTO model_calls (file, session, key, offset, time, model, input, output, cache_read, cache_write_5m,"
     " cache_write_1h, web_searches, thinking, estimated, written, tier, branch, agent_type, release, tools, flags, counted)"
-    f" VALUES ({', '.join('?' * 20)}, 1)"
+    f" VALUES ({', '.join('?' * 21)}, 1)"
 )
 
 # The one with the most tokens, else the original: not a copy, not a subagent's replay of it, the earliest, the first to be read.
@@ -238,7 +245,8 @@ class _Writing:
                 (session, session),
             )
 
-    def read(self, source: _Source) -> None:
+    def read(self, source: _Source, ahead: _Scanned | None = None) -> None:
+        """Read what is new in a file; `ahead` is all of it, where another process has read it."""
         path = os.fsencode(source.path)
         known = self._db.execute(
             "SELECT id, offset, fingerprint, client_total, device, inode, size, changed_ns FROM usage_files WHERE path = ?",
@@ -247,7 +255,7 @@ class _Writing:
         if known and known[4:] == source.state:
             return  # another process was quicker
         start = known[1] if known and known[1] <= source.size and fingerprint(source.path, known[1]) == known[2] else 0
-        scanned = _scan(source.path, start, source.session if source.agent is None else "")
+        scanned = ahead if ahead is not None and not start else _scan(source.path, start, _named_after(source))
         session = self._session(source, scanned.cwd)
         total = scanned.total if scanned.total is not None or not start else known[3]
         if known:
@@ -264,7 +272,11 @@ class _Writing:
             key = _key(name)
             if start and (before := self._before(file, key)) is not None:
                 call = _merged(before, call)
-            self._add(file, key, call, agent_type)
+            if source.agent is not None:
+                call.flags |= AGENT
+            self._add(file, session, key, call, agent_type)
+        if known and start:
+            self._db.execute("UPDATE model_calls SET session = ? WHERE file = ? AND session != ?", (session, file, session))
         self._db.execute(
             "UPDATE usage_files SET session = ?, device = ?, inode = ?, size = ?, changed_ns = ?, offset = ?, fingerprint = ?,"
             " client_total = ? WHERE id = ?",
@@ -287,13 +299,14 @@ class _Writing:
         db.execute(_CHOOSE)
         self._touched.clear()
 
-    def _add(self, file: int, key: int, call: _Call, agent_type: str) -> None:
+    def _add(self, file: int, session: int, key: int, call: _Call, agent_type: str) -> None:
         tokens = call.tokens
         self._touched.add(key)
         self._rows.append(
             (
-                file, key, call.offset, call.time, self._name(call.model), tokens.input, tokens.output, tokens.cache_read,
-                tokens.cache_write_5m, tokens.cache_write_1h, tokens.web_searches, call.thinking, call.estimated, call.written,
+                file, session, key, call.offset, call.time, self._name(call.model), tokens.input, tokens.output,
+                tokens.cache_read, tokens.cache_write_5m, tokens.cache_write_1h, tokens.web_searches, call.thinking,
+                call.estimated, call.written,
                 self._name(call.tier), self._name(call.branch), self._name(call.agent_type or agent_type),
                 self._name(call.release), self._name(",".join(call.tools)), call.flags,
             )
@@ -343,6 +356,62 @@ class _Writing:
             self._db.execute("INSERT OR IGNORE INTO usage_names (name) VALUES (?)", (text,))
             known = self._names[text] = int(self._db.execute("SELECT id FROM usage_names WHERE name = ?", (text,)).fetchone()[0])
         return known
+
+
+def _next_batch(stale: Sequence[_Source], count: int) -> list[_Source]:
+    size = 0
+    found = []
+    for source in stale[count:]:
+        if size >= _BATCH_BYTES:
+            break
+        size += source.size
+        found.append(source)
+    return found
+
+
+def _scan_beside(sources: Sequence[_Source]) -> dict[Path, _Scanned]:
+    """Half of many files, read by a second process while this one reads the other half.
+
+    Nothing where there is little to read or no second core: files that are missing here are read one by one.
+    """
+    total = sum(source.size for source in sources)
+    if total < _MUCH or sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2:
+        return {}
+    shares: tuple[list[_Source], list[_Source]] = ([], [])
+    sizes = [0, 0]
+    for source in sorted(sources, key=lambda source: -source.size):
+        place = sizes[1] < sizes[0]
+        shares[place].append(source)
+        sizes[place] += source.size
+    with tempfile.TemporaryFile() as answer:
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                pickle.dump(_scan_each(shares[1]), answer, protocol=pickle.HIGHEST_PROTOCOL)
+                answer.flush()
+                status = 0
+            finally:
+                os._exit(status)  # nothing of this process is the child's to clean up
+        found = _scan_each(shares[0])
+        _, status = os.waitpid(child, 0)
+        if not status:
+            answer.seek(0)
+            found |= pickle.load(answer)
+    return found
+
+
+def _scan_each(sources: Sequence[_Source]) -> dict[Path, _Scanned]:
+    found = {}
+    for source in sources:
+        with contextlib.suppress(UnreadableError):  # said when it is read again
+            found[source.path] = _scan(source.path, 0, _named_after(source))
+    return found
+
+
+def _named_after(source: _Source) -> str:
+    """The session that a file is named after; empty for a subagent's file."""
+    return source.session if source.agent is None else ""
 
 
 def _scan(path: Path, start: int, session: str) -> _Scanned:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from stenograph.disk import redacted_repr
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import read_family
-from stenograph.index.catalogue import CatalogueRow, catalogue, stored_turns
+from stenograph.index.catalogue import CatalogueRow, list_catalogue, stored_turns
 from stenograph.index.find import Filter, HitLine, search
 from stenograph.index.query import Query, parse_query
 from stenograph.index.store import IndexStore
@@ -47,7 +47,7 @@ class PickList:
     def __init__(self, store: IndexStore, homes: Sequence[Path]) -> None:
         self._store = store
         self._homes = tuple(homes)
-        self._rows = {row.info.path: row for row in catalogue(store, homes)}
+        self._rows = {row.info.path: row for row in list_catalogue(store, homes)}
         self._last = Picks((), 0, 0)
 
     @property

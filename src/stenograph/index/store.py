@@ -18,7 +18,7 @@ from stenograph.config import data_folder
 from stenograph.disk import make_folder
 from stenograph.errors import DiskError, UnwritableError
 
-VERSION = 4
+VERSION = 5
 _NAME = f"index-{VERSION}.sqlite"
 # Writers wait this long for each other, in seconds.
 _PATIENCE = 30.0
@@ -101,7 +101,7 @@ CREATE TABLE usage_files (
 );
 CREATE TABLE model_calls (
   id INTEGER PRIMARY KEY,
-  file INTEGER NOT NULL, key INTEGER NOT NULL, offset INTEGER NOT NULL,
+  file INTEGER NOT NULL, session INTEGER NOT NULL, key INTEGER NOT NULL, offset INTEGER NOT NULL,
   time INTEGER,
   model INTEGER NOT NULL,
   input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,
