@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -334,10 +335,10 @@ def test_a_range_that_goes_backwards_is_called_so() -> None:
 @pytest.mark.parametrize(
     ("columns", "kept"),
     [
-        # By hand: turn 4, kind 6, status 6, started 16, took 4, calls 5, tools 5, agents 6, in 2, out 3, two after each; 30 more.
-        (107, "turn kind status started took calls tools agents in out prompt"),
-        (106, "turn kind status started took calls tools agents out prompt"),
-        (80, "turn kind status started took prompt"),
+        # By hand: a gutter of 2, turn 4, status 6, start 5, took 4, calls 5, tools 5, context 7, tape 4, two after each; 30 more.
+        (88, "turn status start took calls tools context tape prompt"),
+        (87, "turn status start took calls tools context prompt"),
+        (60, "turn status start took prompt"),
     ],
 )
 def test_turns_keep_their_prompts_in_a_narrow_terminal(tmp_path: Path, columns: int, kept: str) -> None:
@@ -368,9 +369,10 @@ def test_files_are_named_from_the_working_folder_and_doubts_are_grouped(tmp_path
         "† its content afterwards is not known (4 files)",
     ]
     narrow = run_in_terminal("files", path, "--no-color", columns=60).splitlines()
-    assert narrow[4].endswith("/deep/last.py *†")
-    assert "…" in narrow[4]
-    assert len(narrow[4]) <= 60
+    assert narrow[:2] == ["  4 files changed", ""]
+    assert narrow[2].split() == ["file", "net", "edits", "reads", "turns"]
+    assert re.fullmatch(r"! ….*/last\.py +\? +1 +0 +1 +incomplete", narrow[6])
+    assert max(map(len, narrow)) <= 60
     assert told_json("files", path)["files"][3]["path"] == long
 
 

@@ -102,7 +102,9 @@ def test_the_list_of_edits_names_them_and_fits_the_terminal(columns: int, header
     reason = "the first turn was about something else altogether"
     edits = ("--drop-turns", "--turns", "1", "--drop-bookkeeping", "--reason", reason)
     assert run("edit", "cccc", "--home", home, *edits, "--apply").returncode == 0
-    first, *lines = run_in_terminal("undo", "--list", "--home", home, "--no-color", columns=columns).splitlines()
+    shown = run_in_terminal("undo", "--list", "--home", home, "--no-color", columns=columns).splitlines()
+    assert shown[0].startswith("1 edit, 1 not undone;")
+    first, *lines = shown[shown.index("") + 1 :]
     assert first.split()[:3] == ["edit", "time", "session"][: 2 + (columns > 30)]
     assert max(map(len, [first, *lines])) <= columns
     told = " ".join(" ".join(lines).split())

@@ -158,6 +158,9 @@ def render_edits(page: EditsPage, options: RenderOptions) -> list[str]:
     columns = options.width
     if columns is None or not rows:
         return table(rows, right=_ENTRY_RIGHT)
+    standing = sum(entry.state == "done" and entry.undone_by is None and entry.undoes is None for entry in page.entries)
+    total = f"{count_of(len(page.entries), 'edit')}, {standing:,} not undone; originals in {short_path(page.archive)}"
+    head = [*(options.paint(line, BOLD) for line in wrap(total, columns)), ""]
     rows = [list(_ENTRY_HEADER), *rows]
     wanted = min(_SUMMARY_COLUMNS, max(width(row[-1]) for row in rows))
     for kept in (rows, [[*row[:-2], row[-1]] for row in rows]):
@@ -174,7 +177,7 @@ def render_edits(page: EditsPage, options: RenderOptions) -> list[str]:
             below = [f"{row[4]}  {row[-1]}" for row in rows]
         lines = [_hanging("", start.rstrip(), columns, indent) for start in starts]
         lines = [[*line, *_hanging(indent, text, columns)] for line, text in zip(lines, below, strict=True)]
-    return [*(options.paint(line, DIM) for line in lines[0]), *(line for each in lines[1:] for line in each)]
+    return [*head, *(options.paint(line, DIM) for line in lines[0]), *(line for each in lines[1:] for line in each)]
 
 
 def _entry_row(entry: EntryPage) -> list[str]:

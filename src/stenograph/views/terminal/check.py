@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from stenograph.views.pages.check import CheckPage, DamagedFilePage, DamagePage, DriftPage, ResumabilityPage
-from stenograph.views.terminal.options import BOLD, DIM, GREEN, YELLOW, RenderOptions
+from stenograph.views.terminal.options import BAD, BOLD, CARE, DIM, GOOD, STRONG, RenderOptions
 from stenograph.views.text import count_of, cut, short_path, size, table
 
 #: Of each kind of damage; JSON has them all.
@@ -19,7 +19,7 @@ _SAMPLE_COLUMNS = 200
 
 
 def render_check(page: CheckPage, options: RenderOptions) -> Iterator[str]:
-    yield options.paint(_verdict(page), GREEN if page.is_clean else BOLD)
+    yield options.paint(_verdict(page), *(GOOD if page.is_clean else STRONG))
     recorded = page.recorded
     against = f"against {count_of(len(recorded), 'recorded release')}, {recorded[0]} to {recorded[-1]}"
     yield options.paint(f"{count_of(page.files, 'file')}, {count_of(page.lines, 'line')}, {size(page.size)}, {against}", DIM)
@@ -70,7 +70,7 @@ def _drift(page: CheckPage, options: RenderOptions) -> Iterator[str]:
         group = list(alike)
         fields = _some([each.field for each in group if each.field], _MOST_FIELDS)
         releases = _some(list(dict.fromkeys(release for each in group for release in each.releases)), _MOST_RELEASES)
-        yield f"{options.paint(code, YELLOW)}  {options.paint(f'{shape} {fields}'.rstrip(), BOLD)}"
+        yield f"{options.paint(code, *CARE)}  {options.paint(f'{shape} {fields}'.rstrip(), BOLD)}"
         yield f"    {count_of(sum(each.count for each in group), 'time')}, in {releases}; first {_place(group[0])}"
     yield options.paint("Each field with a sample: --json, or check the file.", DIM)
 
@@ -81,7 +81,7 @@ def _one_drift(found: DriftPage, options: RenderOptions) -> Iterator[str]:
         what += f": {found.met}, known {' or '.join(found.known_types)}"
     known = f"known in {found.known_in}" if found.known_in else "never recorded"
     releases = _some(found.releases, _MOST_RELEASES)
-    yield f"{options.paint(found.code, YELLOW)}  {options.paint(what, BOLD)}"
+    yield f"{options.paint(found.code, *CARE)}  {options.paint(what, BOLD)}"
     yield f"    {count_of(found.count, 'time')}, in {releases}; {known}; first {_place(found)}"
     sample = ", ".join(f"{name}: {kind}" for name, kind in found.sample.items())
     yield options.paint(f"    {{{cut(sample, (options.width or _SAMPLE_COLUMNS) - 6)}}}", DIM)
@@ -89,7 +89,8 @@ def _one_drift(found: DriftPage, options: RenderOptions) -> Iterator[str]:
 
 def _damage(found: DamagePage, options: RenderOptions) -> Iterator[str]:
     times = f"{count_of(found.count, 'time')} in {count_of(found.files, 'file')}"
-    yield f"{options.paint(found.code, YELLOW)}  {times}"
+    mark = "" if options.width is None else options.mark("care" if found.ordinary else "failed")
+    yield f"{mark}{options.paint(found.code, *(CARE if found.ordinary else BAD))}  {times}"
     if found.detail:
         yield options.paint(f"    {found.detail}", DIM)
     for place in found.places[:_MOST_FILES]:

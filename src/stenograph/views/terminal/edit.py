@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from stenograph.views.pages.edit import EditPage, EditStepPage, PreviewPage
 from stenograph.views.pages.messages import SaidPage
-from stenograph.views.terminal.options import BOLD, GREEN, RenderOptions
-from stenograph.views.text import count_of, cut, harmless, one_line, plain, short_path, size, table, wrap
+from stenograph.views.terminal.options import BAD, BOLD, GOOD, GREEN, QUIET, STRONG, RenderOptions
+from stenograph.views.text import count_of, cut, cut_start, harmless, one_line, plain, short_path, size, table, width, wrap
 
 _PROMPT_COLUMNS = 100
 #: Of an amount of money.
@@ -18,14 +18,124 @@ _NOUNS = {"thinking": ("thinking block", "thinking blocks")}
 
 
 def render_edit(page: EditPage, options: RenderOptions) -> Iterator[str]:
+    """A plan, or what was done. In a terminal: what it does and saves, figures now and after, and the proof."""
     if page.preview is not None:
         yield from _preview(page.preview, options)
+    if options.width is not None and page.changes_file:
+        yield from _plan(page, options, min(options.width, _PROSE))
+        if page.applied:
+            yield from render_edit_result(page, options)
+        elif not page.problems and not options.asks:
+            yield f"  nothing was written: {'the session is in use' if page.in_use else page.refusal or 'use --apply'}"
+        return
     yield from _steps(page, options)
     yield from _changes(page, options) if page.changes_file else _unchanged(page, options)
     if page.applied:
         yield from render_edit_result(page, options)
     elif page.changes_file and not page.problems and not options.asks:
         yield f"nothing was written: {'the session is in use' if page.in_use else page.refusal or 'use --apply'}"
+
+
+#: Prose is no wider.
+_PROSE = 100
+_FACTS = 36
+
+
+def _plan(page: EditPage, options: RenderOptions, columns: int) -> Iterator[str]:
+    room = columns - 2
+    for step in page.edits:
+        yield from (
+            f"  {options.paint(line, *STRONG)}" for line in wrap(f"{_capital(step.summary)}: {_what_is_done(step)}", room)
+        )
+    if bill := _savings(page):
+        yield from (f"  {options.paint(line, *GOOD)}" for line in wrap(bill, room))
+    yield ""
+    yield from _figures(page, options, room)
+    yield ""
+    yield from _proof(page, options, room)
+    if page.deleted_files:
+        yield ""
+        yield f"  {options.paint('Deletes', *STRONG)}  {count_of(len(page.deleted_files), 'file')}, {size(_size_deleted(page))}"
+        for file in page.deleted_files:
+            yield f"{options.paint('-', *BAD)} {size(file.size):>8}  {cut_start(short_path(file.path), max(12, room - 10))}"
+    remarks = [line for line in _remarks(page) if not line.endswith(("deleted", "messages"))][1:]
+    prose = ["The original is archived first. Undo restores it byte for byte.", *map(_as_sentence, remarks)]
+    yield ""
+    for line in prose:
+        yield from (f"  {options.paint(each, *QUIET)}" for each in wrap(line, room))
+    for note in page.notes:
+        first, *more = wrap(plain(note), room)
+        yield options.mark("care") + first
+        yield from (f"  {line}" for line in more)
+
+
+def _as_sentence(clause: str) -> str:
+    return f"{_capital(clause)}."
+
+
+def _capital(clause: str) -> str:
+    return clause[:1].upper() + clause[1:]
+
+
+def _savings(page: EditPage) -> str:
+    before, after = page.tokens.before, page.tokens.after
+    if after >= before or page.newest not in {sent.release for sent in page.releases if sent.changed}:
+        return ""
+    saved = f" and ~{_dollars(page.saved_usd_per_turn)} per later turn" if page.saved_usd_per_turn else ""
+    return f"Saves {before - after:,} tokens ({round(100 * (before - after) / max(1, before))}%){saved}"
+
+
+def _figures(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]:
+    sent = next((each for each in page.releases if each.release == page.newest), None)
+    measured = "now: measured in the last call" if page.tokens_measured else "estimated"
+    rows = [
+        *([["messages sent", str(sent.messages.before), str(sent.messages.after), f"by {sent.release}"]] if sent else []),
+        ["tokens sent", f"{'' if page.tokens_measured else '~'}{page.tokens.before:,}", f"~{page.tokens.after:,}", measured],
+        ["cost of the edit, once", "", f"~{_dollars(page.cache_cost_usd)}" if page.cache_cost_usd else "$0", _model(page)],
+        ["lines", f"{page.lines.before:,}", f"{page.lines.after:,}", f"{count_of(page.changed, 'line')} changed"],
+        ["file", size(page.size.before), size(page.size.after), f"{page.detached} detached, {page.deleted} deleted"],
+    ]
+    facts = [row[:3] for row in rows]
+    heading, *lines = table([["", "now", "after"], *facts], frozenset({1, 2}))
+    yield f"  {options.paint(heading, *QUIET)}"
+    for line, row in zip(lines, rows, strict=True):
+        note = f"   {row[3]}" if width(line) + 3 + width(row[3]) <= room else ""
+        yield f"  {line}{options.paint(note, *QUIET)}"
+
+
+def _model(page: EditPage) -> str:
+    if not page.cache_cost_usd:
+        return "the prompt cache stays valid"
+    return f"rebuilds the prompt cache{'' if page.priced else ', model not in the price table'}"
+
+
+def _proof(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]:
+    """What each release would send: the plan itself, or the plan is refused."""
+    heading = f"Proof{' ' * (_FACTS - 13)}"
+    about = "what each release would send on resume"
+    yield f"  {options.paint(heading, *STRONG)}{options.paint(about, *QUIET) if width(heading + about) <= room else ''}".rstrip()
+    losses = {each.release: each for each in page.losses}
+    named = {sent.release for sent in page.releases if any(sent.release in problem for problem in page.problems)}
+    for sent in reversed(page.releases):
+        is_refused = bool(page.problems) and (sent.release in named or not named)
+        lost = losses.get(sent.release)
+        words = "not this plan" if is_refused else "exactly this plan" if sent.changed else "the same as now"
+        tail = ""
+        if lost is not None and (after := _lost(lost.after)) != "nothing":
+            tail = f"; {after} lost, as before" if lost.after == lost.before else f"; {after} lost, {_lost(lost.before)} before"
+        elif lost is not None and _lost(lost.before) != "nothing":
+            tail = f"; loses nothing any more, {_lost(lost.before)} before"
+        first, *more = wrap(words + tail, max(20, room - (_FACTS - 8)))
+        painted = options.paint(first[: len(words)], *(BAD if is_refused else GOOD)) + first[len(words) :]
+        yield f"{options.mark('failed' if is_refused else 'passed')}{sent.release:<{_FACTS - 8}}{painted}"
+        yield from (f"  {' ' * (_FACTS - 8)}{line}" for line in more)
+
+
+def _dollars(amount: float) -> str:
+    """With two digits that say something: `$1.25`, `$0.0031`."""
+    usd = Decimal(str(amount))
+    places = 2 if usd >= Decimal("0.1") else min(_MOST_PLACES, 1 - usd.adjusted()) if usd else 2
+    return f"${usd:.{places}f}"
 
 
 def render_edit_result(page: EditPage, options: RenderOptions) -> Iterator[str]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from stenograph.redact import Mask, as_is
 
-BOLD, DIM, ITALIC, RED, GREEN, YELLOW, BLUE, CYAN, BRIGHT_BLUE = 1, 2, 3, 31, 32, 33, 34, 36, 94
+BOLD, DIM, ITALIC, RED, GREEN, YELLOW, CYAN, BRIGHT_BLUE = 1, 2, 3, 31, 32, 33, 36, 94
 
 # What colors mean. Every color has a word or a sign beside it, and none is black, white, plain blue or a background.
 #: Prompts and ids; commands to run.

@@ -15,7 +15,7 @@ from stenograph.views.pages.trace import (
     TraceStatusPage,
     TraceTestPage,
 )
-from stenograph.views.terminal.options import BOLD, CYAN, GREEN, RED, RenderOptions
+from stenograph.views.terminal.options import BOLD, CYAN, GREEN, RED, STRONG, RenderOptions
 from stenograph.views.text import count_of, plain, short_path, size
 
 _COLORS = {"+": GREEN, "-": RED, "@": CYAN}
@@ -82,6 +82,10 @@ def _sent(row: BackfillRow) -> Iterator[str]:
 
 
 def render_trace_status(page: TraceStatusPage, options: RenderOptions) -> Iterator[str]:
+    """In a terminal the verdict comes first; then each destination, and what is wrong with it."""
+    if options.width is not None and page.destinations:
+        yield f"  {options.paint(plain(' '.join(map(_verdict, page.destinations))), *STRONG)}"
+        yield ""
     for row in page.destinations:
         yield from _status(row, options)
     yield f"worker {page.worker}, {count_of(page.events_waiting, 'event')} waiting"
@@ -89,8 +93,17 @@ def render_trace_status(page: TraceStatusPage, options: RenderOptions) -> Iterat
     yield from (plain(f"note: {note}") for row in page.destinations for note in row.notes)
 
 
+def _verdict(row: DestinationStatusPage) -> str:
+    if row.last_error:
+        return f"{row.name} fails."
+    if row.behind.sessions:
+        return f"{row.name} is behind by {count_of(row.behind.sessions, 'session')}."
+    return f"{row.name} is up to date."
+
+
 def _status(row: DestinationStatusPage, options: RenderOptions) -> Iterator[str]:
-    yield options.paint(plain(f"{row.name}  {row.kind}, {row.endpoint}"), BOLD)
+    gutter = "" if options.width is None else options.mark("failed" if row.last_error else "passed")
+    yield gutter + options.paint(plain(f"{row.name}  {row.kind}, {row.endpoint}"), BOLD)
     yield f"  sent    {count_of(row.turns, 'turn')}, {count_of(row.spans, 'span')}, last at {_time(row.last_success)}"
     yield f"  behind  {count_of(row.behind.sessions, 'session')}, {size(row.behind.size)}; {row.due} due"
     if row.refused:

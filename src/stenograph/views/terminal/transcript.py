@@ -23,7 +23,7 @@ from stenograph.views.pages.transcript import (
     ToolPart,
     TurnPage,
 )
-from stenograph.views.terminal.options import BLUE, BOLD, CYAN, DIM, GREEN, ITALIC, RED, YELLOW, RenderOptions
+from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, CYAN, DIM, GREEN, ITALIC, RED, YELLOW, RenderOptions
 from stenograph.views.terminal.turns import round_word
 from stenograph.views.text import amount, count_of, cut, duration, harmless, local_time, one_line, thousands, width, wrap
 
@@ -32,8 +32,8 @@ _TITLE_LINES = 6
 _RULE_COLUMNS = 80
 
 
-_STATUS = {"done": (GREEN,), "failed": (RED,), "interrupted": (YELLOW,), "running": (BLUE,)}
-_MARK = {"done": (GREEN,), "failed": (RED,), "unanswered": (BLUE,), "running": (BLUE,)}
+_STATUS = {"done": (GREEN,), "failed": (RED,), "interrupted": (YELLOW,), "running": (BRIGHT_BLUE,)}
+_MARK = {"done": (GREEN,), "failed": (RED,), "unanswered": (BRIGHT_BLUE,), "running": (BRIGHT_BLUE,)}
 _BOXES = {"completed": "[x]", "in_progress": "[>]"}
 
 

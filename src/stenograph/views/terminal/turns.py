@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 from stenograph.inputs import InputKind
+from stenograph.views.pages.timeline_tools import family_of
+from stenograph.views.pages.timeline_turns import TICKS
 from stenograph.views.pages.turn_parts import notification_summary
 from stenograph.views.pages.turns import StepsPage, TurnDetail, TurnsPage
-from stenograph.views.terminal.options import BOLD, RenderOptions
-from stenograph.views.text import column_width, cut, duration, local_time, one_line, table, thousands
+from stenograph.views.terminal.options import BOLD, CARE, QUIET, STRONG, RenderOptions
+from stenograph.views.terminal.tape import binned, tape
+from stenograph.views.text import column_width, cut, duration, local_time, one_line, table, thousands, when
 
 _PROMPT_IN_A_PIPE = 200
 _HEADINGS = ("turn", "kind", "round", "status", "started", "took", "calls", "tools", "agents", "in", "out", "prompt")
@@ -19,13 +23,105 @@ _DISPENSABLE = ("round", "in", "out", "calls", "agents", "tools", "took", "kind"
 
 
 def render_turns(page: TurnsPage, options: RenderOptions) -> Iterator[str]:
-    columns = options.width
+    """A table: in a pipe everything, in a terminal what fits beside the prompts, with marks, tapes and a total."""
+    if options.width is not None:
+        yield from _drawn(page.turns, options, min(options.width, _WIDEST))
+        return
+    columns = None
     rows = [dict(zip(_HEADINGS, _row(turn), strict=True)) for turn in page.turns]
     named = _fitted([dict(zip(_HEADINGS, _HEADINGS, strict=True)), *rows], columns)
     right = frozenset(place for place, name in enumerate(named[0]) if name in _RIGHT)
     heading, *lines = [cut(line, columns) for line in table([list(row.values()) for row in named], right)]
     yield options.paint(heading, BOLD)
     yield from lines
+
+
+_TERMINAL_RIGHT = frozenset({"turn", "took", "calls", "tools", "context"})
+_WIDEST = 140
+_GUTTER = 2
+#: Of a turn.
+_TAPE_COLUMNS = 12
+
+
+def _drawn(turns: Sequence[TurnDetail], options: RenderOptions, columns: int) -> Iterator[str]:
+    if not turns:
+        return
+    now = options.now or datetime.now(UTC)
+    first = next((turn.started for turn in turns if turn.started), None)
+    rows = [_terminal_row(turn, now, first) for turn in turns]
+    total = _total_row(turns)
+    rows = [{name: name for name in rows[0]}, *rows, *([total] if len(turns) > 1 else [])]
+    wanted = min(_PROMPT_COLUMNS, column_width(row["prompt"] for row in rows))
+    for name in ("tape", "tools", "calls", "context", "took", "start"):
+        room = columns - _GUTTER - sum(column_width(row[other] for row in rows) + 2 for other in rows[0] if other != "prompt")
+        if room >= wanted:
+            break
+        rows = [{other: cell for other, cell in row.items() if other != name} for row in rows]
+    right = frozenset(place for place, name in enumerate(rows[0]) if name in _TERMINAL_RIGHT)
+    letters = [turn_letters(turn) for turn in turns]
+    heading, *lines = [cut(line, columns - _GUTTER) for line in table([list(row.values()) for row in rows], right)]
+    start = -1
+    if "tape" in rows[0]:
+        before = list(rows[0])[: list(rows[0]).index("tape")]
+        start = sum(column_width(row[name] for row in rows) + 2 for name in before)
+    yield f"  {options.paint(heading, *QUIET)}"
+    for line, turn, steps in zip(lines, turns, letters, strict=False):
+        drawn = binned(steps, _TAPE_COLUMNS)
+        if start >= 0 and drawn:
+            line = line[:start] + tape(steps, options, _TAPE_COLUMNS) + line[start + len(drawn) :]
+        yield options.mark(turn.status) + line
+        for each in turn.compactions:
+            amounts = [thousands(count) for count in (each.tokens_before, each.tokens_after) if count is not None]
+            sizes = f"{', ' if len(amounts) == 2 else ' at '}{' to '.join(amounts)} tokens" if amounts else ""
+            yield options.paint(f"┊ compacted{sizes}", *CARE)
+    if len(lines) > len(turns):
+        yield f"  {options.paint(lines[-1], *STRONG)}"
+
+
+def turn_letters(turn: TurnDetail) -> str:
+    """What happened in a turn, a letter each, as on the tape of a session."""
+    steps = [
+        "x" if tool.is_error else "g" if tool.agent is not None else TICKS[family_of(tool.name)]
+        for call in turn.calls
+        for tool in call.tool_calls
+    ]
+    return "p" + "".join(steps) + ("i" if turn.status == "interrupted" else "") + "c" * len(turn.compactions)
+
+
+def _terminal_row(turn: TurnDetail, now: datetime, first: datetime | None) -> dict[str, str]:
+    sent = [call.tokens.sent for call in turn.calls if call.tokens.sent]
+    return {
+        "turn": str(turn.number),
+        "status": turn.status,
+        "start": _start(turn.started, now, first) if turn.started else "",
+        "took": duration(turn.duration_ms) if turn.duration_ms is not None else "",
+        "calls": str(len(turn.calls)),
+        "tools": str(sum(len(call.tool_calls) for call in turn.calls)),
+        "context": thousands(sent[-1]) if sent else "",
+        "tape": binned(turn_letters(turn), _TAPE_COLUMNS),
+        "prompt": one_line(_asked(turn)),
+    }
+
+
+def _start(moment: datetime, now: datetime, first: datetime | None) -> str:
+    """The time of day; of turns on a later day than the first, the day too."""
+    date, clock = local_time(moment).split(" ")
+    return clock if first is not None and local_time(first).startswith(date) else when(moment, now)
+
+
+def _total_row(turns: Sequence[TurnDetail]) -> dict[str, str]:
+    took = sum(turn.duration_ms or 0 for turn in turns)
+    return {
+        "turn": str(len(turns)),
+        "status": "",
+        "start": "",
+        "took": duration(took) if took else "",
+        "calls": str(sum(len(turn.calls) for turn in turns)),
+        "tools": str(sum(len(call.tool_calls) for turn in turns for call in turn.calls)),
+        "context": "",
+        "tape": "",
+        "prompt": "",
+    }
 
 
 def _fitted(rows: list[dict[str, str]], columns: int | None) -> list[dict[str, str]]:
