@@ -73,3 +73,30 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_the_version_and_the_changelog_agree() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## {stenograph.__version__}" in changelog
+
+
+@pytest.mark.full
+def test_the_wheel_installs_and_runs_with_pipx_and_uvx(built: Path, tmp_path: Path) -> None:
+    """As users do it, from an environment that has nothing but the two tools."""
+    (wheel,) = built.glob("*.whl")
+    tools = tmp_path / "tools"
+    subprocess.run([sys.executable, "-m", "venv", str(tools)], check=True)
+    binaries = tools / ("Scripts" if sys.platform == "win32" else "bin")
+    subprocess.run([str(binaries / "python"), "-m", "pip", "install", "--quiet", "pipx", "uv"], check=True)
+    places = {"HOME": tmp_path, "PIPX_HOME": tmp_path / "pipx", "PIPX_BIN_DIR": tmp_path / "bin", "UV_CACHE_DIR": tmp_path / "uv"}
+    world = {
+        **os.environ,
+        **{name: str(place) for name, place in places.items()},
+        "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
+    }
+    # uv reads its own variables: give it what pip was told.
+    indexes = {"UV_DEFAULT_INDEX": "PIP_INDEX_URL", "UV_INDEX": "PIP_EXTRA_INDEX_URL", "UV_FIND_LINKS": "PIP_FIND_LINKS"}
+    world |= {ours: world[theirs] for ours, theirs in indexes.items() if theirs in world}
+
+    def shown(*command: str | Path) -> str:
+        return subprocess.run(list(map(str, command)), env=world, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
+
+    shown(binaries / "pipx", "install", wheel)
+    assert "8 sessions in 3 projects" in shown(tmp_path / "bin" / "steno", "--demo")
+    uvx = [binaries / "uvx", "--python", sys.executable, "--constraints", ROOT / "constraints.txt", "--from", wheel]
+    assert "8 sessions in 3 projects" in shown(*uvx, "steno", "--demo")
