@@ -98,5 +98,13 @@ def test_the_wheel_installs_and_runs_with_pipx_and_uvx(built: Path, tmp_path: Pa
 
     shown(binaries / "pipx", "install", wheel)
     assert "8 sessions in 3 projects" in shown(tmp_path / "bin" / "steno", "--demo")
-    uvx = [binaries / "uvx", "--python", sys.executable, "--constraints", ROOT / "constraints.txt", "--from", wheel]
+    uvx: list[str | Path] = [
+        binaries / "uvx",
+        "--python",
+        sys.executable,
+        "--constraints",
+        ROOT / "constraints.txt",
+        "--from",
+        wheel,
+    ]
     assert "8 sessions in 3 projects" in shown(*uvx, "steno", "--demo")
