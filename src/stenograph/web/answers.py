@@ -41,7 +41,8 @@ def error_response(scope: Scope, error: RequestError) -> Response:
     if scope["path"].startswith("/api/"):
         return Response(encode_page(error.page), error.status, headers, "application/json")
     words = HTTPStatus(error.status).phrase
-    body = f"<title>{words}</title><h1>{words}</h1><p>{escape(error.detail)}</p>"
+    body = f'<title>{words}</title>{_STYLE if error.status != HTTPStatus.UNAUTHORIZED else ""}<main class="wide">'
+    body += f'<div class="none"><h1>{words}</h1><p>{escape(error.detail)}</p><p><a href="/">All sessions</a></p></div></main>'
     return HTMLResponse(_DOCUMENT.format(body), error.status, headers)
 
 
@@ -56,4 +57,6 @@ def landing_response(target: str, cookie: str) -> Response:
     return HTMLResponse(_DOCUMENT.format(body), headers={"set-cookie": cookie, "cache-control": "no-store"})
 
 
+# Not for who is not let in yet: they would not get it.
+_STYLE = '<meta name="color-scheme" content="light dark"><link rel="stylesheet" href="/static/style.css">'
 _DOCUMENT = '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">{}</html>\n'

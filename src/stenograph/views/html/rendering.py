@@ -70,10 +70,10 @@ class StepPlace:
 
 
 class View:
-    """A step or a body with its kind, which a template asks for; its other members are its own."""
+    """A step or a body with its form, which a template asks for; its other members are its own."""
 
     def __init__(self, value: Any) -> None:
-        self.kind = str(value.__struct_config__.tag)
+        self.form = str(value.__struct_config__.tag)
         self._value = value
 
     def __getattr__(self, name: str) -> Any:
@@ -95,7 +95,7 @@ def is_open(item: View, place: StepPlace) -> bool:
     return (
         item.family in ("change", "todo", "question")
         or item.status in ("failed", "running", "interrupted")
-        or any(body.kind in ("picture", "links") for body in item.bodies)
+        or any(body.form in ("picture", "links") for body in item.bodies)
     ) and bool(item.bodies)
 
 
@@ -112,7 +112,7 @@ def _length(body: View) -> int:
     text = getattr(body._value, "text", None)
     if isinstance(text, str):
         return max(text.count("\n") + 1, len(text) // 100)
-    return 3 if body.kind in ("fact", "checklist") else 13
+    return 3 if body.form in ("fact", "checklist") else 13
 
 
 def _weight(run: AgentSteps) -> int:
