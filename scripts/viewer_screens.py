@@ -317,7 +317,7 @@ def showcase() -> list[dict[str, Any]]:
 
 
 def running() -> list[dict[str, Any]]:
-    made = Script(LIVE, datetime.now(UTC) - timedelta(minutes=3))
+    made = Script(LIVE, datetime.now(UTC) - timedelta(seconds=50))
     made.prompt("Publish the preview so that Maren can try the codes.")
     made.text("Building the preview, then I publish it under its own address.")
     made.use("Bash", {"command": "make preview"}, None)
@@ -422,7 +422,7 @@ def shoot(server: Served, browser: Any, names: list[str], running_file: Path) ->
                 for name in names:
                     path, act = STATES[name]
                     seen.problems.clear()
-                    os.utime(running_file)
+                    running_file.write_text("".join(json.dumps(line) + "\n" for line in running()))
                     seen.page.goto("about:blank")
                     seen.open(path)
                     seen.page.wait_for_timeout(150)
@@ -441,7 +441,7 @@ def sheets(browser: Any, names: list[str]) -> None:
             for start in range(0, len(names), many):
                 some = names[start : start + many]
                 cells = "".join(f'<figure><figcaption>{n}</figcaption><img src="{n}-{width}-{theme}.png"></figure>' for n in some)
-                style = f"body{{margin:8px;display:grid;grid-template-columns:repeat({columns},1fr);gap:8px;font:13px sans-serif}}figure{{margin:0}}img{{width:100%;border:1px solid #888}}"  # noqa: E501
+                style = f"body{{margin:8px;display:grid;grid-template-columns:repeat({columns},1fr);gap:8px;font:13px sans-serif}}figure{{margin:0}}img{{width:100%;border:1px solid #888}}"
                 sheet = OUT / "sheet.html"
                 sheet.write_text(f"<style>{style}</style>{cells}")
                 page = browser.new_page(viewport={"width": 1500, "height": 800})
