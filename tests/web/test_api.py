@@ -16,6 +16,7 @@ from tests.web.serving import Answer, Served, served
 
 from stenograph.testing.lines import encode, text
 from stenograph.views import documents, json_schema
+from stenograph.web.loading import AnswerCache
 
 LONG, TOOLS, TAGGED = session_id(1), session_id(2), session_id(3)
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -292,3 +293,35 @@ def test_an_edit_is_applied_and_undone(tmp_path: Path) -> None:
         assert valid(post("undo", {"entry": 7}))["code"] == "edit-not-found"
         assert valid(post("undo", {}))["schema"].startswith("undo/")
         assert path.read_bytes() == before
+
+
+def test_a_page_reveals_with_its_cookie_and_its_own_token(viewer: Served) -> None:
+    shown = viewer.ask(f"/api/v1/sessions/{TOOLS}/records/3").text
+    placeholder = "[github-token:" + shown.partition("[github-token:")[2].partition("]")[0] + "]"
+    body = json.dumps({"placeholder": placeholder}).encode()
+    cookie = viewer.raw(f"/?token={viewer.access.token}").headers["Set-Cookie"].partition(";")[0]
+    page = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{viewer.access.port}", "Content-Type": "application/json"}
+    assert viewer.raw("/api/v1/reveal", "POST", body=body, headers=page).status == 403
+    assert f'name="csrf" content="{viewer.access.csrf}"' in viewer.raw(f"/s/{TOOLS}", headers={"Cookie": cookie}).text
+    answer = viewer.raw("/api/v1/reveal", "POST", body=body, headers=page | {"X-Steno-CSRF": viewer.access.csrf})
+    assert valid(answer)["secret"] == KEY
+
+
+def test_an_answer_is_made_once_for_many_readers() -> None:
+    cache = AnswerCache(100)
+    made: list[int] = []
+
+    def make() -> bytes:
+        made.append(1)
+        return b"x" * 20
+
+    assert {cache.get("one", 1, make) for _ in range(3)} == {b"x" * 20}
+    assert len(made) == 1
+    time.sleep(0.01)
+    cache.get("one", 2, make)
+    assert len(made) == 2
+    for number in range(10):
+        cache.get(number, 1, make)
+    cache.get("one", 2, make)  # forgotten, for there is room for five
+    assert len(made) == 13
+    assert cache.get("large", 1, lambda: b"x" * 90) == b"x" * 90

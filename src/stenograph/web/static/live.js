@@ -113,14 +113,31 @@ if (timeline) {
       $("#pill").hidden = true;
     }
   }, { passive: true });
-  const events = new EventSource(`${base}/api/v1/sessions/${encodeURIComponent(session.dataset.session)}/events`);
+  let events = null;
+  // Not from the last event on: in a busy session there would be no quiet moment.
   const changed = () => {
-    clearTimeout(due);
-    due = setTimeout(refresh, QUIET);
+    due ||= setTimeout(async () => {
+      due = 0;
+      if (busy) changed();
+      else await refresh();
+    }, QUIET);
   };
-  events.onmessage = changed;
-  for (const name of ["changed", "record", "update", "agent", "cut"]) events.addEventListener(name, changed);
-  // A server that has no events answers once; trying again would only fill its log.
-  events.onerror = () => { if (events.readyState === EventSource.CLOSED) events.close(); };
-  addEventListener("pagehide", () => events.close());
+  const follow = () => {
+    events = new EventSource(`${base}/api/v1/sessions/${encodeURIComponent(session.dataset.session)}/events`);
+    for (const name of ["update", "lagged"]) events.addEventListener(name, changed);
+  };
+  const leave = () => {
+    events?.close();
+    events = null;
+  };
+  // Browsers open six connections to a server: a tab that nobody sees must not keep one.
+  document.addEventListener("visibilitychange", () => {
+    leave();
+    if (document.visibilityState === "visible") {
+      follow();
+      changed();
+    }
+  });
+  addEventListener("pagehide", leave);
+  follow();
 }
