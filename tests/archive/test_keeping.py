@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -113,6 +114,33 @@ def test_an_unchanged_file_is_not_opened(home: Path, folder: Path, monkeypatch: 
     monkeypatch.setattr("stenograph.archive.keeping.describe", opened)
     report = keep_sessions(folder, [home])
     assert (report.kept, report.files, report.read, report.sessions) == (0, 0, 0, 2)
+
+
+def test_whose_agent_a_file_beside_the_sessions_is_is_read_once(
+    home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = home / "projects" / "-home-user-work" / "agent-b2.jsonl"
+    line = {"type": "user", "isSidechain": True, "sessionId": SESSION, "message": {"role": "user", "content": "x"}}
+    agent.write_text(json.dumps(line) + "\n")
+    keep_sessions(folder, [home])
+    monkeypatch.setattr("stenograph.archive.keeping.named_owner", lambda _: pytest.fail("it was read again"))
+    assert keep_sessions(folder, [home]).files == 0
+    store = open_kept(folder)
+    assert store is not None
+    (session,) = (each for each in store.sessions() if each.name == SESSION)
+    assert agent in {file.path for file in store.files(session.id)}
+    store.close()
+
+
+def test_a_home_is_the_same_by_a_link_and_by_its_projects(home: Path, folder: Path, tmp_path: Path) -> None:
+    keep_sessions(folder, [home / "projects"])
+    (tmp_path / "link").symlink_to(home)
+    store = open_kept(folder)
+    assert store is not None
+    for named in (home, home / "projects", tmp_path / "link"):
+        assert len(store.sessions([named])) == 2
+    assert store.sessions([tmp_path]) == []
+    store.close()
 
 
 def test_of_a_file_that_grew_only_the_new_lines_are_read(home: Path, folder: Path) -> None:

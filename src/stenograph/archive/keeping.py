@@ -106,10 +106,11 @@ def keep_sessions(
     assert store is not None
     try:
         known = {os.fspath(file.path): file for file in store.files()}
+        names = {session.id: session.name for session in store.sessions()}
         now = clock()
         work, sessions = [], 0
         for listing in listings:
-            for file, sources in _families(listing, known, findings):
+            for file, sources in _families(listing, known, names, findings):
                 if only is not None and file.path not in only:
                     continue
                 sessions += 1
@@ -140,13 +141,18 @@ def keep_sessions(
 
 
 def _families(
-    listing: ProjectListing, known: dict[str, KeptFile], findings: list[Finding]
+    listing: ProjectListing, known: dict[str, KeptFile], names: dict[int, str], findings: list[Finding]
 ) -> Iterator[tuple[SessionFile, list[_Source]]]:
-    """The sessions of a project, each with the files of its family; also those whose own file is gone."""
+    """The sessions of a project, each with the files of its family; also those whose own file is gone.
+
+    `names` are those of the kept sessions: whose agent a file is, is read only once.
+    """
     files = {file.session_id: file for file in listing.sessions}
     loose: dict[str, list[Path]] = {}
     for agent in listing.loose_agents:
-        owner = named_owner(agent.path) or agent.path.name.removesuffix(LINES_SUFFIX)
+        seen = known.get(os.fspath(agent.path))
+        owner = names.get(seen.session) if seen is not None else named_owner(agent.path)
+        owner = owner or agent.path.name.removesuffix(LINES_SUFFIX)
         loose.setdefault(owner, []).extend(path for path in (agent.path, agent.meta) if path is not None)
     for name in dict.fromkeys([*files, *listing.session_folders, *loose]):
         own = listing.folder / (name + LINES_SUFFIX)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stenograph.disk import make_folder
+from stenograph.disk import make_folder, projects_folder
 from stenograph.errors import BusyError, UnreadableError, UnwritableError
 
 if TYPE_CHECKING:
@@ -197,8 +197,10 @@ class KeptStore:
         found = [KeptSession(row[0], _path(row[1]), _path(row[2]), *row[3:]) for row in rows]
         if homes is None:
             return found
-        wanted = {os.path.realpath(home) for home in homes}
-        return [each for each in found if os.path.realpath(each.home) in wanted]
+        # A home may be named by a link, or by its `projects` directory.
+        wanted = {os.path.realpath(projects_folder(home).parent) for home in homes}
+        places = {home: os.path.realpath(home) for home in {each.home for each in found}}
+        return [each for each in found if places[each.home] in wanted]
 
     def files(self, session: int | None = None) -> list[KeptFile]:
         """The files of a session, its own first, or all; as they were when they were last kept."""

@@ -29,6 +29,7 @@ from stenograph.archive import (
     read_facts,
     restore_to,
 )
+from stenograph.disk import projects_folder
 from stenograph.errors import ArchivedSessionError, DiskError, SessionNotFoundError, UsageError
 from stenograph.family import LINES_SUFFIX, SessionFile, is_agent_file, is_session_id, results_folder
 from stenograph.index import FilePart, IndexedFile
@@ -124,6 +125,12 @@ class Catalog:
         return [session for session in missing if session.name not in present]
 
     @cached_property
+    def _named(self) -> dict[str, Path]:
+        """The homes as the index knows them."""
+        places = {home: projects_folder(home).parent for home in self._homes}
+        return {os.path.realpath(place): place for place in places.values()}
+
+    @cached_property
     def _files(self) -> dict[int, list[KeptFile]]:
         found: dict[int, list[KeptFile]] = {session.id: [] for session in self._gone}
         with self._opened() as store:
@@ -201,7 +208,7 @@ class Catalog:
         else:
             return
         own = SessionFile(session.name, session.path, file.size, file.mtime_ns, is_session_id(session.name))
-        home = next((each for each in self._homes if os.path.realpath(each) == os.path.realpath(session.home)), session.home)
+        home = self._named.get(os.path.realpath(session.home), session.home)
         yield IndexedFile(
             path, own, home, part, agent, 0, 0, file.size, file.mtime_ns, unpack=lambda: self.place_of(path)
         )  # the index names a home as the user does
