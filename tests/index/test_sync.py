@@ -300,8 +300,8 @@ def test_a_full_disk_leaves_the_store_as_it_was(home: Path, session: Path, tmp_p
 def test_files_read_by_other_processes_give_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     alone, store = open_store(None), open_store(None)
     sync(alone, [DEMO])
-    monkeypatch.setattr("stenograph.index.update.MUCH", 0)
-    monkeypatch.setattr("stenograph.index.update.can_read_beside", lambda: True)
+    monkeypatch.setattr("stenograph.index.workers.MUCH", 0)
+    monkeypatch.setattr("stenograph.index.workers.can_read_beside", lambda: True)
     monkeypatch.setattr("stenograph.index.workers._HELD", 1)
     monkeypatch.setattr("stenograph.index.workers._cores", lambda: 2)
     assert sync(store, [DEMO]).pending == 0
@@ -313,8 +313,8 @@ def test_where_other_processes_end_early_the_rest_is_read_here(
 ) -> None:
     for number in range(5):
         shutil.copy(session, session.with_name(f"{number}{OTHER[1:]}.jsonl"))
-    monkeypatch.setattr("stenograph.index.update.MUCH", 0)
-    monkeypatch.setattr("stenograph.index.update.can_read_beside", lambda: True)
+    monkeypatch.setattr("stenograph.index.workers.MUCH", 0)
+    monkeypatch.setattr("stenograph.index.workers.can_read_beside", lambda: True)
     monkeypatch.setattr("stenograph.index.workers.sys.executable", shutil.which("true"))
     store = open_store(None)
     assert sync(store, [home]).changed == 6

@@ -21,7 +21,6 @@ from msgspec import Struct
 from stenograph.disk import project_folder_name, read_lines, redacted_repr
 from stenograph.errors import DiskError
 from stenograph.index.query import AllOf, AnyOf, NoneOf, Query, Term, relaxed, terms_of
-from stenograph.index.reading import read_result
 from stenograph.index.sources import FilePart
 from stenograph.index.store import IndexStore
 from stenograph.index.texts import TextKind, named_values_of, texts_of
@@ -350,6 +349,8 @@ class _Searching:
         path = self._place_of(path)
         with contextlib.suppress(DiskError):
             if part is FilePart.RESULT:
+                from stenograph.index.reading import read_result
+
                 if docs and (not self._kinds or TextKind.OUTPUT in self._kinds):
                     yield docs[0], [(TextKind.OUTPUT, read_result(path))]
                 return
@@ -367,6 +368,8 @@ class _Searching:
         ).fetchone()
         source = Path(os.fsdecode(file))
         if part == FilePart.RESULT:
+            from stenograph.index.reading import read_result
+
             with contextlib.suppress(DiskError):
                 text = read_result(self._place_of(source))
                 at = next(iter(highlight(text, sought)), (0, 0))[0]

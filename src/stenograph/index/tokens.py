@@ -126,7 +126,7 @@ def fold(text: str) -> str:
     """The text as words are compared: without case and accents, character by character, so that places stay the same."""
     if text.isascii():
         return text.lower()
-    return "".join(_fold_character(character) for character in text)
+    return text.translate(_FOLDED)
 
 
 def patterns_of(text: str, *, is_prefix: bool = False) -> Iterator[re.Pattern[str]]:
@@ -139,6 +139,17 @@ def patterns_of(text: str, *, is_prefix: bool = False) -> Iterator[re.Pattern[st
     strict = r"[\W_]+".join(map(re.escape, words))
     yield re.compile(rf"(?<![^\W_]){strict}{end}")
     yield re.compile(r"[\W_]*".join(re.escape(fold(part)) for part in parts or words))
+
+
+class _Folded(dict[int, str]):
+    """Every character without case and accents, made when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = folded = _fold_character(chr(code))
+        return folded
+
+
+_FOLDED = _Folded()
 
 
 def _fold_character(character: str) -> str:

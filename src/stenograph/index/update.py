@@ -14,19 +14,21 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
 from stenograph.disk import Finding
 from stenograph.errors import UnreadableError, UnwritableError
-from stenograph.index.catalogue import name_by_summaries
-from stenograph.index.reading import FileEnd, FileRows, ReadTask, SessionFacts, read_file
 from stenograph.index.sources import FilePart, IndexedFile, find_sources
 from stenograph.index.store import IndexStore, clear_if_mostly_garbage, note_homes
 from stenograph.index.texts import TextKind
-from stenograph.index.workers import MUCH, Reading, can_read_beside, read_beside, read_here
+
+# What reads files is imported where there is something to read: most syncs find nothing new.
+if TYPE_CHECKING:
+    from stenograph.index.reading import FileEnd, FileRows, ReadTask, SessionFacts
+    from stenograph.index.workers import Reading
 
 # A transaction ends after so many bytes of sessions, so that other processes can write in between.
 _BATCH_BYTES = 16_000_000
@@ -74,6 +76,8 @@ def sync(
         for done in _index_all(store, stale, deadline, findings, progress):
             count = done
         if count:
+            from stenograph.index.catalogue import name_by_summaries
+
             name_by_summaries(store)
         if count == len(stale):
             note_homes(store, homes)
@@ -93,6 +97,10 @@ def _index_all(
     store: IndexStore, stale: Sequence[IndexedFile], deadline: float | None, findings: list[Finding], progress: Progress | None
 ) -> Iterator[int]:
     """Read files until time runs out, at least one; yields how many are done after each transaction."""
+    if not stale:
+        return
+    from stenograph.index.workers import MUCH, can_read_beside, read_beside, read_here
+
     total, done, count = sum(source.size for source in stale), 0, 0
     by_path: dict[Path, IndexedFile] = {}
 
@@ -135,6 +143,8 @@ class _File(Struct, frozen=True):
 
 def _task(db: sqlite3.Connection, source: IndexedFile) -> ReadTask:
     """What is to be read of a file, as far as it is known now."""
+    from stenograph.index.reading import ReadTask
+
     row = db.execute("SELECT id, offset, lines, fingerprint FROM files WHERE path = ?", (os.fsencode(source.path),)).fetchone()
     place = source.path if source.unpack is None else source.unpack()
     own = msgspec.structs.replace(source.session, path=place) if source.part is FilePart.SESSION else None
@@ -174,6 +184,8 @@ class _Writer:
 
     def write(self, source: IndexedFile, reading: Reading) -> None:
         """Raises UnreadableError."""
+        from stenograph.index.reading import read_file
+
         db, path = self._db, os.fsencode(source.path)
         row = db.execute("SELECT id, device, inode, size, changed_ns FROM files WHERE path = ?", (path,)).fetchone()
         if row is not None and row[1:] == source.identity:
