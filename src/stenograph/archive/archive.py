@@ -31,7 +31,7 @@ from stenograph.archive.purge import (
 from stenograph.archive.recovery import holds, settle, tidy
 from stenograph.archive.removal import plan_removal
 from stenograph.archive.store import Store, digest_of
-from stenograph.config import data_folder
+from stenograph.config import archive_folder
 from stenograph.disk import (
     FileState,
     Finding,
@@ -54,10 +54,10 @@ _OTHERS = "steno undo --list"
 
 def default_archive_folder(environ: Mapping[str, str]) -> Path:
     """`$XDG_DATA_HOME/stenograph/archive`, or the system's default for it. Raises UsageError where there is no user's folder."""
-    folder = data_folder(environ)
+    folder = archive_folder(environ)
     if folder is None:
         raise UsageError("cannot find a directory for the archive; set HOME or XDG_DATA_HOME")
-    return folder / "archive"
+    return folder
 
 
 class Archive:

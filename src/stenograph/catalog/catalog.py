@@ -8,32 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stenograph.archive import (
-    Archive,
-    KeptFile,
-    KeptSession,
-    KeptStore,
-    default_archive_folder,
-    find_kept,
-    open_kept,
-    plan_restore,
-    read_facts,
-    restore_to,
-)
+from stenograph.config import archive_folder
 from stenograph.disk import projects_folder
-from stenograph.errors import ArchivedSessionError, DiskError, SessionNotFoundError, UsageError
+from stenograph.errors import ArchivedSessionError, DiskError, SessionNotFoundError
 from stenograph.family import LINES_SUFFIX, SessionFile, is_agent_file, is_session_id, results_folder
-from stenograph.index import FilePart, IndexedFile
 from stenograph.sessions import Listing, SessionInfo, Status, describe, find_match, find_sessions, list_sessions, session_at
+
+if TYPE_CHECKING:  # most users have no archive: nothing of it is imported for them
+    import tempfile
+
+    from stenograph.archive import KeptFile, KeptSession, KeptStore
+    from stenograph.index import IndexedFile
 
 
 class CatalogMatch(msgspec.Struct, frozen=True):
@@ -58,10 +51,7 @@ class Catalog:
     @classmethod
     def of_environment(cls, homes: Sequence[Path], environ: Mapping[str, str]) -> Catalog:
         """With the user's archive."""
-        try:
-            return cls(homes, default_archive_folder(environ))
-        except UsageError:
-            return cls(homes, None)
+        return cls(homes, archive_folder(environ))
 
     def __enter__(self) -> Catalog:
         return self
@@ -145,7 +135,12 @@ class Catalog:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[KeptStore | None]:
-        store = open_kept(self._archive) if self._archive is not None else None
+        if self._archive is None or not self._archive.is_dir():
+            yield None
+            return
+        from stenograph.archive import open_kept
+
+        store = open_kept(self._archive)
         try:
             yield store
         finally:
@@ -153,12 +148,18 @@ class Catalog:
                 store.close()
 
     def _find_gone(self, reference: str) -> KeptSession | None:
+        if not self._gone:
+            return None
+        from stenograph.archive import find_kept
+
         with contextlib.suppress(SessionNotFoundError):
-            return find_kept(self._gone, reference) if self._gone else None
+            return find_kept(self._gone, reference)
         return None
 
     def _removed(self) -> set[Path]:
         """The sessions that `steno rm` took away."""
+        from stenograph.archive import Archive
+
         entries = Archive(self._archive).entries() if self._archive is not None else []
         return {
             file.path
@@ -168,6 +169,8 @@ class Catalog:
         }
 
     def _described(self, session: KeptSession) -> Iterator[SessionInfo]:
+        from stenograph.archive import read_facts
+
         info = read_facts(session.facts)
         if info is None:
             if session.path not in self._owners:  # only its subagents are left
@@ -181,7 +184,11 @@ class Catalog:
     def _unpack(self, session: KeptSession) -> Path:
         """The session's own file in a copy of its family. Raises DiskError."""
         if session.id not in self._unpacked:
+            from stenograph.archive import plan_restore, restore_to
+
             if self._scratch is None:
+                import tempfile
+
                 self._scratch = tempfile.TemporaryDirectory(prefix="steno-")
             to = Path(self._scratch.name) / str(session.id)
             with self._opened() as store:
@@ -198,6 +205,8 @@ class Catalog:
         return self._unpacked[session.id] / (path.relative_to(home) if path.is_relative_to(home) else path.name)
 
     def _source(self, session: KeptSession, file: KeptFile) -> Iterator[IndexedFile]:
+        from stenograph.index import FilePart, IndexedFile
+
         path, agent = file.path, None
         if path == session.path:
             part = FilePart.SESSION

@@ -105,6 +105,12 @@ def data_folder(environ: Mapping[str, str]) -> Path | None:
     return _own_folder(environ, "XDG_DATA_HOME", "LOCALAPPDATA", ".local/share")
 
 
+def archive_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where originals and kept sessions are."""
+    folder = data_folder(environ)
+    return folder and folder / "archive"
+
+
 def state_folder(environ: Mapping[str, str]) -> Path | None:
     return _own_folder(environ, "XDG_STATE_HOME", "LOCALAPPDATA", ".local/state")
 
