@@ -6,7 +6,7 @@ BIN := .venv/bin
 TESTS ?= tests
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-proofs test-all mutants test-pythons check format docs site bench registry models record drift clean
+.PHONY: help run test test-proofs test-all mutants test-pythons check format docs site bench prices registry models record drift clean
 .DEFAULT_GOAL := help
 
 help:                ## this list
@@ -54,6 +54,10 @@ site: .venv/.dev     ## the documentation as a web site, in build/site; a broken
 
 bench: .venv/.dev    ## speed and memory, peers side by side, as ratios
 	$(BIN)/python -m bench
+
+prices: .venv/.dev   ## compare the price table with LiteLLM's and with the real client
+	@scripts/provide npm
+	$(BIN)/python scripts/compare_prices.py --client
 
 registry: .venv/.dev ## make the registry of what releases write from the recordings
 	$(BIN)/python scripts/make_registry.py

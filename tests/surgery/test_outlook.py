@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import statistics
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,17 @@ def test_what_was_compacted_since_is_no_longer_what_the_last_call_sent(tmp_path:
     outlook = make_plan(path, []).outlook
     assert not outlook.is_measured
     assert 10_000 < outlook.tokens_before < 20_000
+
+
+@pytest.mark.parametrize(
+    ("age", "kept", "expired"),
+    [(timedelta(minutes=1), "5m", False), (timedelta(minutes=6), "5m", True), (timedelta(minutes=6), "1h", False)],
+)
+def test_a_cache_that_has_expired_costs_nothing_extra(age: timedelta, kept: str, expired: bool, tmp_path: Path) -> None:
+    written = {"cache_creation": {f"ephemeral_{kept}_input_tokens": 9_000}, "cache_creation_input_tokens": 9_000}
+    path = _session(tmp_path, [{"input_tokens": 3, "output_tokens": 5, **written}] * 3)  # type: ignore[dict-item]
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    at = (datetime.now(UTC) - age).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    path.write_text("".join(json.dumps({**line, "timestamp": at}) + "\n" for line in lines))
+    plan = make_plan(path, [DropTurns(which=Selector(turns=((1, 1),)))])
+    assert plan.outlook.is_cache_expired is expired

@@ -103,10 +103,11 @@ def usage(
     if wants_reconciliation:
         _reconcile(ctx, store, report, settings, tariff, start, as_json=as_json)
         return
-    from stenograph.analysis import UsageBy, UsageScope, usage_table
+    from stenograph.analysis import UsageBy, UsageScope, reconcile_sessions, usage_table
     from stenograph.views import render_usage, usage_csv, usage_page
 
-    table = usage_table(store, UsageScope(tuple(settings.homes), start, stop), tariff, by=UsageBy(by), zone=zone)
+    homes = tuple(settings.homes)
+    table = usage_table(store, UsageScope(homes, start, stop), tariff, by=UsageBy(by), zone=zone)
     page = usage_page(
         table,
         report,
@@ -115,6 +116,7 @@ def usage(
         since=start,
         until=stop,
         titles=_titles(store, table),
+        reconciled=None if as_json or as_csv else reconcile_sessions(store, homes, tariff, since=start, explain=False),
         mask=make_mask(False)[0] if by in ("session", "project", "branch", "tool", "agent") else make_mask(True)[0],
     )
     if as_json:

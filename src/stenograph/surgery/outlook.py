@@ -7,6 +7,7 @@ way is within 15 % in nine of ten cases; characters alone give a quarter to a ha
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +24,7 @@ TOKENS_AN_IMAGE = 1_600
 #: Tokens as counted for each that characters suggest: the median of public sessions, and what is plausible.
 TYPICAL_RATE = 1.5
 _RATES = (0.5, 4.0)
+_FIVE_MINUTES, _HOUR = timedelta(minutes=5), timedelta(hours=1)
 
 
 class Outlook(Struct, frozen=True):
@@ -39,9 +41,11 @@ class Outlook(Struct, frozen=True):
     is_listed: bool
     #: Whether the figures rest on the usage of the last call; otherwise on characters alone.
     is_measured: bool
+    #: Whether the prompt cache has expired since the last call: the next one fills it anyway, edited or not.
+    is_cache_expired: bool = False
 
 
-def look_ahead(outcome: ReleaseOutcome, working: WorkingFile) -> Outlook:
+def look_ahead(outcome: ReleaseOutcome, working: WorkingFile, now: datetime | None = None) -> Outlook:
     calls = [call for turn in working.session.turns for call in turn.calls if not call.is_synthetic]
     model = next((call.model for call in reversed(calls) if call.model), "")
     was, will_be = estimate_tokens(outcome.before), estimate_tokens(outcome.after)
@@ -62,7 +66,15 @@ def look_ahead(outcome: ReleaseOutcome, working: WorkingFile) -> Outlook:
     to_cache = round(rate * estimate_tokens(outcome.after[same:])) if outcome.before != outcome.after else 0
     read = price_usage(Usage(input_tokens=0, output_tokens=0, cache_read_input_tokens=max(0, before - after)), model)
     write = price_usage(Usage(input_tokens=0, output_tokens=0, cache_creation_input_tokens=to_cache), model)
-    return Outlook(model, before, after, to_cache, read.usd, write.usd, read.basis is Basis.LIST, last is not None)
+    is_expired = _is_expired(calls, now or datetime.now(UTC))
+    return Outlook(model, before, after, to_cache, read.usd, write.usd, read.basis is Basis.LIST, last is not None, is_expired)
+
+
+def _is_expired(calls: list[ApiCall], now: datetime) -> bool:
+    """Whether the cache of the last call is gone: after five minutes, or an hour where a call of the session asked for that."""
+    ended = next((call.ended for call in reversed(calls) if call.ended), None)
+    lifetime = _HOUR if any(call.tokens.cache_write_1h for call in calls) else _FIVE_MINUTES
+    return ended is not None and now - ended >= lifetime
 
 
 def _context(call: ApiCall) -> int:

@@ -120,6 +120,8 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     saved_usd_per_turn: float
     cache_cost_usd: float
     """What it costs once to fill the prompt cache anew."""
+    cache_expired: bool
+    """The prompt cache has expired since the last call, so that the next one fills it anyway and the edit costs nothing extra."""
     model: str | None
     """The model that answered last."""
     priced: bool
@@ -167,6 +169,7 @@ def edit_page(
         tokens_to_cache=outlook.tokens_to_cache,
         saved_usd_per_turn=float(outlook.saved_a_turn),
         cache_cost_usd=float(outlook.cache_cost),
+        cache_expired=outlook.is_cache_expired,
         model=outlook.model or None,
         priced=outlook.is_listed,
         problems=tuple(plan.problems),

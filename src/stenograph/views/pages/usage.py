@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,9 @@ from stenograph.views.pages.page import Document, FindingPage, Page, TokensPage,
 if TYPE_CHECKING:
     from stenograph.analysis import Reconciled, Spent, UsageRow, UsageTable
     from stenograph.index import UsageSync
+
+
+_HALF_A_CENT = 5 * 10**9
 
 
 class SpentPage(Page, frozen=True):
@@ -86,6 +89,10 @@ class UsagePage(Document, frozen=True, tag="usage/1"):
     copied_calls: int
     """Copies of calls in other files, made by resumes, forks and clones: they are in no row."""
     unpriced_models: tuple[str, ...]
+    client_sessions: int | None
+    """Sessions in which Claude Code noted what they cost. Null unless asked for: `steno usage --reconcile` has them."""
+    client_equal: int | None
+    """Those in which its figure is equal to a cent."""
     prices: str
     """Where the prices come from."""
     stale: bool
@@ -135,6 +142,7 @@ def usage_page(
     since: float | None = None,
     until: float | None = None,
     titles: Mapping[Path, str | None] | None = None,
+    reconciled: Sequence[Reconciled] | None = None,
     mask: Mask = as_is,
 ) -> UsagePage:
     page = UsagePage(
@@ -148,6 +156,8 @@ def usage_page(
         interrupted_tokens=table.interrupted.tokens,
         copied_calls=table.copies,
         unpriced_models=tuple(table.unpriced),
+        client_sessions=None if reconciled is None else len(reconciled),
+        client_equal=None if reconciled is None else sum(abs(each.difference) < _HALF_A_CENT for each in reconciled),
         prices=prices,
         stale=sync.pending > 0,
         findings=finding_pages(sync.findings),

@@ -270,6 +270,8 @@ def _bill(page: EditPage) -> str:
         return "the conversation grows, because the replacement is longer"
     listed = "" if page.priced else " (model not in the price table)"
     rebuilt = f"rebuilding the prompt cache costs {_money(page.cache_cost_usd)} once"
+    if page.cache_cost_usd and page.cache_expired:
+        rebuilt = "the prompt cache has expired, so rebuilding it costs nothing extra"
     once = rebuilt if page.cache_cost_usd else "the prompt cache stays valid"
     saved = f"saves {_money(page.saved_usd_per_turn)} per later turn" if page.saved_usd_per_turn else "later turns cost the same"
     return f"{saved}; {once}{listed}"

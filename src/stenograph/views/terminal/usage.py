@@ -184,6 +184,11 @@ def _models(total: UsageRowPage, options: RenderOptions) -> Iterator[str]:
 
 
 def _notes(page: UsagePage) -> Iterator[str]:
+    if page.client_sessions:
+        yield (
+            f"Claude Code's own figure: equal to the cent in {page.client_equal:,} of"
+            f" {count_of(page.client_sessions, 'session')} (--reconcile)."
+        )
     if page.unpriced_models:
         yield f"No price: {', '.join(plain(model) for model in page.unpriced_models[:_FEW])}. Set one with --prices."
     if page.total.estimated_output:
