@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 import threading
@@ -33,6 +34,7 @@ _MOST_CONNECTIONS = 512
 _FAREWELL = 1
 _THREADS = 8
 _TURN_SECONDS = 0.001
+_GARBAGE = (20_000, 10, 5)
 
 
 def create_app(viewer: Viewer, access: Access, library: Library | None = None) -> ASGIApp:
@@ -111,6 +113,8 @@ class Server(uvicorn.Server):
         )
 
     async def startup(self, sockets: Any = None) -> None:
+        # Commands end soon and hardly look for garbage; sessions that were loaded and replaced would stay for long.
+        gc.set_threshold(*_GARBAGE)
         # Threads that compute take turns with this one, which sends: few of them, and short turns.
         sys.setswitchinterval(_TURN_SECONDS)
         current_default_thread_limiter().total_tokens = _THREADS

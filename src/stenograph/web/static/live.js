@@ -125,6 +125,8 @@ if (timeline) {
   const follow = () => {
     events = new EventSource(`${base}/api/v1/sessions/${encodeURIComponent(session.dataset.session)}/events`);
     for (const name of ["update", "lagged"]) events.addEventListener(name, changed);
+    // What was added between the page and its stream.
+    events.addEventListener("ready", () => { if (session.dataset.status === "running") changed(); });
   };
   const leave = () => {
     events?.close();
