@@ -263,6 +263,7 @@ def base_name(path: str) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
+        auto_reload=False,
         loader=PackageLoader("stenograph.views.html"),
         autoescape=True,
         undefined=StrictUndefined,
