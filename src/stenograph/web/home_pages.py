@@ -41,6 +41,7 @@ def ask_home(questions: Library, query: HomeQuery) -> ViewerHomePage:
         query,
         ticks=questions.ticks,
         costs=questions.costs,
+        expiring=questions.expiring(),
         live=lambda running: _live(questions, running),
     )
     return mask_page(page, questions.masker.mask)

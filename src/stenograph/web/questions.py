@@ -329,6 +329,12 @@ class Library:
             )
         )
 
+    def expiring(self) -> frozenset[Path]:
+        """Sessions that Claude Code deletes soon and that are not archived as they are."""
+        from stenograph.archive import expiring_sessions
+
+        return frozenset(each.file.path for each in expiring_sessions(self._archive_folder, self.homes) if not each.is_kept)
+
     def costs(self, paths: Sequence[Path]) -> Mapping[Path, float]:
         """What some sessions cost in dollars, as far as it is known."""
         wanted = {str(path) for path in paths}

@@ -18,6 +18,7 @@ from stenograph.views import Timeline, find_step, mask_page, render_markdown
 from stenograph.views.html import PageContext, render_session, render_step, render_turns
 from stenograph.web.answers import tagged_response
 from stenograph.web.errors import RequestError
+from stenograph.web.parameters import FilesQuery
 
 if TYPE_CHECKING:
     from stenograph.turns import Session
@@ -27,6 +28,8 @@ T = TypeVar("T")
 #: Chunks that the first page has, around the turn that was asked for.
 _FIRST_CHUNKS = 2
 _KEPT = 8
+#: Bytes of a session whose changed files are listed beside it; of a larger one they are a page away.
+_LARGEST_COMPARED = 8_000_000
 
 
 def session_routes() -> list[Route]:
@@ -109,7 +112,10 @@ async def session(request: Request) -> Response:
         timeline = _TIMELINES.get(loaded, branch)
         first = timeline.chunk_of(turn) if turn else min(part, max(0, len(timeline.chunks) - 1))
         page = timeline.page(first, first + _FIRST_CHUNKS - 1)
-        return render_session(mask_page(page, questions.masker.mask), context)
+        changed = None
+        if page.size <= _LARGEST_COMPARED:
+            changed = questions.files(request.path_params["session_id"], FilesQuery(changed=True)).files
+        return render_session(mask_page(page, questions.masker.mask), context, changed=changed)
 
     return await html_answer(request, render)
 

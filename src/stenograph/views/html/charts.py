@@ -80,6 +80,9 @@ _WIDTH, _LEFT = 288, 30
 _TOP, _BASE = 8, 112
 _COST_TOP, _COST_BASE = 128, 160
 _WINDOWS = (200_000, 1_000_000)
+#: The classes of what fills a context, in the order of `analysis.PARTS`, and their names.
+PART_CLASSES = ("q1", "q2", "q3", "q4", "q5", "q6", "q7")
+PART_NAMES = ("System, tools", "Memory files", "Files read", "Tool output", "Conversation", "Thinking", "Unknown")
 #: More calls are binned.
 _MOST = 262
 
@@ -95,11 +98,16 @@ def context_chart(calls: Sequence[CallFigures], outline: Sequence[TurnOutline]) 
     bins = _binned(calls)
     step = min(18.0, (_WIDTH - _LEFT) / len(bins))
     width = max(0.6, step - (0.8 if step > 2 else 0.2))
-    bars = []
+    bars: dict[str, list[str]] = {}
     for place, call in enumerate(bins):
-        height = (_BASE - _TOP) * call.context / scale
-        bars.append(f"M{_LEFT + place * step:.1f} {_BASE - height:.1f}h{width:.1f}v{height:.1f}h-{width:.1f}z")
-    drawn.append(f'<path class="q3" d="{"".join(bars)}"/>')
+        y = float(_BASE)
+        parts = zip(PART_CLASSES, call.parts, strict=True) if call.parts else [("q3", call.context)]
+        for name, tokens in parts:
+            height = (_BASE - _TOP) * tokens / scale
+            if height > 0.05:
+                y -= height
+                bars.setdefault(name, []).append(f"M{_LEFT + place * step:.1f} {y:.1f}h{width:.1f}v{height:.1f}h-{width:.1f}z")
+    drawn += [f'<path class="{name}" d="{"".join(found)}"/>' for name, found in bars.items()]
     drawn.append(_costs(bins, step, outline))
     return Markup(
         f'<svg class="chart" viewBox="0 0 {_WIDTH} 178" role="group" aria-label="Context by call and cost by turn">{"".join(drawn)}</svg>'

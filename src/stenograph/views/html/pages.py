@@ -15,7 +15,8 @@ from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.home import ROWS, HomeQuery, HomeRow, ViewerHomePage
 from stenograph.views.pages.sessions import SessionRow
 from stenograph.views.pages.timeline import TimelinePage, TimelineTurn, ToolStep
-from stenograph.views.text import one_line
+from stenograph.views.text import harmless, one_line
+from stenograph.views.tools import path_from
 
 
 def render_session(page: TimelinePage, context: PageContext, *, changed: Sequence[FilePage] | None = None) -> str:
@@ -31,6 +32,7 @@ def render_session(page: TimelinePage, context: PageContext, *, changed: Sequenc
         chunk_of=starts,
         compact=len(page.outline) > 150,
         changed=changed,
+        short=lambda path: harmless(path_from(page.session.project or "", path)),
         models=tuple(dict.fromkeys(call.model for call in page.calls)),
     )
 

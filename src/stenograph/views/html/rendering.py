@@ -297,6 +297,8 @@ def _environment() -> Environment:
         "moment": long_moment,
         "money": charts.money,
         "name_of": name_of,
+        "part_classes": charts.PART_CLASSES,
+        "part_names": charts.PART_NAMES,
         "patch": _patch,
         "safe_link": safe_link,
         "size": size,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,16 +106,16 @@ def home_page(
     ticks: Callable[[Sequence[Path]], Mapping[Path, Sequence[Tick]]] = lambda _: {},
     costs: Callable[[Sequence[Path]], Mapping[Path, float]] = lambda _: {},
     live: Callable[[Sequence[SessionInfo]], Iterable[LivePage]] = lambda _: (),
-    keeps: timedelta | None = None,
-    expiring_days: int = 5,
+    expiring: Collection[Path] = (),
+    expiring_days: int = 7,
     now: datetime | None = None,
 ) -> ViewerHomePage:
-    """The page of all sessions of a listing; `keeps` is for how long Claude Code keeps a session that nobody touches."""
+    """The page of all sessions of a listing; `expiring` are those that Claude Code deletes soon and that are not archived."""
     now = now or datetime.now(UTC)
     shown = [info for info in listing.sessions if info.hidden is None]
 
     def expires(info: SessionInfo) -> bool:
-        return keeps is not None and now - info.modified > keeps - timedelta(days=expiring_days)
+        return info.path in expiring
 
     pool = [info for info in listing.sessions if info.hidden == query.hidden] if query.hidden else shown
     found = [info for info in pool if _matches(info, query) and (not query.expiring or expires(info))]

@@ -230,6 +230,9 @@ class CallFigures(Page, frozen=True):
     output: int
     usd: float | None
     """By the client's own price list; null where the model is not in it."""
+    parts: tuple[int, ...] = ()
+    """What filled the context, in tokens: system and tools, memory files, files read, tool output, conversation, thinking,
+    unknown. Empty for sessions so large that it is not worked out."""
 
 
 class TurnOutline(Page, frozen=True):

@@ -7,7 +7,7 @@ the middle of a turn.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from stenograph.analysis import PARTS, context_of
 from stenograph.inputs import InputKind
 from stenograph.pricing import Basis, price_usage, session_cost
 from stenograph.records import (
@@ -65,6 +66,8 @@ from stenograph.views.text import count_of, one_line
 
 #: About as many elements as one chunk has: five of them are on a page at most.
 CHUNK = 700
+#: What filled the context is worked out for sessions of up to so many lines.
+_MOST_RECORDS = 20_000
 #: Of a prompt in the outline.
 _SHORT = 160
 #: Ways through a session that are offered where it forks; a file may claim thousands.
@@ -425,7 +428,16 @@ def _turn_usd(turn: Turn, price: Callable[[ApiCall], float | None] = _call_usd) 
     return sum(prices) if prices else None
 
 
-def _figures(session: Session, turns: Iterable[Turn], price: Callable[[ApiCall], float | None]) -> Iterator[CallFigures]:
+def _parts(session: Session, turns: Sequence[Turn]) -> dict[int, tuple[int, ...]]:
+    """What filled the context of each call, by its first line."""
+    if len(session.graph.records) > _MOST_RECORDS:
+        return {}
+    found = context_of(turns, session.compactions)
+    return {each.call.nodes[0]: tuple(each.parts[name] for name in PARTS) for each in found}
+
+
+def _figures(session: Session, turns: Sequence[Turn], price: Callable[[ApiCall], float | None]) -> Iterator[CallFigures]:
+    parts = _parts(session, turns)
     for turn in turns:
         for call in turn.calls:
             tokens = call.tokens
@@ -433,7 +445,7 @@ def _figures(session: Session, turns: Iterable[Turn], price: Callable[[ApiCall],
             if call.is_synthetic or call.is_api_error or not (sent or tokens.output):
                 continue
             line = session.graph.nodes[call.nodes[0]].number
-            yield CallFigures(turn.number, line, call.model, sent, tokens.output, price(call))
+            yield CallFigures(turn.number, line, call.model, sent, tokens.output, price(call), parts.get(call.nodes[0], ()))
 
 
 def _forks(session: Session, shown: Branch) -> Iterator[tuple[int, tuple[BranchOption, ...]]]:
