@@ -192,7 +192,7 @@ def test_the_schema_as_a_page_names_every_kind() -> None:
 def test_a_terminal_gets_lines_that_fit(tmp_path: Path) -> None:
     path = write(tmp_path, changed(lambda lines: first(lines, "user").update({f"brandNew{chr(97 + n)}": 1 for n in range(20)})))
     shown = run_in_terminal("check", path, columns=60, environment={"NO_COLOR": "1"})
-    samples = [line for line in shown.splitlines() if line.startswith("    {")]
+    samples = [line for line in shown.splitlines() if line.startswith("      {")]
     assert samples
     assert all(len(line) <= 60 for line in samples)
 

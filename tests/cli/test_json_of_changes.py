@@ -101,7 +101,9 @@ def test_what_is_done_to_a_copy_is_what_the_schemas_say(path: Path, tmp_path: Pa
     assert not copy.exists()
 
 
-def test_what_releases_write_and_what_is_installed_is_what_the_schemas_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_releases_write_and_what_is_installed_is_what_the_schemas_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     recorded = load_registry().recorded
     printed("schema", "schema")
     for release in recorded:
@@ -110,6 +112,7 @@ def test_what_releases_write_and_what_is_installed_is_what_the_schemas_say(monke
         printed("schema-diff", "schema", "diff", old, new)
     printed("doctor", "doctor")
     printed("completion", "completion", "bash")
+    printed("demo", "demo", "--copy", tmp_path / "demo")
     printed("trace", "trace")
     monkeypatch.setenv("STENO_TRACE_URL", "http://127.0.0.1:9")
     printed("trace", "trace")

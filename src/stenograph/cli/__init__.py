@@ -60,7 +60,8 @@ def _run() -> int:
     except AmbiguousSessionError as error:
         from stenograph.cli._arguments import ambiguous_choices
 
-        return _fail(error.what, why=ambiguous_choices(error), hint=_with_program(error.hint))
+        choices, again = ambiguous_choices(error)
+        return _fail(error.what, why=choices, hint=_with_program(again or error.hint))
     except StenographError as error:
         code = REFUSED if isinstance(error, BusyError | UnprovedPlanError) else FAILED
         return _fail(error.what, why=error.why, hint=_with_program(error.hint), code=code)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -74,7 +75,7 @@ class Numbered(Protocol):
 
 
 _OFFERED = 50
-_NAMED = 10
+_NAMED = 5
 _TITLE_COLUMNS = 40
 _ID_COLUMNS = 13
 _MATCHED = "stenograph.cli.matched"
@@ -240,21 +241,35 @@ def report_matches(ctx: click.Context) -> None:
         echo_note(f"session {_short(file)}{_quoted_title(titles.get(file))}")
 
 
-def ambiguous_choices(error: AmbiguousSessionError) -> Iterator[str]:
-    """What an ambiguous reference may mean, newest first: ids, times, projects and titles."""
-    from stenograph.sessions import ListTitles, last_record, newest_record_first, session_at
-    from stenograph.views import local_time, short_path
+def ambiguous_choices(error: AmbiguousSessionError) -> tuple[list[str], str]:
+    """What an ambiguous reference may mean, newest first: ids, titles, projects and times; and the command with the first one.
+
+    Copies of one session are told apart by their paths; then there is no such command.
+    """
+    from datetime import UTC, datetime
+
+    from stenograph.redact import mask
+    from stenograph.sessions import ListTitles, last_record, newest_record_first, session_at, short_ids
+    from stenograph.views import quoted, short_path, table, when
 
     files = [session_at(Path(path)) for path in error.matches]
     same = len({file.session_id for file in files}) == 1
     shown = list(itertools.islice(newest_record_first(files), _NAMED))
-    titles = ListTitles()
+    titles, now = ListTitles(), datetime.now(UTC)
+    by_prefix = all(file.session_id.startswith(error.reference.casefold()) for file in files)
+    short = short_ids(file.session_id for file in files) if by_prefix else {}
+    rows = []
     for file, seen in shown:
-        name = short_path(str(file.path)) if same else _short(file)
-        where = short_path(seen.cwd or file.path.parent.name)
-        yield f"{name}  {local_time(last_record(seen))}  {where}{_quoted_title(titles.of(seen))}"
+        name = short_path(str(file.path)) if same else short.get(file.session_id) or _short(file)
+        where = short_path(seen.cwd or file.path.parent.name).replace("\\", "/").rpartition("/")[2]
+        rows.append([name, cut(plain(mask(titles.of(seen) or "")[0]), _TITLE_COLUMNS), where, when(last_record(seen), now)])
+    lines = table(rows, frozenset({3}))
     if len(files) > len(shown):
-        yield f"and {len(files) - len(shown)} more"
+        lines.append(f"and {len(files) - len(shown)} more")
+    if same or error.reference not in sys.argv[1:]:
+        return lines, ""
+    words = [rows[0][0] if word == error.reference else word for word in sys.argv[1:]]
+    return lines, f"steno {' '.join(map(quoted, words))}"
 
 
 def _short(file: SessionFile) -> str:

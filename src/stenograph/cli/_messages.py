@@ -38,8 +38,9 @@ def echo_note(what: str, *, why: str | Iterable[str] = "", hint: str = "") -> No
 def _echo(label: str, what: str, why: str | Iterable[str], hint: str) -> None:
     from stenograph.views import plain
 
-    reasons = [sentence(why)] if isinstance(why, str) else list(why)
-    lines = [f"{_painted(label)}: {plain(what)}", *(_INDENT + plain(reason) for reason in reasons if reason)]
+    # Several lines come harmless and aligned.
+    reasons = [plain(sentence(why))] if isinstance(why, str) else list(why)
+    lines = [f"{_painted(label)}: {plain(what)}", *(_INDENT + reason for reason in reasons if reason)]
     if hint:
         lines.append(f"try: {plain(hint)}")
     with contextlib.suppress(OSError):  # nowhere is left to say so

@@ -99,7 +99,7 @@ def edit(
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.surgery import Attempt, attempt, make_plan
     from stenograph.surgery import preview as preview_plan
-    from stenograph.views import EditPage, edit_page, mask_page, render_edit, render_edit_result
+    from stenograph.views import EditPage, edit_page, mask_page, plain, render_edit, render_edit_result
 
     settings = state_options(ctx)
     file = named_session(ctx, session, writes=True)
@@ -140,7 +140,9 @@ def edit(
         echo_warning("--apply would be refused now", why=f"{plan.path} is in use", hint=busy.hint)
     if page.problems:
         ways = f"{page.try_first}, then this edit again" if page.try_first else again(ctx, "check", str(plan.path))
-        echo_error("the plan was refused; nothing was written", why=map(sentence, page.problems), hint=ways)
+        echo_error(
+            "the plan was refused; nothing was written", why=[plain(sentence(problem)) for problem in page.problems], hint=ways
+        )
     if page.problems or is_refused:
         ctx.exit(REFUSED)
 

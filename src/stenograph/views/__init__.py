@@ -133,7 +133,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.turns import render_steps, render_turns
     from stenograph.views.terminal.updates import UpdateRenderer
     from stenograph.views.terminal.usage import dollars, render_reconciliation, render_usage, status_line, usage_csv
-    from stenograph.views.text import count_of, cut, harmless, local_time, plain, quoted, short_path
+    from stenograph.views.text import count_of, cut, harmless, local_time, plain, quoted, short_path, table, when
 
 _MODULES = {
     "archive_page": "pages.archive",
@@ -287,6 +287,8 @@ _MODULES = {
     "SessionsPage": "pages.sessions",
     "settings_change_page": "pages.trace",
     "short_path": "text",
+    "table": "text",
+    "when": "text",
     "stats_page": "pages.stats",
     "status_line": "terminal.usage",
     "steps_page": "pages.turns",
@@ -495,6 +497,7 @@ __all__ = [
     "status_line",
     "steps_page",
     "summary_page",
+    "table",
     "tag_page",
     "tape_letters",
     "timer_page",
@@ -509,6 +512,7 @@ __all__ = [
     "usage_csv",
     "usage_page",
     "waste_page",
+    "when",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -19,6 +19,16 @@ _SAMPLE_COLUMNS = 200
 
 
 def render_check(page: CheckPage, options: RenderOptions) -> Iterator[str]:
+    """In a terminal, behind a gutter for the marks."""
+    if options.width is None:
+        yield from _lines(page, options)
+        return
+    marks = (options.mark("care"), options.mark("failed"))
+    for line in _lines(page, options.narrower(2)):
+        yield line if line.startswith(marks) or not line else f"  {line}"
+
+
+def _lines(page: CheckPage, options: RenderOptions) -> Iterator[str]:
     yield options.paint(_verdict(page), *(GOOD if page.is_clean else STRONG))
     recorded = page.recorded
     against = f"against {count_of(len(recorded), 'recorded release')}, {recorded[0]} to {recorded[-1]}"

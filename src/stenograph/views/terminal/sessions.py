@@ -342,7 +342,9 @@ def _next_commands(page: OverviewPage, options: RenderOptions) -> Iterator[str]:
     ]
     columns = max(width(each) for each, _ in tries)
     for each, what in tries:  # commands quote what is not harmless
-        yield f"  {options.paint(pad(each, columns), *COMMAND)}  {options.paint(what, *QUIET)}"
+        fits = options.width is None or _GAP + columns + _GAP + width(what) <= options.width
+        about = options.paint(f"  {what}", *QUIET) if fits else ""
+        yield f"  {options.paint(pad(each, columns) if fits else each, *COMMAND)}{about}"
 
 
 def _nothing(page: OverviewPage) -> Iterator[str]:
