@@ -136,6 +136,23 @@ def test_a_kept_session_is_found_by_id_prefix_title_and_path(archive: Archive, t
     store.close()
 
 
+def test_the_version_from_before_a_rewrite_comes_back(archive: Archive, home: Path, project: Path, tmp_path: Path) -> None:
+    old = (project / NAME).read_bytes()
+    keep_sessions(archive.folder, [home], clock=lambda: 1000.0)
+    for moment, data in ((2000.0, b"cut off\n"), (3000.0, b"rewritten\n")):
+        (project / NAME).write_bytes(data)
+        keep_sessions(archive.folder, [home], clock=lambda moment=moment: moment)  # type: ignore[misc]
+    store = opened(archive)
+    session = find_kept(store.sessions(), SESSION)
+    versions = {1500.0: old, 2500.0: b"cut off\n", 3500.0: b"rewritten\n"}
+    for moment, wanted in versions.items():
+        to = tmp_path / str(moment)
+        restore_to(store, plan_restore(store, session, as_of=moment), to)
+        assert (to / "projects" / project.name / NAME).read_bytes() == wanted
+        assert (to / "projects" / project.name / AGENT).is_file()
+    store.close()
+
+
 def lose_and_restore(archive: Archive, home: Path) -> None:
     """Every file of a home is kept, lost and restored, and is what it was."""
     wanted, wanted_modes, wanted_times = files_of(home), modes(home), times(home)

@@ -206,14 +206,23 @@ class KeptStore:
         """The files of a session, its own first, or all; as they were when they were last kept."""
         return self._files() if session is None else self._files("AND f.session = ?", session)
 
+    def files_before(self, session: int, moment: float) -> list[KeptFile]:
+        """The files of a session as they were kept before those that were rewritten after a moment, in seconds since 1970."""
+        oldest: dict[Path, KeptFile] = {}
+        for file in self._files(
+            "AND f.session = ? AND (f.replaced IS NULL OR f.replaced > ?)", session, moment, is_current=False
+        ):
+            oldest.setdefault(file.path, file)  # rows of a path are in the order in which they were kept
+        return list(oldest.values())
+
     def file_at(self, path: Path) -> KeptFile | None:
         return next(iter(self._files("AND f.path = ?", os.fsencode(path))), None)
 
-    def _files(self, where: str = "", *values: object) -> list[KeptFile]:
+    def _files(self, where: str = "", *values: object, is_current: bool = True) -> list[KeptFile]:
         rows = self._all(
             "SELECT f.id, f.path, f.session, f.content, f.size, f.mode, f.mtime_ns, f.device, f.inode, f.changed_ns,"
             " f.fingerprint, f.kept, c.sha256 FROM files AS f JOIN contents AS c ON c.id = f.content"
-            f" WHERE f.replaced IS NULL {where} ORDER BY f.id",
+            f" WHERE {'f.replaced IS NULL' if is_current else '1'} {where} ORDER BY f.id",
             values,
         )
         return [KeptFile(row[0], _path(row[1]), *row[2:]) for row in rows]

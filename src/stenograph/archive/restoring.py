@@ -83,12 +83,14 @@ def find_kept(sessions: Sequence[KeptSession], reference: str) -> KeptSession:
     raise SessionNotFoundError(f"no kept session matches {in_quotes(reference)}", reference=reference, hint="steno archive")
 
 
-def plan_restore(store: KeptStore, session: KeptSession, *, now: datetime | None = None) -> RestorePlan:
-    """Raises UnreadableError."""
+def plan_restore(
+    store: KeptStore, session: KeptSession, *, as_of: float | None = None, now: datetime | None = None
+) -> RestorePlan:
+    """With `as_of`, in seconds since 1970, files that were rewritten since are those from before. Raises UnreadableError."""
     period = retention_of(session.home)
     soon = (now or datetime.now(UTC)) + SOON
     files = []
-    for file in store.files(session.id):
+    for file in store.files(session.id) if as_of is None else store.files_before(session.id, as_of):
         end = period.end_of(file.mtime_ns)
         is_same = _is_same(file.path, store, file) if os.path.lexists(file.path) else None
         files.append(RestorableFile(file, is_same, is_renewed=end is not None and end <= soon))

@@ -41,7 +41,8 @@ def keep_command(homes: Sequence[Path] = ()) -> list[str]:
 
 def plan_keep_hook(path: Path, homes: Sequence[Path] = ()) -> SettingsChange:
     """Add our hooks to a settings file, or replace them. Raises DiskError, UsageError."""
-    command = f"({shlex.join(keep_command(homes))} </dev/null >/dev/null 2>&1 &) || true"
+    # nohup: it may still run when the terminal is closed.
+    command = f"(nohup {shlex.join(keep_command(homes))} </dev/null >/dev/null 2>&1 &) || true"
     hook = {"type": "command", "command": command, "timeout": _SECONDS}
     change = plan_hooks(path, dict.fromkeys(_EVENTS, hook), is_keep_hook, _INSTALL)
     if change.settings_before().get("disableAllHooks") is True:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import click
 
-from stenograph.cli._arguments import SessionReference
+from stenograph.cli._arguments import SessionReference, moment_of
 from stenograph.cli._consent import consent_options, may_apply
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import GivenPath, again, refuse_demo, shared_options, state_options
@@ -18,11 +19,14 @@ from stenograph.errors import BusyError, UsageError
 @click.command(short_help="Bring back a session from the archive.")
 @click.argument("session", type=SessionReference())
 @click.option("--to", type=GivenPath(path_type=Path), metavar="DIR", help="Write the files below DIR instead of their own place.")
+@click.option("--as-of", metavar="TIME", help="Undo rewrites since then (2026-01-31, 36h, 7d).")
 @consent_options
 @json_option
 @shared_options
 @click.pass_context
-def restore(ctx: click.Context, session: str, to: Path | None, applying: bool, dry_run: bool, as_json: bool) -> None:
+def restore(
+    ctx: click.Context, session: str, to: Path | None, as_of: str | None, applying: bool, dry_run: bool, as_json: bool
+) -> None:
     """Bring back a session from the archive.
 
     Writes the files of a kept session back to where Claude Code resumes it, byte for byte: its own file, its subagents, spilled
@@ -35,7 +39,7 @@ def restore(ctx: click.Context, session: str, to: Path | None, applying: bool, d
     Example:
       steno restore 3f2a
       steno restore 3f2a --apply
-      steno restore 3f2a --to /tmp/copy
+      steno restore 3f2a --as-of 7d --to /tmp/copy
     """
     from stenograph.archive import (
         Archive,
@@ -55,7 +59,8 @@ def restore(ctx: click.Context, session: str, to: Path | None, applying: bool, d
     archive = Archive(default_archive_folder(os.environ))
     store, sessions = open_kept_to_restore(archive.folder, settings.homes if settings.explicit else None)
     try:
-        plan = plan_restore(store, find_kept(sessions, session))
+        moment = moment_of(as_of, datetime.now(UTC)) if as_of else None
+        plan = plan_restore(store, find_kept(sessions, session), as_of=moment)
         options, page_of = render_options(ctx), partial(restore_page, plan, partial(again, ctx))
         if to is not None:
             echo_page(page_of(to=restore_to(store, plan, to)), render_restore, options, as_json=as_json)
