@@ -224,6 +224,31 @@ def test_a_server_whose_tools_were_never_called_is_found(tmp_path: Path) -> None
     assert finding.what == "shopdb"
 
 
+def test_turns_that_a_fork_copied_count_once(tmp_path: Path) -> None:
+    played = Played()
+    _work(played, 2)
+    played.write(_path(tmp_path))
+    home = tmp_path / "home"
+    store = open_store(None)
+    sync_usage(store, [home])
+    (alone,) = known_sessions(store, [home], Tariff())
+    copied = [{**line, "forkedFrom": {"sessionId": NAME, "messageUuid": line["uuid"]}} for line in played.lines]
+    played.lines = copied
+    played.prompt("Something else")
+    played.call("Done")
+    played.write(_path(tmp_path).with_name("99999999-2222-4333-8444-555555555555.jsonl"))
+    sync_usage(store, [home])
+    both = known_sessions(store, [home], Tariff())
+    assert [len(each.facts.turns) for each in both] == [2, 1]
+    assert both[0].facts.cost == alone.facts.cost
+    stats = stats_of(both)
+    assert (stats.turns, stats.calls, stats.tool_calls) == (
+        3,
+        len(played.calls),
+        sum(x.calls for x in alone.facts.tools.values()),
+    )
+
+
 def test_facts_are_kept_until_a_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = Played()
     _work(played, 1)

@@ -13,6 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from stenograph.analysis.context import PARTS, CallContext, FixedShape, Resident, context_of, prompt_of
+from stenograph.index import call_key
 from stenograph.inputs import Status
 from stenograph.pricing import Tariff
 from stenograph.records import ApiRequestBlobRecord, ApiRequestShapeRecord, Record, TokenCounts, to_text
@@ -150,12 +151,14 @@ class FactSheet(Struct):
     repeated_agents: list[RepeatedAgent]
 
 
-def session_facts(session: Session, tariff: Tariff) -> FactSheet:
-    return _Facts(session, tariff).all()
+def session_facts(session: Session, tariff: Tariff, copies: frozenset[int] = frozenset()) -> FactSheet:
+    """The facts of a session, without calls that were copied from another one (`copies`, by their keys in the index)."""
+    return _Facts(session, tariff, copies).all()
 
 
 class _Facts:
-    def __init__(self, session: Session, tariff: Tariff) -> None:
+    def __init__(self, session: Session, tariff: Tariff, copies: frozenset[int]) -> None:
+        self._copies = copies
         self._session = session
         self._tariff = tariff
         self._runs = list(runs_below(session.agents))
@@ -170,14 +173,14 @@ class _Facts:
 
     def all(self) -> FactSheet:
         session = self._session
-        main = [(turn, turn.number) for turn in session.all_turns]
+        main = [(turn, turn.number) for turn in session.all_turns if not self._is_copied(turn)]
         agents = [(turn, self._started.get(run.agent_id, 0)) for run in self._runs for turn in run.turns]
         everything = main + agents
         context, calls, largest, prompts, cached = self._contexts()
-        agent_calls = [call for turn, _ in agents for call in _counted(turn)]
-        own_calls = [call for turn, _ in main for call in _counted(turn)]
+        agent_calls = [call for turn, _ in agents for call in self._counted(turn)]
+        own_calls = [call for turn, _ in main for call in self._counted(turn)]
         own_cost, agent_cost = sum(map(self._cost, own_calls)), sum(map(self._cost, agent_calls))
-        waits = sorted(_waits(everything), key=lambda wait: -wait.ms)
+        waits = sorted(self._waits(everything), key=lambda wait: -wait.ms)
         return FactSheet(
             turns=list(self._turns()),
             tools=_tools(everything),
@@ -216,6 +219,8 @@ class _Facts:
         for turns, started, shape in chains:
             residents: list[Resident] = []
             for each in context_of(turns, self._session.compactions, shape, residents):
+                if self._is_copy(each.call):
+                    continue
                 for part, tokens in each.parts.items():
                     total[part] += tokens
                 count += 1
@@ -248,11 +253,35 @@ class _Facts:
     def _turns(self) -> Iterator[TurnFacts]:
         current = {turn.node for turn in self._session.turns}
         for turn in self._session.all_turns:
-            cost = sum(self._cost(call) for call in _counted(turn))
-            cost += sum(self._cost(call) for run in runs_below(turn.agent_runs) for each in run.turns for call in _counted(each))
+            if self._is_copied(turn):
+                continue
+            cost = sum(self._cost(call) for call in self._counted(turn))
+            cost += sum(
+                self._cost(call) for run in runs_below(turn.agent_runs) for each in run.turns for call in self._counted(each)
+            )
             started = turn.started.timestamp() if turn.started else None
             status = turn.status.value if turn.calls or turn.status is not Status.INTERRUPTED else "unanswered"
             yield TurnFacts(turn.number, started, status, turn.node in current, cost)
+
+    def _is_copy(self, call: ApiCall) -> bool:
+        return bool(self._copies) and bool(call.message_id) and call_key(call.message_id) in self._copies
+
+    def _is_copied(self, turn: Turn) -> bool:
+        """Whether all that answered it was copied from another session."""
+        calls = [call for call in turn.calls if not call.is_synthetic]
+        return bool(calls) and all(map(self._is_copy, calls))
+
+    def _counted(self, turn: Turn) -> list[ApiCall]:
+        whole = [call for call in turn.calls if not call.is_synthetic and call.part is CallPart.WHOLE]
+        return [call for call in whole if not self._is_copy(call)]
+
+    def _waits(self, turns: Sequence[tuple[Turn, int]]) -> Iterator[Wait]:
+        for turn, number in turns:
+            for call in self._counted(turn):
+                yield Wait(number, "model", _between(call.started, call.ended))
+            for tool in turn.tool_calls:
+                if tool.agent is None:  # else its own calls are waits
+                    yield Wait(number, tool.name, _between(tool.started, tool.ended))
 
     def _cost(self, call: ApiCall) -> int:
         tokens = call.tokens
@@ -320,7 +349,7 @@ class _Facts:
         for places in by_prompt.values():
             if len(places) > 1:
                 runs = [self._runs[place] for place in places]
-                costs = [sum(self._cost(call) for turn in run.turns for call in _counted(turn)) for run in runs]
+                costs = [sum(self._cost(call) for turn in run.turns for call in self._counted(turn)) for run in runs]
                 turns = [self._started.get(run.agent_id, 0) for run in runs]
                 yield RepeatedAgent(runs[0].description, sorted(turns), sum(costs) - max(costs))
 
@@ -331,10 +360,6 @@ def _compactions(session: Session) -> Iterator[tuple[Turn, Compaction]]:
     for each in session.compactions:
         if before := [turn for turn in turns if turn.node < each.node]:
             yield before[-1], each
-
-
-def _counted(turn: Turn) -> list[ApiCall]:
-    return [call for call in turn.calls if not call.is_synthetic and call.part is CallPart.WHOLE]
 
 
 def _tools(turns: Sequence[tuple[Turn, int]]) -> dict[str, ToolUseFacts]:
@@ -353,15 +378,6 @@ def _tools(turns: Sequence[tuple[Turn, int]]) -> dict[str, ToolUseFacts]:
             if ms > facts.slowest_ms:
                 facts.slowest_ms, facts.slowest_turn = ms, number
     return found
-
-
-def _waits(turns: Sequence[tuple[Turn, int]]) -> Iterator[Wait]:
-    for turn, number in turns:
-        for call in _counted(turn):
-            yield Wait(number, "model", _between(call.started, call.ended))
-        for tool in turn.tool_calls:
-            if tool.agent is None:  # else its own calls are waits
-                yield Wait(number, tool.name, _between(tool.started, tool.ended))
 
 
 def _user_ms(turns: Sequence[Turn]) -> int:

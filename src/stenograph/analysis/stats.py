@@ -18,7 +18,7 @@ from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
 
 #: Rises with what facts are or mean.
-_FACTS = "facts 1"
+_FACTS = "facts 2"
 _BATCH = 50
 
 Progress = Callable[[int, int], None]
@@ -114,7 +114,7 @@ def known_sessions(
         facts = _kept(place)
         if facts is None:
             try:
-                facts = session_facts(load_file(place.path), tariff)
+                facts = session_facts(load_file(place.path), tariff, place.copies)
             except StenographError:
                 continue  # it is gone, or can't be read: `steno doctor` says so
             made.append((place, msgspec.json.encode(facts)))

@@ -65,7 +65,7 @@ def stats(
     """Show activity, errors, waits and what filled the context.
 
     Of one session, or of all. The parts of the context are measured by how much each prompt grew; what cannot be attributed is
-    unknown. Sessions are read once and kept in the index until they change. A turn that a fork copied counts in both sessions.
+    unknown. Sessions are read once and kept in the index until they change. A turn that a fork copied counts once.
 
     \b
     Example:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SIDECHAIN,
         US,
         UsageSync,
+        call_key,
         sync_session_usage,
         sync_usage,
     )
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from stenograph.index.update import SyncReport, sync
 
 _MODULES = {
+    "call_key": "model_calls",
     "ABORTED": "model_calls",
     "ADVISOR": "model_calls",
     "AGENT": "model_calls",
@@ -113,6 +115,7 @@ __all__ = [
     "Tick",
     "Touch",
     "UsageSync",
+    "call_key",
     "discard_store",
     "facts_places",
     "file_history",

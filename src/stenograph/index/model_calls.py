@@ -269,7 +269,7 @@ class _Writing:
             ).lastrowid
         agent_type = self._agent_type(source.agent) if scanned.calls else ""
         for name, call in scanned.calls.items():
-            key = _key(name)
+            key = call_key(name)
             if start and (before := self._before(file, key)) is not None:
                 call = _merged(before, call)
             if source.agent is not None:
@@ -508,7 +508,8 @@ def fingerprint(path: Path, offset: int) -> bytes:
     return digest.digest()
 
 
-def _key(name: str) -> int:
+def call_key(name: str) -> int:
+    """The key of a call in the store, from its `message.id`."""
     return int.from_bytes(hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 

@@ -24,6 +24,8 @@ class FactsPlace(Struct, frozen=True):
     last: int | None
     state: bytes
     kept: bytes | None
+    #: Keys of calls that count in another session: a fork or clone copied them here.
+    copies: frozenset[int] = frozenset()
 
 
 def facts_places(
@@ -37,9 +39,16 @@ def facts_places(
         states.setdefault(session, hashlib.blake2b(version.encode(), digest_size=16)).update(repr((path, state)).encode())
         if agent is None:
             mains[session] = path
+    copies: dict[int, set[int]] = {}
+    for session, key in store.connection.execute(
+        "SELECT session, key FROM model_calls GROUP BY session, key HAVING NOT max(counted) ORDER BY session, key"
+    ):
+        copies.setdefault(session, set()).add(key)
+    for session, keys in copies.items():
+        states[session].update(repr(sorted(keys)).encode())
     spans = dict[int, tuple[int | None, int | None]]()
     for session, first, last in store.connection.execute(
-        "SELECT f.session, min(c.time), max(c.time) FROM model_calls c JOIN usage_files f ON f.id = c.file GROUP BY f.session"
+        "SELECT session, min(time), max(time) FROM model_calls GROUP BY session"
     ):
         spans[session] = (first, last)
     found = store.connection.execute(
@@ -55,7 +64,9 @@ def facts_places(
             continue
         now = states[number].digest()
         path = Path(os.fsdecode(mains[number]))
-        yield FactsPlace(number, name, path, project, first, last, now, facts if state == now else None)
+        yield FactsPlace(
+            number, name, path, project, first, last, now, facts if state == now else None, frozenset(copies.get(number, ()))
+        )
 
 
 def keep_facts(store: IndexStore, made: Sequence[tuple[FactsPlace, bytes]]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stenograph.views.pages.usage import ReconciledPage, ReconciliationPage, SpentPage, UsagePage, UsageRowPage
 from stenograph.views.terminal.options import BOLD, CYAN, DIM, YELLOW, RenderOptions
-from stenograph.views.text import count_of, cut, cut_start, duration, pad, plain, short_path, thousands, width
+from stenograph.views.text import count_of, cut, cut_start, duration, pad, plain, short_path, thousands, width, wrap
 
 if TYPE_CHECKING:
     from stenograph.analysis import UsageStatus
@@ -63,7 +63,8 @@ def render_usage(page: UsagePage, options: RenderOptions, *, breakdown: bool = F
     notes = list(_notes(page))
     if notes:
         yield ""
-        yield from (cut(f"{_INDENT}{note}", None if options.width is None else max(options.width, 60)) for note in notes)
+        room = None if options.width is None else options.width - len(_INDENT)
+        yield from (f"{_INDENT}{line}" for note in notes for line in wrap(note, room))
 
 
 def _span(page: UsagePage) -> str:
