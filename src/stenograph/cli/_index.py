@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # How long a command waits for a store that exists to be brought up to date, in seconds.
 _PATIENCE = 0.3
+# What is left of it for the archive, at least.
+_LEAST = 0.05
 
 
 def known_store(ctx: click.Context) -> IndexStore | None:
@@ -39,6 +42,7 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
     """The index, brought up to date; one that exists within the time that a command may wait. The demo leaves none behind."""
     from stenograph.index import knows_home, open_store, store_path, sync
 
+    begun = time.monotonic()
     settings = state_options(ctx)
     store = open_store(None if settings.demo else store_path(os.environ))
     catalog = catalog_of(ctx)
@@ -53,7 +57,7 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
             progress=show,
         )
     if settings.config.archive.keep and not settings.demo:
-        _keep(settings)
+        _keep(settings, max(_LEAST, _PATIENCE - (time.monotonic() - begun)))
     if report.pending:
         echo_note(f"{report.pending:,} changed files are not indexed yet", hint="run the command again")
     return store, report
@@ -71,8 +75,8 @@ def _archived(catalog: Catalog) -> list[IndexedFile]:
         return []
 
 
-def _keep(settings: Settings) -> None:
-    """Keep sessions in the archive: all of them the first time, later for as long as a command may wait."""
+def _keep(settings: Settings, seconds: float) -> None:
+    """Keep sessions in the archive: all of them the first time, later for so long."""
     from stenograph.archive import default_archive_folder, keep_sessions, open_kept
     from stenograph.cli._messages import echo_warning
     from stenograph.errors import BusyError, StenographError
@@ -83,9 +87,7 @@ def _keep(settings: Settings) -> None:
         if store is not None:
             store.close()
         with progress("Archiving") as show:
-            keep_sessions(
-                folder, settings.homes, seconds=_PATIENCE if store is not None else None, patience=_PATIENCE, progress=show
-            )
+            keep_sessions(folder, settings.homes, seconds=seconds if store is not None else None, patience=seconds, progress=show)
     except BusyError:
         pass  # another process keeps them
     except StenographError as error:  # no reason not to answer
