@@ -1,23 +1,23 @@
 """Every exception that Stenograph raises, in one tree.
 
     StenographError                    anything this package raises on purpose
-    ├── UsageError                     the caller asked for something that can't be
+    ├── UsageError                     the caller asked for something impossible
     │   ├── SessionNotFoundError       nothing matches the reference
     │   ├── AmbiguousSessionError      more than one session matches it
     │   ├── UnprovedPlanError          a real client would not send what an edit promises
     │   └── ConfigError                the config file, or a variable, can't be understood
     ├── DiskError                      the file system said no
-    │   ├── UnreadableError            a file or folder can't be read
-    │   ├── UnwritableError            a file or folder can't be written
+    │   ├── UnreadableError            a file or directory cannot be read
+    │   ├── UnwritableError            a file or directory cannot be written
     │   └── BusyError                  a file is in use, or was changed meanwhile
     ├── NetworkError                   there is no connection to a server, or no response on it that can be used
     │   ├── NetworkTimeoutError        it took too long
     │   ├── UnknownHostError           a name has no address
-    │   ├── UntrustedCertificateError  the server is not who it says, or nobody we trust vouches for it
+    │   ├── UntrustedCertificateError  the certificate is not valid, or its authority is not trusted
     │   ├── UnreadableAuthoritiesError the file of authorities to trust can't be used
     │   ├── ProxyRefusedError          the proxy does not connect to the server
     │   └── MalformedResponseError     what came is not HTTP, or ended too early
-    ├── DeliveryError                  a receiver of traces did not take them
+    ├── DeliveryError                  a trace receiver did not accept them
     ├── ModelError                     the model's endpoint gave no answer, or none that can be used
     │   ├── UnreachableError           there is no connection, or it ended too early
     │   └── RefusedError               the endpoint answered with an error
@@ -62,7 +62,7 @@ class StenographError(Exception):
 
 
 class UsageError(StenographError):
-    """The caller asked for something that can't be."""
+    """The caller asked for something impossible."""
 
 
 class SessionNotFoundError(UsageError):
@@ -103,11 +103,11 @@ class DiskError(StenographError):
 
 
 class UnreadableError(DiskError):
-    """A file or folder can't be read."""
+    """A file or directory cannot be read."""
 
 
 class UnwritableError(DiskError):
-    """A file or folder can't be written."""
+    """A file or directory cannot be written."""
 
 
 class BusyError(DiskError):
@@ -134,7 +134,7 @@ class UnknownHostError(NetworkError):
 
 
 class UntrustedCertificateError(NetworkError):
-    """The server is not who it says, or nobody we trust vouches for it."""
+    """The certificate is not valid, or its authority is not trusted."""
 
 
 class UnreadableAuthoritiesError(NetworkError):
@@ -154,11 +154,11 @@ class MalformedResponseError(NetworkError):
 
 
 class DeliveryError(StenographError):
-    """A receiver of traces did not take them; nothing is lost, for they can be sent again."""
+    """A trace receiver did not accept them. Nothing is lost: they can be sent again."""
 
     def __init__(self, message: str, *, is_permanent: bool = False, status: int = 0, retry_after: float = 0.0) -> None:
         super().__init__(message)
-        #: To try again is of no use before somebody changes something.
+        #: Trying again does not help until something is changed.
         self.is_permanent = is_permanent
         #: Of HTTP; 0 where there was no answer.
         self.status = status

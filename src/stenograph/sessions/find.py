@@ -54,7 +54,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
     id: str
     path: Path
-    #: The working folder where it began, else None: a folder's name can't be turned back into a path.
+    #: The directory it began in, else None: the name of its project directory can't be turned back into a path.
     cwd: str | None
     #: See `list_title`.
     title: str | None
@@ -88,7 +88,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
     @property
     def project(self) -> str:
-        """The working folder, or the project folder's name where no line says it."""
+        """The directory it began in, or the name of its project directory where no line says it."""
         return self.cwd or self.path.parent.name
 
     def __repr__(self) -> str:

@@ -49,7 +49,7 @@ def load_file(path: Path) -> Session:
 
 
 def stream(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Iterator[Turn]:
-    """The turns of a session in file order, those of every branch; sub-agents' files are not read.
+    """The turns of a session in file order, those of every branch; subagents' files are not read.
 
     Holds one turn in memory at a time, beside an outline of the file. Raises as `load` does.
     """

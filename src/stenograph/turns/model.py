@@ -112,12 +112,12 @@ class Turn(Struct, frozen=True, dict=True):
 
     @property
     def agent_runs(self) -> tuple[AgentRun, ...]:
-        """The sub-agents that its tool calls started."""
+        """The subagents that its tool calls started."""
         return tuple(tool.agent for tool in self.tool_calls if tool.agent)
 
     @property
     def tokens(self) -> Tokens:
-        """Of its own calls, without sub-agents."""
+        """Of its own calls, without subagents."""
         return sum_tokens(call.tokens for call in self.calls)
 
     @property
@@ -143,7 +143,7 @@ class Turn(Struct, frozen=True, dict=True):
 
 
 class AgentRun(Struct, frozen=True, dict=True):
-    """A sub-agent's work: its own turns, and the tool call that started it."""
+    """A subagent's work: its own turns, and the tool call that started it."""
 
     agent_id: str
     turns: tuple[Turn, ...]
@@ -312,7 +312,7 @@ class Session(Struct, frozen=True, dict=True):
 
     @property
     def tokens(self) -> Tokens:
-        """Of every branch and every sub-agent: all that was paid for, once."""
+        """Of every branch and every subagent: all that was paid for, once."""
         return sum_tokens(turn.tokens for turn in self.all_turns) + sum_tokens(run.tokens for run in self.agents)
 
     @property

@@ -170,7 +170,7 @@ class ProjectRow(Page, frozen=True):
     """The sessions of one project."""
 
     project: str
-    """The directory they began in; the name of their folder where no line says it."""
+    """The directory they began in; the name of their project directory where no line says it."""
     sessions: int
     modified: datetime
     """When the newest record of them was written."""
