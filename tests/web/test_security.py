@@ -134,6 +134,24 @@ def test_no_path_leads_out(viewer: Served, target: str) -> None:
     assert "import" not in answer.text
 
 
+def test_a_link_does_not_lead_out_of_a_home(tmp_path: Path) -> None:
+    home, second = tmp_path / "home", session_id(2)
+    path = write_session(home, FIRST, turns(6))
+    (tmp_path / "outside.jsonl").write_text(SECRET_FILE)
+    path.with_name(f"{second}.jsonl").symlink_to(tmp_path / "outside.jsonl")
+    agents = path.with_suffix("") / "subagents"
+    agents.mkdir(parents=True)
+    (agents / "agent-a1b2c3.jsonl").symlink_to(tmp_path / "outside.jsonl")
+    with served(home) as viewer:
+        for target in (f"{second}/records/1", second, f"{second}/turns", f"{FIRST}/records/1?agent=a1b2c3"):
+            answer = viewer.ask(f"/api/v1/sessions/{target}")
+            assert (answer.status, answer.json["code"]) == (403, "outside")
+        for target in (f"/s/{second}", f"/s/{second}/raw/1", f"/s/{FIRST}/raw/1?agent=a1b2c3"):
+            answer = viewer.ask(target)
+            assert answer.status == 403
+            assert SECRET_FILE not in answer.text
+
+
 def test_what_is_too_large_is_refused(viewer: Served) -> None:
     assert viewer.ask(f"/?q={'x' * 9000}").status == 414
     own = f"Host: 127.0.0.1:{viewer.access.port}"

@@ -6,6 +6,7 @@ server calls them in threads.
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import time
@@ -20,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stenograph.config import Config
+from stenograph.disk import projects_folder
 from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, read_family
 from stenograph.redact import Masker
@@ -122,6 +124,9 @@ class Library:
     def __init__(self, viewer: Viewer) -> None:
         self.homes = list(viewer.homes)
         self.config = viewer.config
+        #: Where files may be, links resolved; `projects` may be on another disk.
+        roots = [os.path.realpath(folder) for home in self.homes for folder in (home, projects_folder(home))]
+        self._roots = tuple(os.path.join(root, "") for root in roots)  # noqa: PTH118 - with a slash at its end
         self._can_edit = viewer.allow_edits
         self._archive_folder = viewer.archive
         #: Placeholders are the same for as long as the server runs, and say nothing to who does not have its key.
@@ -144,7 +149,14 @@ class Library:
                 known = self._files.get(session_id)
         if known is None:
             raise SessionNotFoundError("no session has this id")
+        self._refuse_outside(known.path)
         return known
+
+    def _refuse_outside(self, path: Path) -> None:
+        """A link in a home must not lead out of it. Raises RequestError."""
+        real = os.path.realpath(path)
+        if not real.startswith(self._roots):
+            raise RequestError(403, "outside", "this file is a link that leads out of the Claude config directory")
 
     def path(self, session_id: str, agent: str | None) -> Path:
         """The session's own file, or that of one of its subagents. Raises SessionNotFoundError, RequestError."""
@@ -153,6 +165,7 @@ class Library:
             return own
         for found in read_family(own).agents:
             if found.agent_id == agent:
+                self._refuse_outside(found.path)
                 return found.path
         raise RequestError(404, "agent-not-found", "the session has no file of this subagent")
 
