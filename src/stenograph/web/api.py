@@ -93,8 +93,8 @@ class Operation(Struct, frozen=True):
 
     @property
     def is_kept(self) -> bool:
-        """Whether the answer is the same as long as the session's files are."""
-        return "session_id" in self.names and self.body is None and self.name not in ("resume", "edits")
+        """Whether the answer is the same as long as the session's files are, or for a moment."""
+        return self.body is None and self.name not in ("resume", "edits")
 
     @property
     def names(self) -> list[str]:
@@ -205,7 +205,8 @@ def _handler(endpoint: Operation) -> Callable[[Request], Any]:
             return (_MORE if endpoint.paged_by and has_more(page, query) else _LAST) + encode_page(page)
 
         def ask() -> bytes:
-            return questions.answer(str(named[0]), (endpoint.name, *named, query), make) if endpoint.is_kept else make()
+            about = str(named[0]) if named else None
+            return questions.answer(about, (endpoint.name, *named, query), make) if endpoint.is_kept else make()
 
         made = await run_sync(ask)
         answer = tagged_response(request, made[1:], "application/json")

@@ -21,7 +21,7 @@ _KEPT_BYTES = 64 << 20
 _ANSWER_BYTES = 16 << 20
 #: A live session changes faster than it can be drawn: an answer is good for so many times as long as it took, and for so many
 #: seconds at most. Pages ask later than that after they heard of a change.
-_FRESH = 4.0
+_FRESH = 9.0
 _LONGEST_FRESH = 0.3
 
 Stamp = tuple[tuple[str, int, int], ...]

@@ -173,8 +173,13 @@ class Library:
         """Raises SessionNotFoundError, UnreadableError."""
         return self._cache.get(self.file(session_id).path)
 
-    def answer(self, session_id: str, key: Hashable, make: Callable[[], bytes]) -> bytes:
-        """What was made for a key, made anew when a file of the session has changed. Raises as `make` does."""
+    def answer(self, session_id: str | None, key: Hashable, make: Callable[[], bytes]) -> bytes:
+        """What was made for a key, made anew when a file of the session has changed, or soon where it is about none.
+
+        Raises as `make` does.
+        """
+        if session_id is None:
+            return self._answers.get(key, object(), make)
         # Whether a session is running depends on the time too.
         state = stamp_of(self.file(session_id).path), int(time.time() / _STATUS_SECONDS)
         return self._answers.get((session_id, key), state, make)

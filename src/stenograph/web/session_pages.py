@@ -51,7 +51,7 @@ async def html_answer(request: Request, render: Callable[[Library], str]) -> Res
 
     def answer() -> bytes:
         asked = request.url.path, request.url.query, request.cookies.get("steno_theme")
-        return make() if session_id is None else library.answer(session_id, asked, make)
+        return library.answer(session_id, asked, make)
 
     return tagged_response(request, await run_sync(answer), "text/html; charset=utf-8")
 
