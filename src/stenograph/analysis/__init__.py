@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from stenograph._exports import lazy_exports
 from stenograph.analysis.compare import compare
-from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts, take_inventory
 
 if TYPE_CHECKING:
     from stenograph.analysis.changes import CHANGING_TOOLS, REASONS, FileChange, changed_files
     from stenograph.analysis.compare import Comparison, Side
     from stenograph.analysis.context import PARTS, context_of
+    from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts, take_inventory
     from stenograph.analysis.reconcile import Reconciled, reconcile_sessions
     from stenograph.analysis.stats import KnownSession, Stats, ToolStats, TurnLink, known_sessions, stats_of
     from stenograph.analysis.statusline import StatusInput, UsageStatus, read_status_input, status_now
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from stenograph.analysis.waste import WasteFinding, WasteKind, find_waste
 
 _MODULES = {
+    "FileInventory": "inventory",
+    "Inventory": "inventory",
+    "RecordCounts": "inventory",
+    "take_inventory": "inventory",
     "CHANGING_TOOLS": "changes",
     "Comparison": "compare",
     "FileChange": "changes",

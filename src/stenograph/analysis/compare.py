@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from stenograph.analysis.changes import changed_files
 from stenograph.redact import Mask, as_is, mask_json
-from stenograph.turns import ApiCall, Session, Turn
+
+if TYPE_CHECKING:
+    from stenograph.turns import ApiCall, Session, Turn
 
 
 class Side(Struct, frozen=True):
@@ -105,4 +107,6 @@ def _parting(rest: tuple[Turn, ...], other: tuple[Turn, ...]) -> str:
 
 
 def _files(session: Session, turns: tuple[Turn, ...]) -> dict[str, None]:
+    from stenograph.analysis.changes import changed_files
+
     return {file.path: None for file in changed_files(session, turns)}

@@ -31,7 +31,6 @@ from stenograph.family import AgentFile, find_family, named_owner, read_metas, s
 from stenograph.index.store import IndexStore
 from stenograph.records import TokenCounts, UsageLine, characters_written, gc_paused, last_total, moment, usage_lines
 from stenograph.releases import first_with, release_numbers
-from stenograph.sessions import find_projects
 
 # What `flags` of a row says.
 FAST, US, ABORTED, FINISHED, SIDECHAIN, COPY, ADVISOR, AGENT = 1, 2, 4, 8, 16, 32, 64, 128
@@ -149,6 +148,8 @@ def sync_session_usage(store: IndexStore, path: Path) -> None:
 
 def _sources(homes: Sequence[Path], findings: list[Finding]) -> Iterator[_Source]:
     """Every file with lines of a session or a subagent, also of subagents whose session is gone."""
+    from stenograph.sessions import find_projects
+
     listings, found = find_projects(homes)
     findings += found
     for listing in listings:
