@@ -11,7 +11,7 @@ import click
 
 from stenograph.cli._index import synced_store
 from stenograph.cli._output import make_mask, render_options
-from stenograph.cli._settings import state_options
+from stenograph.cli._settings import is_plain, state_options
 from stenograph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,11 +33,6 @@ class Choice(NamedTuple):
 
 _LISTED = 20
 _PAGE = 10
-
-
-def is_plain(ctx: click.Context) -> bool:
-    """Whether lines are wanted instead of a drawn screen."""
-    return bool(ctx.params.get("plain") or os.environ.get("STENO_PLAIN")) or os.environ.get("TERM", "dumb") == "dumb"
 
 
 def can_pick(ctx: click.Context) -> bool:
