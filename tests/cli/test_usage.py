@@ -6,12 +6,15 @@ import csv
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from tests.cli.running import SOURCE, run
+
+from stenograph.index import store_path
 
 FIRST = "11111111-2222-4333-8444-555555555555"
 #: A million tokens of input: $4 for opus 5.5, $2 for sonnet 5.5.
@@ -162,6 +165,23 @@ def test_a_status_line_takes_what_the_client_passes(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "Opus 5.5 | $0.42 session | $0.00 today | 45k context (22%)\n")
     done = _status(home, {"transcript_path": str(transcript), "model": "odd", "cost": {"total_cost_usd": "odd"}})
     assert done.stdout == "$6.00 session | $0.00 today | 1.0M context\n"
+
+
+def test_a_status_line_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    transcript = home / "projects" / "-home-user-shop" / f"{FIRST}.jsonl"
+    assert run("--home", home, "usage").returncode == 0
+    with transcript.open("ab") as file:
+        file.write(_line("d", "2026-10-03T10:00:00.000Z"))
+    path = store_path(os.environ)
+    assert path is not None
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    # What was read before; the new call comes with the next status line.
+    assert _status(home, {"transcript_path": str(transcript)}).stdout.startswith("$6.00 session")
+    writer.execute("COMMIT")
+    writer.close()
+    assert _status(home, {"transcript_path": str(transcript)}).stdout.startswith("$10.00 session")
 
 
 def test_a_status_line_without_json_is_an_error(tmp_path: Path) -> None:

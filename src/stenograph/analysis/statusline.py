@@ -20,6 +20,7 @@ from stenograph.pricing import Tariff, micro_usd
 from stenograph.records import TokenCounts
 
 _LOOK_BACK = 3 * 86_400
+_PATIENCE_MS = 30
 
 
 class _Model(Struct):
@@ -95,6 +96,8 @@ def status_now(
     session, context = None, None
     if given.transcript_path:
         path = Path(given.transcript_path)
+        # A status line does not wait for a process that writes: the next one has what is missing.
+        store.connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
         sync_session_usage(store, path)
         session, context = _session(store, path, tariff)
     own = given.cost.total_cost_usd if given.cost else None

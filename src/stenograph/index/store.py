@@ -229,13 +229,18 @@ def _connect(name: str) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("BEGIN IMMEDIATE")
-        if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-            for statement in _TABLES.split(";\n"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
+        if not _has_tables(connection):  # asked first without a lock: another process may be writing for long
+            connection.execute("BEGIN IMMEDIATE")
+            if not _has_tables(connection):
+                for statement in _TABLES.split(";\n"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("COMMIT")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == VERSION)
