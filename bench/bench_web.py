@@ -93,13 +93,15 @@ class Load(NamedTuple):
     memory: float
 
 
-async def follow(server: Viewer, updates: list[int], number: int, until: float) -> None:
+async def follow(server: Viewer, updates: list[int], number: int, until: float, ready: asyncio.Semaphore) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=64 * _MEGABYTE)
     writer.write(_request(server, f"/api/v1/sessions/{_LIVE}/events"))
     try:
         while (left := until - time.monotonic()) > 0:
             line = await asyncio.wait_for(reader.readline(), left)
             updates[number] += line.startswith(b"event: update")
+            if line.startswith(b"event: ready"):
+                ready.release()
             if not line:
                 raise ConnectionError("the stream ended")
     except TimeoutError:
@@ -140,9 +142,12 @@ async def load(server: Viewer, path: Path, template: list[bytes], seconds: float
     took: list[float] = []
     errors: list[str] = []
     updates = [0] * READERS
+    ready = asyncio.Semaphore(0)
     until = time.monotonic() + seconds
-    followers = [asyncio.create_task(follow(server, updates, number, until + 2)) for number in range(READERS)]
+    followers = [asyncio.create_task(follow(server, updates, number, until + 3, ready)) for number in range(READERS)]
     readers = [asyncio.create_task(read(server, number, took, errors, until)) for number in range(READERS)]
+    for _ in range(READERS):
+        await ready.acquire()
     written = await write(path, template, until)
     await asyncio.gather(*readers)
     for outcome in await asyncio.gather(*followers, return_exceptions=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import time
@@ -258,6 +259,17 @@ def test_a_reader_sees_what_is_added_to_a_session(tmp_path: Path) -> None:
         event = json.loads(received.partition(b"event: update\ndata: ")[2].partition(b"\n\n")[0])
         Draft202012Validator(json_schema(documents()["update"])).validate(event)
         assert event["parts"][0]["text"].startswith("My token is [github-token:")
+
+
+def test_every_reader_is_told_when_it_misses_nothing_more(viewer: Served) -> None:
+    head = f"GET /api/v1/sessions/{LONG}/events HTTP/1.1\r\nHost: 127.0.0.1:{viewer.access.port}\r\n"
+    with contextlib.ExitStack() as readers:
+        for _ in range(3):
+            reader = readers.enter_context(socket.create_connection(("127.0.0.1", viewer.access.port), timeout=20))
+            reader.sendall(f"{head}Authorization: Bearer {viewer.access.token}\r\n\r\n".encode())
+            received = b""
+            while b"event: ready" not in received:
+                received += reader.recv(65536)
 
 
 def test_edits_are_off_unless_allowed(viewer: Served, home: Path) -> None:

@@ -24,6 +24,7 @@ _ALIVE_SECONDS = 15.0
 #: Events that wait for a slow reader. Who is further behind has to read the session again.
 _MOST_WAITING = 500
 _MOST_READERS = 256
+_READY = b"event: ready\ndata: {}\n\n"
 _LAGGED = b"event: lagged\ndata: {}\n\n"
 
 
@@ -45,6 +46,8 @@ class Hub:
         self._mask = mask
         self._readers: dict[Path, set[_Reader]] = {}
         self._tasks: dict[Path, asyncio.Task[None]] = {}
+        #: Whose followers are behind all that was there.
+        self._ready: set[Path] = set()
 
     async def events(self, path: Path) -> AsyncIterator[bytes]:
         """What happens in a session from now on, and a sign of life where nothing does."""
@@ -53,6 +56,8 @@ class Hub:
         readers.add(reader)
         if path not in self._tasks:
             self._tasks[path] = asyncio.create_task(self._follow(path))
+        elif path in self._ready:
+            reader.put(_READY)
         try:
             while True:
                 if reader.has_lagged:
@@ -68,6 +73,7 @@ class Hub:
             readers.discard(reader)
             if not readers and (task := self._tasks.pop(path, None)) is not None:
                 self._readers.pop(path, None)
+                self._ready.discard(path)
                 task.cancel()
 
     @property
@@ -76,7 +82,8 @@ class Hub:
 
     async def _follow(self, path: Path) -> None:
         follower, reader = await run_sync(_begin, path)
-        self._tell(path, b"event: ready\ndata: {}\n\n")
+        self._ready.add(path)
+        self._tell(path, _READY)
         while True:
             # What was seen at one look is sent at once.
             if events := await run_sync(self._look, follower, reader):
