@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         sync_session_usage,
         sync_usage,
     )
-    from stenograph.index.opening import OpenedSession, StoredBranch, open_session
+    from stenograph.index.opening import StoredBranch, StoredSession, open_session
     from stenograph.index.picking import Pick, PickList, Picks
     from stenograph.index.query import Query, parse_query
     from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
@@ -60,7 +60,7 @@ _MODULES = {
     "list_catalogue": "catalogue",
     "open_session": "opening",
     "open_store": "store",
-    "OpenedSession": "opening",
+    "StoredSession": "opening",
     "parse_query": "query",
     "Pick": "picking",
     "PickList": "picking",
@@ -103,12 +103,12 @@ __all__ = [
     "HitLine",
     "IndexStore",
     "IndexedFile",
-    "OpenedSession",
     "Pick",
     "PickList",
     "Picks",
     "Query",
     "StoredBranch",
+    "StoredSession",
     "StoredTurn",
     "SyncReport",
     "TextKind",

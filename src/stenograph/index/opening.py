@@ -24,7 +24,7 @@ class StoredBranch(Struct, frozen=True):
 
 
 @redacted_repr
-class OpenedSession(Struct, frozen=True):
+class StoredSession(Struct, frozen=True):
     """What is known of a session before any of its turns is read: of its last lines, but for the title."""
 
     id: str
@@ -51,7 +51,7 @@ class OpenedSession(Struct, frozen=True):
                 yield turn, round_type(turn, lines.said_before)
 
 
-def open_session(store: IndexStore, path: Path) -> OpenedSession | None:
+def open_session(store: IndexStore, path: Path) -> StoredSession | None:
     """The session of a file; None where the store does not know the file as it is now."""
     known = stored_turns(store, path)
     if known is None:
@@ -65,7 +65,7 @@ def open_session(store: IndexStore, path: Path) -> OpenedSession | None:
         ).fetchall()
     )
     (title,) = store.connection.execute("SELECT title FROM sessions WHERE path = ?", (os.fsencode(path),)).fetchone()
-    return OpenedSession(
+    return StoredSession(
         # A file under another name is the session that its last lines name.
         id=seen.session_id if is_session_id(seen.session_id) else names.get("session", seen.session_id),
         path=path,

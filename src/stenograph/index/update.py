@@ -28,7 +28,7 @@ from stenograph.index.texts import TextKind
 # What reads files is imported where there is something to read: most syncs find nothing new.
 if TYPE_CHECKING:
     from stenograph.index.reading import FileEnd, FileRows, ReadTask, SessionFacts
-    from stenograph.index.workers import Reading
+    from stenograph.index.workers import FileReading
 
 # A transaction ends after so many bytes of sessions, so that other processes can write in between.
 _BATCH_BYTES = 16_000_000
@@ -182,7 +182,7 @@ class _Writer:
         self._texts: list[tuple[Any, ...]] = []
         self._characters = 0
 
-    def write(self, source: IndexedFile, reading: Reading) -> None:
+    def write(self, source: IndexedFile, reading: FileReading) -> None:
         """Raises UnreadableError."""
         from stenograph.index.reading import read_file
 

@@ -32,20 +32,20 @@ _PIPE = 1 << 20
 Emit = Callable[[FileRows], None]
 
 
-class Reading(Struct):
+class FileReading(Struct):
     """A task and its rows, to be taken once. `read` raises UnreadableError."""
 
     task: ReadTask
     read: Callable[[Emit], None]
 
 
-def read_here(tasks: Iterable[ReadTask]) -> Generator[Reading, None, None]:
+def read_here(tasks: Iterable[ReadTask]) -> Generator[FileReading, None, None]:
     """One file after the other, in this process."""
     for task in tasks:
-        yield Reading(task, lambda emit, task=task: read_file(task, emit))  # type: ignore[misc]
+        yield FileReading(task, lambda emit, task=task: read_file(task, emit))  # type: ignore[misc]
 
 
-def read_beside(tasks: Iterable[ReadTask]) -> Generator[Reading, None, None]:
+def read_beside(tasks: Iterable[ReadTask]) -> Generator[FileReading, None, None]:
     """Each file in some other process, in any order; in this one where none can be started."""
     workers = list(_start(min(_MOST, _cores())))
     if not workers:
@@ -132,7 +132,7 @@ class _Workers:
         self._tasks = tasks
         self._workers = [_Worker(process, deque(), []) for process in processes]
 
-    def readings(self) -> Iterator[Reading]:
+    def readings(self) -> Iterator[FileReading]:
         left: list[ReadTask] = []
         with selectors.DefaultSelector() as selector:
             for worker in self._workers:
@@ -151,7 +151,7 @@ class _Workers:
         left += self._tasks
         yield from read_here(left)
 
-    def _take(self, worker: _Worker, value: FileRows | UnreadableError) -> Iterator[Reading]:
+    def _take(self, worker: _Worker, value: FileRows | UnreadableError) -> Iterator[FileReading]:
         if isinstance(value, FileRows):
             worker.rows.append(value)
             worker.characters += value.size
@@ -178,7 +178,7 @@ class _Workers:
 
         if isinstance(value, FileRows) and value.end is not None:
             self._fill(worker)
-        yield Reading(task, read)
+        yield FileReading(task, read)
         if not is_taken:
             read(lambda _: None)
         self._fill(worker)

@@ -15,7 +15,7 @@ from stenograph.views.pages.transcript import AgentPart, NotePart, TurnPage
 from stenograph.views.pages.turn_parts import agent_part, aside_parts, turn_page
 
 if TYPE_CHECKING:
-    from stenograph.index import OpenedSession, StoredTurn
+    from stenograph.index import StoredSession, StoredTurn
 
 
 class BranchPage(Page, frozen=True):
@@ -124,7 +124,7 @@ def session_pieces(
 
 
 def opened_pieces(
-    opened: OpenedSession, *, wanted: Callable[[StoredTurn], bool], agents: bool = True, full: bool = False
+    opened: StoredSession, *, wanted: Callable[[StoredTurn], bool], agents: bool = True, full: bool = False
 ) -> Iterator[Piece]:
     """The same for some turns of a session of which nothing else is read: what only all lines tell is left out."""
     turns = opened.branches[0].turns if opened.branches else ()
