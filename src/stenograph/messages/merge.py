@@ -173,10 +173,13 @@ def _glued(result: Block, words: list[str], habits: MessageHabits) -> Block:
         parts = [part.strip() for part in (inner if isinstance(inner, str) else "", *words)]
         return {**result, "content": "\n\n".join(part for part in parts if part)}
     blocks = list(inner)
+    is_behind_unknown = False
     for one in words:
-        if habits.parts_texts and blocks and isinstance(blocks[-1], dict):
+        # Words that no file tells end in a newline of their own.
+        if habits.parts_texts and blocks and isinstance(blocks[-1], dict) and not is_behind_unknown:
             _end_in_newline(blocks)
         blocks += [text_block(one)] if one else []
+        is_behind_unknown = not one
     return {**result, "content": blocks}
 
 
