@@ -19,7 +19,7 @@ import msgspec
 from stenograph.config import archive_folder
 from stenograph.disk import projects_folder
 from stenograph.errors import ArchivedSessionError, DiskError, SessionNotFoundError
-from stenograph.family import LINES_SUFFIX, SessionFile, is_agent_file, is_session_id, results_folder
+from stenograph.family import SessionFile, agent_id_of, is_agent_file, is_session_id, results_folder
 from stenograph.sessions import Listing, SessionInfo, Status, describe, find_match, find_sessions, list_sessions, session_at
 
 if TYPE_CHECKING:  # most users have no archive: nothing of it is imported for them
@@ -211,7 +211,7 @@ class Catalog:
         if path == session.path:
             part = FilePart.SESSION
         elif is_agent_file(path):
-            part, agent = FilePart.AGENT, path.name.removeprefix("agent-").removesuffix(LINES_SUFFIX)
+            part, agent = FilePart.AGENT, agent_id_of(path)
         elif path.is_relative_to(results_folder(session.path)):
             part = FilePart.RESULT
         else:

@@ -17,12 +17,14 @@ from stenograph.family.owners import named_owner, owner_of, read_family
 from stenograph.family.places import (
     LINES_SUFFIX,
     agent_file_name,
+    agent_id_of,
     agents_folder,
     history_folder,
     is_agent_file,
     is_session_id,
     meta_path,
     results_folder,
+    session_by_place,
     session_folder,
     session_name,
 )
@@ -37,6 +39,7 @@ __all__ = [
     "ProjectListing",
     "SessionFile",
     "agent_file_name",
+    "agent_id_of",
     "agents_folder",
     "find_family",
     "history_folder",
@@ -51,6 +54,7 @@ __all__ = [
     "read_family",
     "read_metas",
     "results_folder",
+    "session_by_place",
     "session_folder",
     "session_name",
 ]

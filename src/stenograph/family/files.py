@@ -23,6 +23,7 @@ from stenograph.family.places import (
     META_SUFFIX,
     RESULTS_FOLDER,
     WORKFLOWS_FOLDER,
+    agent_id_of,
     history_folder,
     is_agent_file,
     is_session_id,
@@ -202,7 +203,7 @@ def _agents(files: Iterable[Path], layout: AgentLayout) -> list[AgentFile]:
 
 
 def _agent(path: Path, layout: AgentLayout, meta: Path | None) -> AgentFile:
-    return AgentFile(path, path.name[len(AGENT_PREFIX) : -len(LINES_SUFFIX)], layout, meta)
+    return AgentFile(path, agent_id_of(path), layout, meta)
 
 
 def _scan(folder: Path, *, missing_is_empty: bool = False) -> list[os.DirEntry[str]]:

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 LINES_SUFFIX = ".jsonl"
@@ -50,6 +50,16 @@ def results_folder(session: Path) -> Path:
 
 def history_folder(home: Path, session_id: str) -> Path:
     return home / "file-history" / session_id
+
+
+def agent_id_of(agent: PurePath) -> str:
+    return agent.name.removeprefix(AGENT_PREFIX).removesuffix(LINES_SUFFIX)
+
+
+def session_by_place(path: PurePath) -> str:
+    """The session that a file belongs to, as far as its place tells: its own name, or the directory above its agents."""
+    above = next((folder.parent for folder in path.parents if folder.name == AGENTS_FOLDER), None)
+    return above.name if above else path.stem
 
 
 def agent_file_name(agent_id: str) -> str:

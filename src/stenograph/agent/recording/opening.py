@@ -22,7 +22,7 @@ from stenograph.family import LINES_SUFFIX
 from stenograph.records import Envelope, Json
 
 
-class ReadFile(Struct, frozen=True):
+class KnownFile(Struct, frozen=True):
     """What a session's tools read or wrote: the model knows it, unless the file was changed since."""
 
     path: Path
@@ -43,7 +43,7 @@ class OpenedSession(Struct, kw_only=True):
     #: As last counted; 0 if never.
     tokens: int = 0
     #: What the conversation shows of files.
-    read_files: list[ReadFile] = field(default_factory=list)
+    read_files: list[KnownFile] = field(default_factory=list)
     #: The prompt whose files are to be restored.
     restore: str = ""
 

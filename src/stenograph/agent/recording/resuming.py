@@ -20,7 +20,7 @@ from stenograph.agent.context.models import called_name
 from stenograph.agent.engine.conversation import Conversation
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.engine.sendable import sendable
-from stenograph.agent.recording.opening import OpenedSession, ReadFile, new_envelope, refuse_used, session_path
+from stenograph.agent.recording.opening import KnownFile, OpenedSession, new_envelope, refuse_used, session_path
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.recording.rewinding import Chosen, choose, latest_time
 from stenograph.archive import Archive, default_archive_folder, refuse_open
@@ -288,9 +288,9 @@ def _last_tokens(records: Sequence[Record]) -> int:
     return 0
 
 
-def _read_files(records: Sequence[Record]) -> list[ReadFile]:
+def _read_files(records: Sequence[Record]) -> list[KnownFile]:
     """As 2.1.325 rebuilds what it has read when it resumes."""
-    found: dict[str, ReadFile] = {}
+    found: dict[str, KnownFile] = {}
     for record in records:
         if not isinstance(record, UserRecord) or not (time := moment(record.timestamp)):
             continue
@@ -309,7 +309,7 @@ def _read_files(records: Sequence[Record]) -> list[ReadFile]:
                 name = result.filePath
                 is_whole = isinstance(name, str) and name in found and found[name].is_whole
         if isinstance(name, str) and isinstance(record.cwd, str):
-            found[name] = ReadFile(
+            found[name] = KnownFile(
                 Path(record.cwd) / name, time.timestamp(), text if isinstance(text, str) and is_whole else None, is_whole
             )
     return list(found.values())

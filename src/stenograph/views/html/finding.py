@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from stenograph.family import session_by_place
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.rendering import Template
 from stenograph.views.pages.check import CheckPage, ResumabilityPage
@@ -119,10 +120,7 @@ def _releases(rows: Sequence[ResumabilityPage]) -> list[str]:
 
 def _stem(path: str) -> str:
     """The session of a file; of a subagent's file its session's."""
-    parts = PurePath(path).parts
-    if "subagents" in parts:
-        return parts[parts.index("subagents") - 1]
-    return PurePath(path).stem
+    return session_by_place(PurePath(path))
 
 
 def _loss(row: ResumabilityPage) -> str:
