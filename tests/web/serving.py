@@ -56,12 +56,18 @@ class Served(Struct):
 
 
 @contextlib.contextmanager
-def served(home: Path, *, allow_edits: bool = False, port: int = 0) -> Iterator[Served]:
+def served(home: Path, *, allow_edits: bool = False, port: int = 0, index: Path | None = None) -> Iterator[Served]:
     started = threading.Event()
     with loopback_listener(port) as listener:
         access = Access(listener.getsockname()[1])
         server = Server(
-            Viewer(homes=[home], config=Config(), archive=home.parent / f"{home.name}-archive", allow_edits=allow_edits),
+            Viewer(
+                homes=[home],
+                config=Config(),
+                archive=home.parent / f"{home.name}-archive",
+                index=index,
+                allow_edits=allow_edits,
+            ),
             access,
             lambda _: started.set(),
         )

@@ -59,6 +59,11 @@ class SessionCache:
                 self._keep(path, _Kept(stamp, session, sum(size for _, size, _ in stamp)))
         return session
 
+    def has(self, path: Path) -> bool:
+        """Whether a session is kept; its files may have changed since."""
+        with self._lock:
+            return path in self._sessions
+
     def _keep(self, path: Path, kept: _Kept) -> None:
         self._sessions[path] = kept
         while len(self._sessions) > 1 and sum(each.size for each in self._sessions.values()) > self._kept_bytes:

@@ -85,7 +85,10 @@ if TYPE_CHECKING:
         UndoPage,
         UsagePage,
     )
+    from stenograph.views.pages.timeline import TimelinePage
 
+#: Bytes of a session that takes longer to load than a reader wants to wait.
+_PREVIEWED = 8_000_000
 _KINDS = {
     "prompts": "PROMPT",
     "answers": "ANSWER",
@@ -183,6 +186,21 @@ class Library:
         # Whether a session is running depends on the time too.
         state = stamp_of(self.file(session_id).path), int(time.time() / _STATUS_SECONDS)
         return self._answers.get((session_id, key), state, make)
+
+    def preview(self, session_id: str, turn: int) -> TimelinePage | None:
+        """One turn of a large session that is not loaded, from the index; None where the session can as well be loaded.
+
+        Raises SessionNotFoundError, UnreadableError.
+        """
+        from stenograph.index import open_session
+        from stenograph.views.pages.timeline_turns import preview_page
+
+        file = self.file(session_id)
+        if file.size < _PREVIEWED or self._cache.has(file.path):
+            return None
+        opened = self._index.peek(lambda store: open_session(store, file.path))
+        page = None if opened is None else preview_page(opened, turn)
+        return None if page is None else mask_page(page, self.masker.mask)
 
     def listing(self) -> Listing:
         """Every session there is, hidden ones included."""

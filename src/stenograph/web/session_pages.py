@@ -107,7 +107,11 @@ async def session(request: Request) -> Response:
     context, branch, turn = page_context(request), number_of(request, "branch"), number_of(request, "turn")
     part = number_of(request, "chunk")
 
+    full = bool(number_of(request, "full"))
+
     def render(questions: Library) -> str:
+        if not (full or branch or part) and (preview := questions.preview(request.path_params["session_id"], turn)):
+            return render_session(preview, context)
         loaded = questions.load(request.path_params["session_id"])
         timeline = _TIMELINES.get(loaded, branch)
         first = timeline.chunk_of(turn) if turn else min(part, max(0, len(timeline.chunks) - 1))

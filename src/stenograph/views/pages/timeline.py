@@ -321,3 +321,5 @@ class TimelinePage(Document, frozen=True, tag="timeline/1"):
     """The number of the first chunk that is here."""
     strays: tuple[AgentSteps, ...] = ()
     """Subagents that no tool call started; with the last chunk."""
+    partial: bool = False
+    """Only the turn that was asked for has been read so far: the outline has no prompts, and figures are missing."""

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from stenograph.analysis import PARTS, context_of
-from stenograph.inputs import InputKind
+from stenograph.inputs import InputKind, Status
 from stenograph.pricing import Basis, price_usage, session_cost
 from stenograph.records import (
     AssistantRecord,
@@ -34,6 +34,7 @@ from stenograph.turns import (
     Compaction,
     Interjection,
     Session,
+    Tokens,
     ToolCall,
     Turn,
     moment_of,
@@ -41,7 +42,7 @@ from stenograph.turns import (
     tokens_of,
 )
 from stenograph.views.pages.page import tokens_page, utc
-from stenograph.views.pages.session import session_heading, stray_agents
+from stenograph.views.pages.session import BranchPage, SessionHeading, session_heading, stray_agents
 from stenograph.views.pages.timeline import (
     AgentSteps,
     BranchOption,
@@ -63,6 +64,9 @@ from stenograph.views.pages.timeline_tools import family_of, pictures_in, tool_s
 from stenograph.views.pages.transcript import NotePart
 from stenograph.views.pages.turn_parts import DEEPEST, leave_out, local_output_parts, note_parts, notification_note
 from stenograph.views.text import count_of, one_line
+
+if TYPE_CHECKING:
+    from stenograph.index import OpenedSession
 
 #: About as many elements as one chunk has: five of them are on a page at most.
 CHUNK = 700
@@ -195,6 +199,51 @@ class Timeline:
             fork=len(self._options.get(turn.node, ())),
             compacted=(last.tokens_before, last.tokens_after) if last else None,
         )
+
+
+def preview_page(opened: OpenedSession, number: int) -> TimelinePage | None:
+    """One turn of a session that is not loaded yet, the first unless it has the wanted one, read from its own lines alone.
+
+    None where there is no turn. Raises UnreadableError.
+    """
+    way = opened.branches[0].turns if opened.branches else ()
+    wanted = next((stored for stored in way if stored.number == number), way[0] if way else None)
+    if wanted is None:
+        return None
+    turn = next(turn for turn, _ in opened.read(lambda stored: stored is wanted))
+    seeds = _seeds(turn, 0, set())
+    end = next(_chunks([(turn.number, [seed.size for seed in seeds])])).last_step
+    size, modified = _file_facts(opened.path)
+    started = {stored.number: _moment(stored.started) for stored in way}
+    heading = SessionHeading(
+        id=opened.id, path=str(opened.path), title=opened.title, project=opened.project, release=opened.release,
+        model=opened.model, git_branch=opened.git_branch, slug=opened.slug, summary=None, pull_requests=(),
+        started=started[way[0].number], turns=len(way), agents=0, tokens=tokens_page(Tokens()), branch=1,
+        branches=(BranchPage(1, True, len(way), len(way)),), continues=(), notes=(), whole=False,
+    )  # fmt: skip
+    prompt = one_line(turn.prompt[: 4 * _SHORT])[:_SHORT]
+    return TimelinePage(
+        session=heading,
+        status=turn.status.value if wanted is way[-1] else Status.DONE.value,
+        modified=modified,
+        size=size,
+        records=0,
+        usd=None,
+        unpriced=(),
+        client_usd=None,
+        calls=(),
+        outline=tuple(
+            TurnOutline(each.number, "prompt", "done", started[each.number], prompt if each is wanted else "…", "", None, 0)
+            for each in way
+        ),
+        chunks=(ChunkPage(turn.number, 0, turn.number, end, sum(seed.size for seed in seeds[:end])),),
+        turns=(_turn_page(turn, seeds, 0, end),),
+        partial=True,
+    )
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def find_step(session: Session, tool_use_id: str) -> ToolStep | None:

@@ -65,12 +65,13 @@ function mergeChunk(old, made) {
 }
 
 async function refresh() {
-  if (busy) return;
+  if (busy || "partial" in session.dataset) return;
   busy = true;
   try {
     const address = new URL(location.href);
     const last = $$(".o").at(-1)?.dataset.t ?? "1";
     address.searchParams.set("turn", last);
+    address.searchParams.set("full", "1");
     address.hash = "";
     const page = parse(await fetchText(address));
     adopt(page.body);

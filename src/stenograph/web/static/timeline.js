@@ -50,6 +50,12 @@ function trimChunks() {
 }
 
 let observer;
+// A chunk that is not there yet is about as high as it will be.
+export function place(chunk) {
+  if (chunk.dataset.size) chunk.style.height = `${Math.max(300, chunk.dataset.size * 14)}px`;
+  watch(chunk);
+}
+
 export function watch(chunk) {
   observer?.observe(chunk);
 }
@@ -57,10 +63,7 @@ if (timeline) {
   observer = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) load(entry.target).then(trimChunks);
   }, { rootMargin: "900px 0px" });
-  for (const chunk of $$(".chunk", timeline)) {
-    if (chunk.dataset.size) chunk.style.height = `${Math.max(300, chunk.dataset.size * 14)}px`;
-    observer.observe(chunk);
-  }
+  for (const chunk of $$(".chunk", timeline)) place(chunk);
 }
 
 // ---- where the reader is
