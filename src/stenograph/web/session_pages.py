@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from anyio.to_thread import run_sync
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,6 +23,7 @@ from stenograph.web.parameters import FilesQuery
 
 if TYPE_CHECKING:
     from stenograph.turns import Session
+    from stenograph.views.pages.timeline import TimelinePage
     from stenograph.web.questions import Library
 
 T = TypeVar("T")
@@ -103,6 +105,11 @@ def timeline_of(questions: Library, session_id: str, branch: int = 0) -> Timelin
     return _TIMELINES.get(questions.load(session_id), branch)
 
 
+def as_asked(page: TimelinePage, request: Request) -> TimelinePage:
+    """With the id under which it was asked for: of a file that is not named by its session, the lines name another one."""
+    return replace(page, session=replace(page.session, id=request.path_params["session_id"]))
+
+
 async def session(request: Request) -> Response:
     context, branch, turn = page_context(request), number_of(request, "branch"), number_of(request, "turn")
     part = number_of(request, "chunk")
@@ -111,7 +118,7 @@ async def session(request: Request) -> Response:
 
     def render(questions: Library) -> str:
         if not (full or branch or part) and (preview := questions.preview(request.path_params["session_id"], turn)):
-            return render_session(preview, context)
+            return render_session(as_asked(preview, request), context)
         loaded = questions.load(request.path_params["session_id"])
         timeline = _TIMELINES.get(loaded, branch)
         first = timeline.chunk_of(turn) if turn else min(part, max(0, len(timeline.chunks) - 1))
@@ -119,7 +126,7 @@ async def session(request: Request) -> Response:
         changed = None
         if page.size <= _LARGEST_COMPARED:
             changed = questions.files(request.path_params["session_id"], FilesQuery(changed=True)).files
-        return render_session(mask_page(page, questions.masker.mask), context, changed=changed)
+        return render_session(as_asked(mask_page(page, questions.masker.mask), request), context, changed=changed)
 
     return await html_answer(request, render)
 
@@ -131,7 +138,7 @@ async def chunk(request: Request) -> Response:
         timeline = _TIMELINES.get(questions.load(request.path_params["session_id"]), branch)
         if number >= len(timeline.chunks):
             raise RequestError(404, "not-found", "the session has no such part")
-        return render_turns(mask_page(timeline.page(number, number), questions.masker.mask), context)
+        return render_turns(as_asked(mask_page(timeline.page(number, number), questions.masker.mask), request), context)
 
     return await html_answer(request, render)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -32,8 +33,8 @@ def tab_routes() -> list[Route]:
 
 
 def _heading(questions: Library, session_id: str) -> TimelinePage:
-    page = timeline_of(questions, session_id).page(0, -1)
-    return mask_page(page, questions.masker.mask)
+    page = mask_page(timeline_of(questions, session_id).page(0, -1), questions.masker.mask)
+    return replace(page, session=replace(page.session, id=session_id))
 
 
 async def files(request: Request) -> Response:

@@ -82,7 +82,7 @@ def _block_line(block: dict[str, Any]) -> Markup:
     if isinstance(text, str):
         cut = text if len(text) <= 1200 else text[:1200] + "…"
         label = Markup('<span class="mute">thinking </span>') if kind == "thinking" else Markup("")
-        return Markup('<p class="pre" dir="auto">{}{}</p>').format(label, text_html(cut))
+        return Markup('<p class="pre" dir="auto" tabindex="0">{}{}</p>').format(label, text_html(cut))
     if kind == "tool_use":
         asked = json.dumps(block.get("input"), ensure_ascii=False, default=str)
         return Markup('<p><b>{}</b> <code dir="auto">{}</code></p>').format(
