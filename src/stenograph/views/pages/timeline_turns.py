@@ -206,7 +206,7 @@ def preview_page(opened: OpenedSession, number: int) -> TimelinePage | None:
 
     None where there is no turn. Raises UnreadableError.
     """
-    way = opened.branches[0].turns if opened.branches else ()
+    way = list(opened.branches[0].turns) if opened.branches else []
     wanted = next((stored for stored in way if stored.number == number), way[0] if way else None)
     if wanted is None:
         return None
