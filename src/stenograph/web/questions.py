@@ -102,6 +102,9 @@ _KINDS = {
 
 #: How long a question waits for new calls to be counted, in seconds.
 _USAGE_PATIENCE = 5.0
+#: How long a list waits for the first costs, and how long it shows them before they are counted again, in seconds.
+_COST_PATIENCE = 0.2
+_COUNTED_SECONDS = 15.0
 #: How long an answer says that a session is running after it ended.
 _STATUS_SECONDS = 10.0
 
@@ -136,11 +139,16 @@ class Library:
         self.masker = Masker(secrets.token_bytes(32))
         self._cache = SessionCache()
         self._answers = AnswerCache()
+        self._costs: Mapping[Path, float] = {}
+        self._counting: threading.Thread | None = None
+        self._counted_until = 0.0
         self._lists = ListCache()
         self._listing = threading.Lock()
         self._files: dict[str, SessionFile] = {}
         self._lock = threading.Lock()
         self._index = IndexThread(self.homes, viewer.index)
+        # Its own: to count what everything cost takes long, and lists need the other one.
+        self._usage = IndexThread(self.homes, viewer.index)
 
     def file(self, session_id: str) -> SessionFile:
         """The file of a session. Raises SessionNotFoundError."""
@@ -372,14 +380,23 @@ class Library:
         return frozenset(each.file.path for each in expiring_sessions(self._archive_folder, self.homes) if not each.is_kept)
 
     def costs(self, paths: Sequence[Path]) -> Mapping[Path, float]:
-        """What some sessions cost in dollars, as far as it is known."""
-        wanted = {str(path) for path in paths}
+        """What some sessions cost in dollars, as far as it is known: a list does not wait long for it."""
+        with self._lock:
+            counting = self._counting
+            if counting is None or (not counting.is_alive() and time.monotonic() > self._counted_until):
+                counting = self._counting = threading.Thread(target=self._count, daemon=True, name="steno-costs")
+                counting.start()
+        if not self._costs:
+            counting.join(_COST_PATIENCE)
+        known = self._costs
+        return {path: known[path] for path in paths if path in known}
+
+    def _count(self) -> None:
         rows = self.usage(UsageQuery(by="session")).rows
-        return {
-            Path(row.path): row.cost_micro_usd / 1_000_000
-            for row in rows
-            if row.path in wanted and row.calls > row.unpriced_calls
+        self._costs = {
+            Path(row.path): row.cost_micro_usd / 1_000_000 for row in rows if row.path and row.calls > row.unpriced_calls
         }
+        self._counted_until = time.monotonic() + _COUNTED_SECONDS
 
     def usage(self, query: UsageQuery) -> UsagePage:
         """Raises UsageError."""
@@ -400,7 +417,7 @@ class Library:
                 table, report, timezone=str(now.tzinfo), prices=tariff.source, since=since, until=until, titles=titles
             )
 
-        return mask_page(self._index.peek(answer), self.masker.mask)
+        return mask_page(self._usage.peek(answer), self.masker.mask)
 
     def check_session(self, session_id: str, _: NoQuery) -> CheckPage:
         """Raises SessionNotFoundError, UnreadableError."""
