@@ -174,7 +174,7 @@ def test_a_refused_edit_names_a_way_out_that_works(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="make the session portable first"):
         apply(plan, archive)
     refused = run("edit", path, "--drop-tool-calls")
-    assert refused.returncode == 2
+    assert refused.returncode == 3
     way_out = refused.stderr.splitlines()[-1]
     assert way_out.startswith("try: ")
     assert way_out.endswith(f" edit {path} --portable --apply, then this edit again")

@@ -606,8 +606,8 @@ def test_settings_of_traces_outside_of_their_table_are_told(tmp_path: Path) -> N
 
 def test_doctor_has_a_line_on_tracing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def told() -> str:
-        (line,) = (line for line in run("doctor").stdout.splitlines() if line.startswith("tracing"))
-        return line.removeprefix("tracing").strip()
+        (line,) = (line for line in run("doctor").stdout.splitlines() if line[2:].startswith("tracing"))
+        return line[2:].removeprefix("tracing").strip()
 
     assert told() == "no hooks, no destination"
     ok("install", "--apply")

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.summary import SummaryPage, summary_page
     from stenograph.views.pages.timeline import TimelinePage
     from stenograph.views.pages.timeline_tools import tool_step
-    from stenograph.views.pages.timeline_turns import Timeline, find_step
+    from stenograph.views.pages.timeline_turns import Timeline, find_step, timeline_preview
     from stenograph.views.pages.trace import backfill_page, settings_change_page, trace_page, trace_status_page, trace_test_page
     from stenograph.views.pages.transcript import TurnPage
     from stenograph.views.pages.turn_parts import turn_pages
@@ -300,6 +300,7 @@ _MODULES = {
     "tape_letters": "pages.home",
     "TerminalPage": "pages.doctor",
     "Timeline": "pages.timeline_turns",
+    "timeline_preview": "pages.timeline_turns",
     "TimelinePage": "pages.timeline",
     "timer_page": "pages.archive",
     "tool_step": "pages.timeline_tools",
@@ -500,6 +501,7 @@ __all__ = [
     "table",
     "tag_page",
     "tape_letters",
+    "timeline_preview",
     "timer_page",
     "tool_step",
     "trace_page",

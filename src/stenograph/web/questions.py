@@ -81,11 +81,11 @@ if TYPE_CHECKING:
         SessionsPage,
         StepsPage,
         SummaryPage,
+        TimelinePage,
         TurnsPage,
         UndoPage,
         UsagePage,
     )
-    from stenograph.views.pages.timeline import TimelinePage
 
 #: Bytes of a session that takes longer to load than a reader wants to wait.
 _PREVIEWED = 8_000_000
@@ -201,13 +201,13 @@ class Library:
         Raises SessionNotFoundError, UnreadableError.
         """
         from stenograph.index import open_session
-        from stenograph.views.pages.timeline_turns import preview_page
+        from stenograph.views import timeline_preview
 
         file = self.file(session_id)
         if file.size < _PREVIEWED or self._cache.has(file.path):
             return None
         opened = self._index.peek(lambda store: open_session(store, file.path))
-        page = None if opened is None else preview_page(opened, turn)
+        page = None if opened is None else timeline_preview(opened, turn)
         return None if page is None else mask_page(page, self.masker.mask)
 
     def listing(self) -> Listing:

@@ -23,7 +23,7 @@ from stenograph.web.parameters import FilesQuery
 
 if TYPE_CHECKING:
     from stenograph.turns import Session
-    from stenograph.views.pages.timeline import TimelinePage
+    from stenograph.views import TimelinePage
     from stenograph.web.questions import Library
 
 T = TypeVar("T")

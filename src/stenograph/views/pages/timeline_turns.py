@@ -66,7 +66,7 @@ from stenograph.views.pages.turn_parts import DEEPEST, leave_out, local_output_p
 from stenograph.views.text import count_of, one_line
 
 if TYPE_CHECKING:
-    from stenograph.index import OpenedSession
+    from stenograph.index import StoredSession
 
 #: About as many elements as one chunk has: five of them are on a page at most.
 CHUNK = 700
@@ -201,7 +201,7 @@ class Timeline:
         )
 
 
-def preview_page(opened: OpenedSession, number: int) -> TimelinePage | None:
+def timeline_preview(opened: StoredSession, number: int) -> TimelinePage | None:
     """One turn of a session that is not loaded yet, the first unless it has the wanted one, read from its own lines alone.
 
     None where there is no turn. Raises UnreadableError.
