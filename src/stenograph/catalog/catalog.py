@@ -135,7 +135,7 @@ class Catalog:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[KeptStore | None]:
-        if self._archive is None or not self._archive.is_dir():
+        if self._archive is None or not os.path.isdir(self._archive):  # noqa: PTH112 - Path.is_dir raises without rights
             yield None
             return
         from stenograph.archive import open_kept

@@ -29,7 +29,7 @@ def known_store(ctx: click.Context) -> IndexStore | None:
 
     settings = state_options(ctx)
     path = None if settings.demo else store_path(os.environ)
-    if path is not None and not path.exists():
+    if path is not None and not os.path.exists(path):  # noqa: PTH110 - Path.exists raises without rights
         return None
     store = open_store(path)
     if path is not None and not all(knows_home(store, home) for home in settings.homes):
