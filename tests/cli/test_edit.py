@@ -115,7 +115,7 @@ def test_the_hint_how_to_undo_names_the_home_and_can_be_pasted(session: Path, tm
     words = words[words.index("--home") :]
     assert words == ["--home", str(home), "undo", "--entry", "1"]
     assert session.read_bytes() != RICH.read_bytes()
-    assert run(*words).returncode == 0
+    assert run(*words, "--apply").returncode == 0
     assert session.read_bytes() == RICH.read_bytes()
 
 
