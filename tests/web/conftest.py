@@ -14,7 +14,8 @@ from tests.web.browsing import BrowserMissing, axe_source, chromium
 _ORIGINAL_ENVIRONMENT = dict(os.environ)
 
 
-@pytest.fixture(scope="session")
+# As long as it lives, a loop runs in this thread: tests of other modules that start their own would fail.
+@pytest.fixture(scope="module")
 def browser(need: Need) -> Iterator[Any]:
     try:
         from playwright.sync_api import sync_playwright
