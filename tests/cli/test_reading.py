@@ -179,7 +179,8 @@ def test_resume_becomes_the_client_in_the_right_folder(tmp_path: Path) -> None:
 def test_resume_prints_how_where_it_can_not_start() -> None:
     done = run("resume", "--demo", "add51")
     assert_one_clear_line(done)
-    assert "its directory /home/user/tidemark does not exist here; where it does: cd -- /home/user/tidemark && " in done.stderr
+    assert "its directory /home/user/tidemark does not exist here\n" in done.stderr
+    assert "\ntry: cd -- /home/user/tidemark && " in done.stderr
     printed = run("resume", "--demo", "add51", "--print")
     assert printed.returncode == 0
     assert printed.stdout.endswith("claude --resume add51933-281e-5bff-95a5-5dc0e21da7e9\n")

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.running import SOURCE, assert_one_clear_line, run, run_unprivileged
 from tests.homes import session_id, turns, write_session
 
-from stenograph.config import Config, ListSettings
+from stenograph.config import ArchiveSettings, Config, ListSettings
 from stenograph.sessions import ACTIVE_SECONDS
 
 
@@ -115,8 +115,10 @@ def test_a_named_home_that_is_missing_is_a_problem_to_doctor(tmp_path: Path) -> 
 
 def test_every_key_of_the_config_file_is_documented() -> None:
     page = (SOURCE.parent / "docs" / "config.md").read_text()
-    for key in (*Config.__struct_encode_fields__, *(f"ls.{name}" for name in ListSettings.__struct_fields__)):
-        if key != "ls":
+    tables = {"ls": ListSettings, "archive": ArchiveSettings}
+    inner = [f"{table}.{name}" for table, kind in tables.items() for name in kind.__struct_fields__]
+    for key in (*Config.__struct_encode_fields__, *inner):
+        if key not in tables:
             assert f"\n| `{key}` |" in page
 
 

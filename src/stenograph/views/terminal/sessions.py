@@ -292,8 +292,27 @@ def render_overview(page: OverviewPage, options: RenderOptions, *, demo: bool = 
     yield f"  {options.paint(f'{of}{running}', *STRONG)}{options.paint('  (demo)', *QUIET) if demo else ''}"
     missing = [home.path for home in page.homes if not home.exists]
     yield from (f"{options.mark('care')}{short_path(path)} does not exist" for path in missing)
+    if page.newest and options.width is None:
+        yield ""
+        yield from _piped(page.newest, options, long=False, sort=_LAST)
+    elif page.newest:
+        yield from _by_day(page, options, shown)
+    older = shown - len(page.newest)
+    parts = [options.paint(f"and {older:,} older", *QUIET)] if older > 0 else []
+    if page.hidden:
+        parts.append(options.paint(f"{page.hidden:,} hidden (ls --all)", *QUIET))
+    if options.width is not None:
+        parts += filter(None, [options.legend(row.status for row in page.newest)])
+    if parts:
+        yield ""
+        yield f"  {'  '.join(parts)}"
+    yield ""
+    yield from _next_commands(page, options)
+
+
+def _by_day(page: OverviewPage, options: RenderOptions, shown: int) -> Iterator[str]:
     now = options.now or datetime.now(UTC)
-    rows = iter(session_lines(page.newest, options)) if page.newest else iter(())
+    rows = iter(session_lines(page.newest, options))
     per_row = 2 if min(options.width or _WIDEST, _WIDEST) < _NARROW else 1
     header = next(rows, "") if per_row == 1 else ""
     seen, recent = "", 0
@@ -309,16 +328,6 @@ def render_overview(page: OverviewPage, options: RenderOptions, *, demo: bool = 
             seen = name
         for _ in range(per_row):
             yield next(rows)
-    older = shown - len(page.newest)
-    parts = [options.paint(f"and {older:,} older", *QUIET)] if older > 0 else []
-    if page.hidden:
-        parts.append(options.paint(f"{page.hidden:,} hidden (ls --all)", *QUIET))
-    parts += filter(None, [options.legend(row.status for row in page.newest)])
-    if parts:
-        yield ""
-        yield f"  {'  '.join(parts)}"
-    yield ""
-    yield from _next_commands(page, options)
 
 
 def _over_columns(label: str, header: str, options: RenderOptions) -> str:
