@@ -91,7 +91,12 @@ def test_shared_options_stand_before_or_after_the_command(home: Path) -> None:
 def test_the_overview_names_homes_projects_and_what_to_try(home: Path) -> None:
     done = run("--home", home)
     assert done.returncode == 0
-    for words in ("2 sessions in 1 project", "aaaa0001-0000-4000-8000-000000000000  ", "2 hidden (ls --all)", f"{PROGRAM} --home {home} ls"):
+    for words in (
+        "2 sessions in 1 project",
+        "aaaa0001-0000-4000-8000-000000000000  ",
+        "2 hidden (ls --all)",
+        f"{PROGRAM} --home {home} ls",
+    ):
         assert words in done.stdout
     overview = json.loads(run("--home", home, "--json").stdout)
     assert (overview["sessions"], overview["hidden"], len(overview["newest"])) == (4, 2, 2)
