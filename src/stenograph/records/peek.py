@@ -25,6 +25,18 @@ class _Named(msgspec.Struct):
     sessionId: Any = None
 
 
+class _ShownLines(msgspec.Struct):
+    filePath: Any = None
+    numLines: Any = None
+    totalLines: Any = None
+
+
+class _ShownFile(_ShownLines):
+    type: Any = None
+    file: _ShownLines | None = None
+
+
+_read_shown = msgspec.json.Decoder(_ShownFile).decode
 _read_name = msgspec.json.Decoder(_Named).decode
 _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -69,6 +81,25 @@ def may_use_the_web(record: Record) -> bool:
 def is_aborted(record: Record) -> bool:
     """Whether an answer was cut off in the middle of its stream."""
     return mentions(record, b"isAbortedMidStream") and record.extra.get("isAbortedMidStream") is True
+
+
+def shown_file(result: msgspec.Raw | msgspec.UnsetType) -> tuple[str, bool | None] | None:
+    """The file that a structured tool result shows or has changed, and whether the whole of it is known; None for an edit.
+
+    Without decoding the texts in it, of which a long session has hundreds of megabytes.
+    """
+    if result is msgspec.UNSET or not bytes(result).startswith(b"{"):
+        return None
+    try:
+        shown = _read_shown(result)
+    except REFUSALS:
+        return None
+    if shown.file is not None:
+        name, is_whole = shown.file.filePath, shown.file.numLines == shown.file.totalLines
+    else:
+        # A result of Write says whether it created or updated the file; of Edit, nothing.
+        name, is_whole = shown.filePath, True if shown.type in ("create", "update") else None
+    return (name, is_whole) if isinstance(name, str) else None
 
 
 def file_history_of(path: Path) -> list[dict[str, Any]]:

@@ -94,7 +94,7 @@ class Agent:
         )
         self._dialogue.tokens = opened.tokens
         for file in opened.read_files:
-            self._dialogue.read_state.recall(file.path, file.time, file.text, is_whole=file.is_whole)
+            self._dialogue.read_state.recall(file.path, file.time, is_whole=file.is_whole)
         if opened.restore:
             self._dialogue.on_first_answer = functools.partial(self._bring_back, history, opened.restore)
 

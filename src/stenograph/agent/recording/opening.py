@@ -28,8 +28,6 @@ class KnownFile(Struct, frozen=True):
     path: Path
     #: Seconds since 1970.
     time: float
-    #: None where only a later edit is known.
-    text: str | None
     is_whole: bool
 
 

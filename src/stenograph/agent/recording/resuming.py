@@ -38,20 +38,17 @@ from stenograph.records import (
     THINKING,
     AssistantRecord,
     ChainedRecord,
-    EditResult,
     Envelope,
     Json,
-    MultiEditResult,
     Position,
-    ReadResult,
     Record,
     ToolUseBlock,
     UserRecord,
-    WriteResult,
     change,
     file_history_of,
     gc_paused,
     moment,
+    peek,
     read_all_records,
     without_halves,
 )
@@ -290,28 +287,17 @@ def _last_tokens(records: Sequence[Record]) -> int:
 
 def _read_files(records: Sequence[Record]) -> list[KnownFile]:
     """As 2.1.325 rebuilds what it has read when it resumes."""
-    found: dict[str, KnownFile] = {}
+    found: dict[Path, KnownFile] = {}
     for record in records:
-        if not isinstance(record, UserRecord) or not (time := moment(record.timestamp)):
+        if not isinstance(record, UserRecord) or not (shown := peek.shown_file(record.toolUseResult_raw)):
             continue
-        result = record.toolUseResult
-        name: object = None
-        text: object = None
-        is_whole = False
-        match result:
-            case ReadResult():
-                file = result.file
-                if file:
-                    name, text, is_whole = file.filePath, file.content, file.numLines == file.totalLines
-            case WriteResult():
-                name, text, is_whole = result.filePath, result.content, True
-            case EditResult() | MultiEditResult():
-                name = result.filePath
-                is_whole = isinstance(name, str) and name in found and found[name].is_whole
-        if isinstance(name, str) and isinstance(record.cwd, str):
-            found[name] = KnownFile(
-                Path(record.cwd) / name, time.timestamp(), text if isinstance(text, str) and is_whole else None, is_whole
-            )
+        name, is_whole = shown
+        time = moment(record.timestamp)
+        if time is not None and isinstance(record.cwd, str):
+            path = Path(record.cwd) / name
+            if is_whole is None:
+                is_whole = path in found and found[path].is_whole
+            found[path] = KnownFile(path, time.timestamp(), is_whole)
     return list(found.values())
 
 

@@ -39,15 +39,15 @@ class ReadState:
         self._seen[self._key(path)] = Seen(status.st_mtime_ns, status.st_size, text, is_partial, part)
         self._fresh.append(path)
 
-    def recall(self, path: Path, time: float, text: str | None, *, is_whole: bool) -> None:
-        """What an earlier run saw at that time, in seconds; a file that was changed since is known as it was."""
+    def recall(self, path: Path, time: float, *, is_whole: bool) -> None:
+        """What an earlier run saw at that time, in seconds; a file that was changed since is known as an older one."""
         try:
             status = path.stat()
         except OSError:
             return
         is_same = status.st_mtime <= time
         mtime_ns, size = (status.st_mtime_ns, status.st_size) if is_same else (0, -1)
-        self._seen[self._key(path)] = Seen(mtime_ns, size, text, is_partial=not is_whole)
+        self._seen[self._key(path)] = Seen(mtime_ns, size, None, is_partial=not is_whole)
 
     def take_fresh(self) -> list[Path]:
         """What was seen since the last call."""
