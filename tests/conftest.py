@@ -25,8 +25,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is not a failure: properties are about what holds, not about how long it takes.
-settings.register_profile("steno", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("steno")
+settings.register_profile("proofs", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("proofs"), max_examples=25)
+settings.load_profile("proofs")
 
 Client = Callable[[str], Path]
 Ccusage = Callable[[Path], tuple[int, ...]]
@@ -36,6 +37,11 @@ Need = Callable[[str, str], NoReturn]
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--proofs", action="store_true", help="every session and every real client too, not a sample of them")
     parser.addoption("--full", action="store_true", help="the full matrices too (tests marked `full`)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not (config.getoption("--proofs") or config.getoption("--full")):
+        settings.load_profile("quick")
 
 
 # Of a test over every session, the quick run plays this many.

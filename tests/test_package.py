@@ -40,6 +40,7 @@ def test_the_wheel_starts_in_an_empty_environment(built: Path, tmp_path: Path) -
     assert "Publish the October tide report" in listed
 
 
+@pytest.mark.proof
 def test_wheel_and_sdist_hold_what_they_should(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()

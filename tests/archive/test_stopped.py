@@ -46,6 +46,7 @@ def test_a_recovery_killed_at_any_step_can_be_done_again(tmp_path: Path, scenari
     assert stop_everywhere(tmp_path, "kill", scenario, 1)["recoveries stopped"] > 50
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("scenario", ["edit", "clone", "restore"])
 def test_a_disk_that_fills_up_changes_nothing(tmp_path: Path, scenario: str) -> None:
     counts = stop_everywhere(tmp_path, "fill", scenario, 17)

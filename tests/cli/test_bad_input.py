@@ -245,6 +245,7 @@ def test_variables_that_no_system_takes_are_no_crash(variable: str) -> None:
             assert not done.stderr or done.stderr.startswith("error: ")
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
 def test_closed_folders_are_one_clear_line(open_home: Path) -> None:
     closed = open_home / "closed"

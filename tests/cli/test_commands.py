@@ -228,6 +228,7 @@ def test_help_names_the_program_as_it_was_started() -> None:
     assert done.stdout.startswith("Usage: steno ls [OPTIONS]")
 
 
+@pytest.mark.proof
 def test_an_undo_can_be_pasted_whatever_the_title(tmp_path: Path) -> None:
     """The shell that runs the line proves it: the title is what it was, byte for byte."""
     home = tmp_path / "a home's"

@@ -193,6 +193,7 @@ def _printed(*arguments: str) -> str:
     return done.output
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", KEYS)
 @pytest.mark.parametrize("arguments", SLID, ids=" ".join)
 def test_a_secret_is_masked_wherever_a_text_is_cut(tmp_path: Path, arguments: list[str], name: str) -> None:

@@ -16,6 +16,7 @@ from tests.terminals import need_tmux
 
 from stenograph.testing.scripted_api import ScriptedApi, script_prompt
 
+pytestmark = pytest.mark.proof
 Start = Callable[[str], Terminal]
 
 # Stands in for a client: shows a prompt and says again, between brackets, every line that it reads.

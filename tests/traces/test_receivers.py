@@ -137,7 +137,6 @@ def held(request: pytest.FixtureRequest) -> Held:
     return held_by_phoenix(server) if isinstance(server, Phoenix) else held_by_mlflow(server)
 
 
-@pytest.mark.sample
 def test_spans_come_back_with_their_ids_nesting_times_kinds_and_failures(held: Held) -> None:
     posted = turn("a")
     held.post_all(posted)

@@ -245,6 +245,7 @@ def test_a_receiver_that_fails_for_a_while_has_everything_once_in_the_end(
         assert clock.slept > 58  # two times 30, less what passed by itself
 
 
+@pytest.mark.proof
 def test_a_failure_at_any_request_costs_nothing(folder: Path, sessions: list[Path], expected: set[tuple[str, str]]) -> None:
     """An acknowledgement that is lost, and then a receiver that is not well."""
     with OtlpSink() as sink:
@@ -665,6 +666,7 @@ def start_worker(home: Path, endpoint: str, before: Callable[[], None] | None = 
     return subprocess.run(command, env=environment, preexec_fn=before, capture_output=True, check=False, timeout=60)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("room", [0, 4096, 40_000, 60_000, 70_000, 90_000])
 def test_a_full_disk_loses_nothing(room: int, sessions: list[Path], expected: set[tuple[str, str]], tmp_path: Path) -> None:
     """No file may grow beyond so many bytes: writing fails as it does on a full disk."""

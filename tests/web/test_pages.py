@@ -80,6 +80,7 @@ def find_barriers(browser: Any, axe: str, paths: tuple[str, ...], **options: Any
     return barriers
 
 
+@pytest.mark.proof
 def test_axe_finds_no_serious_problem(browser: Any, axe: str) -> None:
     assert find_barriers(browser, axe, _CHECKED) == []
 
