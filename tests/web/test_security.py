@@ -199,7 +199,7 @@ def status_of(viewer: Served, sent: bytes) -> int:
     with socket.create_connection(("127.0.0.1", viewer.access.port), timeout=10) as connection:
         answer = b""
         # It is closed before all was sent.
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(OSError):
             connection.sendall(sent)
             connection.shutdown(socket.SHUT_WR)
             while piece := connection.recv(65536):
