@@ -15,7 +15,7 @@ help:                ## this list
 run: .venv/.core     ## the viewer on your own sessions, or on the demo's where there are none
 	@$(BIN)/python scripts/run_viewer.py
 
-test: .venv/.dev     ## the tests, with a sample of sessions and real clients: under five minutes
+test: .venv/.dev     ## the tests, with a sample of sessions and real clients: minutes
 	@scripts/provide npm tmux rg=ripgrep chromium
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 

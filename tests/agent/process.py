@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from tests.agent.world import FAKE_KEY, World
 from tests.cli.running import SOURCE
 
 
-def started(world: World, *arguments: str, environment: dict[str, str] | None = None, **given: Any) -> subprocess.Popen[str]:
-    """The agent under way. All but `environment` is for Popen."""
+def started(
+    world: World, *arguments: str, environment: dict[str, str] | None = None, through: Sequence[str] = (), **given: Any
+) -> subprocess.Popen[str]:
+    """The agent under way, `through` a program that starts it. The rest is for Popen."""
     return subprocess.Popen(
         [
+            *through,
             sys.executable,
             "-m",
             "stenograph",

@@ -52,7 +52,7 @@ def plan_removal(path: Path, titles: ListTitles | None = None) -> Removal:
     files += [file for inside in contents for file in inside.files]
     sizes = {file: state_of(file).size for file in dict.fromkeys(files)}
     plan = Removal(family.session_id, sizes, tuple(folder for inside in contents for folder in inside.folders))
-    with contextlib.suppress(DiskError):  # what is no session can be removed too
+    with contextlib.suppress(DiskError):  # a damaged file can be removed too
         seen = glance(path)
         named = (titles or ListTitles()).of(seen)
         plan = msgspec.structs.replace(plan, title=named, last_record=last_record(seen), titled=tuple(titled_by(path)))

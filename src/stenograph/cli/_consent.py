@@ -17,7 +17,7 @@ _MOST_AT_A_KEY = 10
 
 
 class Consent(msgspec.Struct, frozen=True):
-    #: `--apply`: nobody is asked.
+    #: `--apply`: acts without asking.
     is_given: bool
     #: The plan is shown on a terminal, where the question can follow it.
     may_ask: bool

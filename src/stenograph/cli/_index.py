@@ -64,7 +64,7 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
 
 
 def _archived(catalog: Catalog) -> list[IndexedFile]:
-    """The files that only the archive has; an archive that cannot be read is no reason not to search."""
+    """The files that only the archive has; an unreadable archive does not stop a search."""
     from stenograph.cli._messages import echo_warning
     from stenograph.errors import DiskError
 

@@ -141,7 +141,7 @@ _ASCII = str.maketrans("●■✗✓•·│┊┬▌─━╸█▅▄▂▆…
 
 
 def _in_encoding(lines: Iterable[str]) -> Iterable[str]:
-    """The lines with ASCII in the place of our marks, where stdout can't show them."""
+    """The lines with ASCII instead of our marks where stdout can't show them."""
     try:
         "●█…".encode(sys.stdout.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):

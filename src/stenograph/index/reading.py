@@ -290,7 +290,7 @@ def repository_of(project: str) -> str | None:
     if _WORKTREES in project:
         return project.partition(_WORKTREES)[0] or None
     try:
-        # A worktree has a small file in the place of the directory.
+        # In a worktree, .git is a small file instead of a directory.
         with open(f"{project}/.git", "rb") as file:  # noqa: PTH123 - the name may be anything
             pointer = file.read(_LONGEST_POINTER).decode(errors="replace")
     except (OSError, ValueError):

@@ -61,7 +61,7 @@ class IndexThread:
         store.place_of = self._catalog.place_of
         try:
             archived = self._catalog.archived_files()
-        except DiskError:  # an archive that cannot be read is no reason not to search
+        except DiskError:  # an unreadable archive does not stop a search
             archived = []
         return sync(store, self._homes, archived=archived, seconds=seconds)
 

@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from stenograph.views.pages.doctor import DemoCopyPage, DoctorPage, HomeHealthPage, TracingPage
-from stenograph.views.terminal.options import COMMAND, QUIET, STRONG, RenderOptions
+from stenograph.views.terminal.options import COMMAND, PROSE, QUIET, STRONG, RenderOptions
 from stenograph.views.text import count_of, plain, short_path, size, wrap
 
 _NOWHERE = "none: HOME is not set"
-#: Prose is no wider.
-_PROSE = 100
 
 
 def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
@@ -48,7 +46,7 @@ def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
 
 
 def _columns(options: RenderOptions) -> int | None:
-    return None if options.width is None else min(options.width, _PROSE) - 2
+    return None if options.width is None else min(options.width, PROSE) - 2
 
 
 def _usual(page: DoctorPage) -> str:

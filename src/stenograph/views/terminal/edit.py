@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from stenograph.views.pages.edit import EditPage, EditStepPage, PreviewPage
 from stenograph.views.pages.messages import SaidPage
-from stenograph.views.terminal.options import BAD, BOLD, GOOD, GREEN, QUIET, STRONG, RenderOptions
+from stenograph.views.terminal.options import BAD, BOLD, GOOD, GREEN, PROSE, QUIET, STRONG, RenderOptions
 from stenograph.views.text import count_of, cut, cut_start, harmless, one_line, plain, short_path, size, table, width, wrap
 
 _PROMPT_COLUMNS = 100
@@ -22,7 +22,7 @@ def render_edit(page: EditPage, options: RenderOptions) -> Iterator[str]:
     if page.preview is not None:
         yield from _preview(page.preview, options)
     if options.width is not None and page.changes_file:
-        yield from _plan(page, options, min(options.width, _PROSE))
+        yield from _plan(page, options, min(options.width, PROSE))
         if page.applied:
             yield from render_edit_result(page, options)
         elif not page.problems and not options.asks:
@@ -36,8 +36,6 @@ def render_edit(page: EditPage, options: RenderOptions) -> Iterator[str]:
         yield f"nothing was written: {'the session is in use' if page.in_use else page.refusal or 'use --apply'}"
 
 
-#: Prose is no wider.
-_PROSE = 100
 _FACTS = 36
 
 

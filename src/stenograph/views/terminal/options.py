@@ -22,6 +22,8 @@ GOOD, BAD, CARE = (32,), (31,), (1, 33)
 OTHER, TOOL = (35,), (36,)
 #: Labels, provenance and what can be ignored; verdicts, titles and totals.
 QUIET, STRONG = (2,), (1,)
+#: The widest that prose gets, in columns.
+PROSE = 100
 
 #: In the gutter of two columns, by status or verdict; what is done has none.
 MARKS = {

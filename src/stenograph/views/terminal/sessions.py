@@ -262,23 +262,26 @@ def _left_out(page: SessionsPage) -> list[str]:
     elif page.older:
         parts.append(f"{listed:,} of {count_of(listed + page.older, 'session')} (--limit 0 for all)")
     if page.hidden:
-        reasons = ", ".join(f"{page.hidden[reason]} {words}" for reason, words in HIDDEN.items() if page.hidden.get(reason))
-        parts.append(f"{'at least ' if page.unseen else ''}{sum(page.hidden.values())} hidden: {reasons} (--all)")
+        parts.append("{} hidden: {} (--all)".format(*_hidden(page)))
     return parts
 
 
 def left_out_lines(page: SessionsPage) -> list[str]:
     """What a list in a pipe left out, for stderr."""
-    least = "at least " if page.unseen else ""
     lines = []
     if page.unseen:
         lines.append(f"{count_of(page.unseen, 'older session')} not listed; use --limit 0")
     elif page.older:
         lines.append(f"{count_of(page.older, 'more session')} not listed; use --limit 0")
     if page.hidden:
-        parts = ", ".join(f"{page.hidden[reason]} {words}" for reason, words in HIDDEN.items() if page.hidden.get(reason))
-        lines.append(f"{least}{sum(page.hidden.values())} hidden ({parts}); use --all")
+        lines.append("{} hidden ({}); use --all".format(*_hidden(page)))
     return lines
+
+
+def _hidden(page: SessionsPage) -> tuple[str, str]:
+    """How many sessions a list hides, and how many for each reason."""
+    reasons = ", ".join(f"{page.hidden[reason]} {words}" for reason, words in HIDDEN.items() if page.hidden.get(reason))
+    return f"{'at least ' if page.unseen else ''}{sum(page.hidden.values())}", reasons
 
 
 def render_overview(page: OverviewPage, options: RenderOptions, *, demo: bool = False) -> Iterator[str]:
