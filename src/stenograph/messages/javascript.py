@@ -13,8 +13,11 @@ _EXACT = 2**53
 _WITH_EXPONENT = 1e21
 
 
-def write_as_sent(holder: Any, habits: MessageHabits) -> None:
-    """Change what is in a block or a list, however deep, to what a client makes of it; in place: hardly anything changes."""
+def write_as_sent(holder: Any, habits: MessageHabits, *, keep_numbers: bool = False) -> None:
+    """Change what is in a block or a list, however deep, to what a client makes of it; in place: hardly anything changes.
+
+    `keep_numbers` leaves 10000.0 as it is, which a client makes 10000.
+    """
     if holder.__class__ is list:
         for value in holder:
             if value.__class__ is not dict or not all(map(_is_ascii, value.values())) or not all(map(str.isascii, value)):
@@ -31,9 +34,10 @@ def write_as_sent(holder: Any, habits: MessageHabits) -> None:
             if habits.replaces_surrogates and not value.isascii():
                 holder[key] = without_halves(value)
         elif kind is dict or kind is list:
-            write_as_sent(value, habits)
+            write_as_sent(value, habits, keep_numbers=keep_numbers)
         elif kind is float or (kind is int and not -_EXACT <= value <= _EXACT):
-            holder[key] = _double(value)
+            double = _double(value)
+            holder[key] = value if keep_numbers and double is not None else double
 
 
 def _is_ascii(value: Any) -> bool:

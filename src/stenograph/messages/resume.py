@@ -43,8 +43,8 @@ def resume_messages(graph: Graph, release: str = NEWEST) -> Resume:
     return messages_of(select(graph, release, message_habits(release)), release)
 
 
-def messages_of(selection: Selection, release: str) -> Resume:
-    """The messages that `release` makes of some nodes, in their order."""
+def messages_of(selection: Selection, release: str, *, keep_numbers: bool = False) -> Resume:
+    """The messages that `release` makes of some nodes, in their order. `keep_numbers`: not as JavaScript writes them."""
     habits = message_habits(release)
     graph, left = selection.graph, selection.left
     if selection.refused:
@@ -58,7 +58,7 @@ def messages_of(selection: Selection, release: str) -> Resume:
             if piece.role == "system" and wraps_system(model):
                 piece.blocks = [text_block(wrapped(block["text"])) for block in piece.blocks]
             for blocks in (piece.blocks, *piece.more):
-                write_as_sent(blocks, habits)
+                write_as_sent(blocks, habits, keep_numbers=keep_numbers)
             pieces.append(piece)
             if piece.role == "user" and not piece.blocks:
                 left.append(Omission(node, "46: an empty prompt", is_skipped=habits.skips_empty_prompts))

@@ -11,7 +11,6 @@ from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.tools.base import Json, SubagentResult, Tool, ToolContext, ToolFailed, ToolOutput, Workspace
 from stenograph.agent.tools.changing import ReadState
-from stenograph.agent.tools.toolbox import checked_input
 from stenograph.errors import ModelError
 
 
@@ -66,7 +65,7 @@ class Desk:
 
     async def call(self, tool: Tool[Any], **given: object) -> ToolOutput:
         """As a model calls it: the input is checked first."""
-        return await tool.run(checked_input(tool, given), self.context)
+        return await tool.run(tool.check(given), self.context)
 
     async def fail(self, tool: Tool[Any], **given: object) -> str:
         """The words of a call that fails."""

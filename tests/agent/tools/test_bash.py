@@ -15,7 +15,6 @@ from tests.agent.tools.desk import Desk
 from stenograph.agent.tools import shell, spill
 from stenograph.agent.tools.base import Json, ToolFailed, ToolOutput
 from stenograph.agent.tools.bash import Bash, BashInput, OldBash
-from stenograph.agent.tools.toolbox import checked_input
 
 
 def run(desk: Desk, command: str, **given: object) -> ToolOutput:
@@ -479,7 +478,7 @@ def test_a_command_has_no_terminal_and_a_group_of_its_own(desk: Desk) -> None:
 @pytest.mark.parametrize("given", [{}, {"command": 5}, {"command": "true", "timeout": "soon"}, {"command": None}])
 def test_an_input_that_is_none_is_refused(given: Json) -> None:
     with pytest.raises(ToolFailed, match="InputValidationError: Bash failed"):
-        checked_input(Bash(), given)
+        Bash().check(given)
 
 
 def test_old_results_have_the_shapes_of_2_0(desk: Desk) -> None:

@@ -299,8 +299,8 @@ def test_a_search_does_not_get_our_keys(desk: Desk, monkeypatch: pytest.MonkeyPa
         ({"pattern": "x", "type": "nope"}, "Search failed — the pattern, glob, or file type was rejected without searching:"),
         ({"pattern": "x", "glob": "{"}, "Search failed — the pattern, glob, or file type was rejected without searching:"),
         ({"pattern": "a\0"}, "Search failed: no file is searched for NUL characters."),
-        ({}, "<tool_use_error>InputValidationError: Grep failed: "),
-        ({"pattern": "x", "output_mode": "bogus"}, "<tool_use_error>InputValidationError: Grep failed: "),
+        ({}, "<tool_use_error>InputValidationError: Grep failed"),
+        ({"pattern": "x", "output_mode": "bogus"}, "<tool_use_error>InputValidationError: Grep failed"),
     ],
 )
 def test_what_can_not_be_searched_is_said(desk: Desk, given: Json, words: str) -> None:

@@ -15,7 +15,7 @@ from stenograph.agent.engine.background import BackgroundTask
 from stenograph.agent.tools.base import Json, SubagentResult, ToolFailed
 from stenograph.agent.tools.bash import Bash, OldBash
 from stenograph.agent.tools.tasks import BashOutput, KillShell, TaskOutput, TaskStop
-from stenograph.agent.tools.toolbox import Toolbox, checked_input
+from stenograph.agent.tools.toolbox import Toolbox
 
 Scene = Callable[[Desk], Awaitable[None]]
 
@@ -308,7 +308,7 @@ def test_a_filter_that_is_no_expression_is_a_clear_error_and_shows_nothing(play:
 @pytest.mark.parametrize("given", [{}, {"task_id": 5}, {"task_id": None}])
 def test_an_input_without_an_id_is_refused(tool: TaskOutput, given: Json) -> None:
     with pytest.raises(ToolFailed, match="InputValidationError"):
-        checked_input(tool, given)
+        tool.check(given)
 
 
 @pytest.mark.parametrize("name", ["TaskOutput", "AgentOutputTool", "BashOutput", "TaskStop", "KillShell", "KillBash"])

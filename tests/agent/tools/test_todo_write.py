@@ -10,7 +10,7 @@ from tests.agent.tools.desk import Desk
 
 from stenograph.agent.tools.base import Json, ToolFailed
 from stenograph.agent.tools.todo_write import TodoWrite
-from stenograph.agent.tools.toolbox import Toolbox, checked_input
+from stenograph.agent.tools.toolbox import Toolbox
 
 TODO = {"content": "Fix notes", "status": "in_progress", "activeForm": "Fixing notes"}
 OTHER = {"content": "Check", "status": "pending", "activeForm": "Checking"}
@@ -57,10 +57,10 @@ def test_members_that_nobody_knows_are_left_out(tmp_path: Path) -> None:
 )
 def test_a_list_that_is_none_is_refused(given: Json) -> None:
     with pytest.raises(ToolFailed, match="InputValidationError: TodoWrite failed"):
-        checked_input(TodoWrite(), given)
+        TodoWrite().check(given)
 
 
 def test_the_definition_names_the_states() -> None:
     (definition,) = Toolbox([TodoWrite()]).definitions
     item = definition["input_schema"]["properties"]["todos"]["items"]
-    assert item["properties"]["status"] == {"enum": ["completed", "in_progress", "pending"]}
+    assert item["properties"]["status"] == {"type": "string", "enum": ["completed", "in_progress", "pending"]}

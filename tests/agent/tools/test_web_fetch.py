@@ -20,7 +20,6 @@ from tests.model.raw_endpoint import RawEndpoint, TunnelProxy, answer, make_cert
 from stenograph.agent.tools import page
 from stenograph.agent.tools.base import Json, ToolFailed, ToolOutput
 from stenograph.agent.tools.page import Fetch, FetchFailed, checked_address, markdown
-from stenograph.agent.tools.toolbox import checked_input
 from stenograph.agent.tools.web_fetch import WebFetch
 from stenograph.errors import RefusedError
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService
@@ -444,7 +443,7 @@ def test_damaged_html_is_read_as_far_as_it_goes(html: str) -> None:
 @pytest.mark.parametrize("given", [{}, {"url": "https://example.com/"}, {"url": 5, "prompt": "What?"}])
 def test_an_input_that_is_none_is_refused(given: Json) -> None:
     with pytest.raises(ToolFailed, match="InputValidationError: WebFetch failed"):
-        checked_input(WebFetch(), given)
+        WebFetch().check(given)
 
 
 def test_only_web_addresses_are_fetched() -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stenograph.agent.permissions.policy import Decision, Permissions
 from stenograph.agent.tools.base import ToolContext, ToolFailed, ToolInput, failed_use
-from stenograph.agent.tools.toolbox import AnyTool, Toolbox, checked_input
+from stenograph.agent.tools.toolbox import AnyTool, Toolbox
 from stenograph.config import is_debugging
 from stenograph.records import Json
 
@@ -94,7 +94,7 @@ def _checked(call: Call, toolbox: Toolbox) -> tuple[AnyTool, ToolInput]:
         raise failed_use(
             f"InputValidationError: {call.name} failed: the input is not valid JSON; it may have been cut off. Send it whole."
         )
-    return tool, checked_input(tool, call.given)
+    return tool, tool.check(call.given)
 
 
 def _failed(call: Call, failure: ToolFailed, began: float, decision: Decision | None = None) -> CallResult:

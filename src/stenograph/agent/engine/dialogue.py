@@ -295,6 +295,9 @@ class Dialogue:
         )
 
     def _record_answer(self, turn: TurnInProgress, answer: Answer) -> None:
+        for block in answer.blocks:
+            if block["type"] == "tool_use":
+                block["name"] = self._toolbox.spelled(block["name"])
         usage = answer.message["usage"]
         self.shared.tally.add(answer.message["model"], usage)
         self.last_usage = usage

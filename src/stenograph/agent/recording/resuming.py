@@ -139,7 +139,8 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession
             return OpenedSession(recorder=recorder, conversation=Conversation(), file_history=file_history_of(path))
     _keep_notifications(graph)
     selection = select(graph, NEWEST, message_habits(NEWEST))
-    resume = messages_of(selection, NEWEST)
+    # The endpoint has cached what the model wrote.
+    resume = messages_of(selection, NEWEST, keep_numbers=True)
     leaf = choose_leaf(selection.graph, NEWEST)
     if resume.messages is None or leaf < 0:
         raise UsageError(f"{path} has no conversation to resume", hint=f"steno check {path}")

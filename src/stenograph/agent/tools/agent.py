@@ -59,8 +59,7 @@ class AgentTool(Tool[AgentInput]):
     is_read_only = True
     runs_in_parallel = True
 
-    @classmethod
-    def description(cls) -> str:
+    def description(self) -> str:
         kinds = "\n".join(f"- `{kind.name}`: {kind.description}" for kind in TYPES.values())
         return f"{super().description()}\n\nKinds of agents:\n{kinds}"
 

@@ -1,4 +1,6 @@
-"""What a tool is: a name, a description, a typed input, and `run`.
+"""What a tool is: a name, a definition for the model, a check of its input, and `run`.
+
+Tools of our own declare their input as a Struct; others override `definition` and `check`.
 
 `run` returns a `ToolOutput` in the client's own shapes, or raises `ToolFailed` with words for the model; bad input, missing
 files and timeouts are results. Only cancellation may escape otherwise.
@@ -12,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
+
+from stenograph.agent.tools.schemas import forgiven, problems, schema_of, unexpected
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.background import BackgroundTasks
@@ -142,23 +146,42 @@ def _descriptions() -> dict[str, str]:
 
 
 class Tool(Generic[In]):
-    name: ClassVar[str]
+    name: str
     #: Names in other releases.
-    also_called: ClassVar[tuple[str, ...]] = ()
+    also_called: tuple[str, ...] = ()
     #: Other releases' names of input members: {"shell_id": "task_id"}.
     also_spelled: ClassVar[dict[str, str]] = {}
     input_type: type[In]
     #: Parameters that the release whose shapes are written does not have.
     not_offered: frozenset[str] = frozenset()
     #: Changes nothing: runs in parallel, and needs no permission in the default mode.
-    is_read_only: ClassVar[bool] = False
+    is_read_only: bool = False
     #: Although it may change something.
-    runs_in_parallel: ClassVar[bool] = False
+    runs_in_parallel: bool = False
 
-    @classmethod
-    def description(cls) -> str:
+    def description(self) -> str:
         texts = _descriptions()
-        return next(texts[name] for name in (cls.name, *cls.also_called) if name in texts)
+        return next(texts[name] for name in (self.name, *self.also_called) if name in texts)
+
+    def definition(self) -> Json:
+        """As the endpoint gets it; always in the same bytes."""
+        schema = schema_of(self.input_type)
+        offered = {name: value for name, value in schema["properties"].items() if name not in self.not_offered}
+        return {"name": self.name, "description": self.description(), "input_schema": {**schema, "properties": offered}}
+
+    def check(self, given: Json) -> In:
+        """The arguments of a call as `run` takes them. Raises ToolFailed in words that help the model."""
+        spelled = {self.also_spelled.get(name, name): value for name, value in given.items()}
+        schema = schema_of(self.input_type)
+        meant = forgiven(spelled, schema)
+        if found := list(problems(meant, schema)):
+            found += unexpected(meant, schema)
+            head = f"InputValidationError: {self.name} failed due to the following issue{'s' * (len(found) > 1)}:"
+            raise failed_use("\n".join([head, *found]))
+        try:
+            return msgspec.convert(meant, self.input_type)
+        except msgspec.ValidationError as error:
+            raise failed_use(f"InputValidationError: {self.name} failed: {error}") from None
 
     def is_safe_beside_others(self, given: Json) -> bool:  # noqa: ARG002 - for those whose input decides
         """`given` is unchecked."""

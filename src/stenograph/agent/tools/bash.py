@@ -49,7 +49,9 @@ _SILENT = frozenset({"cd", "mkdir", "rmdir", "touch", "mv", "cp", "rm", "ln", "c
 
 class BashInput(ToolInput):
     command: Annotated[str, Meta(description="The command")]
-    timeout: Annotated[int | None, Meta(description="Milliseconds until it is ended; 120000 unless given, 600000 at most")] = None
+    timeout: Annotated[
+        int | float | None, Meta(description="Milliseconds until it is ended; 120000 unless given, 600000 at most")
+    ] = None
     description: Annotated[str | None, Meta(description="What it does, in five to ten words")] = None
     run_in_background: Annotated[bool, Meta(description="Go on at once; you are told when it is over")] = False
 
@@ -174,7 +176,7 @@ async def _to_its_end(shell: Shell, given: BashInput, context: ToolContext) -> f
     return 0.0
 
 
-def _progress(shell: Shell, elapsed: float, timeout: int | None) -> Json:
+def _progress(shell: Shell, elapsed: float, timeout: float | None) -> Json:
     last, most, characters = _SHOWN
     text = shell.output.tail(characters * 4).decode("utf-8", "replace")
     lines = text[-characters:].split("\n")[-most:]

@@ -21,7 +21,7 @@ LONGEST_WAIT = 600_000
 class TaskOutputInput(ToolInput):
     task_id: Annotated[str, Meta(description="The id of the task")]
     block: Annotated[bool, Meta(description="Wait for its end")] = True
-    timeout: Annotated[int, Meta(description="Milliseconds to wait at most; 600000 at most")] = 30_000
+    timeout: Annotated[int | float, Meta(description="Milliseconds to wait at most; 600000 at most")] = 30_000
 
 
 class TaskOutput(Tool[TaskOutputInput]):

@@ -1,4 +1,4 @@
-"""The tools of a conversation: definitions always in the same bytes, a tool by any of its names, a checked input."""
+"""The tools of a conversation: definitions always in the same bytes, a tool by any of its names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
-from stenograph.agent.tools.base import Tool, ToolInput, failed_use
+from stenograph.agent.tools.base import Tool, failed_use
 from stenograph.records import Json
 
 AnyTool = Tool[Any]
@@ -20,6 +18,7 @@ class Toolbox:
         #: Names that a rule denies as a whole.
         self._disabled = frozenset(disabled)
         self._by_name = {name: tool for tool in self._tools for name in (*tool.also_called, tool.name)}
+        self._by_lower_name = {name.lower(): tool for name, tool in self._by_name.items()}
 
     @property
     def names(self) -> list[str]:
@@ -27,7 +26,12 @@ class Toolbox:
 
     @functools.cached_property
     def definitions(self) -> list[Json]:
-        return [_definition(tool) for tool in self._tools]
+        return [tool.definition() for tool in self._tools]
+
+    def spelled(self, name: str) -> str:
+        """A tool's name as the model should have written it. Small models often write `bash`, which 2.1.325 refuses."""
+        tool = None if name in self._by_name else self._by_lower_name.get(name.lower())
+        return tool.name if tool else name
 
     def find(self, name: str) -> AnyTool:
         """Raises ToolFailed."""
@@ -50,34 +54,3 @@ class Toolbox:
         unwanted = set(names)
         kept = (tool for tool in self._tools if tool.name not in unwanted and not unwanted & set(tool.also_called))
         return Toolbox(kept, disabled=self._disabled | unwanted)
-
-
-def checked_input(tool: AnyTool, given: Json) -> ToolInput:
-    """Raises ToolFailed in words that help the model."""
-    spelled = {tool.also_spelled.get(name, name): value for name, value in given.items()}
-    try:
-        # Models write numbers and booleans as strings now and then.
-        converted: ToolInput = msgspec.convert(spelled, tool.input_type, strict=False)
-    except msgspec.ValidationError as error:
-        raise failed_use(f"InputValidationError: {tool.name} failed: {error}") from None
-    return converted
-
-
-def _definition(tool: AnyTool) -> Json:
-    _, components = msgspec.json.schema_components([tool.input_type])
-    schema = _inlined(components[tool.input_type.__name__], components)
-    members = {name: value for name, value in schema.items() if name != "title"}
-    members["properties"] = {name: value for name, value in members["properties"].items() if name not in tool.not_offered}
-    return {"name": tool.name, "description": tool.description(), "input_schema": {**members, "additionalProperties": False}}
-
-
-def _inlined(schema: Any, components: Json) -> Any:
-    """Without references: not every endpoint follows them."""
-    if isinstance(schema, list):
-        return [_inlined(one, components) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if "$ref" in schema:
-        named = components[schema["$ref"].rpartition("/")[2]]
-        return {name: _inlined(value, components) for name, value in named.items() if name != "title"}
-    return {name: _inlined(value, components) for name, value in schema.items()}
