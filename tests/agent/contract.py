@@ -12,6 +12,14 @@ from stenograph.agent.engine.events import Event, Outcome
 
 #: How a turn may end that leaves a response without its end.
 _BREAKS_OFF = (Outcome.INTERRUPTED, Outcome.FAILED)
+_ANYWHERE = (
+    events.Notice,
+    events.ModeChanged,
+    events.ModelChanged,
+    events.Queued,
+    events.TaskBegin,
+    events.TaskEnd,
+)
 
 
 class _Conversation:
@@ -64,11 +72,13 @@ class _Conversation:
                 assert use in self.called, "a call begins once, after the response that made it"
                 self.called.remove(use)
                 self.running.add(use)
-            case events.ToolProgress(tool_use_id=use):
+            case events.ToolProgress(tool_use_id=use) | events.Asked(tool_use_id=use) | events.Answered(tool_use_id=use):
                 assert use in self.running
             case events.ToolEnd(tool_use_id=use):
                 assert use in self.running, "a call ends once, after it began"
                 self.running.remove(use)
+            case events.Delivered():
+                assert self.is_idle
             case events.CompactionBegin():
                 assert self.is_idle
                 self.compacting = True
@@ -88,7 +98,8 @@ class _Conversation:
 
 def check_order(seen: Iterable[Event]) -> None:
     """Of a whole run, from SessionBegin to SessionEnd."""
-    first, *within, last = seen
+    first, *within, last = seen = list(seen)
+    assert [event.seq for event in seen] == list(range(1, len(seen) + 1))
     assert isinstance(first, events.SessionBegin)
     assert isinstance(last, events.SessionEnd)
     behind = set(_agents_in_the_background(within))
@@ -96,7 +107,7 @@ def check_order(seen: Iterable[Event]) -> None:
     #: The call that waits for a sub-agent, with the conversation that made it.
     waits: dict[str, tuple[_Conversation, str]] = {}
     for event in within:
-        if isinstance(event, events.Notice):
+        if isinstance(event, _ANYWHERE):
             continue
         conversation = conversations.setdefault(event.agent_id, _Conversation())
         conversation.take(event)

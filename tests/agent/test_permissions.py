@@ -19,7 +19,8 @@ from tests.conftest import Need
 
 from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
 from stenograph.agent.permissions import named_files
-from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Decision, Permissions
+from stenograph.agent.permissions.live_policy import Decision, policy_from
+from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permissions
 from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, names_of, parse_rule, split_rules
 from stenograph.agent.permissions.shell_parts import commands_within, split_command
 from stenograph.agent.tools import all_tools
@@ -123,7 +124,7 @@ def decide(
         disallowed=[denied] if denied else [],
     )
     workspace = Workspace(cwd=cwd or project, project=project, additional=additional or [])
-    return Permissions(options, workspace).decide(tool, convert(raw, tool.input_type), raw)
+    return Permissions(policy_from(options), workspace).decide(tool, convert(raw, tool.input_type), raw)
 
 
 def may_run(project: Path, command: str, **options: Any) -> bool:
@@ -768,7 +769,7 @@ def test_a_file_that_a_link_leads_to_is_denied_under_either_name(project: Path) 
 def test_a_search_leaves_out_what_a_rule_denies_to_read(project: Path, rules: str, path: str, may_read: bool) -> None:
     rules = rules.replace("{tmp}", str(project.parent).lstrip("/"))
     options = AgentOptions(cwd=project, home=project / "home", disallowed=[rules])
-    asked = Permissions(options, Workspace(cwd=project, project=project)).read_filter("Grep")
+    asked = Permissions(policy_from(options), Workspace(cwd=project, project=project)).read_filter("Grep")
     assert asked is not None
     assert asked(project / path) is may_read
 
@@ -797,7 +798,7 @@ def test_a_model_and_its_agents_never_see_a_file_that_a_rule_denies_to_read(tmp_
 
 def test_memory_does_not_send_what_a_rule_denies_to_read(project: Path) -> None:
     options = AgentOptions(cwd=project, home=project / "home", disallowed=["Read(secret.txt)"])
-    permissions = Permissions(options, Workspace(cwd=project, project=project))
+    permissions = Permissions(policy_from(options), Workspace(cwd=project, project=project))
     assert not permissions.may_read(project / "secret.txt")
     assert permissions.may_read(project / "CLAUDE.md")
     (project / "soft.txt").symlink_to("secret.txt")
@@ -806,7 +807,7 @@ def test_memory_does_not_send_what_a_rule_denies_to_read(project: Path) -> None:
 
 def test_a_search_is_not_filtered_where_no_rule_denies_to_read(project: Path) -> None:
     options = AgentOptions(cwd=project, home=project / "home", allowed=["Read(x)"], disallowed=["Edit(x)", "Bash(x)", "Glob(x)"])
-    assert Permissions(options, Workspace(cwd=project, project=project)).read_filter("Grep") is None
+    assert Permissions(policy_from(options), Workspace(cwd=project, project=project)).read_filter("Grep") is None
 
 
 @pytest.mark.parametrize(
@@ -877,7 +878,7 @@ def test_a_file_is_denied_to_commands_from_the_folder_they_work_in(project: Path
 
 def test_a_pattern_is_looked_up_each_time(project: Path) -> None:
     options = AgentOptions(cwd=project, home=project, permission_mode=PermissionMode.BYPASS, disallowed=["Read(.env)"])
-    permissions = Permissions(options, Workspace(cwd=project, project=project))
+    permissions = Permissions(policy_from(options), Workspace(cwd=project, project=project))
     call = CommandInput(command="cat .e*")
     assert permissions.decide(Bash(), call, {}).allowed
     (project / ".env").write_text("KEY=1\n")
@@ -933,7 +934,7 @@ def test_a_project_below_a_folder_of_the_client_is_an_ordinary_one(tmp_path: Pat
 def test_folders_of_long_outputs_may_be_read_and_not_written(project: Path) -> None:
     outputs = project.parent / "elsewhere"
     options = AgentOptions(cwd=project, home=project, permission_mode=PermissionMode.ACCEPT_EDITS)
-    permissions = Permissions(options, Workspace(cwd=project, project=project), [outputs])
+    permissions = Permissions(policy_from(options), Workspace(cwd=project, project=project), [outputs])
     raw = {"file_path": str(outputs / "out.txt")}
     assert permissions.decide(Read(), FileInput(**raw), raw).allowed
     assert not permissions.decide(Write(), FileInput(**raw), raw).allowed
@@ -1019,7 +1020,7 @@ def test_rules_mean_a_tool_by_its_old_and_new_names(project: Path) -> None:
 
 def test_a_tool_that_is_denied_as_a_whole_is_not_offered(project: Path) -> None:
     options = AgentOptions(cwd=project, home=project, disallowed=["Bash, Edit(x) TodoWrite(what) Task"])
-    permissions = Permissions(options, Workspace(cwd=project, project=project))
+    permissions = Permissions(policy_from(options), Workspace(cwd=project, project=project))
     assert permissions.denied_tools() == {"Bash", "TodoWrite", "Task", "Agent"}
     assert not permissions.decide(Bash(), CommandInput(command="ls"), {}).allowed
 
@@ -1147,7 +1148,7 @@ def test_what_is_no_rule_is_refused_before_anything_runs(project: Path, rule: st
         AgentOptions(cwd=project, home=project, disallowed=[rule]),
     ):
         with pytest.raises(UsageError, match="is not a permission rule"):
-            Permissions(options, Workspace(cwd=project, project=project))
+            Permissions(policy_from(options), Workspace(cwd=project, project=project))
 
 
 def test_a_command_is_split_into_its_parts_with_their_words() -> None:

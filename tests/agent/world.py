@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
 import signal
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -40,6 +41,7 @@ class World:
             "cwd": self.cwd,
             "home": self.home,
             "permission_mode": PermissionMode.BYPASS,
+            "environ": os.environ,
             "environment": {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home)},
         }
         return AgentOptions(**{**given, **changes})

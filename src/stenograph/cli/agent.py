@@ -229,6 +229,7 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
     return AgentOptions(
         cwd=cwd,
         home=settings.homes[0],
+        environ=os.environ,
         model=given["model"],
         max_tokens=given["max_tokens"] or 0,
         window=given["window"] or 0,

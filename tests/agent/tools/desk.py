@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from stenograph.agent.engine.background import BackgroundTasks
 from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.permissions.live_policy import policy_from
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.tools.base import Json, SubagentResult, Tool, ToolContext, ToolFailed, ToolOutput, Workspace
 from stenograph.agent.tools.changing import ReadState
@@ -25,7 +27,7 @@ async def no_model(_system: str, _prompt: str) -> str:
 def denying(rules: str, workspace: Workspace, tool: str) -> Callable[[Path], bool] | None:
     """What a call of the tool may show under rules that deny."""
     options = AgentOptions(cwd=workspace.project, home=workspace.project / "home", disallowed=[rules])
-    return Permissions(options, workspace).read_filter(tool)
+    return Permissions(policy_from(options), workspace).read_filter(tool)
 
 
 class Desk:
@@ -55,6 +57,7 @@ class Desk:
             ask_small_model=ask,
             ask_with_tool=self.ask_with_tool,
             todos=[],
+            environ=os.environ,
         )
 
     async def ask_with_tool(self, prompt: str, server_tool: Json) -> list[Json]:

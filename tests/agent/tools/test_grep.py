@@ -318,7 +318,7 @@ def test_a_pattern_that_takes_for_ever_is_ended(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "a.txt").write_text("a" * 60 + "!\n")
     wanted = Search(pattern="(a+)+$", target=".", mode="content")
     began = time.monotonic()
-    found = asyncio.run(run_search(wanted, Workspace(cwd=tmp_path, project=tmp_path), time_limit=1.0))
+    found = asyncio.run(run_search(wanted, Workspace(cwd=tmp_path, project=tmp_path), environ=os.environ, time_limit=1.0))
     assert (found.is_cut, found.lines) == (True, [])
     assert time.monotonic() - began < 5
 
@@ -346,7 +346,7 @@ def test_a_search_that_is_cancelled_ends_its_process(tmp_path: Path, monkeypatch
 
     async def cancel() -> None:
         here = Workspace(cwd=tmp_path, project=tmp_path)
-        task = asyncio.create_task(run_search(Search(pattern="x", target=".", mode="content"), here))
+        task = asyncio.create_task(run_search(Search(pattern="x", target=".", mode="content"), here, environ=os.environ))
         await asyncio.sleep(0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 import time
@@ -233,9 +234,9 @@ def test_a_redirect_to_a_host_that_a_rule_denies_is_not_followed(monkeypatch: py
         return (302, there, page.WebPage(status=302)) if url != there else (200, "", page.WebPage(status=200))
 
     monkeypatch.setattr(Fetch, "_get", get)
-    assert Fetch("https://example.com/").fetch().status == 200
+    assert Fetch("https://example.com/", os.environ).fetch().status == 200
     del asked[:]
-    found = Fetch("https://example.com/", lambda host: host != "www.example.com").fetch()
+    found = Fetch("https://example.com/", os.environ, lambda host: host != "www.example.com").fetch()
     assert (found.redirect, asked) == (there, ["https://example.com/"])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class BackgroundTask:
         #: The model knows that it ended.
         self.is_told = False
         self.over = asyncio.Event()
+        #: Called once, when it has ended.
+        self.on_end: Callable[[BackgroundTask], None] | None = None
 
     @property
     def is_running(self) -> bool:
@@ -62,7 +64,7 @@ class BackgroundTask:
             f"<tool-use-id>{self.tool_use_id}</tool-use-id>",
             f"<output-file>{self.output_file}</output-file>",
             f"<status>{self.status}</status>",
-            f"<summary>{self._summary()}</summary>",
+            f"<summary>{self.summary()}</summary>",
             *self._details(),
             "</task-notification>",
         ]
@@ -72,7 +74,7 @@ class BackgroundTask:
         """End it without a notification."""
         raise NotImplementedError
 
-    def _summary(self) -> str:
+    def summary(self) -> str:
         raise NotImplementedError
 
     def _details(self) -> list[str]:
@@ -81,7 +83,10 @@ class BackgroundTask:
     def _end(self, status: TaskStatus) -> None:
         if self.is_running:
             self.status = status
-        self.over.set()
+        if not self.over.is_set():
+            self.over.set()
+            if self.on_end is not None:
+                self.on_end(self)
 
 
 class BackgroundShell(BackgroundTask):
@@ -120,7 +125,7 @@ class BackgroundShell(BackgroundTask):
             self._shell.close()
         self._end(TaskStatus.FAILED if self._shell.exit_code else TaskStatus.COMPLETED)
 
-    def _summary(self) -> str:
+    def summary(self) -> str:
         named = f'Background command "{self.description}"'
         if self.status is TaskStatus.FAILED:
             return f"{named} failed with exit code {self.exit_code}"
@@ -163,7 +168,7 @@ class BackgroundAgent(BackgroundTask):
         write_output(self.output_file, self.output())
         self._end(TaskStatus.FAILED if error else TaskStatus.COMPLETED)
 
-    def _summary(self) -> str:
+    def summary(self) -> str:
         named = f'Agent "{self.description}"'
         if self.status is TaskStatus.FAILED:
             return f"{named} failed: {self.failure}"
@@ -186,6 +191,8 @@ class BackgroundTasks:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.on_begin: Callable[[BackgroundTask], None] | None = None
+        self.on_end: Callable[[BackgroundTask], None] | None = None
         self._tasks: dict[str, BackgroundTask] = {}
         #: Finished commands with children that may still write.
         self._held_open: list[Shell] = []
@@ -213,7 +220,7 @@ class BackgroundTasks:
         task = BackgroundShell(
             shell, command, task_id=task_id, description=description, tool_use_id=tool_use_id, output_file=path
         )
-        self._tasks[task_id] = task
+        self._add(task)
         return task
 
     def start_agent(
@@ -225,10 +232,18 @@ class BackgroundTasks:
             raise ToolFailed(f"Agent {agent_id} is still running")
         path = self._folder / f"{agent_id}.output"
         write_output(path, "")
-        self._tasks[agent_id] = BackgroundAgent(
-            work, prompt, task_id=agent_id, description=description, tool_use_id=tool_use_id, output_file=path
+        self._add(
+            BackgroundAgent(work, prompt, task_id=agent_id, description=description, tool_use_id=tool_use_id, output_file=path)
         )
         return path
+
+    def _add(self, task: BackgroundTask) -> None:
+        self._tasks[task.task_id] = task
+        if self.on_begin is not None:
+            self.on_begin(task)
+        task.on_end = self.on_end
+        if task.over.is_set() and self.on_end is not None:
+            self.on_end(task)
 
     def leave_open(self, shell: Shell) -> None:
         """Keep reading what the children of a finished command write, so that they don't block."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from stenograph.agent.permissions.policy import Decision, Permissions
+from stenograph.agent.permissions.live_policy import Decision
 from stenograph.agent.tools.base import ToolContext, ToolFailed, ToolInput, failed_use
 from stenograph.agent.tools.toolbox import AnyTool, Toolbox
 from stenograph.config import is_debugging
 from stenograph.records import Json
+
+if TYPE_CHECKING:
+    from stenograph.agent.engine.hooks import HookOutcome
 
 #: For calls that a person stopped (2.1.325).
 STOPPED = (
@@ -44,39 +47,73 @@ class CallResult(Struct, frozen=True, kw_only=True):
     #: The record's `permissionDecision`.
     permission: Json = {}
     is_denied: bool = False
+    #: Without the time that a question took.
     duration_ms: int = 0
+    #: What hooks said before the call.
+    said: HookOutcome | None = None
 
     @property
     def is_error(self) -> bool:
         return bool(self.block.get("is_error"))
 
 
+class Passage(Struct, frozen=True, kw_only=True):
+    """What became of a call on its way to its tool."""
+
+    #: With the input that hooks or the user made of it.
+    call: Call
+    given: ToolInput
+    decision: Decision
+    #: Seconds spent on a question.
+    waited: float = 0.0
+    said: HookOutcome | None = None
+
+
+#: (call, tool, checked input). Raises ToolFailed.
+Decide: TypeAlias = Callable[[Call, AnyTool, ToolInput], Awaitable[Passage]]
+
+
 async def run_call(
-    call: Call, toolbox: Toolbox, permissions: Permissions, context: ToolContext, report: Callable[[str], None]
+    call: Call,
+    toolbox: Toolbox,
+    decide: Decide,
+    context: ToolContext,
+    report: Callable[[str], None],
+    environ: Mapping[str, str],
 ) -> CallResult:
     """`report` gets a line where a tool failed unexpectedly."""
     began = time.monotonic()
     decision: Decision | None = None
+    said: HookOutcome | None = None
     try:
         tool, given = _checked(call, toolbox)
-        decision = permissions.decide(tool, given, call.given)
+        passage = await decide(call, tool, given)
+        decision, said = passage.decision, passage.said
+        began += passage.waited
         if not decision.allowed:
             raise failed_use(decision.reason) if decision.is_tool_error else ToolFailed(decision.reason, denied_by=decision.kind)
         context.is_unruled = decision.is_unruled
-        output = await tool.run(given, context)
+        output = await tool.run(passage.given, context)
     except ToolFailed as failure:
-        return _failed(call, failure, began, decision)
+        return _failed(call, failure, began, decision, said)
     except Exception as error:  # noqa: BLE001 - the outer edge of a tool: the conversation must go on
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}:{where.lineno}"
         report(f"{call.name} failed unexpectedly: {type(error).__name__} at {place}; STENO_DEBUG=1 shows more")
-        if is_debugging(os.environ):
+        if is_debugging(environ):
             report("".join(traceback.format_exception(error)))
-        return _failed(call, ToolFailed(f"Error: {call.name} failed: {type(error).__name__}"), began, decision)
+        return _failed(call, ToolFailed(f"Error: {call.name} failed: {type(error).__name__}"), began, decision, said)
     block: Json = {"tool_use_id": call.id, "type": "tool_result", "content": output.content}
     if output.is_error is not None:
         block["is_error"] = output.is_error
-    return CallResult(call=call, block=block, structured=output.structured, permission=decision.record, duration_ms=_since(began))
+    return CallResult(
+        call=call,
+        block=block,
+        structured=output.structured,
+        permission=decision.record,
+        duration_ms=_since(began),
+        said=said,
+    )
 
 
 def stopped(call: Call) -> CallResult:
@@ -97,7 +134,9 @@ def _checked(call: Call, toolbox: Toolbox) -> tuple[AnyTool, ToolInput]:
     return tool, tool.check(call.given)
 
 
-def _failed(call: Call, failure: ToolFailed, began: float, decision: Decision | None = None) -> CallResult:
+def _failed(
+    call: Call, failure: ToolFailed, began: float, decision: Decision | None = None, said: HookOutcome | None = None
+) -> CallResult:
     structured = failure.structured if failure.structured is not None else f"Error: {failure.words}"
     block: Json = {"type": "tool_result", "content": failure.words, "is_error": True, "tool_use_id": call.id}
     return CallResult(
@@ -108,6 +147,7 @@ def _failed(call: Call, failure: ToolFailed, began: float, decision: Decision | 
         permission=decision.record if decision else {},
         is_denied=decision is not None and not decision.allowed,
         duration_ms=_since(began),
+        said=said,
     )
 
 

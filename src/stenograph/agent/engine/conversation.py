@@ -5,7 +5,7 @@ What was sent stays the same byte for byte until a compaction: a response seals 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from stenograph.records import THINKING, Json
 
@@ -38,10 +38,24 @@ class Conversation:
             self.messages.append({"role": "assistant", "content": sent})
         self._is_resumed_end = False
 
+    def drop_thinking(self) -> None:
+        """For another model."""
+        self.messages = without_thinking(self.messages)
+
     def begin_anew(self, summary: str) -> None:
         """After a compaction only the summary is sent."""
         self.messages = [{"role": "user", "content": [text_block(summary)]}]
         self._is_resumed_end = False
+
+
+def without_thinking(messages: Iterable[Json]) -> list[Json]:
+    """For another model, which does not know the signatures (rule 32)."""
+    kept: list[Json] = []
+    for message in messages:
+        content = [block for block in message["content"] if block.get("type") not in THINKING]
+        if content:
+            kept.append({**message, "content": content})
+    return kept
 
 
 def text_block(text: str) -> Json:

@@ -17,10 +17,12 @@ from stenograph.agent.context.git import branch_of
 from stenograph.agent.context.models import asking_of, called_name
 from stenograph.agent.engine import events
 from stenograph.agent.engine.answering import Answer, all_tokens, ask_aside, told_of
+from stenograph.agent.engine.asides import Aside, AsideContext
 from stenograph.agent.engine.calls import Call, CallResult, changed_lines, pull_request_of, refused, run_call, stopped
 from stenograph.agent.engine.compaction import CompactionRefused, ask_for_summary, is_too_long, limit_of, room_left, summary_text
 from stenograph.agent.engine.conversation import Conversation, blocks_of, text_block
 from stenograph.agent.engine.events import Outcome
+from stenograph.agent.engine.gate import Gate
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
@@ -61,6 +63,8 @@ class TurnInProgress(Struct):
     waiting: list[Call] = field(default_factory=list)
     #: Recorded results that the conversation does not hold yet, in file order.
     results: list[Json] = field(default_factory=list)
+    #: A request of it was sent.
+    is_begun: bool = False
     #: Announced calls.
     begun: set[str] = field(default_factory=set)
     answer: Answer | None = None
@@ -91,6 +95,7 @@ class Dialogue:
         self._system = system
         self._toolbox = toolbox
         self._permissions = permissions
+        self._gate = Gate(shared, permissions, recorder.envelope.agent_id)
         self._run_agent = run_agent
         self._history = history
         self._max_turns = max_turns
@@ -115,10 +120,23 @@ class Dialogue:
 
     # A turn
 
-    async def take_turn(self, content: str | list[Json], *, is_notification: bool = False) -> events.TurnEnd:
-        """Cancelling it is an interruption by the user: it ends the turn, not the caller."""
+    async def take_turn(
+        self,
+        content: str | list[Json],
+        *,
+        is_notification: bool = False,
+        uuid: str = "",
+        meta: Sequence[str | list[Json]] = (),
+    ) -> events.TurnEnd:
+        """Cancelling it is an interruption by the user: it ends the turn, not the caller.
+
+        `uuid`: of the prompt's record; empty for a new one. `meta` goes along with the prompt, in lines of its own.
+        """
         turn = TurnInProgress(time.monotonic())
-        self._record_prompt(content, is_notification=is_notification)
+        self._record_prompt(content, is_notification=is_notification, uuid=uuid)
+        for more in meta:
+            self.recorder.meta(more)
+            self.conversation.add_user(blocks_of(more))
         try:
             outcome, error = await self._answer(turn)
         except asyncio.CancelledError:
@@ -137,13 +155,18 @@ class Dialogue:
             return self._end_turn(turn, Outcome.INTERRUPTED)
         return self._end_turn(turn, Outcome.FAILED if refused else Outcome.DONE, words=refused)
 
-    def _record_prompt(self, content: str | list[Json], *, is_notification: bool) -> None:
-        mode = self.shared.options.permission_mode.value
+    def change_model(self, model: str, system: list[Json]) -> None:
+        # It does not know the signatures of another's thinking (rule 32).
+        self.conversation.drop_thinking()
+        self.model, self._system = model, system
+
+    def _record_prompt(self, content: str | list[Json], *, is_notification: bool, uuid: str = "") -> None:
+        mode = self.shared.policy.mode.value
         self._locate()
         if is_notification:
             uuid = self.recorder.notification(str(content), permission_mode=mode)
         else:
-            uuid = str(uuid4())
+            uuid = uuid or str(uuid4())
             snapshot = self._history.at_prompt(uuid) if self._history else None
             self.recorder.prompt(content, permission_mode=mode, snapshot=snapshot, uuid=uuid)
         self.conversation.add_user(blocks_of(content))
@@ -162,6 +185,7 @@ class Dialogue:
                 return Outcome.OUT_OF_TURNS, None
             if self.shared.options.auto_compact and await self._is_nearly_full():
                 await self._compact("auto")
+            await self._add_asides(turn)
             try:
                 answer = await self._ask(turn)
             except ModelError as error:
@@ -370,7 +394,9 @@ class Dialogue:
 
     async def _run_call(self, turn: TurnInProgress, call: Call) -> None:
         self._begin_call(turn, call)
-        result = await run_call(call, self._toolbox, self._permissions, self._context(call), self._report)
+        result = await run_call(
+            call, self._toolbox, self._gate.decide, self._context(call), self._report, self.shared.options.environ
+        )
         self._record_result(turn, result)
 
     def _begin_call(self, turn: TurnInProgress, call: Call) -> None:
@@ -399,6 +425,7 @@ class Dialogue:
             todos=self._todos,
             may_read=self._permissions.read_filter(call.name),
             may_fetch=self._permissions.may_fetch,
+            environ=self.shared.options.environ,
             environment=self.shared.options.environment,
         )
 
@@ -448,12 +475,26 @@ class Dialogue:
         )
 
     def _hand_over(self, turn: TurnInProgress) -> None:
-        """Results into the conversation, with the memory of folders that the calls looked into."""
+        """Results into the conversation."""
         self.conversation.add_user(turn.results)
         turn.results = []
-        for text in self.shared.memory.nested_texts(self.read_state.take_fresh()):
-            self.recorder.meta(text)
-            self.conversation.add_user([text_block(text)])
+
+    async def _add_asides(self, turn: TurnInProgress) -> None:
+        context = AsideContext(
+            agent_id=self._agent_id,
+            workspace=self.workspace,
+            read_state=self.read_state,
+            policy=self.shared.policy,
+            is_turn_begin=not turn.is_begun,
+        )
+        turn.is_begun = True
+        for ask in self.shared.asides:
+            for aside in await ask(context):
+                self._add_aside(aside)
+
+    def _add_aside(self, aside: Aside) -> None:
+        self.recorder.meta(aside.text)
+        self.conversation.add_user([text_block(aside.text)])
 
     def _report(self, line: str) -> None:
         self._emit(events.Notice(text=line, agent_id=self._agent_id))

@@ -7,7 +7,7 @@ The order that a face may rely on:
       (Retry* ResponseBegin
          (BlockBegin, (TextPart | ThinkingPart | InputPart)*, BlockEnd)*
        ResponseEnd                            its lines are in the file
-       (ToolBegin ToolProgress* ToolEnd)*     of one call in this order; of calls that run in parallel interleaved;
+       (ToolBegin (Asked Answered)? ToolProgress* ToolEnd)*  of one call in this order; of parallel ones interleaved;
       )*                                      each ToolEnd after its result is in the file
       (CompactionBegin (CompactionEnd | CompactionFailed))*      never inside a response, never between ToolBegin and ToolEnd
      TurnEnd)*                                says how the turn ended; the session on disk is whole and valid
@@ -15,7 +15,9 @@ The order that a face may rely on:
 
 A `Retry` takes back what came of the response that it repeats; it may come in the middle of it. A turn that is interrupted or
 fails may end in the middle of a response: what is kept of it is told by a ResponseEnd, without the block that was cut off; calls
-that never ran are told to begin and to end. A `Notice` may come anywhere.
+that never ran are told to begin and to end; a question that nobody answered any more has no Answered. Notice, ModeChanged,
+ModelChanged, Queued, TaskBegin and TaskEnd may come anywhere; Delivered comes between the last ToolEnd and the next response.
+`seq` numbers all events from 1.
 
 Events of a sub-agent come with its `agent_id`, between the ToolBegin and ToolEnd of the call that started it; those without
 belong to the main conversation. Of an agent in the background, which outlives its call, they come at any time before SessionEnd.
@@ -48,6 +50,8 @@ class Outcome(StrEnum):
 class AgentEvent(Struct, frozen=True, kw_only=True, tag=True):
     #: The sub-agent's; None in the main conversation.
     agent_id: str | None = None
+    #: From 1 on, without gaps: the same for every face.
+    seq: int = 0
 
 
 class SessionBegin(AgentEvent, frozen=True, kw_only=True):
@@ -123,6 +127,21 @@ class ToolBegin(AgentEvent, frozen=True, kw_only=True):
     given: Json
 
 
+class Asked(AgentEvent, frozen=True, kw_only=True):
+    """The user has to decide about a call that has begun."""
+
+    tool_use_id: str
+    tool: str
+    given: Json
+    reason: str
+
+
+class Answered(AgentEvent, frozen=True, kw_only=True):
+    tool_use_id: str
+    is_allowed: bool
+    message: str = ""
+
+
 class ToolProgress(AgentEvent, frozen=True, kw_only=True):
     tool_use_id: str
     #: The `data` of a progress record.
@@ -161,6 +180,52 @@ class CompactionFailed(AgentEvent, frozen=True, kw_only=True):
 
     trigger: str
     reason: str
+
+
+class ModeChanged(AgentEvent, frozen=True, kw_only=True):
+    mode: str
+
+
+class ModelChanged(AgentEvent, frozen=True, kw_only=True):
+    model: str
+
+
+class Queued(AgentEvent, frozen=True, kw_only=True):
+    """A prompt that came during a turn: it goes in at the next tool boundary, or begins the next turn."""
+
+    prompt: str | list[Json]
+    uuid: str = ""
+
+
+class Delivered(AgentEvent, frozen=True, kw_only=True):
+    """What went into the turn under way: a queued prompt, or the end of background work."""
+
+    prompt: str | list[Json]
+    #: Of its record.
+    uuid: str
+    is_notification: bool = False
+
+
+class TaskBegin(AgentEvent, frozen=True, kw_only=True):
+    """A command or an agent runs in the background."""
+
+    task_id: str
+    #: local_bash or local_agent.
+    kind: str
+    description: str
+    tool_use_id: str
+    command: str = ""
+
+
+class TaskEnd(AgentEvent, frozen=True, kw_only=True):
+    task_id: str
+    kind: str
+    description: str
+    tool_use_id: str
+    #: completed, failed or killed.
+    status: str
+    summary: str = ""
+    output_file: str = ""
 
 
 class Notice(AgentEvent, frozen=True, kw_only=True):
@@ -210,11 +275,19 @@ Event: TypeAlias = (
     | BlockEnd
     | ResponseEnd
     | ToolBegin
+    | Asked
+    | Answered
     | ToolProgress
     | ToolEnd
     | CompactionBegin
     | CompactionEnd
     | CompactionFailed
+    | ModeChanged
+    | ModelChanged
+    | Queued
+    | Delivered
+    | TaskBegin
+    | TaskEnd
     | Notice
     | TurnEnd
     | SessionEnd

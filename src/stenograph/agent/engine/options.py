@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -71,5 +72,7 @@ class AgentOptions(Struct, kw_only=True):
     effort: str = ""
     betas: list[str] = field(default_factory=list)
     auto_compact: bool = True
+    #: The process's own. No module of the agent reads it elsewhere.
+    environ: Mapping[str, str] = field(default_factory=dict)
     #: Added to the environment of commands, which never get the endpoint's keys.
     environment: dict[str, str] = field(default_factory=dict)

@@ -1,13 +1,14 @@
-"""A session of the agent: prompts in, events out.
+"""A session of the agent: an inbox in, events out to any number of faces.
 
-A prompt that arrives during a turn is queued, and recorded as such. A background task's notification starts a turn of its own.
+A prompt that arrives during a turn is queued, and recorded as such. What ends in the background while nothing else is going on
+begins a turn of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
-import os
 import time
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any
@@ -16,12 +17,18 @@ from stenograph.agent.context.memory import Memory
 from stenograph.agent.context.models import models_from
 from stenograph.agent.context.system_prompt import system_blocks
 from stenograph.agent.engine import events
-from stenograph.agent.engine.background import BackgroundTasks
+from stenograph.agent.engine.approval import Approver
+from stenograph.agent.engine.asides import Aside, AsideContext
+from stenograph.agent.engine.background import BackgroundAgent, BackgroundTask, BackgroundTasks
+from stenograph.agent.engine.commands import Command, CommandRegistry, Expansion
 from stenograph.agent.engine.dialogue import Dialogue
 from stenograph.agent.engine.events import Event
-from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.engine.feed import Feed
+from stenograph.agent.engine.inbox import Control, ControlKind, Inbox, TaskNotice, UserPrompt, Waiting
+from stenograph.agent.engine.options import AgentOptions, PermissionMode
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.engine.subagents import SubAgents
+from stenograph.agent.permissions.live_policy import LivePolicy, policy_from
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
 from stenograph.agent.recording.opening import OpenedSession, open_session
@@ -36,28 +43,35 @@ from stenograph.model import ModelClient
 from stenograph.records import Json
 
 Prompt = str | list[Json]
-_COMPACT = "/compact"
 
 
-async def open_agent(options: AgentOptions, client: ModelClient) -> Agent:
-    """An agent, ready for prompts. Raises StenographError."""
+async def open_agent(options: AgentOptions, client: ModelClient, approver: Approver | None = None) -> Agent:
+    """An agent, ready for prompts. `approver`: who answers questions about calls; without one they are denied.
+
+    Raises StenographError.
+    """
     opened = open_session(options)
     try:
-        return Agent(options, client, opened)
+        return Agent(options, client, opened, approver)
     except BaseException:
         opened.recorder.close()
         raise
 
 
 class Agent:
-    def __init__(self, options: AgentOptions, client: ModelClient, opened: OpenedSession) -> None:
+    def __init__(
+        self, options: AgentOptions, client: ModelClient, opened: OpenedSession, approver: Approver | None = None
+    ) -> None:
         self._options = options
         self._recorder = opened.recorder
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._feed = Feed()
         self._turn: asyncio.Task[events.TurnEnd] | None = None
         self._turns = 0
+        self.inbox = Inbox()
+        self.inbox.on_control = self._control
+        self.inbox.on_arrival = self._arrive
         workspace = Workspace(cwd=options.cwd, project=options.cwd, additional=list(options.additional))
-        models = models_from(os.environ, host=client.endpoint.address.host, asked=options.model, resumed=opened.model)
+        models = models_from(options.environ, host=client.endpoint.address.host, asked=options.model, resumed=opened.model)
         envelope = opened.recorder.envelope
         history = FileHistory(
             history_folder(options.home, envelope.session_id),
@@ -66,7 +80,9 @@ class Agent:
             names_parents=not envelope.is_old,
         )
         history.take_up(opened.file_history)
-        permissions = Permissions(options, workspace, readable=readable_folders(opened.recorder.path))
+        policy = policy_from(options)
+        policy.on_mode = self._mode_changed
+        permissions = Permissions(policy, workspace, readable=readable_folders(opened.recorder.path))
         toolbox = Toolbox(all_tools(options)).without(permissions.denied_tools())
         memory = Memory(options.home, workspace, permissions.may_read)
         self._shared = Shared(
@@ -76,9 +92,15 @@ class Agent:
             toolbox=toolbox,
             memory=memory,
             background=BackgroundTasks(tasks_folder(opened.recorder.path)),
-            emit=self._events.put_nowait,
+            emit=self._feed.publish,
             path=opened.recorder.path,
+            policy=policy,
+            interrupt=self.interrupt,
+            approver=approver,
         )
+        self._shared.background.on_begin = self._task_began
+        self._shared.background.on_end = self._task_ended
+        self._shared.asides.append(self._nested_memory)
         self._dialogue = Dialogue(
             self._shared,
             opened.recorder,
@@ -120,39 +142,73 @@ class Agent:
     def session_id(self) -> str:
         return self._recorder.envelope.session_id
 
+    @property
+    def policy(self) -> LivePolicy:
+        return self._shared.policy
+
+    @property
+    def commands(self) -> CommandRegistry:
+        return self._shared.commands
+
+    @property
+    def model(self) -> str:
+        return self._dialogue.model
+
+    def subscribe(self) -> AsyncIterator[Event]:
+        """All events from now on. Any number of faces may subscribe."""
+        return self._feed.subscribe()
+
     def interrupt(self) -> None:
         """End the current turn; the session continues with the next prompt."""
         if self._turn is not None:
             self._turn.cancel()
 
+    def set_model(self, name: str) -> None:
+        """From the next request on."""
+        model = self._shared.models.named(name)
+        if model != self._dialogue.model:
+            self._dialogue.change_model(model, system_blocks(self._options, self._dialogue.workspace, self._shared.memory, model))
+            self._shared.emit(events.ModelChanged(model=model))
+
     async def run(self, prompts: AsyncIterator[Prompt]) -> AsyncIterator[Event]:
         """Answer prompts until there are no more. May be called once."""
-        work = asyncio.create_task(self._work(prompts))
-        work.add_done_callback(lambda _: self._events.put_nowait(None))
+        stream = self.subscribe()
+        reader = asyncio.create_task(self._read(prompts))
+        work = asyncio.create_task(self.serve())
         try:
-            while (event := await self._events.get()) is not None:
+            async for event in stream:
                 yield event
         finally:
+            reader.cancel()
             if not work.done():
                 work.cancel()
-            try:
+            with contextlib.suppress(asyncio.CancelledError):
                 await work
-            except asyncio.CancelledError:
-                pass
-            finally:
-                await self._shared.background.close()
-                self._recorder.close()
 
-    async def _work(self, prompts: AsyncIterator[Prompt]) -> None:
+    async def serve(self) -> None:
+        """Work through the inbox until it is closed and empty. May be called once; raises DiskError."""
+        try:
+            await self._work()
+        finally:
+            try:
+                await self._shared.background.close()
+            finally:
+                self._recorder.close()
+                self._feed.close()
+
+    async def _read(self, prompts: AsyncIterator[Prompt]) -> None:
+        try:
+            async for prompt in prompts:
+                self.inbox.put(prompt if isinstance(prompt, UserPrompt) else UserPrompt(content=prompt))
+        finally:
+            self.inbox.close()
+
+    async def _work(self) -> None:
         began = time.monotonic()
         self._begin()
-        waiting: asyncio.Queue[tuple[Prompt, bool] | None] = asyncio.Queue()
-        reader = asyncio.create_task(self._read(prompts, waiting))
-        try:
-            while (taken := await self._next(waiting)) is not None:
-                await self._take(*taken)
-        finally:
-            reader.cancel()
+        while (item := await self._next()) is not None:
+            await self._take(item)
+        await self._shared.background.close()
         tally = self._shared.tally
         self._shared.emit(
             events.SessionEnd(
@@ -175,60 +231,28 @@ class Agent:
                 cwd=str(options.cwd),
                 model=self._shared.models.main,
                 tools=self._shared.toolbox.names,
-                permission_mode=options.permission_mode.value,
+                permission_mode=self.policy.mode.value,
             )
         )
         for problem in self._shared.memory.problems:
             self._shared.emit(events.Notice(text=problem))
 
-    async def _read(self, prompts: AsyncIterator[Prompt], waiting: asyncio.Queue[tuple[Prompt, bool] | None]) -> None:
-        """A queued prompt is in the file at once, so that it is not lost."""
-        try:
-            async for prompt in prompts:
-                is_queued = self._turn is not None
-                if is_queued:
-                    self._recorder.queue("enqueue", plain_text(prompt))
-                waiting.put_nowait((prompt, is_queued))
-        finally:
-            waiting.put_nowait(None)
+    async def _next(self) -> Waiting | None:
+        while (item := await self.inbox.next()) is None:
+            # No more prompts. Agents in the background are awaited, commands are not: a server never ends.
+            agents = [task for task in self._shared.background.running if isinstance(task, BackgroundAgent)]
+            if not agents:
+                return None
+            await self._shared.background.first_end(agents)
+        return item
 
-    async def _next(self, waiting: asyncio.Queue[tuple[Prompt, bool] | None]) -> tuple[Prompt, bool, bool] | None:
-        """(content, was it queued, is it a notification)"""
-        background = self._shared.background
-        prompt = asyncio.ensure_future(waiting.get())
-        try:
-            # A task that ends while nothing else is going on is answered at once.
-            while not prompt.done():
-                if (said := background.next_notification()) is not None:
-                    return said, False, True
-                end = asyncio.ensure_future(background.first_end())
-                await asyncio.wait([prompt, end], return_when=asyncio.FIRST_COMPLETED)
-                end.cancel()
-        finally:
-            if not prompt.done():
-                prompt.cancel()
-        taken = prompt.result()
-        if taken is not None:
-            return *taken, False
-        # Agents in the background are awaited, commands are not.
-        said = await background.wait_for_agents()
-        if said is None:
-            return None
-        waiting.put_nowait(None)
-        return said, False, True
-
-    async def _take(self, prompt: Prompt, is_queued: bool, is_notification: bool) -> None:
-        if is_queued:
+    async def _take(self, item: Waiting) -> None:
+        if isinstance(item, UserPrompt) and item.is_queued:
             self._recorder.queue("dequeue")
         if not self._turns:
-            self._recorder.modes(self._options.permission_mode.value)
+            self._recorder.modes(self.policy.mode.value)
         self._turns += 1
-        work: Coroutine[Any, Any, events.TurnEnd]
-        if isinstance(prompt, str) and (prompt == _COMPACT or prompt.startswith(f"{_COMPACT} ")):
-            work = self._dialogue.compact(prompt.removeprefix(_COMPACT).strip())
-        else:
-            work = self._dialogue.take_turn(prompt, is_notification=is_notification)
-        self._turn = asyncio.create_task(work)
+        self._turn = asyncio.create_task(self._turn_of(item))
         try:
             await asyncio.shield(self._turn)
         except asyncio.CancelledError:
@@ -238,3 +262,69 @@ class Agent:
             raise
         finally:
             self._turn = None
+
+    def _turn_of(self, item: Waiting) -> Coroutine[Any, Any, events.TurnEnd]:
+        if isinstance(item, TaskNotice):
+            item.task.is_told = True
+            return self._dialogue.take_turn(item.task.notification(), is_notification=True)
+        if found := self.commands.find(item.content):
+            return self._run_command(*found)
+        return self._dialogue.take_turn(item.content, uuid=item.uuid)
+
+    async def _run_command(self, command: Command, arguments: str) -> events.TurnEnd:
+        done = await command.run(self._dialogue, arguments)
+        return await self._dialogue.take_turn(done.prompt, meta=done.meta) if isinstance(done, Expansion) else done
+
+    # What comes in
+
+    def _arrive(self, item: Waiting) -> bool:
+        """A queued prompt is in the file at once, so that it is not lost."""
+        if self._turn is None or not isinstance(item, UserPrompt):
+            return False
+        self._recorder.queue("enqueue", plain_text(item.content))
+        self._shared.emit(events.Queued(prompt=item.content, uuid=item.uuid))
+        return True
+
+    def _control(self, control: Control) -> None:
+        match control.kind:
+            case ControlKind.INTERRUPT:
+                self.interrupt()
+            case ControlKind.SET_MODE:
+                self.policy.set_mode(PermissionMode(control.value))
+            case ControlKind.SET_MODEL:
+                self.set_model(control.value)
+
+    def _mode_changed(self, mode: PermissionMode) -> None:
+        self._shared.emit(events.ModeChanged(mode=mode.value))
+
+    # What runs in the background
+
+    def _task_began(self, task: BackgroundTask) -> None:
+        self._shared.emit(
+            events.TaskBegin(
+                task_id=task.task_id,
+                kind=task.kind,
+                description=task.description,
+                tool_use_id=task.tool_use_id,
+                command=task.command,
+            )
+        )
+
+    def _task_ended(self, task: BackgroundTask) -> None:
+        self._shared.emit(
+            events.TaskEnd(
+                task_id=task.task_id,
+                kind=task.kind,
+                description=task.description,
+                tool_use_id=task.tool_use_id,
+                status=task.status.value,
+                summary=task.summary(),
+                output_file=str(task.output_file),
+            )
+        )
+        if not task.is_told:
+            self.inbox.put(TaskNotice(task=task))
+
+    async def _nested_memory(self, context: AsideContext) -> list[Aside]:
+        """The memory of directories that calls looked into."""
+        return [Aside(text=text) for text in self._shared.memory.nested_texts(context.read_state.take_fresh())]

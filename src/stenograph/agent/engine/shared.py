@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,15 @@ from msgspec import Struct, field
 
 from stenograph.agent.context.memory import Memory
 from stenograph.agent.context.models import Models
+from stenograph.agent.engine.approval import Approver
+from stenograph.agent.engine.asides import AskAside
 from stenograph.agent.engine.background import BackgroundTasks
+from stenograph.agent.engine.commands import CommandRegistry, builtin_commands
 from stenograph.agent.engine.events import Event
+from stenograph.agent.engine.hooks import Hooks
 from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.permissions.live_policy import LivePolicy
+from stenograph.agent.tools.agent import TYPES, AgentType
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.model import TOKEN_COUNTS, ModelClient
 from stenograph.records import Json
@@ -42,5 +49,19 @@ class Shared(Struct, kw_only=True):
     background: BackgroundTasks
     emit: Callable[[Event], None]
     path: Path
-    agent_types: dict[str, str] = field(default_factory=dict)
+    policy: LivePolicy
+    #: Ends the turn under way.
+    interrupt: Callable[[], None]
+    #: None if nobody can approve, as in print mode.
+    approver: Approver | None = None
+    #: Held while a question is asked.
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    hooks: Hooks | None = None
+    #: Asked in this order before every request.
+    asides: list[AskAside] = field(default_factory=list)
+    commands: CommandRegistry = field(default_factory=builtin_commands)
+    #: Kinds of subagents by name.
+    agent_types: dict[str, AgentType] = field(default_factory=lambda: dict(TYPES))
+    #: Type names of the session's own, by agent id.
+    types_by_agent: dict[str, str] = field(default_factory=dict)
     tally: UsageTally = field(default_factory=UsageTally)

@@ -24,7 +24,7 @@ from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.opening import OpenedSession
 from stenograph.agent.recording.places import agent_path, readable_folders
 from stenograph.agent.recording.recorder import Recorder
-from stenograph.agent.tools.agent import READING_TOOLS, TYPES, AgentType
+from stenograph.agent.tools.agent import READING_TOOLS, AgentType
 from stenograph.agent.tools.base import SubagentResult, ToolFailed, Workspace
 from stenograph.disk import make_folder, replace_file
 from stenograph.errors import DiskError, StenographError
@@ -67,15 +67,15 @@ class SubAgents:
         if resume:
             self._refuse_running(agent_id)
             agent_type = self._type_of(agent_id) or agent_type
-        kind = TYPES.get(agent_type)
+        kind = self._shared.agent_types.get(agent_type)
         if kind is None:
-            raise ToolFailed(f"Agent type '{agent_type}' not found. Available agents: {', '.join(TYPES)}")
+            raise ToolFailed(f"Agent type '{agent_type}' not found. Available agents: {', '.join(self._shared.agent_types)}")
         began = time.monotonic()
         asked = self._shared.models.named(model) if model else ""
         dialogue = self._dialogue(kind, agent_id, asked, resume=resume)
         called = dialogue.model
         dialogue.recorder.watch = lambda record: _show(record, progress, prompt, agent_id)
-        self._shared.agent_types[agent_id] = kind.name
+        self._shared.types_by_agent[agent_id] = kind.name
         if not resume:
             self._describe(kind, agent_id, description, tool_use_id)
         try:
@@ -108,15 +108,15 @@ class SubAgents:
 
     def _type_of(self, agent_id: str) -> str:
         """Empty if unknown, as in files of 2.0."""
-        if agent_id in self._shared.agent_types or not _AGENT_ID.fullmatch(agent_id):
-            return self._shared.agent_types.get(agent_id, "")
+        if agent_id in self._shared.types_by_agent or not _AGENT_ID.fullmatch(agent_id):
+            return self._shared.types_by_agent.get(agent_id, "")
         path = agent_path(self._shared.path, agent_id, Compat.NEWEST)
         metas, damaged = read_metas([AgentFile(path, agent_id, AgentLayout.NESTED, meta_path(path))])
         if damaged:
             return ""
         # For a type we don't have: reading does no harm.
         found = metas[agent_id].agent_type
-        return found if found in TYPES else "Explore"
+        return found if found in self._shared.agent_types else "Explore"
 
     def _dialogue(self, kind: AgentType, agent_id: str, asked: str, *, resume: bool) -> Dialogue:
         shared, options = self._shared, self._shared.options
@@ -137,7 +137,7 @@ class SubAgents:
             model=model,
             system=agent_system_blocks(workspace, shared.memory, kind, model),
             toolbox=toolbox,
-            permissions=Permissions(options, workspace, readable=readable_folders(shared.path)),
+            permissions=Permissions(shared.policy, workspace, readable=readable_folders(shared.path)),
             workspace=workspace,
             run_agent=SubAgents(shared, self._envelope, workspace, model=model, depth=self._depth + 1, parent=agent_id),
         )

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
-from stenograph.agent.engine.options import AgentOptions, PermissionMode
+from stenograph.agent.engine.options import PermissionMode
+from stenograph.agent.permissions.live_policy import Behavior, Decision, LivePolicy
 from stenograph.agent.permissions.named_files import NamedFiles, files_named
 from stenograph.agent.permissions.reading_commands import is_reading, leads_to
 from stenograph.agent.permissions.rules import (
@@ -25,8 +24,6 @@ from stenograph.agent.permissions.rules import (
     matches_command,
     matches_host,
     names_of,
-    parse_rule,
-    split_rules,
 )
 from stenograph.agent.permissions.sensitive_files import sensitive_names
 from stenograph.agent.permissions.shell_parts import Part, commands_within, may_run, split_command
@@ -45,33 +42,32 @@ BY_RULE = "permission-rule"
 NOT_GRANTED = "user-rejected"
 
 
-class Decision(Struct, frozen=True):
-    allowed: bool
-    #: For the model.
-    reason: str = ""
-    #: What decided: the rule as written, or the mode.
-    source: str = ""
-    #: The record's `toolDenialKind`.
-    kind: str = ""
-    #: Wrapped by the client like a wrong input's.
-    is_tool_error: bool = False
-    #: The record's `permissionDecision` (2.1.325).
-    record: Json = {}
-    #: Allowed without a rule: it only reads.
-    is_unruled: bool = False
-
-
 class Permissions:
     """Of one conversation; a sub-agent has its own working folder."""
 
-    def __init__(self, options: AgentOptions, workspace: Workspace, readable: Sequence[Path] = ()) -> None:
-        """`readable`: folders outside the project that may be read. Raises UsageError for an invalid rule."""
-        self._mode = options.permission_mode
+    def __init__(self, policy: LivePolicy, workspace: Workspace, readable: Sequence[Path] = ()) -> None:
+        """`readable`: folders outside the project that may be read."""
+        self._policy = policy
         self._workspace = workspace
         self._readable = tuple(readable)
-        self._allowed = _parse(options.allowed)
-        self._denied = _parse(options.disallowed)
-        self._paths = {rule: PathRule(rule.spec, workspace.project) for rule in (*self._allowed, *self._denied) if rule.spec}
+        self._path_rules: dict[PermissionRule, PathRule] = {}
+
+    @property
+    def _mode(self) -> PermissionMode:
+        return self._policy.mode
+
+    @property
+    def _allowed(self) -> list[PermissionRule]:
+        return self._policy.rules(Behavior.ALLOW)
+
+    @property
+    def _denied(self) -> list[PermissionRule]:
+        return self._policy.rules(Behavior.DENY)
+
+    def _path_rule(self, rule: PermissionRule) -> PathRule:
+        if rule not in self._path_rules:
+            self._path_rules[rule] = PathRule(rule.spec, rule.root or self._workspace.project)
+        return self._path_rules[rule]
 
     def denied_tools(self) -> frozenset[str]:
         """Tools that are denied as a whole, by all their names."""
@@ -80,7 +76,7 @@ class Permissions:
     def read_filter(self, tool: str) -> Callable[[Path], bool] | None:
         """Whether a file that a call finds may be shown; None if no rule denies any. For one call: folders are resolved once."""
         searched = {"Read"} | ({tool} & _SEARCHING)
-        rules = [self._paths[rule] for rule in self._denied if rule.spec and rule.tool in searched]
+        rules = [self._path_rule(rule) for rule in self._denied if rule.spec and rule.tool in searched]
         if not rules:
             return None
         real_folder = functools.cache(_real)
@@ -149,7 +145,7 @@ class Permissions:
         return None
 
     def _matches_any(self, rule: PermissionRule, paths: Iterable[_Places]) -> bool:
-        return any(self._paths[rule].matches(path.all) for path in paths)
+        return any(self._path_rule(rule).matches(path.all) for path in paths)
 
     def _denies_command(self, rule: PermissionRule, command: str, named: Callable[[], NamedFiles]) -> bool:
         """Any part is enough, and any word that is a denied file."""
@@ -165,7 +161,7 @@ class Permissions:
         files = named()
         if files.is_endless or files.may_mean(rule.spec):
             return True
-        return any(self._paths[rule].matches(places) for places in files.places)
+        return any(self._path_rule(rule).matches(places) for places in files.places)
 
     # What is allowed
 
@@ -215,7 +211,7 @@ class Permissions:
         return last
 
     def _matches_all(self, rule: PermissionRule, path: _Places) -> bool:
-        return all(self._paths[rule].matches([place]) for place in path.all)
+        return all(self._path_rule(rule).matches([place]) for place in path.all)
 
     def _names(self, rule: PermissionRule, sensitive: frozenset[str]) -> bool:
         """Whether a rule names such files itself: `src/**` was not written with `src/.git/hooks` in mind."""
@@ -265,7 +261,7 @@ class Permissions:
         return all(self._below(place, and_readable=and_readable) is not None for place in path.all)
 
     def _below(self, place: str, *, and_readable: bool = False) -> str | None:
-        folders = (*self._workspace.folders, *(self._readable if and_readable else ()))
+        folders = (*self._workspace.folders, *self._policy.directories, *(self._readable if and_readable else ()))
         spellings = {spelling.rstrip(os.sep) for folder in folders for spelling in _Places(folder).all}
         return next((place[len(one) :] for one in spellings if place == one or place.startswith(one + os.sep)), None)
 
@@ -289,10 +285,10 @@ class Permissions:
         where = (outside or paths)[0].named if paths else ""
         if mode is PermissionMode.DONT_ASK:
             words = f"Permission to use {tool.name} has been denied because the session runs in don't ask mode. {_WHAT_NOW}"
-            return Decision(False, words, mode.value, BY_RULE, record=_record("reject", "mode", code="mode:dontAsk"))
+            return Decision(Behavior.DENY, words, mode.value, BY_RULE, record=_record("reject", "mode", code="mode:dontAsk"))
         if mode is PermissionMode.PLAN:
             words = f"Cannot write to {where} while in plan mode." if where else f"Cannot use {tool.name} while in plan mode."
-            return Decision(False, words, mode.value, NOT_GRANTED, record=_record("reject", code="mode:plan"))
+            return Decision(Behavior.DENY, words, mode.value, NOT_GRANTED, record=_record("reject", code="mode:plan"))
         if tool.name in _EDITING and any(map(self._sensitive_names, paths)):
             words = f"Claude requested permissions to edit {where} which is a sensitive file."
             code = "safetyCheck"
@@ -304,7 +300,7 @@ class Permissions:
             words = "This command requires approval"
         else:
             words = f"Claude requested permissions to use {tool.name}, but you haven't granted it yet."
-        return Decision(False, words, mode.value, NOT_GRANTED, record=_record("reject", code=code))
+        return Decision(Behavior.ASK, words, mode.value, NOT_GRANTED, record=_record("reject", code=code))
 
 
 #: So that the model neither gives up nor looks for a way around.
@@ -340,10 +336,6 @@ def _named(words: tuple[str, ...], name: str) -> tuple[str, ...]:
     if first and any(sign in pattern for sign in "*?[") and fnmatch.fnmatchcase(first, pattern.replace("[^", "[!")):
         return (first, *words[1:])
     return words
-
-
-def _parse(texts: Iterable[str]) -> list[PermissionRule]:
-    return [parse_rule(rule) for text in texts for rule in split_rules(text)]
 
 
 def _is_about(rule: PermissionRule, tool: Tool[Any]) -> bool:
@@ -409,12 +401,12 @@ def _host(given: ToolInput, raw: Json) -> str:
 
 def _accept(reason: str, source: str, *, is_unruled: bool = False) -> Decision:
     record = _record("accept", reason) | ({"ruleSource": "cliArg"} if reason == "rule" else {})
-    return Decision(True, "", source, record=record, is_unruled=is_unruled)
+    return Decision(Behavior.ALLOW, "", source, record=record, is_unruled=is_unruled)
 
 
 def _reject(words: str, rule: PermissionRule, reason: str = "rule", *, is_tool_error: bool = False) -> Decision:
     record = _record("reject", reason) | {"ruleSource": "cliArg", "reasonCode": "rule:cliArg"}
-    return Decision(False, words, rule.text, "" if is_tool_error else BY_RULE, is_tool_error, record)
+    return Decision(Behavior.DENY, words, rule.text, "" if is_tool_error else BY_RULE, is_tool_error, record)
 
 
 def _record(decision: str, reason: str = "", *, code: str = "") -> Json:

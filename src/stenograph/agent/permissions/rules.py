@@ -44,6 +44,10 @@ class PermissionRule(Struct, frozen=True):
     tool: str
     #: In parentheses; empty for the whole tool.
     spec: str = ""
+    #: Where it was written, in the client's words: cliArg, session, userSettings, projectSettings, localSettings, policySettings.
+    source: str = "cliArg"
+    #: What its paths are relative to; None for the project.
+    root: Path | None = None
 
     @property
     def text(self) -> str:

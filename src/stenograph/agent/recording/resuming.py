@@ -9,15 +9,14 @@ lacks to be resumed (results of interrupted calls, an answer) is first written i
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
 
 import msgspec
 
 from stenograph.agent.context.models import called_name
-from stenograph.agent.engine.conversation import Conversation
+from stenograph.agent.engine.conversation import Conversation, without_thinking
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.engine.sendable import sendable
 from stenograph.agent.recording.opening import KnownFile, OpenedSession, new_envelope, refuse_used, session_path
@@ -35,7 +34,6 @@ from stenograph.records import (
     NOTIFICATION,
     REMOVE,
     SYNTHETIC,
-    THINKING,
     AssistantRecord,
     ChainedRecord,
     Envelope,
@@ -221,16 +219,6 @@ def _as_user(message: Message) -> Json:
     return {"role": "user", "content": [{**block, "text": _wrapped(block["text"])} for block in message.content]}
 
 
-def without_thinking(messages: Iterable[Json]) -> list[Json]:
-    """For another model, which does not know the signatures (rule 32)."""
-    kept: list[Json] = []
-    for message in messages:
-        content = [block for block in message["content"] if block.get("type") not in THINKING]
-        if content:
-            kept.append({**message, "content": content})
-    return kept
-
-
 def _wrapped(text: str) -> str:
     is_wrapped = text.startswith(_REMINDER) and text.rstrip().endswith(_END_OF_REMINDER)
     return text if is_wrapped else f"{_REMINDER}\n{text}\n{_END_OF_REMINDER}"
@@ -311,5 +299,5 @@ def fork(path: Path, graph: Graph, options: AgentOptions) -> Path:
     if not isinstance(record, ChainedRecord) or not record.uuid:
         raise UsageError(f"{path} has no conversation to fork", hint=f"steno check {path}")
     plan = plan_clone(path, at=record.uuid, to_project=target.parent, new_id=session_id, as_fork=True)
-    apply_clone(plan, Archive(default_archive_folder(os.environ)))
+    apply_clone(plan, Archive(default_archive_folder(options.environ)))
     return target

@@ -9,7 +9,7 @@ files and timeouts are results. Only cancellation may escape otherwise.
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
@@ -130,6 +130,9 @@ class ToolContext(msgspec.Struct, kw_only=True):
     todos: list[Json]
     #: Whether a file that a search finds may be shown; None if all may.
     may_read: Callable[[Path], bool] | None = None
+    #: The process's own.
+    environ: Mapping[str, str] = msgspec.field(default_factory=dict)
+    #: Added to it for commands.
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     #: Whether a redirect to a host may be followed; None if all may.
     may_fetch: Callable[[str], bool] | None = None

@@ -70,7 +70,7 @@ class Bash(Tool[BashInput]):
     async def run(self, given: BashInput, context: ToolContext) -> ToolOutput:
         notice = _found_folder(context.workspace)
         untrusted = context.workspace.folders if context.is_unruled else ()
-        environment = command_environment(os.environ, context.environment, untrusted=untrusted)
+        environment = command_environment(context.environ, context.environment, untrusted=untrusted)
         try:
             if given.run_in_background:
                 return await self._start(given, context, environment)

@@ -79,7 +79,9 @@ class GrepTool(Tool[GrepInput]):
         refuse_process_folder(target)
         if not os.path.isdir(target) and not os.path.isfile(target):  # noqa: PTH112, PTH113 - those of Path raise without rights
             raise ToolFailed(f"Search failed: {target} is neither a file nor a folder.")
-        found = await run_search(_wanted(given, target, workspace), workspace, _readable(target, context))
+        found = await run_search(
+            _wanted(given, target, workspace), workspace, _readable(target, context), environ=context.environ
+        )
         match given.output_mode:
             case "content":
                 output = _content(given, found)

@@ -6,12 +6,11 @@ Redirects within a host are followed, others are not: permission was given for t
 from __future__ import annotations
 
 import errno
-import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
@@ -84,9 +83,10 @@ def checked_address(url: str) -> str:
 class Fetch:
     """One fetch, which another thread can give up."""
 
-    def __init__(self, url: str, may_fetch: Callable[[str], bool] | None = None) -> None:
+    def __init__(self, url: str, environ: Mapping[str, str], may_fetch: Callable[[str], bool] | None = None) -> None:
         """`may_fetch`: whether a host that the page redirects to may be asked."""
         self._url = url
+        self._environ = environ
         self._may_fetch = may_fetch
         self._deadline = time.monotonic() + PATIENCE
         self._is_given_up = False
@@ -127,7 +127,7 @@ class Fetch:
         }
         left = self._left()
         try:
-            proxy = find_proxy(at.address, os.environ)
+            proxy = find_proxy(at.address, self._environ)
             self._connection = Connection(at.address, proxy=proxy, timeout=min(left, _STEP_TIMEOUT), patience=left)
             with closing(self._connection):
                 head = self._connection.send("GET", at.target, headers)
@@ -157,7 +157,7 @@ class Fetch:
     def _converted(self, html: str) -> str:
         """As Markdown, by a process of its own: some pages take hours, and only a process can be ended."""
         call = [sys.executable, "-P", "-m", __name__]
-        environment = command_environment(os.environ, {})
+        environment = command_environment(self._environ, {})
         with subprocess.Popen(
             call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         ) as self._conversion:

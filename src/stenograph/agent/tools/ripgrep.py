@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -34,7 +34,12 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 async def run_search(
-    wanted: Search, workspace: Workspace, may_read: Callable[[Path], bool] | None = None, *, time_limit: float = TIME_LIMIT
+    wanted: Search,
+    workspace: Workspace,
+    may_read: Callable[[Path], bool] | None = None,
+    *,
+    environ: Mapping[str, str],
+    time_limit: float = TIME_LIMIT,
 ) -> Lines:
     cwd = workspace.cwd
     readable: ReadableResults | None = None
@@ -43,7 +48,7 @@ async def run_search(
         readable = ReadableResults(wanted, lambda name: may_read(cwd / os.fsdecode(name)))
     elif may_read is not None and not may_read(cwd / wanted.target):
         return Lines([], is_cut=False)
-    process = await _started(wanted, workspace)
+    process = await _started(wanted, workspace, environ)
     output = bytearray()
     try:
         try:
@@ -66,9 +71,9 @@ async def run_search(
     return Lines([line.removeprefix("./").removesuffix("\r") for line in lines], is_cut)
 
 
-async def _started(wanted: Search, workspace: Workspace) -> asyncio.subprocess.Process:
+async def _started(wanted: Search, workspace: Workspace, environ: Mapping[str, str]) -> asyncio.subprocess.Process:
     # Without our keys: others can see processes' environments.
-    environment = command_environment(os.environ, {}, untrusted=workspace.folders)
+    environment = command_environment(environ, {}, untrusted=workspace.folders)
     try:
         return await asyncio.create_subprocess_exec(
             *search_command(wanted, environment["PATH"]),

@@ -44,7 +44,7 @@ class WebFetch(Tool[WebFetchInput]):
     async def run(self, given: WebFetchInput, context: ToolContext) -> ToolOutput:
         began = time.monotonic()
         try:
-            page = await self._page(checked_address(given.url), context.may_fetch)
+            page = await self._page(checked_address(given.url), context)
         except FetchFailed as reason:
             raise ToolFailed(str(reason)) from None
         size = page.size
@@ -65,12 +65,12 @@ class WebFetch(Tool[WebFetchInput]):
         }
         return ToolOutput(content=result, structured=structured)
 
-    async def _page(self, url: str, may_fetch: Callable[[str], bool] | None) -> WebPage:
+    async def _page(self, url: str, context: ToolContext) -> WebPage:
         now = self._clock()
         self._pages = {key: kept for key, kept in self._pages.items() if now - kept[0] < KEPT_FOR}
         if url in self._pages:
             return self._pages[url][1]
-        page = await _fetched(url, may_fetch)
+        page = await _fetched(url, context)
         if page.status == 200:
             while len(self._pages) >= _MOST_PAGES:
                 del self._pages[next(iter(self._pages))]
@@ -78,9 +78,9 @@ class WebFetch(Tool[WebFetchInput]):
         return page
 
 
-async def _fetched(url: str, may_fetch: Callable[[str], bool] | None) -> WebPage:
+async def _fetched(url: str, context: ToolContext) -> WebPage:
     """From a thread that is abandoned when we are cancelled. Raises FetchFailed."""
-    fetch = Fetch(url, may_fetch)
+    fetch = Fetch(url, context.environ, context.may_fetch)
     future: Future[WebPage] = Future()
     future.set_running_or_notify_cancel()
 

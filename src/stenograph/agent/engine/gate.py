@@ -1,0 +1,118 @@
+"""Whether a call may run, and with which input: hooks, then the policy, then the user.
+
+Questions are asked one at a time, and a question is decided again when its turn comes: an answer before it may have settled it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import msgspec
+from msgspec import Struct
+
+from stenograph.agent.engine import events
+from stenograph.agent.engine.approval import Approval, Question
+from stenograph.agent.engine.calls import Call, Passage
+from stenograph.agent.engine.hooks import HookOutcome
+from stenograph.agent.engine.shared import Shared
+from stenograph.agent.permissions.live_policy import Behavior, Decision
+from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permissions
+from stenograph.agent.tools.base import ToolInput
+from stenograph.agent.tools.toolbox import AnyTool, checked_input
+
+
+class _Ruling(Struct):
+    call: Call
+    given: ToolInput
+    decision: Decision
+    #: Seconds spent on a question.
+    waited: float = 0.0
+
+
+class Gate:
+    def __init__(self, shared: Shared, permissions: Permissions, agent_id: str | None) -> None:
+        self._shared = shared
+        self._permissions = permissions
+        self._agent_id = agent_id
+
+    async def decide(self, call: Call, tool: AnyTool, given: ToolInput) -> Passage:
+        """Raises ToolFailed if a hook's or the user's input is not one."""
+        said = await self._shared.hooks.before_tool(call, self._agent_id) if self._shared.hooks else HookOutcome()
+        ruling = _Ruling(call, given, self._permissions.decide(tool, given, call.given))
+        if said.updated_input is not None:
+            self._change_input(ruling, tool, said.updated_input)
+        ruling.decision = _with_hook(ruling.decision, said)
+        if ruling.decision.behavior is Behavior.ASK and self._shared.approver is not None:
+            await self._ask(ruling, tool, is_forced=said.behavior is Behavior.ASK)
+        return Passage(call=ruling.call, given=ruling.given, decision=ruling.decision, waited=ruling.waited, said=said)
+
+    def _change_input(self, ruling: _Ruling, tool: AnyTool, changed: events.Json) -> None:
+        ruling.call = msgspec.structs.replace(ruling.call, given=changed)
+        ruling.given = checked_input(tool, changed)
+        ruling.decision = self._permissions.decide(tool, ruling.given, changed)
+
+    async def _ask(self, ruling: _Ruling, tool: AnyTool, *, is_forced: bool) -> None:
+        began = time.monotonic()
+        try:
+            async with self._shared.asking:
+                if not is_forced:
+                    ruling.decision = self._permissions.decide(tool, ruling.given, ruling.call.given)
+                if ruling.decision.behavior is Behavior.ASK:
+                    await self._put_question(ruling, tool)
+        finally:
+            ruling.waited = time.monotonic() - began
+
+    async def _put_question(self, ruling: _Ruling, tool: AnyTool) -> None:
+        call, decision, shared = ruling.call, ruling.decision, self._shared
+        assert shared.approver is not None
+        question = Question(
+            tool_use_id=call.id,
+            tool=tool.name,
+            given=call.given,
+            reason=decision.reason,
+            suggestions=decision.suggestions,
+            agent_id=self._agent_id,
+        )
+        shared.emit(
+            events.Asked(tool_use_id=call.id, tool=tool.name, given=call.given, reason=decision.reason, agent_id=self._agent_id)
+        )
+        approval = await shared.approver(question)
+        for update in approval.updates:
+            shared.policy.apply(update)
+        shared.emit(
+            events.Answered(
+                tool_use_id=call.id, is_allowed=approval.is_allowed, message=approval.message, agent_id=self._agent_id
+            )
+        )
+        if approval.is_allowed and approval.updated_input is not None:
+            ruling.call = msgspec.structs.replace(call, given=approval.updated_input)
+            ruling.given = checked_input(tool, approval.updated_input)
+        ruling.decision = _answered(decision, approval)
+        if approval.interrupt:
+            shared.interrupt()
+            await asyncio.sleep(0)  # the turn is cancelled here
+
+
+def _with_hook(decision: Decision, said: HookOutcome) -> Decision:
+    """A rule's denial outranks a hook's allowance; everything else is the hook's to say."""
+    match said.behavior:
+        case Behavior.DENY:
+            return Decision(Behavior.DENY, said.reason, "hook", BY_RULE, record=_record("reject", "hook"))
+        case Behavior.ASK if decision.behavior is not Behavior.DENY:
+            return msgspec.structs.replace(decision, behavior=Behavior.ASK, reason=said.reason or decision.reason)
+        case Behavior.ALLOW if decision.behavior is Behavior.ASK:
+            return Decision(Behavior.ALLOW, "", "hook", record=_record("accept", "hook"))
+    return decision
+
+
+def _answered(decision: Decision, approval: Approval) -> Decision:
+    if approval.is_allowed:
+        source = "user_permanent" if approval.updates else "user_temporary"
+        return Decision(Behavior.ALLOW, "", approval.source, record={"decision": "accept", "source": source})
+    words = approval.message or decision.reason
+    return Decision(Behavior.DENY, words, approval.source, NOT_GRANTED, record={"decision": "reject", "source": "user_reject"})
+
+
+def _record(decision: str, source: str) -> events.Json:
+    return {"decision": decision, "source": source}
