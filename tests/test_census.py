@@ -207,11 +207,6 @@ MAY_READ_ENVIRONMENT = {
     "traces/worker.py": "a process of its own",
     "traces/delivery.py": "proxies",
     "traces/history.py": "keys of receivers are fetched when something is sent",
-    "agent/engine/session.py": "models that the client's variables name",
-    "agent/engine/calls.py": "whether a traceback is wanted",
-    "agent/recording/resuming.py": "where the archive is of forks",
-    "agent/recording/opening.py": "the project folder that the client's variable names",
-    "agent/tools/": "what commands run in",
     "sessions/find.py": "where the public functions look for homes when none are given",
     "sessions/resuming.py": "where the client would look, where the caller does not say",
 }

@@ -19,7 +19,7 @@ from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.live_policy import Behavior, Decision
 from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permissions
 from stenograph.agent.tools.base import ToolInput
-from stenograph.agent.tools.toolbox import AnyTool, checked_input
+from stenograph.agent.tools.toolbox import AnyTool
 
 
 class _Ruling(Struct):
@@ -49,7 +49,7 @@ class Gate:
 
     def _change_input(self, ruling: _Ruling, tool: AnyTool, changed: events.Json) -> None:
         ruling.call = msgspec.structs.replace(ruling.call, given=changed)
-        ruling.given = checked_input(tool, changed)
+        ruling.given = tool.check(changed)
         ruling.decision = self._permissions.decide(tool, ruling.given, changed)
 
     async def _ask(self, ruling: _Ruling, tool: AnyTool, *, is_forced: bool) -> None:
@@ -87,7 +87,7 @@ class Gate:
         )
         if approval.is_allowed and approval.updated_input is not None:
             ruling.call = msgspec.structs.replace(call, given=approval.updated_input)
-            ruling.given = checked_input(tool, approval.updated_input)
+            ruling.given = tool.check(approval.updated_input)
         ruling.decision = _answered(decision, approval)
         if approval.interrupt:
             shared.interrupt()
