@@ -19,7 +19,7 @@ from stenograph.releases import (
     OLD,
     PROVED,
     TABLE,
-    Behavior,
+    ReleaseBehavior,
     first_with,
     newest_rules_note,
     release_numbers,
@@ -32,7 +32,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "stenograph"
 
 
 @pytest.mark.parametrize("row", TABLE.values(), ids=list(TABLE))
-def test_every_change_is_a_change_and_comes_after_the_one_before(row: Behavior) -> None:
+def test_every_change_is_a_change_and_comes_after_the_one_before(row: ReleaseBehavior) -> None:
     values = [row.before, *(since.value for since in row.changes)]
     assert all(value != after for value, after in itertools.pairwise(values))
     numbers = [release_numbers(since.release) for since in row.changes]

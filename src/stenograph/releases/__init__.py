@@ -2,7 +2,7 @@
 
 from stenograph.releases.names import KINDS
 from stenograph.releases.numbers import NEWEST, OLD, PROVED, newest_rules_note, release_numbers, rules_note
-from stenograph.releases.table import TABLE, Behavior, Since, first_with, stages, value_of
+from stenograph.releases.table import TABLE, ReleaseBehavior, Since, first_with, stages, value_of
 from stenograph.releases.words import own_kinds, phrases_of
 
 __all__ = [
@@ -11,7 +11,7 @@ __all__ = [
     "OLD",
     "PROVED",
     "TABLE",
-    "Behavior",
+    "ReleaseBehavior",
     "Since",
     "first_with",
     "newest_rules_note",

@@ -24,7 +24,7 @@ class Since(NamedTuple):
     case: str = ""
 
 
-class Behavior(NamedTuple):
+class ReleaseBehavior(NamedTuple):
     name: str
     meaning: str
     #: A rule of the resume contract, or the recording that shows it.
@@ -35,8 +35,8 @@ class Behavior(NamedTuple):
     changes: tuple[Since, ...]
 
 
-def _row(name: str, meaning: str, source: str, *changes: Since, before: Any = False) -> Behavior:
-    return Behavior(name, meaning, source, before, changes)
+def _row(name: str, meaning: str, source: str, *changes: Since, before: Any = False) -> ReleaseBehavior:
+    return ReleaseBehavior(name, meaning, source, before, changes)
 
 
 _DISK = (

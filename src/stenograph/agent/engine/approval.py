@@ -14,7 +14,7 @@ from stenograph.agent.permissions.live_policy import PermissionUpdate
 from stenograph.records import Json
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class PermissionQuestion(Struct, frozen=True, kw_only=True):
     tool_use_id: str
     tool: str
     given: Json
@@ -41,4 +41,4 @@ class Approval(Struct, frozen=True, kw_only=True):
     source: str = "user"
 
 
-Approver: TypeAlias = Callable[[Question], Awaitable[Approval]]
+Approver: TypeAlias = Callable[[PermissionQuestion], Awaitable[Approval]]

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from stenograph.agent.engine import events
-from stenograph.agent.engine.approval import Approval, Question
+from stenograph.agent.engine.approval import Approval, PermissionQuestion
 from stenograph.agent.engine.calls import Call, Passage
 from stenograph.agent.engine.hooks import HookOutcome
 from stenograph.agent.engine.shared import Shared
@@ -66,7 +66,7 @@ class Gate:
     async def _put_question(self, ruling: _Ruling, tool: AnyTool) -> None:
         call, decision, shared = ruling.call, ruling.decision, self._shared
         assert shared.approver is not None
-        question = Question(
+        question = PermissionQuestion(
             tool_use_id=call.id,
             tool=tool.name,
             given=call.given,

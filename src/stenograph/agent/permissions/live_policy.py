@@ -24,7 +24,7 @@ class Behavior(StrEnum):
     DENY = "deny"
 
 
-class Destination(StrEnum):
+class RuleDestination(StrEnum):
     """Where a change is kept. Only `SESSION` and `CLI` are kept nowhere."""
 
     SESSION = "session"
@@ -44,7 +44,7 @@ class PermissionUpdate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     behavior: Behavior = Behavior.ALLOW
     mode: PermissionMode | None = None
     directories: list[str] = field(default_factory=list)
-    destination: Destination = Destination.SESSION
+    destination: RuleDestination = RuleDestination.SESSION
 
 
 class Decision(Struct, frozen=True):
@@ -115,7 +115,7 @@ class LivePolicy:
                 self.directories += [path for path in added if path not in self.directories]
             case "removeDirectories":
                 self.directories = [path for path in self.directories if str(path) not in update.directories]
-        if self.persist is not None and update.destination not in (Destination.SESSION, Destination.CLI):
+        if self.persist is not None and update.destination not in (RuleDestination.SESSION, RuleDestination.CLI):
             self.persist(update)
 
 
@@ -127,7 +127,7 @@ def policy_from(options: AgentOptions) -> LivePolicy:
     return policy
 
 
-def parse_rules(texts: Iterable[str], source: str = Destination.CLI, root: Path | None = None) -> list[PermissionRule]:
+def parse_rules(texts: Iterable[str], source: str = RuleDestination.CLI, root: Path | None = None) -> list[PermissionRule]:
     """`root`: what the paths of the rules are relative to; None for the project. Raises UsageError."""
     return [with_source(parse_rule(rule), source, root) for text in texts for rule in split_rules(text)]
 
