@@ -14,4 +14,4 @@ BROKEN = re.compile(r"TypeError|ReferenceError|Cannot read prop|undefined is not
 
 def need_tmux(need: Need) -> None:
     if sys.platform == "win32" or shutil.which("tmux") is None:
-        need("clients", "there is no tmux to run a client in")
+        need("tmux", "tmux is not installed")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from stenograph.agent.engine.events import Event
     from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
     from stenograph.agent.engine.session import open_agent
+    from stenograph.agent.faces.console.opening import run_console
     from stenograph.agent.faces.print_input import LinePrompts, one_prompt, whole_prompt
     from stenograph.agent.faces.print_mode import OutputFormat, run_print
     from stenograph.agent.faces.stream_json import StreamMessages
@@ -29,6 +30,7 @@ _MODULES = {
     "one_prompt": "faces.print_input",
     "open_agent": "engine.session",
     "parse_rule": "permissions.rules",
+    "run_console": "faces.console.opening",
     "run_print": "faces.print_mode",
     "similar_tools": "permissions.rules",
     "split_rules": "permissions.rules",
@@ -48,6 +50,7 @@ __all__ = [
     "one_prompt",
     "open_agent",
     "parse_rule",
+    "run_console",
     "run_print",
     "similar_tools",
     "split_rules",

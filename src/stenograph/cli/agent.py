@@ -72,7 +72,7 @@ def _could_be_value(option: str, argument: str) -> bool:
 
 @click.command(cls=AgentCommand, short_help="Run an agent in this directory.")
 @click.argument("prompt", required=False, type=_as_text)
-@click.option("-p", "--print", "is_print", is_flag=True, help="Print the answer and exit. Required: the only mode so far.")
+@click.option("-p", "--print", "is_print", is_flag=True, help="Print the answer and exit, instead of opening the console.")
 @click.option("--output-format", type=click.Choice(_FORMATS), help="Output format. [default: text]")
 @click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")
 @click.option("--input-format", type=click.Choice(("text", "stream-json")), default="text", help="Input format. [default: text]")
@@ -132,6 +132,8 @@ def _could_be_value(option: str, argument: str) -> bool:
 def agent(ctx: click.Context, /, **given: Any) -> None:
     """Run an agent in this directory.
 
+    Opens the console. With -p, prints one answer and exits.
+
     Works with any Messages API endpoint: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, and ANTHROPIC_BASE_URL if the endpoint
     is not Anthropic's. The prompt is the argument, standard input, or both. Claude Code can resume the session, and steno can
     resume Claude Code's.
@@ -141,6 +143,7 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
 
     \b
     Example:
+      steno agent
       steno agent -p "what does this project do?"
       git diff | steno agent -p "write a commit message" --model sonnet
       steno agent -p "fix the tests" --allowedTools "Edit,Bash(make test)" --max-turns 30
@@ -148,6 +151,8 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     from stenograph.cli._extras import require_extra
 
     require_extra("agent", "the agent", "h11")
+    if not given["is_print"] and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        ctx.exit(_run_console(ctx, given))
     output_format = _output_format(given)
     options = _options(ctx, given)
     _check_tool_names(options)
@@ -178,9 +183,31 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     ctx.exit(code)
 
 
+def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
+    import asyncio
+
+    from stenograph import __version__
+    from stenograph.agent import run_console
+    from stenograph.config import state_folder
+    from stenograph.model import endpoint_from_environment
+
+    options = _options(ctx, given)
+    _check_tool_names(options)
+    return asyncio.run(
+        run_console(
+            options,
+            endpoint_from_environment(os.environ),
+            first=given["prompt"] or "",
+            color=ctx.color is not False,
+            state_folder=state_folder(os.environ),
+            version=__version__,
+        )
+    )
+
+
 def _output_format(given: dict[str, Any]) -> OutputFormat:
     if not given["is_print"]:
-        raise UsageError("only print mode is available; add -p")
+        raise UsageError("no terminal for the console", hint="steno agent -p PROMPT")
     chosen = given["output_format"] or ("json" if given["as_json"] else "text")
     if given["as_json"] and chosen != "json":
         raise UsageError(f"--json conflicts with --output-format {chosen}")

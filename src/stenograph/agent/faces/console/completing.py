@@ -1,0 +1,122 @@
+"""Completion of what is being typed: `/` commands at the start of the input, `@` files anywhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.agent.faces.console.look import Look
+from stenograph.views.terminal.options import COMMAND, QUIET
+from stenograph.views.text import cut, one_line, width
+
+_MOST = 8
+_FRESH = 5.0  # seconds that a list of files holds
+_MOST_FILES = 20_000
+_AT = re.compile(r"(?:^|(?<=\s))@([^\s@]*)$")
+_SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
+
+
+class Candidate(Struct, frozen=True):
+    text: str
+    about: str = ""
+
+
+class Completion(Struct):
+    #: Where in the text the completed word starts.
+    start: int
+    candidates: list[Candidate]
+    selected: int = 0
+
+    def move(self, by: int) -> None:
+        self.selected = (self.selected + by) % len(self.candidates)
+
+    @property
+    def chosen(self) -> Candidate:
+        return self.candidates[self.selected]
+
+    def lines(self, look: Look) -> list[str]:
+        first = max(0, min(self.selected - _MOST + 1, len(self.candidates) - _MOST))
+        shown = self.candidates[first : first + _MOST]
+        room = min(40, max(width(one.text) for one in shown))
+        lines = []
+        for place, one in enumerate(shown, first):
+            mark = "▌ " if place == self.selected else "  "
+            name = cut(one_line(one.text), room)
+            about = cut(one_line(one.about), look.columns - room - 6)
+            named = look.paint(f"{mark}{name}", *COMMAND, *((1,) if place == self.selected else ()))
+            lines.append(f"{named}{' ' * (room - width(name) + 2)}{look.paint(about, *QUIET)}".rstrip())
+        return lines
+
+
+class Completer:
+    def __init__(self, cwd: Path, commands: Callable[[], Iterable[Candidate]]) -> None:
+        self._cwd = cwd
+        self._commands = commands
+        self._files: list[str] = []
+        self._listed = 0.0
+
+    def complete(self, text: str, cursor: int) -> Completion | None:
+        before = text[:cursor]
+        if text.startswith("/") and " " not in before and "\n" not in before:
+            found = [one for one in self._commands() if one.text.startswith(before)]
+            found += [one for one in self._commands() if before[1:] in one.text and one not in found]
+            return Completion(0, found) if found and [one.text for one in found] != [before] else None
+        if (at := _AT.search(before)) is not None:
+            found = [Candidate(f"@{name}") for name in matching(at[1], self.files())]
+            return Completion(at.start(), found) if found else None
+        return None
+
+    def files(self) -> list[str]:
+        if time.monotonic() - self._listed > _FRESH:
+            self._files = list_files(self._cwd)
+            self._listed = time.monotonic()
+        return self._files
+
+
+def matching(word: str, names: Sequence[str], most: int = 50) -> list[str]:
+    """Names that hold the word: in the file's own name before elsewhere, short before long; else its letters in order."""
+    word = word.lower()
+    if not word:
+        return sorted(names, key=lambda name: (name.count("/"), name))[:most]
+    held = [name for name in names if word in name.lower()]
+    held.sort(key=lambda name: (word not in name.lower().rsplit("/", 1)[-1], len(name), name))
+    if len(held) < most:
+        letters = re.compile(".*?".join(map(re.escape, word)))
+        known = set(held)
+        held += sorted((name for name in names if name not in known and letters.search(name.lower())), key=len)
+    return held[:most]
+
+
+def list_files(folder: Path) -> list[str]:
+    """The project's files, without ignored ones where git knows them; directories end with a slash."""
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=folder,
+            capture_output=True,
+            timeout=2,
+            check=True,
+        )
+        names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
+    except (OSError, subprocess.SubprocessError):
+        names = list(_walk(folder))
+    names = [name for name in names[:_MOST_FILES] if name.isprintable()]
+    folders = {name[: place + 1] for name in names for place, letter in enumerate(name) if letter == "/"}
+    return [*names, *sorted(folders)]
+
+
+def _walk(folder: Path) -> Iterable[str]:
+    count = 0
+    for above, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        for name in sorted(files):
+            yield os.path.relpath(os.path.join(above, name), folder)  # noqa: PTH118 - text in, text out
+            count += 1
+            if count >= _MOST_FILES:
+                return

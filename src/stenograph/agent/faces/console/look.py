@@ -1,0 +1,64 @@
+"""How the console's lines are wanted, and the few shapes that many of them share."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from stenograph.views.terminal.options import PROSE, QUIET, RenderOptions
+from stenograph.views.text import cut, one_line, width
+
+#: Columns in which marks stand, left of the text.
+GUTTER = 2
+#: In words and signs that every mode has: (words, mark in plain text).
+MODES = {
+    "default": "ask first",
+    "acceptEdits": "accept edits",
+    "plan": "plan",
+    "dontAsk": "deny the rest",
+    "bypassPermissions": "allow all",
+}
+
+
+class Look(Struct, kw_only=True):
+    """Changes when the terminal is resized."""
+
+    columns: int = 80
+    rows: int = 24
+    color: bool = True
+
+    def paint(self, text: str, *codes: int) -> str:
+        return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m" if self.color and codes and text else text
+
+    @property
+    def prose(self) -> int:
+        """Columns for text, without the gutter."""
+        return max(10, min(self.columns, PROSE) - GUTTER)
+
+    def options(self, **wishes: object) -> RenderOptions:
+        """For the renderers of `views`, in the text's columns."""
+        given = {"width": max(20, self.columns - GUTTER), "color": self.color, "markdown": True, **wishes}
+        return RenderOptions(**given)  # type: ignore[arg-type]
+
+    def row(self, left: str, right: str = "", *, mark: str = "  ", name: str = "", codes: tuple[int, ...] = ()) -> str:
+        """A line with a mark, a name in bold, what it is about, and facts at the right edge, which are never cut."""
+        right = one_line(right)
+        room = self.columns - GUTTER - (width(right) + 2 if right else 0) - (width(name) + 1 if name else 0)
+        left = cut(left, max(4, room))
+        used = GUTTER + width(left) + (width(name) + 1 if name else 0)
+        space = " " * max(2, self.columns - used - width(right)) if right else ""
+        named = f"{self.paint(name, 1)} " if name else ""
+        return f"{mark}{named}{self.paint(left, *codes)}{space}{self.paint(right, *QUIET)}".rstrip()
+
+    def rule(self) -> str:
+        return self.paint("─" * self.columns, *QUIET)
+
+
+def short_model(model: str) -> str:
+    """`claude-opus-5-5-20260801` as `opus 5.5`; others as they are called."""
+    name = model.removesuffix("[1m]")
+    words = name.removeprefix("claude-").split("-")
+    if not name.startswith("claude-") or len(words) < 2:
+        return one_line(name)
+    family = [word for word in words if not word.isdecimal()]
+    numbers = [word for word in words if word.isdecimal() and len(word) < 6]
+    return " ".join([*family, ".".join(numbers)]).strip()

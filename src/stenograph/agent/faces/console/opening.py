@@ -1,0 +1,35 @@
+"""The way into the console: options in, an exit code out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stenograph.agent.engine.options import AgentOptions
+    from stenograph.model import Endpoint
+
+
+async def run_console(
+    options: AgentOptions,
+    endpoint: Endpoint,
+    *,
+    first: str = "",
+    color: bool = True,
+    state_folder: Path | None = None,
+    version: str = "",
+) -> int:
+    """Raises StenographError where no session can be opened."""
+    from stenograph.agent.faces.console.desk import Desk
+    from stenograph.agent.faces.console.look import Look
+    from stenograph.model import ModelClient
+
+    size = os.get_terminal_size(sys.stdout.fileno())
+    look = Look(columns=size.columns, rows=size.lines, color=color)
+    client = ModelClient(endpoint, user_agent=f"stenograph/{version}")
+    try:
+        return await Desk(options, client, look=look, state_folder=state_folder, version=version).run(first)
+    finally:
+        await client.aclose()

@@ -1,0 +1,351 @@
+"""Events -> lines: those that are finished, for the scrollback, and those of what is under way, which are drawn anew.
+
+In: events, a look. Out: `take_lines`, each line once, and `live`. Knows nothing of terminals, keys and prompt_toolkit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct, field
+
+from stenograph.agent.engine import events
+from stenograph.agent.engine.events import Event, Outcome
+from stenograph.agent.faces.console.look import Look
+from stenograph.agent.faces.console.markdown_stream import MarkdownStream
+from stenograph.agent.faces.console.tool_lines import asked_part, done_lines, done_part, full_lines, heading
+from stenograph.views.terminal.options import BAD, CARE, OTHER, QUIET, YOU
+from stenograph.views.text import count_of, cut, duration, harmless, one_line, thousands, wrap
+
+if TYPE_CHECKING:
+    from stenograph.views.pages.transcript import ToolPart
+
+#: Lines of a running tool's output.
+_TAIL = 3
+#: Steps of a subagent that are shown.
+_STEPS = 3
+#: What ctrl-o can unfold.
+_KEPT = 50
+_FAILED = {
+    Outcome.OUT_OF_TOKENS: "The answer was cut off at its maximum length.",
+    Outcome.OUT_OF_WINDOW: "The conversation no longer fits the context window. Use /compact, /surgery or /rewind.",
+    Outcome.REFUSED: "The model declined to answer.",
+    Outcome.OUT_OF_TURNS: "Stopped at the maximum number of calls.",
+    Outcome.NOT_RESTORED: "The files could not be restored.",
+}
+
+
+class _Running(Struct):
+    part: ToolPart
+    given: dict[str, Any]
+    began: float
+    output: str = ""
+    #: A subagent's.
+    steps: deque[str] = field(default_factory=lambda: deque(maxlen=_STEPS))
+    calls: int = 0
+    agent_id: str = ""
+
+
+class Painter:
+    def __init__(self, look: Look, cwd: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.look = look
+        self.cwd = cwd
+        self._clock = clock
+        self._lines: list[str] = []
+        self._text: MarkdownStream | None = None
+        self._has_text = False  # blocks of this text were printed
+        self._thinking = 0.0
+        self._thought: list[str] = []
+        self._composing = ""
+        self._retry: tuple[events.Retry, float] | None = None
+        self._compacting = 0.0
+        self._running: dict[str, _Running] = {}
+        self._finished_here = 0  # changes of files in this turn
+        #: What was shown folded, newest last: how to make all its lines.
+        self.folded: deque[Callable[[], list[str]]] = deque(maxlen=_KEPT)
+        self._is_spaced = True  # the last line was empty
+        self._last_kind = ""
+        self.waits_since = 0.0
+
+    # Out
+
+    def take_lines(self) -> list[str]:
+        """The finished lines since the last call."""
+        self._flush_text()
+        lines, self._lines = self._lines, []
+        return lines
+
+    def live(self) -> list[str]:
+        """What is under way, in at most half the screen but for the text, which may take more."""
+        look = self.look
+        lines: list[str] = []
+        if self._text is not None and (rest := self._text.rest.strip("\n")):
+            if not self._is_spaced or self._has_text:
+                lines.append("")
+            lines += self._markdown(rest)[-max(4, look.rows - 10) :]
+        if self._thinking:
+            lines.append(look.row("thinking", duration(self._ms(self._thinking)), mark=look.paint("· ", *QUIET), codes=QUIET))
+        if self._composing:
+            lines.append(look.row("…", mark=f"{look.paint('●', *QUIET)} ", name=self._composing))
+        for running in self._running.values():
+            lines += self._running_lines(running)
+        if self._compacting:
+            line = look.row("Summarizing the conversation", duration(self._ms(self._compacting)), mark=look.paint("┊ ", *CARE))
+            lines.append(line)
+        if self._retry is not None:
+            event, since = self._retry
+            left = max(0, round(event.wait - (self._clock() - since)))
+            right = f"retry {event.attempt} of {event.max_retries} in {left} s"
+            lines.append(look.row(one_line(event.reason), right, mark=look.paint("! ", *CARE)))
+        if not lines and self.waits_since:
+            lines.append(look.row("waiting for the model", duration(self._ms(self.waits_since)), codes=QUIET))
+        return lines
+
+    def _running_lines(self, running: _Running) -> list[str]:
+        look = self.look
+        facts = [count_of(running.calls, "tool call") if running.calls else "", duration(self._ms(running.began))]
+        lines = [heading(running.part, look, status="running", facts=facts)]
+        for step in running.steps:
+            lines.append(cut(f"  {look.paint('│', *OTHER)} {step}", look.columns + 16))
+        tail = harmless(running.output[-4000:]).strip("\n").split("\n")[-_TAIL:] if running.output.strip() else []
+        lines += [look.paint(cut(f"    {line}", look.columns), *QUIET) for line in tail]
+        return lines
+
+    def _ms(self, since: float) -> int:
+        return round((self._clock() - since) * 1000)
+
+    # In
+
+    def take(self, event: Event) -> None:
+        if event.agent_id is not None:
+            self._take_subagents(event)
+            return
+        match event:
+            case events.TurnBegin():
+                self.prompt(_words_of(event.prompt))
+                self.waits_since = self._clock()
+            case events.ResponseBegin():
+                self._retry = None
+                self.waits_since = 0.0
+            case events.BlockBegin():
+                self._begin_block(event)
+            case events.TextChunk():
+                if self._text is not None:
+                    self._text.feed(event.text)
+            case events.ThinkingChunk():
+                self._thought.append(event.text)
+            case events.BlockEnd():
+                self._end_block()
+            case events.ResponseEnd():
+                self._end_block()
+                self._retry = None
+            case events.Retry():
+                self._end_block()
+                self._retry = (event, self._clock())
+            case events.ToolBegin():
+                self._begin_tool(event)
+            case events.ToolProgress():
+                self._progress(event)
+            case events.ToolEnd():
+                self._end_tool(event)
+            case events.CompactionBegin():
+                self._compacting = self._clock()
+                self.waits_since = 0.0
+            case events.CompactionEnd():
+                self._compacting = 0.0
+                words = f"Compacted {thousands(event.tokens_before)} tokens to about {thousands(event.tokens_after)}."
+                self._say("compaction", [self.look.paint("┊ ", *CARE) + words])
+            case events.CompactionFailed():
+                self._compacting = 0.0
+                self.note(f"could not compact the conversation: {event.reason}")
+            case events.Notice():
+                self.note(event.text)
+            case events.TurnEnd():
+                self._end_turn(event)
+
+    def prompt(self, words: str, mark: str = ">") -> None:
+        look = self.look
+        lines = [
+            look.paint(f"{mark} {piece}".rstrip(), *YOU)
+            for line in harmless(words).strip("\n").split("\n")
+            for piece in wrap(line, look.columns - 2)
+        ]
+        if len(lines) > 40:
+            more = look.paint(f"  … {count_of(len(lines) - 12, 'more line')}", *QUIET)
+            lines = [*lines[:10], more, *lines[-2:]]
+        self._say("prompt", lines, spaced=True)
+
+    def note(self, words: str) -> None:
+        """Something beside the conversation."""
+        pieces = [piece for line in harmless(words).split("\n") for piece in wrap(line, self.look.prose)]
+        first, *more = pieces or [""]
+        self._say("note", [self.look.paint("! ", *CARE) + first, *(f"  {piece}" for piece in more)])
+
+    def lines(self, lines: list[str], kind: str = "page") -> None:
+        """Lines that a command made."""
+        self._say(kind, lines, spaced=True)
+
+    def _say(self, kind: str, lines: list[str], *, spaced: bool = False) -> None:
+        """An empty line before what differs from the last thing said."""
+        if not lines:
+            return
+        self._flush_text()
+        if not self._is_spaced and (spaced or kind != self._last_kind):
+            self._lines.append("")
+        self._lines += lines
+        self._last_kind = kind
+        self._is_spaced = not lines[-1]
+
+    # A response
+
+    def _begin_block(self, event: events.BlockBegin) -> None:
+        self._end_block()
+        self.waits_since = 0.0
+        if event.kind == "text":
+            self._text, self._has_text = MarkdownStream(), False
+        elif event.kind == "thinking":
+            self._thinking, self._thought = self._clock(), []
+        elif event.kind == "tool_use":
+            self._composing = one_line(event.tool)
+
+    def _end_block(self) -> None:
+        if self._text is not None:
+            text, self._text = self._text, None
+            self._print_blocks(text.end())
+        if self._thinking:
+            took, self._thinking = self._ms(self._thinking), 0.0
+            thought, self._thought = "".join(self._thought), []
+            if thought.strip():
+                self.folded.append(lambda: self._unfold_thought(thought))
+            fold = "ctrl-o" if thought.strip() else ""
+            mark = self.look.paint("· ", *QUIET)
+            self._say("tool", [self.look.row(f"thought for {duration(took)}", fold, mark=mark, codes=QUIET)])
+        self._composing = ""
+
+    def _flush_text(self) -> None:
+        if self._text is not None:
+            self._print_blocks(self._text.take())
+
+    def _print_blocks(self, blocks: list[str]) -> None:
+        for block in blocks:
+            if not self._is_spaced:
+                self._lines.append("")
+            self._lines += self._markdown(block)
+            self._has_text, self._is_spaced, self._last_kind = True, False, "text"
+
+    def _markdown(self, text: str) -> list[str]:
+        from stenograph.views.terminal.markdown import render_markdown
+
+        lines = list(render_markdown(text, self.look.prose, color=self.look.color))
+        while lines and not lines[0].strip():
+            del lines[0]
+        while lines and not lines[-1].strip():
+            del lines[-1]
+        return [f"  {line}".rstrip() for line in lines]
+
+    def _unfold_thought(self, text: str) -> list[str]:
+        pieces = [piece for line in harmless(text).strip().split("\n") for piece in wrap(line, self.look.prose)]
+        return [self.look.paint("· thought", *QUIET), *(self.look.paint(f"  {piece}", 2, 3) for piece in pieces)]
+
+    # Tools
+
+    def _begin_tool(self, event: events.ToolBegin) -> None:
+        self.waits_since = 0.0
+        part = asked_part(event.tool, event.given, self.cwd, event.tool_use_id)
+        self._running[event.tool_use_id] = _Running(part, event.given, self._clock())
+
+    def _progress(self, event: events.ToolProgress) -> None:
+        running = self._running.get(event.tool_use_id)
+        if running is not None and isinstance(output := event.data.get("output"), str):
+            running.output = output
+
+    def _end_tool(self, event: events.ToolEnd) -> None:
+        running = self._running.pop(event.tool_use_id, None)
+        given = running.given if running else {}
+        from stenograph.views.pages.transcript import Output
+
+        part = done_part(event, given, self.cwd)
+        status = "interrupted" if event.denied_by == "user-rejected" and event.duration_ms == 0 else ""
+        took = event.duration_ms or (self._ms(running.began) if running and status else 0)
+        if status:
+            part = msgspec.structs.replace(part, bodies=(Output(running.output),) if running and running.output.strip() else ())
+        self.folded.append(lambda: list(full_lines(part, self.look)))
+        lines = done_lines(part, self.look, took=took, status=status)
+        if running and running.calls and not status:
+            lines[0] = heading(
+                part,
+                self.look,
+                status="failed" if event.is_error else "done",
+                facts=[count_of(running.calls, "tool call"), duration(took), "ctrl-o"],
+            )
+        if event.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not event.is_error:
+            self._finished_here += 1
+        self._say("tool", lines, spaced=len(lines) > 1 and self._last_kind != "tool")
+        self.waits_since = 0.0 if self._running else self._clock()
+
+    def _take_subagents(self, event: Event) -> None:
+        """Its last steps, under the call that started it."""
+        running = self._subagent(event)
+        if running is None:
+            return
+        match event:
+            case events.ToolBegin():
+                part = asked_part(event.tool, event.given, self.cwd)
+                running.calls += 1
+                running.steps.append(f"• {one_line(part.name)} {one_line(part.title)}")
+            case events.ToolEnd() if event.is_error:
+                running.steps.append(f"✗ {one_line(event.tool)} failed")
+            case events.BlockBegin(kind="text"):
+                running.steps.append("● writing its report")
+            case events.Retry():
+                running.steps.append(f"! {one_line(event.reason)}")
+
+    def _subagent(self, event: Event) -> _Running | None:
+        known = next((one for one in self._running.values() if one.agent_id == event.agent_id), None)
+        if known is not None:
+            return known
+        # The first event of an agent comes after its call began; calls that have none yet take agents in order.
+        fresh = next((one for one in self._running.values() if one.part.name in ("Agent", "Task") and not one.agent_id), None)
+        if fresh is not None and event.agent_id is not None:
+            fresh.agent_id = event.agent_id
+        return fresh
+
+    # Its end
+
+    def _end_turn(self, event: events.TurnEnd) -> None:
+        self._end_block()
+        self._retry, self._compacting, self.waits_since = None, 0.0, 0.0
+        self._running.clear()
+        look = self.look
+        if event.outcome is Outcome.INTERRUPTED:
+            changed = count_of(self._finished_here, "file change") if self._finished_here else ""
+            kept = f"{changed} stayed." if changed else "Nothing was changed in this turn."
+            mark = look.paint("■ ", *CARE)
+            self._say("end", [f"{mark}Interrupted. {kept}", "  Say what to do instead, or rewind with esc esc."], spaced=True)
+        elif event.outcome is not Outcome.DONE:
+            words = _FAILED.get(event.outcome) or event.error or "The turn failed."
+            if event.error and event.error not in words:
+                words = f"{words} {event.error}"
+            pieces = [piece for line in harmless(words).split("\n") for piece in wrap(line, look.prose)]
+            first, *more = pieces
+            self._say("end", [look.paint("✗ ", *BAD) + first, *(f"  {piece}" for piece in more)], spaced=True)
+        self._finished_here = 0
+
+    def unfold(self) -> Iterator[str]:
+        """All that was folded of late, whole, the newest last."""
+        for number, make in enumerate(self.folded):
+            if number:
+                yield ""
+            yield from make()
+
+
+def _words_of(prompt: Any) -> str:
+    if isinstance(prompt, str):
+        return prompt
+    texts = [str(block.get("text", "")) for block in prompt if block.get("type") == "text"]
+    images = sum(block.get("type") == "image" for block in prompt)
+    return "\n".join([*texts, *([f"[{count_of(images, 'image')}]"] if images else [])])

@@ -1,0 +1,168 @@
+"""What stands where the input is while something is asked: lines to draw, keys to press, and an answer to await.
+
+Pure: keys are named as prompt_toolkit names them, letters are themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from stenograph.agent.faces.console.look import Look
+from stenograph.views.terminal.options import QUIET
+from stenograph.views.text import cut, one_line, width, wrap
+
+
+class Panel(Protocol):
+    #: The keys that apply, for the status line.
+    keys: str
+
+    def lines(self, look: Look) -> list[str]: ...
+
+    def press(self, key: str) -> None:
+        """A named key or a letter."""
+
+
+class Choice(Struct, frozen=True):
+    label: str
+    #: What it would do, on lines of its own.
+    detail: str = ""
+    #: At the right edge.
+    fact: str = ""
+    value: Any = None
+
+
+class Menu:
+    """A list to choose from; letters narrow it down, digits choose where it is short."""
+
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        *,
+        keys: str = "enter choose  esc close",
+        selected: int = 0,
+        numbered: bool = True,
+        filtered: bool = False,
+        foot: Callable[[Choice], str] | None = None,
+        letters: str = "",
+    ) -> None:
+        """`letters` are keys that also answer, as (value, letter). `filtered`: typing narrows the list down."""
+        self.title = title
+        self.keys = keys
+        self._all = list(choices)
+        self._shown = self._all
+        self._selected = max(0, min(selected, len(self._all) - 1))
+        self._numbered = numbered and not filtered
+        self._filtered = filtered
+        self._foot = foot
+        self._letters = letters
+        self.text = ""
+        self.answer: asyncio.Future[tuple[Any, str] | None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def selected(self) -> Choice | None:
+        return self._shown[self._selected] if self._shown else None
+
+    def lines(self, look: Look) -> list[str]:
+        lines = [f"  {piece}" for line in self.title.split("\n") for piece in wrap(line, look.columns - 2)]
+        if self._filtered:
+            lines.append(f"  {look.paint('>', 1, 94)} {self.text}")
+        lines.append("")
+        most = max(3, look.rows - len(lines) - 8)
+        first = max(0, min(self._selected - most // 2, len(self._shown) - most))
+        for place, choice in enumerate(self._shown[first : first + most], first):
+            lines += self._choice(place, choice, look)
+        if not self._shown:
+            lines.append(look.paint("  nothing matches", *QUIET))
+        if len(self._shown) > most:
+            lines.append(look.paint(f"  {self._selected + 1} of {len(self._shown)}", *QUIET))
+        if self._foot is not None and (chosen := self.selected) is not None and (foot := self._foot(chosen)):
+            lines += ["", *(f"  {look.paint(piece, *QUIET)}" for piece in wrap(foot, look.columns - 4))]
+        return lines
+
+    def _choice(self, place: int, choice: Choice, look: Look) -> list[str]:
+        number = f"{place + 1:<2} " if self._numbered else ""
+        room = look.columns - 2 - len(number) - (width(choice.fact) + 2 if choice.fact else 0)
+        label = cut(one_line(choice.label), room)
+        space = " " * max(2, room + 2 - width(label)) if choice.fact else ""
+        is_selected = place == self._selected
+        mark = "▌ " if is_selected else "  "
+        line = f"{mark}{number}{label}"
+        line = look.paint(line, 1) if is_selected else line
+        lines = [f"{line}{space}{look.paint(choice.fact, *QUIET)}".rstrip()]
+        indent = " " * (4 + len(number))
+        lines += (
+            [look.paint(f"{indent}{piece}", *QUIET) for piece in wrap(choice.detail, look.columns - len(indent))]
+            if choice.detail
+            else []
+        )
+        return lines
+
+    def press(self, key: str) -> None:
+        if self.answer.done():
+            return
+        match key:
+            case "up" | "c-p":
+                self._selected = max(0, self._selected - 1)
+            case "down" | "c-n":
+                self._selected = min(len(self._shown) - 1, self._selected + 1)
+            case "pageup":
+                self._selected = max(0, self._selected - 10)
+            case "pagedown":
+                self._selected = min(len(self._shown) - 1, self._selected + 10)
+            case "enter" | "c-m":
+                self._leave("enter")
+            case "escape" | "c-c" | "c-d":
+                self.answer.set_result(None)
+            case "backspace" | "c-h":
+                self._narrow(self.text[:-1])
+            case _ if key in self._letters and key:
+                self._leave(key)
+            case _ if self._filtered and len(key) == 1:
+                self._narrow(self.text + key)
+            case _ if self._numbered and key.isdecimal() and 0 < int(key) <= len(self._shown):
+                self._selected = int(key) - 1
+                self._leave("enter")
+
+    def _leave(self, key: str) -> None:
+        if (chosen := self.selected) is not None:
+            self.answer.set_result((chosen.value, key))
+
+    def _narrow(self, text: str) -> None:
+        self.text = text
+        words = text.lower().split()
+        self._shown = [choice for choice in self._all if all(word in choice.label.lower() for word in words)]
+        self._selected = 0
+
+
+class TextLine:
+    """One line to type."""
+
+    keys = "enter done  esc cancel"
+
+    def __init__(self, title: str, text: str = "") -> None:
+        self.title, self.text = title, text
+        self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+    def lines(self, look: Look) -> list[str]:
+        shown = self.text if width(self.text) < look.columns - 6 else self.text[-(look.columns - 6) :]
+        return [f"  {self.title}", "", f"  {look.paint('>', 1, 94)} {shown}▏"]
+
+    def press(self, key: str) -> None:
+        if self.answer.done():
+            return
+        match key:
+            case "enter" | "c-m":
+                self.answer.set_result(self.text)
+            case "escape" | "c-c":
+                self.answer.set_result(None)
+            case "backspace" | "c-h":
+                self.text = self.text[:-1]
+            case "c-u":
+                self.text = ""
+            case _ if len(key) == 1:
+                self.text += key

@@ -1,0 +1,387 @@
+"""The terminal: finished lines go into its scrollback, and below them what is under way, the input and the status are redrawn.
+
+In: what the desk wants shown, and keys. Out: prompts and named keys for the desk. Only this module and `full_screen` know
+prompt_toolkit. No cursor position is asked for, so that nothing waits for a slow line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from prompt_toolkit.application import Application, in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import ConditionalContainer, HSplit, Layout, Window
+from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
+from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.processors import AfterInput, ConditionalProcessor
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
+
+from stenograph.agent.faces.console.look import Look
+from stenograph.agent.faces.console.pasting import Pastes
+
+if TYPE_CHECKING:
+    from prompt_toolkit.output import Output
+
+    from stenograph.agent.faces.console.completing import Completer, Completion
+    from stenograph.agent.faces.console.panels import Panel
+    from stenograph.agent.faces.console.prompt_history import PromptHistory
+
+#: Seconds between two drawings of what is under way.
+FRAME = 0.07
+_ESCAPE = 0.05
+_MOST_INPUT = 10
+_PLACEHOLDER = "Ask, or type / for commands, @ for files, ! for a shell"
+_KEYS = ("c-c", "c-d", "s-tab", "c-o", "c-b", "c-t", "c-r", "c-v")
+_PANEL_KEYS = (
+    "up", "down", "left", "right", "pageup", "pagedown", "enter", "escape", "tab", "s-tab", "backspace",
+    "c-c", "c-d", "c-p", "c-n", "c-u", "c-o", "c-e", "c-f", "c-v",
+)  # fmt: skip
+# Begin and end of an update that terminals which know it show at once; others ignore it.
+_HOLD, _SHOW = "\x1b[?2026h", "\x1b[?2026l"
+
+
+class Desk(Protocol):
+    """What the screen asks, and what it reports."""
+
+    look: Look
+
+    #: Nothing has been said yet.
+    is_idle: bool
+
+    def live(self) -> list[str]: ...
+
+    def status(self, panel_keys: str) -> list[str]: ...
+
+    def submit(self, text: str, images: Sequence[Path]) -> None: ...
+
+    def press(self, key: str, text: str) -> bool:
+        """A key that is not for the input; True if it was used."""
+
+
+class Screen:
+    def __init__(self, desk: Desk, *, history: PromptHistory, completer: Completer, cwd: Path) -> None:
+        self._desk = desk
+        self._history = history
+        self._completer = completer
+        self._cwd = cwd
+        self.pastes = Pastes()
+        self.panel: Panel | None = None
+        self._completion: Completion | None = None
+        self._is_completing = True
+        self._waiting: list[str] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._height = 0
+        self._live: list[str] = []
+        self.buffer = Buffer(multiline=True, on_text_changed=self._changed)
+        self._panel_control = FormattedTextControl(self._panel_text, focusable=True, show_cursor=False)
+        self._app: Application[None] = self._application()
+
+    # Showing
+
+    def print(self, lines: Sequence[str]) -> None:
+        """Lines for the scrollback, above all that is redrawn."""
+        self._waiting += lines
+
+    def refresh(self, *, soon: bool = True) -> None:
+        """Draw, at once or with the next frame."""
+        if not soon:
+            self._draw()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FRAME, self._draw)
+
+    def _draw(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        app = self._app
+        if not app.is_running or app._running_in_terminal:
+            return
+        size = app.output.get_size()
+        look = self._desk.look
+        look.columns, look.rows = size.columns, size.rows
+        self._live = self._desk.live()
+        height = app.layout.container.preferred_height(size.columns, size.rows).preferred
+        lines, self._waiting = self._waiting, []
+        if lines or height < self._height:
+            # Erased as a whole: prompt_toolkit alone would keep the space of what became smaller.
+            app.output.write_raw(_HOLD)
+            app.renderer.erase()
+            if lines:
+                app.output.write_raw("\r\n".join(lines) + "\r\n")
+            app._redraw()
+            app.output.write_raw(_SHOW)
+            app.output.flush()
+        else:
+            app._redraw()
+        self._height = height
+
+    def open(self, panel: Panel) -> None:
+        self.panel = panel
+        self._app.layout.focus(self._panel_control)
+        self.refresh(soon=False)
+
+    def close(self) -> None:
+        self.panel = None
+        self._app.layout.focus(self.buffer)
+        self.refresh(soon=False)
+
+    async def aside(self, work: Callable[[], Any]) -> Any:
+        """Give the terminal away for a while: an editor, a picker of its own."""
+        async with in_terminal():
+            result = work()
+            if asyncio.iscoroutine(result):
+                result = await result
+        self._height = 0
+        return result
+
+    async def run(self, begin: Callable[[], None]) -> None:
+        """Until `leave`. `begin` is called when the prompt is on the screen."""
+
+        def soon() -> None:
+            asyncio.get_running_loop().call_soon(begin)
+
+        await self._app.run_async(pre_run=soon, handle_sigint=False)
+
+    def leave(self) -> None:
+        if self._app.is_running:
+            self._draw()
+            self._app.exit()
+
+    def redraw_all(self) -> None:
+        self._app.renderer.clear()
+        self._height = 0
+        self.refresh(soon=False)
+
+    # The input
+
+    @property
+    def text(self) -> str:
+        return self.buffer.text
+
+    def set_text(self, text: str) -> None:
+        self.buffer.text = text
+        self.buffer.cursor_position = len(text)
+
+    def _changed(self, buffer: Buffer) -> None:
+        text = buffer.text
+        self._completion = None
+        if self._is_completing and text and (text.startswith("/") or "@" in text):
+            self._completion = self._completer.complete(text, buffer.cursor_position)
+
+    def _accept(self) -> None:
+        assert self._completion is not None
+        start, chosen = self._completion.start, self._completion.chosen.text
+        before, after = self.buffer.text[:start], self.buffer.text[self.buffer.cursor_position :]
+        space = "" if chosen.endswith("/") else " "
+        self._is_completing = chosen.endswith("/") and len(chosen) > 1
+        self.buffer.text = f"{before}{chosen}{space}{after}"
+        self.buffer.cursor_position = len(before) + len(chosen) + len(space)
+        if self._is_completing:
+            self._changed(self.buffer)
+        else:
+            self._completion = None
+        self._is_completing = True
+
+    def _enter(self) -> None:
+        text = self.buffer.text
+        if self._completion is not None:
+            is_command = self._completion.start == 0 and text.startswith("/")
+            self._accept()
+            if not is_command:
+                return
+            text = self.buffer.text.rstrip()
+        if text.endswith("\\") and self.buffer.cursor_position == len(text):
+            self.set_text(text[:-1] + "\n")
+            return
+        self._completion = None
+        images = self.pastes.images_in(text)
+        whole = self.pastes.whole(text)
+        if text.strip():
+            self._history.add(text if len(text) < 10_000 else whole[:10_000])
+        self.buffer.reset()
+        self._desk.submit(whole, images)
+
+    def _up(self) -> None:
+        if self._completion is not None:
+            self._completion.move(-1)
+        elif self.buffer.document.cursor_position_row > 0:
+            self.buffer.cursor_up()
+        elif not self._desk.press("up", self.buffer.text) and (older := self._history.older(self.buffer.text)) is not None:
+            self._recall(older)
+
+    def _down(self) -> None:
+        document = self.buffer.document
+        if self._completion is not None:
+            self._completion.move(1)
+        elif document.cursor_position_row < document.line_count - 1:
+            self.buffer.cursor_down()
+        elif (newer := self._history.newer()) is not None:
+            self._recall(newer)
+
+    def _recall(self, text: str) -> None:
+        self._is_completing = False
+        self.set_text(text)
+        self._is_completing = True
+
+    # Keys
+
+    def _bindings(self) -> KeyBindings:
+        keys = KeyBindings()
+        typing = Condition(lambda: self.panel is None)
+        asking = ~typing
+
+        def on(name: str, action: Callable[[], None]) -> None:
+            @keys.add(name, filter=typing)
+            def _(_: KeyPressEvent) -> None:
+                action()
+
+        on("enter", self._enter)
+        on("up", self._up)
+        on("down", self._down)
+        on("c-j", lambda: self.buffer.insert_text("\n"))
+        keys.add("escape", "enter", filter=typing)(lambda _: self.buffer.insert_text("\n"))
+        on("tab", self._tab)
+        on("c-l", self.redraw_all)
+        on("escape", self._escape)
+        for name in _KEYS:
+            on(name, functools.partial(self._press, name))
+
+        @keys.add("?", filter=typing)
+        def _help(_: KeyPressEvent) -> None:
+            if self.buffer.text or not self._desk.press("?", ""):
+                self.buffer.insert_text("?")
+
+        @keys.add("c-g", filter=typing)
+        def _edit(_: KeyPressEvent) -> None:
+            self.buffer.open_in_editor()
+
+        @keys.add("c-z", filter=typing)
+        def _suspend(event: KeyPressEvent) -> None:
+            event.app.suspend_to_background()
+
+        @keys.add(Keys.BracketedPaste, filter=typing)
+        def _paste(event: KeyPressEvent) -> None:
+            self.buffer.insert_text(self.pastes.insert(event.data, self._cwd))
+
+        @keys.add(Keys.BracketedPaste, filter=asking)
+        def _paste_there(event: KeyPressEvent) -> None:
+            for letter in " ".join(event.data.split()):
+                self._press_panel(letter)
+
+        for name in _PANEL_KEYS:
+            keys.add(name, filter=asking, eager=name != "escape")(lambda _, name=name: self._press_panel(name))
+
+        @keys.add(Keys.Any, filter=asking)
+        def _letter(event: KeyPressEvent) -> None:
+            if event.data.isprintable():
+                for letter in event.data:
+                    self._press_panel(letter)
+
+        return keys
+
+    def _press_panel(self, key: str) -> None:
+        if self.panel is not None:
+            self.panel.press(key)
+            self.refresh()
+
+    def _press(self, name: str) -> None:
+        if self._desk.press(name, self.buffer.text):
+            return
+        if name == "c-d":
+            self.buffer.delete()
+
+    def _tab(self) -> None:
+        if self._completion is not None:
+            self._accept()
+
+    def _escape(self) -> None:
+        if self._completion is not None:
+            self._completion = None
+        else:
+            self._desk.press("escape", self.buffer.text)
+
+    # The layout
+
+    def _application(self) -> Application[None]:
+        look = self._desk.look
+
+        def mark(line: int, wrapped: int) -> Any:
+            if line or wrapped:
+                return "  "
+            sign = self.buffer.text[:1]
+            return [("class:you", f"{sign if sign in ('!', '#') and sign else '>'} ")]
+
+        empty = Condition(lambda: not self.buffer.text and self._desk.is_idle)
+        typed = Window(
+            BufferControl(
+                self.buffer,
+                input_processors=[ConditionalProcessor(AfterInput(_PLACEHOLDER, style="class:quiet"), empty)],
+                focus_on_click=False,
+            ),
+            height=lambda: Dimension(min=1, max=_MOST_INPUT),
+            wrap_lines=True,
+            get_line_prefix=mark,
+            dont_extend_height=True,
+        )
+        asks = Condition(lambda: self.panel is not None)
+        rule = FormattedTextControl(lambda: ANSI(look.rule()))
+        body = HSplit(
+            [
+                self._lines_of(lambda: self._live),
+                Window(rule, height=1),
+                ConditionalContainer(typed, ~asks),
+                ConditionalContainer(Window(self._panel_control, dont_extend_height=True), asks),
+                Window(rule, height=1),
+                self._lines_of(self._below),
+            ]
+        )
+        output = make_output(color=look.color)
+        app: Application[None] = Application(
+            layout=Layout(body, focused_element=self.buffer),
+            key_bindings=self._bindings(),
+            style=Style([("you", "bold ansibrightblue"), ("quiet", "dim")]) if look.color else Style([]),
+            output=output,
+            full_screen=False,
+            erase_when_done=True,
+            min_redraw_interval=0.02,
+            # Resizing is noticed by a signal; terminals that send none are asked twice a second.
+            terminal_size_polling_interval=0.5,
+        )
+        app.ttimeoutlen = app.timeoutlen = _ESCAPE
+        return app
+
+    def _lines_of(self, lines: Callable[[], list[str]]) -> Window:
+        return Window(
+            FormattedTextControl(lambda: ANSI("\n".join(lines()))),
+            dont_extend_height=True,
+            height=lambda: Dimension.exact(len(lines())),
+            always_hide_cursor=True,
+        )
+
+    def _panel_text(self) -> ANSI:
+        return ANSI("\n".join(self.panel.lines(self._desk.look)) if self.panel is not None else "")
+
+    def _below(self) -> list[str]:
+        lines = self._desk.status(self.panel.keys if self.panel is not None else "")
+        if self._completion is not None and self.panel is None:
+            return [*lines[:1], *self._completion.lines(self._desk.look)]
+        return lines
+
+
+def make_output(*, color: bool) -> Output:
+    from prompt_toolkit.output.vt100 import Vt100_Output
+
+    depth = ColorDepth.DEPTH_4_BIT if color else ColorDepth.DEPTH_1_BIT
+    output = Vt100_Output.from_pty(sys.stdout, default_color_depth=depth)
+    output.enable_cpr = False
+    return output

@@ -1,0 +1,169 @@
+"""A tool call -> the part that `views` has for it, and its lines: one that says what it did, and a few of what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stenograph.agent.faces.console.look import Look
+from stenograph.views.terminal.options import BAD, CARE, GOOD, QUIET
+from stenograph.views.text import count_of, cut, duration, harmless, one_line
+
+if TYPE_CHECKING:
+    from stenograph.agent.engine import events
+    from stenograph.views.pages.transcript import Body, ToolPart
+
+#: Lines of an output that are shown: all of so many, else the first and the last.
+SHOWN = 4
+#: Lines of a change.
+PATCH = 24
+#: Milliseconds; quicker calls do not say how long they took.
+_SLOW = 100
+#: Characters; what is folded is not looked at beyond.
+_LONGEST = 200_000
+_MARKS = {"done": ("•", QUIET), "failed": ("✗", BAD), "interrupted": ("■", CARE), "running": ("●", GOOD)}
+
+
+def asked_part(tool: str, given: dict[str, Any], cwd: str, tool_use_id: str = "") -> ToolPart:
+    """A call before its result."""
+    from stenograph.views.tools import ToolFacts, tool_part
+
+    return tool_part(tool_use_id, ToolFacts(tool, given, cwd))
+
+
+def done_part(event: events.ToolEnd, given: dict[str, Any], cwd: str) -> ToolPart:
+    import msgspec
+
+    from stenograph.records.tool_results import read_tool_result
+    from stenograph.views.tools import ToolFacts, tool_part
+
+    content = event.result.get("content")
+    result = content if isinstance(content, str) else _text(content)
+    structured = read_tool_result(msgspec.Raw(msgspec.json.encode(event.structured)))
+    known = None if structured is msgspec.UNSET else structured
+    return tool_part(event.tool_use_id, ToolFacts(event.tool, given, cwd, True, result, event.is_error, known))
+
+
+def _text(content: Any) -> str:
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(str(block.get("text")) for block in content if isinstance(block, dict) and block.get("type") == "text")
+
+
+def mark_of(status: str, look: Look) -> str:
+    sign, codes = _MARKS[status]
+    return f"{look.paint(sign, *codes)} "
+
+
+def heading(part: ToolPart, look: Look, *, status: str, facts: Sequence[str] = ()) -> str:
+    title = harmless(part.title).strip().removeprefix("$ ")
+    first, *more = title.split("\n")
+    return look.row(
+        one_line(first) + (" …" if more else ""),
+        "  ".join(fact for fact in facts if fact),
+        mark=mark_of(status, look),
+        name=one_line(part.name) or "(unnamed tool)",
+    )
+
+
+def done_lines(part: ToolPart, look: Look, *, took: int = 0, status: str = "") -> list[str]:
+    """The heading, and what came out: folded, unless it is short."""
+    from stenograph.views.pages.transcript import Fact, Output, Patch
+
+    status = status or ("failed" if part.status == "failed" else "done")
+    facts = [one_line(body.text) for body in part.bodies if isinstance(body, Fact)]
+    outputs = [body for body in part.bodies if isinstance(body, Output)]
+    patches = [body for body in part.bodies if isinstance(body, Patch)]
+    if patches:
+        added = sum(line.startswith("+") for body in patches for line in body.lines)
+        removed = sum(line.startswith("-") for body in patches for line in body.lines)
+        facts.insert(0, f"+{added} -{removed}")
+    lines: list[str] = []
+    is_folded = False
+    for body in part.bodies:
+        shown, folded = _body(body, look)
+        lines += shown
+        is_folded = is_folded or folded
+    if outputs and not facts and status == "done":
+        facts.append(count_of(sum(_count(body.text) for body in outputs), "line"))
+    if took >= _SLOW:
+        facts.append(("interrupted after " if status == "interrupted" else "") + duration(took))
+    elif status == "interrupted":
+        facts.append("interrupted")
+    if is_folded:
+        facts.append("ctrl-o")
+    return [heading(part, look, status=status, facts=facts), *lines]
+
+
+def _count(text: str) -> int:
+    return text.strip("\n").count("\n") + 1
+
+
+def _body(body: Body, look: Look) -> tuple[list[str], bool]:
+    from stenograph.views.pages.transcript import Checklist, Output, Patch
+
+    match body:
+        case Output():
+            return _output(body.text, look, BAD if body.is_error else QUIET)
+        case Patch():
+            lines = list(patch_lines(body.lines, look))
+            if len(lines) <= PATCH + 1:
+                return lines, False
+            more = f"    … {count_of(len(lines) - PATCH, 'more line')}"
+            return [*lines[:PATCH], look.paint(more, *QUIET)], True
+        case Checklist():
+            boxes = {"completed": "✓", "in_progress": "●"}
+            return [cut(f"    {boxes.get(state, '·')} {one_line(what)}", look.columns) for state, what in body.items], False
+    return [], False
+
+
+def _output(text: str, look: Look, codes: tuple[int, ...]) -> tuple[list[str], bool]:
+    number = _count(text)
+    if number <= SHOWN and len(text) <= _LONGEST:
+        whole = harmless(text).strip("\n").split("\n")
+        shown, folded = [line.rstrip() for line in whole], False
+        lines = [look.paint(cut(f"    {line}", look.columns), *codes) for line in shown]
+        return lines, folded or any(len(line) + 4 > look.columns for line in shown)
+    # Only the edges are made harmless: an output may be millions of characters long.
+    stripped = text.strip("\n")
+    first = harmless(stripped[:_LONGEST].split("\n", 1)[0][:1000]).split("\n", 1)[0]
+    last = harmless(stripped[-_LONGEST:].rsplit("\n", 1)[-1][-1000:]).rsplit("\n", 1)[-1]
+    more = f"    … {count_of(number - 2, 'more line')}" if number > 2 else "    …"
+    lines = [look.paint(cut(f"    {first}", look.columns), *codes), look.paint(more, *QUIET)]
+    if number > 1:
+        lines.append(look.paint(cut(f"    {last}", look.columns), *codes))
+    return lines, True
+
+
+def patch_lines(lines: Sequence[str], look: Look) -> Iterator[str]:
+    """Numbered, as the file has them: `14 -  old`."""
+    old = new = 1
+    is_first = True
+    for line in lines:
+        if line.startswith("@@"):
+            old, new = _starts(line)
+            if not is_first:
+                yield look.paint("    ⋮", *QUIET)
+            is_first = False
+            continue
+        sign, text = line[:1], harmless(line[1:]).replace("\n", " ")
+        number, codes = (old, BAD) if sign == "-" else (new, GOOD) if sign == "+" else (new, QUIET)
+        if sign == "\\":
+            continue
+        old += sign != "+"
+        new += sign != "-"
+        yield look.paint(cut(f"  {number:>4} {sign if sign in '+-' else ' '} {text}", look.columns), *codes)
+
+
+def _starts(hunk: str) -> tuple[int, int]:
+    import re
+
+    found = re.match(r"@@ -(\d+)(?:,\d+)? \+(\d+)", hunk)
+    return (int(found[1]), int(found[2])) if found else (1, 1)
+
+
+def full_lines(part: ToolPart, look: Look) -> Iterator[str]:
+    """Everything, as `views` renders it."""
+    from stenograph.views.terminal.transcript import render_part
+
+    yield from render_part(part, look.options(full=True, agents=True))
