@@ -14,7 +14,8 @@
     │   ├── NetworkTimeoutError        it took too long
     │   ├── UnknownHostError           a name has no address
     │   ├── UntrustedCertificateError  the certificate is not valid, or its authority is not trusted
-    │   ├── UnreadableAuthoritiesError the file of authorities to trust can't be used
+    │   ├── UnreadableCertificateError a file with certificates or a key can't be used
+    │   ├── CertificateRequiredError   the server wants a certificate of ours
     │   ├── ProxyRefusedError          the proxy does not connect to the server
     │   └── MalformedResponseError     what came is not HTTP, or ended too early
     ├── DeliveryError                  a trace receiver did not accept them
@@ -136,16 +137,31 @@ class UnknownHostError(NetworkError):
 class UntrustedCertificateError(NetworkError):
     """The certificate is not valid, or its authority is not trusted."""
 
+    def __init__(self, reason: str, *, is_proxy: bool = False) -> None:
+        super().__init__(reason)
+        #: Not the server's, but that of the proxy before it.
+        self.is_proxy = is_proxy
 
-class UnreadableAuthoritiesError(NetworkError):
-    """The file of authorities to trust can't be used."""
+
+class UnreadableCertificateError(NetworkError):
+    """A file with certificates or a key can't be used."""
+
+    def __init__(self, variables: str) -> None:
+        super().__init__(f"check {variables}")
+        #: The variables that name it.
+        self.variables = variables
+
+
+class CertificateRequiredError(NetworkError):
+    """The server wants a certificate of ours."""
 
 
 class ProxyRefusedError(NetworkError):
     """The proxy does not connect to the server."""
 
-    def __init__(self, status: int) -> None:
-        super().__init__(f"the proxy answered with HTTP {status}")
+    def __init__(self, status: int = 0) -> None:
+        super().__init__(f"the proxy answered with HTTP {status}" if status else "the proxy refused")
+        #: Of HTTP; 0 for SOCKS.
         self.status = status
 
 

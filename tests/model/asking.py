@@ -33,7 +33,7 @@ class Clock:
         await asyncio.sleep(0)
 
 
-def client_for(url: str, clock: Clock | None = None, **environ: str) -> ModelClient:
+def client_for(url: str, clock: Clock | None = None, /, **environ: str) -> ModelClient:
     clock = clock or Clock()
     endpoint = endpoint_from_environment({"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, **environ})
     return ModelClient(endpoint, sleep=clock.sleep, clock=lambda: clock.now, chance=lambda: 0.0)
@@ -64,6 +64,6 @@ async def collect(client: ModelClient, request: Request | None = None) -> list[S
 
 
 def ask(
-    url: str, clock: Clock | None = None, *, request: Request | None = None, **environ: str
+    url: str, clock: Clock | None = None, request: Request | None = None, /, **environ: str
 ) -> list[StreamEvent | ModelError]:
     return use(client_for(url, clock, **environ), lambda client: collect(client, request))

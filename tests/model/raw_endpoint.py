@@ -54,9 +54,14 @@ class RawEndpoint:
     """A context manager. When the answers are used up, the last is played again."""
 
     def __init__(
-        self, *answers: Sequence[Part], certificate: tuple[Path, Path] | None = None, before: Callable[[], object] | None = None
+        self,
+        *answers: Sequence[Part],
+        certificate: tuple[Path, Path] | None = None,
+        clients: Path | None = None,
+        before: Callable[[], object] | None = None,
     ) -> None:
-        """`certificate`: it and its key, for TLS. `before`: called before each answer."""
+        """`certificate`: it and its key, for TLS. `clients`: the authority whose certificates clients have to have. `before`:
+        called before each answer."""
         self._before = before
         self.answers = list(answers)
         self.requests: list[Received] = []
@@ -67,6 +72,9 @@ class RawEndpoint:
         if certificate is not None:
             self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self._tls.load_cert_chain(*certificate)
+            if clients is not None:
+                self._tls.load_verify_locations(clients)
+                self._tls.verify_mode = ssl.CERT_REQUIRED
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._connections = 0
@@ -113,7 +121,17 @@ class RawEndpoint:
     def _serve(self, connection: socket.socket, number: int) -> None:
         with connection, suppress(OSError):
             if self._tls is not None:
-                connection = self._tls.wrap_socket(connection, server_side=True)
+                plain = socket.fromfd(connection.fileno(), connection.family, connection.type)
+                try:
+                    connection = self._tls.wrap_socket(connection, server_side=True)
+                except ssl.SSLError:
+                    # The reason is lost where the connection is reset with unread data.
+                    with plain:
+                        plain.shutdown(socket.SHUT_WR)
+                        while plain.recv(65536):
+                            pass
+                    raise
+                plain.close()
             with connection, connection.makefile("rb") as stream:
                 while self._exchange(connection, stream, number):
                     pass
@@ -164,9 +182,14 @@ class RawEndpoint:
 class TunnelProxy:
     """A proxy that connects every name to one server: forwards plain requests, and tunnels CONNECT. A context manager."""
 
-    def __init__(self, server: RawEndpoint, *, refuses_with: int = 0) -> None:
+    def __init__(self, server: RawEndpoint, *, refuses_with: int = 0, certificate: tuple[Path, Path] | None = None) -> None:
+        """`certificate`: it and its key; the proxy itself is then reached over TLS."""
         self._server = server
         self._refuses_with = refuses_with
+        self._tls: ssl.SSLContext | None = None
+        if certificate is not None:
+            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._tls.load_cert_chain(*certificate)
         #: (first line without the version, proxy-authorization) of each connection's first request.
         self.asked: list[tuple[str, str]] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -193,27 +216,33 @@ class TunnelProxy:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):
-            read = b""
-            while b"\r\n\r\n" not in read:
-                piece = connection.recv(65536)
-                if not piece:
-                    return
-                read += piece
-            head = read.partition(b"\r\n\r\n")[0].decode().split("\r\n")
-            headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
-            self.asked.append((head[0].rpartition(" ")[0], headers.get("proxy-authorization", "")))
-            if self._refuses_with:
-                connection.sendall(b"HTTP/1.1 %d No\r\ncontent-length: 0\r\n\r\n" % self._refuses_with)
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            with connection:
+                self._speak(connection)
+
+    def _speak(self, connection: socket.socket) -> None:
+        read = b""
+        while b"\r\n\r\n" not in read:
+            piece = connection.recv(65536)
+            if not piece:
                 return
-            with socket.create_connection(("127.0.0.1", self._server.port)) as onward:
-                if head[0].startswith("CONNECT "):
-                    connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                else:
-                    onward.sendall(read)
-                back = threading.Thread(target=_pour, args=[onward, connection], daemon=True)
-                back.start()
-                _pour(connection, onward)
-                back.join(5)
+            read += piece
+        head = read.partition(b"\r\n\r\n")[0].decode().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
+        self.asked.append((head[0].rpartition(" ")[0], headers.get("proxy-authorization", "")))
+        if self._refuses_with:
+            connection.sendall(b"HTTP/1.1 %d No\r\ncontent-length: 0\r\n\r\n" % self._refuses_with)
+            return
+        with socket.create_connection(("127.0.0.1", self._server.port)) as onward:
+            if head[0].startswith("CONNECT "):
+                connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                onward.sendall(read)
+            back = threading.Thread(target=_pour, args=[onward, connection], daemon=True)
+            back.start()
+            _pour(connection, onward)
+            back.join(5)
 
 
 def _pour(source: socket.socket, into: socket.socket) -> None:
@@ -225,10 +254,88 @@ def _pour(source: socket.socket, into: socket.socket) -> None:
             each.shutdown(socket.SHUT_RDWR)
 
 
-def make_certificate(folder: Path, name: str) -> tuple[Path, Path]:
+class SocksProxy:
+    """A SOCKS5 proxy (RFC 1928, 1929) that connects every name to one server. A context manager."""
+
+    def __init__(self, server: RawEndpoint, *, user: str = "", password: str = "", refuses_with: int = 0) -> None:
+        """`refuses_with`: the number of RFC 1928 for why."""
+        self._server = server
+        self._login = (user.encode(), password.encode())
+        self._refuses_with = refuses_with
+        #: What it was asked to connect to: a name, or an IPv4 address.
+        self.asked: list[tuple[str, int]] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.authority = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(5)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=[connection], daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            if not self._let_in(connection):
+                return
+            kind = _exactly(connection, 4)[3]
+            if kind == 3:  # a name
+                host = _exactly(connection, _exactly(connection, 1)[0]).decode()
+            else:
+                host = socket.inet_ntoa(_exactly(connection, 4))
+            self.asked.append((host, int.from_bytes(_exactly(connection, 2), "big")))
+            connection.sendall(bytes([5, self._refuses_with, 0, 1, 0, 0, 0, 0, 0, 0]))
+            if self._refuses_with:
+                return
+            with socket.create_connection(("127.0.0.1", self._server.port)) as onward:
+                back = threading.Thread(target=_pour, args=[onward, connection], daemon=True)
+                back.start()
+                _pour(connection, onward)
+                back.join(5)
+
+    def _let_in(self, connection: socket.socket) -> bool:
+        methods = _exactly(connection, _exactly(connection, 2)[1])
+        wanted = 2 if self._login[0] else 0
+        if wanted not in methods:
+            connection.sendall(b"\x05\xff")
+            return False
+        connection.sendall(bytes([5, wanted]))
+        if wanted:
+            user = _exactly(connection, _exactly(connection, 2)[1])
+            password = _exactly(connection, _exactly(connection, 1)[0])
+            is_known = (user, password) == self._login
+            connection.sendall(bytes([1, 0 if is_known else 1]))
+            return is_known
+        return True
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        piece = connection.recv(size - len(data))
+        if not piece:
+            raise ConnectionResetError
+        data += piece
+    return data
+
+
+def make_certificate(folder: Path, name: str, *, passphrase: str = "") -> tuple[Path, Path]:
     """A certificate for `DNS:…` or `IP:…` and its key, for this run alone."""
     pair = (folder / "certificate.pem", folder / "key.pem")
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=endpoint"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-days", "2", "-subj", "/CN=endpoint"]
+    command += ["-passout", f"pass:{passphrase}"] if passphrase else ["-nodes"]
     command += ["-addext", f"subjectAltName={name}", "-keyout", str(pair[1]), "-out", str(pair[0])]
     subprocess.run(command, capture_output=True, timeout=30, check=True)
     return pair

@@ -9,6 +9,7 @@ import random
 import re
 import socket
 import threading
+import zlib
 from typing import Any
 
 import pytest
@@ -77,7 +78,8 @@ def test_a_request_is_sent_as_the_messages_api_wants_it() -> None:
     with RawEndpoint([HELLO]) as server:
         events = ask(
             f"{server.url}/gateway/",
-            request=asks("hi", betas=["b-1", "b-2"]),
+            None,
+            asks("hi", betas=["b-1", "b-2"]),
             ANTHROPIC_AUTH_TOKEN="tok",
             ANTHROPIC_CUSTOM_HEADERS="X-Team: red\nanthropic-beta: b-0\nUser-Agent: mine",
         )
@@ -103,7 +105,7 @@ def test_cache_marks_are_left_out_where_the_environment_says_so() -> None:
 
 def test_the_name_of_a_beta_feature_that_http_does_not_allow_is_refused() -> None:
     with RawEndpoint([HELLO]) as server, pytest.raises(UsageError, match="beta"):
-        ask(server.url, request=asks(betas=["a\r\nx-evil: 1"]))
+        ask(server.url, None, asks(betas=["a\r\nx-evil: 1"]))
     assert not server.requests
 
 
@@ -239,7 +241,10 @@ def test_a_failure_that_passes_is_tried_again_and_what_came_is_forgotten(name: s
     for each in retries(events):
         assert (type(each.error), each.error.status, each.error.kind) == (kind_of_error, status, kind)
     assert events[-6:] == HELLO_EVENTS
-    assert len({request.body for request in server.requests}) == 1
+    # Streams that are cut twice are asked for in one piece: see below.
+    assert len({request.body for request in server.requests[:2]}) == 1
+    is_cut = status == 200 and kind_of_error is UnreachableError
+    assert [request.json.get("stream", False) for request in server.requests] == [True, True, not is_cut]
 
 
 @pytest.mark.parametrize("name", TEMPORARY)
@@ -257,10 +262,103 @@ def test_an_endpoint_that_is_not_started_on_this_machine_is_not_waited_for(host:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
     clock = Clock()
-    [error] = ask(f"http://{host}:{port}", clock=clock)
+    [error] = ask(f"http://{host}:{port}", clock)
     assert isinstance(error, UnreachableError)
     assert str(error) == f"nothing listens on {host}:{port}: start the endpoint, or check ANTHROPIC_BASE_URL"
     assert clock.slept == []
+
+
+def whole(words: str = "whole") -> bytes:
+    told = {"id": "msg_2", "type": "message", "role": "assistant", "model": "claude-x", "stop_reason": "end_turn"}
+    return answer(200, {**told, "content": [{"type": "text", "text": words}], "usage": {"input_tokens": 1, "output_tokens": 1}})
+
+
+def test_streams_that_are_always_cut_are_asked_for_in_one_piece_as_2_1_325_does() -> None:
+    """What 2.1.325 sent to a server that ends every stream early: two streams, then the same request without `stream` and
+    with `max_tokens` 64000 instead of 128000. A thinking budget has to be smaller than that."""
+    cut = streamed(begin(), text_block(0, "not this"))
+    clock = Clock()
+    request = asks()
+    request.max_tokens = 128_000
+    request.thinking = {"type": "enabled", "budget_tokens": 127_999}
+    with RawEndpoint([cut], [cut], [whole()], [cut], [whole("again")]) as server:
+
+        async def twice(client: ModelClient) -> list[StreamEvent | ModelError]:
+            return [*await collect(client, request), *await collect(client, request)]
+
+        events = use(client_for(server.url, clock), twice)
+    asked = [request.json for request in server.requests]
+    assert [each.get("stream", False) for each in asked] == [True, True, False, True, False]
+    assert [each["max_tokens"] for each in asked] == [128_000, 128_000, 64_000, 128_000, 64_000]
+    assert asked[2]["thinking"] == {"type": "enabled", "budget_tokens": 63_999}
+    assert asked[2]["messages"] == asked[0]["messages"]
+    assert [each.block["text"] for each in events if isinstance(each, BlockStop)][-1] == "again"
+    assert not any(isinstance(each, ModelError) for each in events)
+    # The second time one cut is enough.
+    assert clock.slept == [0.5, 1.0, 0.5]
+
+
+def test_streams_are_tried_again_once_they_come_through() -> None:
+    cut = streamed(begin(), text_block(0, "not this"))
+    with RawEndpoint([cut], [cut], [whole()], [HELLO], [cut], [HELLO]) as server:
+
+        async def thrice(client: ModelClient) -> None:
+            for _ in range(3):
+                await collect(client)
+
+        use(client_for(server.url), thrice)
+    assert [request.json.get("stream", False) for request in server.requests] == [True, True, False, True, True, True]
+
+
+def test_the_variable_of_the_client_forbids_to_ask_in_one_piece() -> None:
+    with RawEndpoint([streamed(begin())]) as server:
+        events = ask(server.url, CLAUDE_CODE_MAX_RETRIES="3", CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK="1")
+    assert isinstance(events[-1], UnreachableError)
+    assert all(request.json["stream"] for request in server.requests)
+
+
+def _packed(head: bytes, *pieces: bytes) -> list[Part]:
+    """A stream in gzip, each piece flushed as servers do, and then sent in two halves."""
+    packer = zlib.compressobj(wbits=31)
+    parts: list[Part] = [head]
+    for piece in pieces:
+        packed = packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH)
+        parts += [chunk(packed[: len(packed) // 2]), chunk(packed[len(packed) // 2 :])]
+    return [*parts, chunk(packer.flush()), LAST_CHUNK]
+
+
+def test_a_compressed_stream_is_understood_piece_by_piece() -> None:
+    head = STREAM_HEAD.replace(b"request-id: ", b"content-encoding: gzip\r\nrequest-id: ")
+    parts = _packed(head, begin(), text_block(0, "Hel", "lo"), end())
+    with RawEndpoint(parts) as server:
+        assert ask(server.url) == HELLO_EVENTS
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_compressed_answers_are_understood(encoding: str) -> None:
+    packed = (gzip.compress if encoding == "gzip" else zlib.compress)(SSE)
+    with RawEndpoint([answer(200, packed, content_encoding=encoding, content_type="text/event-stream")]) as server:
+        assert [each for each in ask(server.url) if isinstance(each, BlockStop)]
+    refusal = gzip.compress(b'{"error": {"type": "invalid_request_error", "message": "in gzip"}}')
+    with RawEndpoint([answer(400, refusal, content_encoding="gzip")]) as server:
+        [failed] = ask(server.url)
+    assert "in gzip" in str(failed)
+
+
+def test_a_compressed_answer_that_is_broken_is_a_cut() -> None:
+    packed = gzip.compress(SSE)
+    broken = packed[:40] + b"\xff" * 20 + packed[60:]
+    with RawEndpoint([answer(200, broken, content_encoding="gzip", content_type="text/event-stream")], [HELLO]) as server:
+        assert ask(server.url)[-6:] == HELLO_EVENTS
+
+
+def test_a_small_answer_that_unpacks_to_gigabytes_is_given_up() -> None:
+    bomb = zlib.compressobj(9, wbits=31)
+    packed = b"".join(bomb.compress(bytes(2**20)) for _ in range(200)) + bomb.flush()
+    with RawEndpoint([answer(200, packed, content_encoding="gzip", content_type="text/event-stream")]) as server:
+        failed = ask(server.url)[-1]
+    assert isinstance(failed, ModelError)
+    assert "without an end" in str(failed)
 
 
 def test_ten_retries_wait_longer_and_longer() -> None:
@@ -374,7 +472,7 @@ PERMANENT: dict[str, tuple[list[Part], type[ModelError], int, str, str]] = {
         "HOST does not answer as the Messages API does: check ANTHROPIC_BASE_URL"),
     "JSON that is none": ([answer(200, b"{", content_type="application/json")], ModelError, 200, "",
         "HOST does not answer as the Messages API does: check ANTHROPIC_BASE_URL"),
-    "compressed": ([answer(200, gzip.compress(SSE), content_encoding="gzip")], ModelError, 200, "",
+    "compressed in a way of its own": ([answer(200, b"x", content_encoding="br")], ModelError, 200, "",
         "HOST answers in a compressed form that was not asked for"),
     "no JSON in an event": ([streamed(begin(), b"data: {oops\n\n")], ModelError, 200, "", "HOST sends an event that is not JSON"),
     "brackets without end": ([streamed(begin(), b"data: " + b"[" * 100_000 + b"\n\n")], ModelError, 200, "",
@@ -502,7 +600,7 @@ def test_an_error_without_an_end_is_cut() -> None:
 def test_a_request_that_is_refused_while_it_is_sent_is_told_as_refused() -> None:
     # 40 MB: more than any buffer on the way takes, so the request is still being sent when the answer comes.
     with RawEndpoint([Do.UNREAD, error(413, "request_too_large"), Do.HANG_UP]) as server:
-        [failed] = ask(server.url, request=asks("x" * 40_000_000))
+        [failed] = ask(server.url, None, asks("x" * 40_000_000))
     assert isinstance(failed, RefusedError)
     assert failed.status == 413
 
@@ -510,7 +608,7 @@ def test_a_request_that_is_refused_while_it_is_sent_is_told_as_refused() -> None
 def test_errors_are_one_line_and_hold_neither_keys_nor_what_was_said() -> None:
     message = f"the key {KEY} (Bearer token-of-somebody)\n\x1b[31m is wrong " + "x" * 5_000
     with RawEndpoint([error(401, f"kind_{KEY}", message, request_id="req_9")]) as server:
-        [failed] = ask(server.url, request=asks(SECRET), ANTHROPIC_AUTH_TOKEN="token-of-somebody")
+        [failed] = ask(server.url, None, asks(SECRET), ANTHROPIC_AUTH_TOKEN="token-of-somebody")
     told = str(failed)
     assert isinstance(failed, RefusedError)
     assert failed.request_id == "req_9"
@@ -556,7 +654,7 @@ def test_what_the_model_says_stays_as_it_is_whatever_the_key() -> None:
 def test_no_failure_shows_a_key_or_the_conversation(name: str) -> None:
     parts = TEMPORARY[name][0] if name in TEMPORARY else PERMANENT[name][0]
     with RawEndpoint(parts) as server:
-        events = ask(server.url, request=asks(SECRET), CLAUDE_CODE_MAX_RETRIES="0")
+        events = ask(server.url, None, asks(SECRET), CLAUDE_CODE_MAX_RETRIES="0")
     assert isinstance(events[-1], ModelError)
     assert KEY not in str(events[-1])
     assert SECRET not in str(events[-1])

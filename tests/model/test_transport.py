@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from tests.model.asking import ask, client_for, collect, use
-from tests.model.raw_endpoint import HELLO, Do, RawEndpoint, TunnelProxy, answer, make_certificate
+from tests.model.raw_endpoint import HELLO, Do, RawEndpoint, SocksProxy, TunnelProxy, answer, make_certificate
 
-from stenograph.errors import ModelError, UnreachableError, UntrustedCertificateError
+from stenograph.errors import ConfigError, ModelError, UnreachableError, UntrustedCertificateError
 from stenograph.model import endpoint_from_environment, transport
 from stenograph.model.client import ModelClient
 from stenograph.model.events import BlockStop, Retrying, StreamEvent
@@ -204,10 +204,130 @@ def test_a_request_without_a_body_can_be_made_too() -> None:
     assert "content-length" not in server.requests[0].headers
 
 
+@pytest.fixture(scope="module")
+def client_pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of ours, its key encrypted with "open"."""
+    return make_certificate(tmp_path_factory.mktemp("client"), "DNS:client.invalid", passphrase="open")
+
+
+def test_a_server_that_wants_a_certificate_gets_ours(certificate: tuple[Path, Path], client_pair: tuple[Path, Path]) -> None:
+    environ = {
+        "NODE_EXTRA_CA_CERTS": str(certificate[0]),
+        "CLAUDE_CODE_CLIENT_CERT": str(client_pair[0]),
+        "CLAUDE_CODE_CLIENT_KEY": str(client_pair[1]),
+        "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE": "open",
+    }
+    with RawEndpoint([HELLO], certificate=certificate, clients=client_pair[0]) as server:
+        assert use(client_for(server.url, **environ), both) == ["Hello", "Hello"]
+
+
+def test_a_server_that_wants_a_certificate_says_so(certificate: tuple[Path, Path], client_pair: tuple[Path, Path]) -> None:
+    with RawEndpoint([HELLO], certificate=certificate, clients=client_pair[0]) as server:
+        [failed] = ask(server.url, NODE_EXTRA_CA_CERTS=str(certificate[0]))
+    assert isinstance(failed, UnreachableError)
+    assert "requires a client certificate: set CLAUDE_CODE_CLIENT_CERT" in str(failed)
+
+
+@pytest.mark.parametrize("passphrase", ["", "sentinel-wrong"])
+def test_a_key_that_can_not_be_opened_is_told_at_once(passphrase: str, client_pair: tuple[Path, Path]) -> None:
+    environ = {"CLAUDE_CODE_CLIENT_CERT": str(client_pair[0]), "CLAUDE_CODE_CLIENT_KEY": str(client_pair[1])}
+    [failed] = ask("https://127.0.0.1:1", CLAUDE_CODE_CLIENT_KEY_PASSPHRASE=passphrase, **environ)
+    assert isinstance(failed, UnreachableError)
+    assert "CLAUDE_CODE_CLIENT_KEY" in str(failed)
+    assert "passphrase" in str(failed)
+    assert "sentinel" not in str(failed)
+
+
+def test_a_key_without_its_certificate_is_a_wrong_setting() -> None:
+    with pytest.raises(ConfigError, match="CLAUDE_CODE_CLIENT_KEY requires CLAUDE_CODE_CLIENT_CERT"):
+        client_for("https://127.0.0.1:1", CLAUDE_CODE_CLIENT_KEY="/key.pem")
+
+
+@pytest.mark.parametrize("name", ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"])
+def test_authorities_are_named_by_the_usual_variables(name: str, certificate: tuple[Path, Path]) -> None:
+    with RawEndpoint([HELLO], certificate=certificate) as server:
+        assert texts(ask(server.url, **{name: str(certificate[0])})) == ["Hello"]
+    [failed] = ask("https://127.0.0.1:1", **{name: "/there/is/none.pem"})
+    assert name in str(failed)
+
+
+def test_ssl_cert_file_is_all_that_is_trusted(certificate: tuple[Path, Path], tmp_path: Path) -> None:
+    other = make_certificate(tmp_path, "DNS:other.invalid")
+    with RawEndpoint([HELLO], certificate=certificate) as server:
+        [failed] = ask(server.url, SSL_CERT_FILE=str(other[0]))
+        assert "certificate that is not trusted" in str(failed)
+        added = {"SSL_CERT_FILE": str(other[0]), "NODE_EXTRA_CA_CERTS": str(certificate[0])}
+        assert texts(ask(server.url, **added)) == ["Hello"]
+
+
+@pytest.fixture(scope="module")
+def of_proxy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_certificate(tmp_path_factory.mktemp("proxy"), "IP:127.0.0.1")
+
+
+def test_a_proxy_is_reached_over_tls(certificate: tuple[Path, Path], of_proxy: tuple[Path, Path]) -> None:
+    trusted = {"NODE_EXTRA_CA_CERTS": str(certificate[0]), "REQUESTS_CA_BUNDLE": str(of_proxy[0])}
+    with RawEndpoint([HELLO], certificate=certificate) as server, TunnelProxy(server, certificate=of_proxy) as proxy:
+        client = client_for("https://model.invalid", HTTPS_PROXY=f"https://u:p@{proxy.authority}", **trusted)
+        assert use(client, both) == ["Hello", "Hello"]
+    assert proxy.asked == [("CONNECT model.invalid:443", "Basic dTpw")]
+    with RawEndpoint([HELLO]) as plain, TunnelProxy(plain, certificate=of_proxy) as proxy:
+        client = client_for("http://model.invalid", HTTP_PROXY=f"https://{proxy.authority}", **trusted)
+        assert use(client, both) == ["Hello", "Hello"]
+    assert proxy.asked == [("POST http://model.invalid/v1/messages", "")]
+
+
+def test_a_certificate_of_the_proxy_that_is_not_trusted_is_told_as_the_proxys(
+    certificate: tuple[Path, Path], of_proxy: tuple[Path, Path]
+) -> None:
+    with RawEndpoint([HELLO], certificate=certificate) as server, TunnelProxy(server, certificate=of_proxy) as proxy:
+        [failed] = ask("https://model.invalid", HTTPS_PROXY=f"https://{proxy.authority}", NODE_EXTRA_CA_CERTS=str(certificate[0]))
+    assert str(failed).startswith("the proxy has a certificate that is not trusted")
+    assert not proxy.asked
+
+
+def test_our_certificate_goes_through_a_proxy_over_tls_to_the_endpoint_only(
+    certificate: tuple[Path, Path], of_proxy: tuple[Path, Path], client_pair: tuple[Path, Path]
+) -> None:
+    environ = {
+        "NODE_EXTRA_CA_CERTS": str(certificate[0]),
+        "REQUESTS_CA_BUNDLE": str(of_proxy[0]),
+        "CLAUDE_CODE_CLIENT_CERT": str(client_pair[0]),
+        "CLAUDE_CODE_CLIENT_KEY": str(client_pair[1]),
+        "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE": "open",
+    }
+    server = RawEndpoint([HELLO], certificate=certificate, clients=client_pair[0])
+    with server, TunnelProxy(server, certificate=of_proxy) as proxy:
+        client = client_for("https://model.invalid", ALL_PROXY=f"https://{proxy.authority}", **environ)
+        assert use(client, both) == ["Hello", "Hello"]
+
+
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_a_socks_proxy_looks_the_name_up_itself(is_secure: bool, certificate: tuple[Path, Path]) -> None:
+    server = RawEndpoint([HELLO], certificate=certificate if is_secure else None)
+    with server, SocksProxy(server, user="us@er", password="pass") as proxy:
+        client = client_for(
+            f"http{'s' if is_secure else ''}://model.invalid",
+            NODE_EXTRA_CA_CERTS=str(certificate[0]),
+            ALL_PROXY=f"socks5h://us%40er:pass@{proxy.authority}",
+        )
+        assert use(client, both) == ["Hello", "Hello"]
+    assert proxy.asked == [("model.invalid", 443 if is_secure else 80)]
+    assert [request.target for request in server.requests] == ["/v1/messages"] * 2
+    assert server.connections == [0, 0]
+
+
+@pytest.mark.parametrize("given", [{"password": "other"}, {"refuses_with": 2}])
+def test_a_socks_proxy_that_refuses_is_told_at_once(given: dict[str, Any]) -> None:
+    with RawEndpoint([HELLO]) as server, SocksProxy(server, **{"user": "u", "password": "sentinel", **given}) as proxy:
+        [failed] = ask("http://model.invalid", ALL_PROXY=f"socks5h://u:sentinel@{proxy.authority}")
+    assert str(failed) == "the proxy does not connect to model.invalid: check HTTPS_PROXY or ALL_PROXY"
+
+
 def test_ssl_is_not_set_up_for_plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("20 ms that plain http does not need")
 
-    monkeypatch.setattr(ssl, "create_default_context", refuse)
+    monkeypatch.setattr(ssl, "SSLContext", refuse)
     with RawEndpoint([HELLO]) as server:
         assert texts(ask(server.url)) == ["Hello"]

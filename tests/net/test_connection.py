@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
-from tests.model.raw_endpoint import Do, RawEndpoint, TunnelProxy, answer
+from tests.model.raw_endpoint import Do, RawEndpoint, SocksProxy, TunnelProxy, answer, make_certificate
 
 from stenograph.errors import MalformedResponseError, NetworkError, NetworkTimeoutError, ProxyRefusedError, UnknownHostError
-from stenograph.net import Address, Connection, Proxy
+from stenograph.net import Address, Connection, Proxy, Tls
 
 
 @contextmanager
@@ -128,6 +130,63 @@ def test_a_proxy_that_opens_no_tunnel_is_named_with_its_status() -> None:
         with pytest.raises(ProxyRefusedError) as caught:
             connection.send("GET", "/", {})
     assert (caught.value.status, caught.value.reason) == (407, "the proxy answered with HTTP 407")
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[Path, Path], tuple[Path, Path]]:
+    """Certificates of a server and of a proxy."""
+    return (
+        make_certificate(tmp_path_factory.mktemp("server"), "DNS:a.invalid"),
+        make_certificate(tmp_path_factory.mktemp("proxy"), "IP:127.0.0.1"),
+    )
+
+
+@pytest.mark.parametrize("is_secure", [False, True])
+@pytest.mark.parametrize("kind", ["http", "https", "socks5h"])
+def test_every_kind_of_proxy_is_gone_through(
+    kind: str, is_secure: bool, pairs: tuple[tuple[Path, Path], tuple[Path, Path]]
+) -> None:
+    of_server, of_proxy = pairs
+    body = b"x" * 300_000
+    server = RawEndpoint(
+        [answer(200, body)], [answer(200, b"two", connection="close")], certificate=of_server if is_secure else None
+    )
+    proxy = SocksProxy(server) if kind == "socks5h" else TunnelProxy(server, certificate=of_proxy if kind == "https" else None)
+    trusted = Tls(added={"a": str(of_server[0]), "b": str(of_proxy[0])})
+    address = Address("https", "a.invalid", 443) if is_secure else Address("http", "a.invalid", 80)
+    with server, proxy:
+        host, _, port = proxy.authority.partition(":")
+        through = Proxy(Address(kind, host, int(port)), "u", "p")
+        if kind == "socks5h":
+            through = Proxy(Address(kind, host, int(port)))
+        with closing(Connection(address, proxy=through, tls=trusted, timeout=5.0, patience=9.0)) as connection:
+            for expected in (body, b"two", b"two"):
+                connection.send("POST", "/a", {}, body)
+                assert connection.read(400_000) == expected
+    assert [request.body == body for request in server.requests] == [True] * 3
+    # A response that closes the connection is followed by a new one, through the proxy again.
+    assert server.connections == [0, 0, 1]
+    if isinstance(proxy, TunnelProxy):
+        asked = "CONNECT a.invalid:443" if is_secure else "POST http://a.invalid/a"
+        assert proxy.asked == [(asked, "Basic dTpw")] * 2
+    else:
+        assert proxy.asked == [("a.invalid", address.port)] * 2
+
+
+def test_a_compressed_body_is_read_up_to_the_limit() -> None:
+    packed = gzip.compress(b"words " * 1_000_000)
+    with RawEndpoint([answer(200, packed, content_encoding="gzip")]) as server, connected(server) as connection:
+        connection.send("GET", "/", {})
+        assert connection.read(5_000_001) == (b"words " * 1_000_000)[:5_000_001]
+
+
+def test_a_compression_that_is_not_known_is_an_error() -> None:
+    with (
+        RawEndpoint([answer(200, b"x", content_encoding="br")]) as server,
+        connected(server) as connection,
+        pytest.raises(MalformedResponseError),
+    ):
+        connection.send("GET", "/", {})
 
 
 def test_a_name_that_dns_does_not_allow_is_an_unknown_host() -> None:

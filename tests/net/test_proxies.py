@@ -71,7 +71,7 @@ def test_no_proxy_names_hosts_domains_and_networks(host: str, exceptions: str, i
     assert (found is None) is is_excepted
 
 
-@pytest.mark.parametrize("written", ["socks5://sentinel:1080", "https://sentinel:443", "http://sentinel:port", "http://:80"])
+@pytest.mark.parametrize("written", ["ftp://sentinel:21", "socks6://sentinel:1080", "http://sentinel:port", "http://:80"])
 def test_a_proxy_of_another_kind_is_an_error_that_names_its_variable(written: str) -> None:
     with pytest.raises(ConfigError, match=r"^cannot use ALL_PROXY; ") as caught:
         find_proxy(Address("https", "a.example", 443), {"ALL_PROXY": written})

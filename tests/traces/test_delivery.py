@@ -706,7 +706,7 @@ def test_this_machine_and_what_no_proxy_names_are_reached_without_one(
         assert proxy.asked == []
 
 
-@pytest.mark.parametrize("proxy", ["socks5://proxy:1080", "https://proxy:443", "http://proxy:port", "http://:80"])
+@pytest.mark.parametrize("proxy", ["ftp://proxy:21", "http://proxy:port", "http://:80"])
 def test_a_proxy_of_another_kind_is_a_setting_to_change(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("all_proxy", proxy)
     with pytest.raises(ConfigError, match="proxy for the trace destination d"):

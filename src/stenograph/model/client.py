@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
+from msgspec.structs import replace
+
 from stenograph.errors import NetworkError, NetworkTimeoutError, UsageError
 from stenograph.model.assembly import Assembler, MalformedAnswer
 from stenograph.model.encoding import Request, encode_count, encode_request
@@ -18,7 +20,7 @@ from stenograph.model.failures import LONGEST_RETRY_AFTER, Failures, NoProgressE
 from stenograph.model.json_text import read_json
 from stenograph.model.sse import EventReader
 from stenograph.model.transport import Dialer, StreamConnection
-from stenograph.net import ResponseHead
+from stenograph.net import ResponseHead, can_decompress
 
 API_VERSION = "2023-06-01"
 #: More than one is open only while sub-agents run in parallel.
@@ -28,6 +30,9 @@ _LONGEST_IDLE = 60.0
 #: Bytes of an answer; and of an error, whose end nobody needs.
 _LONGEST_ANSWER = 64 * 1024 * 1024
 _LONGEST_ERROR = 64 * 1024
+#: Streams that broke off before an answer is asked for in one piece, as by 2.1.325; and its limit for such an answer.
+_MOST_CUTS = 2
+_LONGEST_WHOLE = 64_000
 #: The endpoint lacks count_tokens.
 _NOT_THERE = frozenset({404, 405, 410, 501})
 
@@ -50,12 +55,14 @@ class ModelClient:
         #: Seconds since 1970.
         self._clock = clock
         self._chance = chance
-        self._dialer = Dialer(endpoint.address, proxy=endpoint.proxy, authorities=endpoint.authorities)
+        self._dialer = Dialer(endpoint.address, proxy=endpoint.proxy, tls=endpoint.tls)
         self._failures = Failures(endpoint)
         #: With the time since when.
         self._idle: list[tuple[StreamConnection, float]] = []
         self._busy: set[StreamConnection] = set()
         self._counts_tokens = True
+        #: The last answer came only without streaming.
+        self._cuts_streams = False
         #: Of all finished answers.
         self._message_ids: set[str] = set()
         self._is_closed = False
@@ -64,7 +71,8 @@ class ModelClient:
         """To stop early, cancel or close the generator; that closes the connection."""
         body = encode_request(request, stream=True, marks_cache=self.endpoint.marks_cache)
         headers = self._headers(request)
-        attempt = 0
+        attempt = cuts = 0
+        is_whole = False
         while True:
             failure = None
             async with aclosing(self._try_stream(request, body, headers)) as parts:
@@ -75,9 +83,15 @@ class ModelClient:
                     for event in part:
                         yield event
             if failure is None:
+                self._cuts_streams = is_whole
                 return
             attempt += 1
             wait = self._wait_or_raise(failure, attempt)
+            cuts += failure.is_cut
+            if not is_whole and self.endpoint.falls_back and cuts >= (1 if self._cuts_streams else _MOST_CUTS):
+                # Something on the way ends every stream; an answer in one piece may pass.
+                is_whole = True
+                body = encode_request(_shortened(request), stream=False, marks_cache=self.endpoint.marks_cache)
             yield Retrying(attempt, self.endpoint.max_retries, wait, failure.error)
             await self._sleep(wait)
 
@@ -178,7 +192,7 @@ class ModelClient:
         if "html" in head.headers.get("content-type", ""):
             # The login page of a network or proxy.
             return self._failures.of_content(head, "answers with a web page: check ANTHROPIC_BASE_URL")
-        if head.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        if not can_decompress(head.headers.get("content-encoding", "")):
             return self._failures.of_content(head, "answers in a compressed form that was not asked for")
         return None
 
@@ -217,7 +231,7 @@ class ModelClient:
             if assembler.is_stopped:
                 break
         if not assembler.is_complete and not assembler.is_stopped:
-            yield self._failures.of_silence("broke off in the middle of the answer", head)
+            yield self._failures.of_cut("broke off in the middle of the answer", head)
             return
         try:
             end = assembler.finish()
@@ -369,6 +383,15 @@ class ModelClient:
     def _drop(self, connection: StreamConnection) -> None:
         self._busy.discard(connection)
         connection.close()
+
+
+def _shortened(request: Request) -> Request:
+    """For an answer in one piece, which may not be as long as a stream."""
+    most = min(request.max_tokens, _LONGEST_WHOLE)
+    thinking = request.thinking
+    if thinking and thinking.get("budget_tokens", 0) >= most:
+        thinking = {**thinking, "budget_tokens": most - 1}
+    return replace(request, max_tokens=most, thinking=thinking)
 
 
 def _ids_of_calls(messages: list[Json]) -> Iterator[str]:

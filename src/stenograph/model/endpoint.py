@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stenograph.errors import ConfigError, UsageError
-from stenograph.net import Address, Proxy, find_proxy, read_url
+from stenograph.net import Address, Proxy, Tls, find_proxy, read_url, tls_from_environment
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 #: Seconds until an answer begins, as the client's default API_TIMEOUT_MS.
@@ -43,8 +43,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     max_retries: int = MAX_RETRIES
     #: Off for endpoints that refuse the marks.
     marks_cache: bool = True
-    #: A file of further authorities to trust.
-    authorities: str = ""
+    tls: Tls = Tls()
+    #: Ask without streaming where streams are always cut off.
+    falls_back: bool = True
 
     def __repr__(self) -> str:
         """Without the keys: it ends up in tracebacks."""
@@ -58,7 +59,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     @property
     def secrets(self) -> list[str]:
         """What no message may show, longest first."""
-        told = [*self.headers.values(), self.proxy.authorization if self.proxy else ""]
+        told = [*self.headers.values(), self.tls.passphrase]
+        if self.proxy:
+            told += [self.proxy.authorization, self.proxy.password]
         keys = {part for value in told for part in (value, value.rpartition(" ")[2])}
         return sorted((key for key in keys if len(key) >= 8), key=len, reverse=True)
 
@@ -83,9 +86,14 @@ def endpoint_from_environment(environ: Mapping[str, str]) -> Endpoint:
         timeout=_seconds(environ, "API_TIMEOUT_MS", TIMEOUT),
         idle_timeout=_seconds(environ, "STENO_IDLE_TIMEOUT_MS", IDLE_TIMEOUT),
         max_retries=min(int(_number(environ, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES)), MOST_RETRIES),
-        marks_cache=environ.get("DISABLE_PROMPT_CACHING", "").strip().lower() not in ("1", "true", "yes", "on"),
-        authorities=environ.get("NODE_EXTRA_CA_CERTS", "").strip(),
+        marks_cache=not _is_on(environ, "DISABLE_PROMPT_CACHING"),
+        tls=tls_from_environment(environ, identifies=True),
+        falls_back=not _is_on(environ, "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK"),
     )
+
+
+def _is_on(environ: Mapping[str, str], name: str) -> bool:
+    return environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
 def _base_url(written: str) -> tuple[Address, str]:

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stenograph.errors import (
+    CertificateRequiredError,
     MalformedResponseError,
     ModelError,
     NetworkError,
@@ -21,7 +23,7 @@ from stenograph.errors import (
     RefusedError,
     UnknownHostError,
     UnreachableError,
-    UnreadableAuthoritiesError,
+    UnreadableCertificateError,
     UntrustedCertificateError,
 )
 from stenograph.model.endpoint import Endpoint
@@ -44,12 +46,12 @@ _REMEDIES = {
 _SPENT = re.compile(r"spend_limit|usage_limit|quota|credit_balance|billing")
 
 
-def _certificate_remedy(reason: str) -> str:
-    """By OpenSSL's words."""
+def _certificate_remedy(reason: str, variable: str) -> str:
+    """By OpenSSL's words. `variable`: which names the host."""
     if "expired" in reason or "not yet valid" in reason:
         return "check the clock of this machine, or have the certificate renewed"
     if "ismatch" in reason or "not valid for" in reason:
-        return "check the host in ANTHROPIC_BASE_URL"
+        return f"check the host in {variable}"
     return "name its authority in NODE_EXTRA_CA_CERTS"
 
 
@@ -112,17 +114,27 @@ class Failures:
         """An answer that did not come, or not to its end."""
         return self._unreachable(f"{self._host} {told}", head, is_temporary=True)
 
+    def of_cut(self, told: str, head: ResponseHead) -> RequestFailure:
+        """An answer that ended too early."""
+        return replace(self.of_silence(told, head), is_cut=True)
+
     def of_exception(self, error: NetworkError, head: ResponseHead | None = None) -> RequestFailure:
         """Of what the transport raised."""
         if isinstance(error, ProxyRefusedError):
-            remedy = _REMEDIES[407] if error.status == 407 else "check HTTPS_PROXY"
-            told = f"the proxy does not connect to {self._host} (HTTP {error.status}): {remedy}"
+            remedy = _REMEDIES[407] if error.status == 407 else "check HTTPS_PROXY or ALL_PROXY"
+            status = f" (HTTP {error.status})" if error.status else ""
+            told = f"the proxy does not connect to {self._host}{status}: {remedy}"
             return self._unreachable(told, head, is_temporary=is_status_temporary(error.status, {}))
         if isinstance(error, UntrustedCertificateError):
-            told = f"{self._host} has a certificate that is not trusted ({error.reason}): {_certificate_remedy(error.reason)}"
+            whose = "the proxy" if error.is_proxy else self._host
+            told = f"{whose} has a certificate that is not trusted ({error.reason}): "
+            told += _certificate_remedy(error.reason, "HTTPS_PROXY" if error.is_proxy else "ANTHROPIC_BASE_URL")
             return self._unreachable(told, head, is_temporary=False)
-        if isinstance(error, UnreadableAuthoritiesError):
-            told = "NODE_EXTRA_CA_CERTS has to name a file with certificates that can be read"
+        if isinstance(error, UnreadableCertificateError):
+            told = f"cannot use the certificates of {error.variables}; check the files, and the passphrase of a key"
+            return self._unreachable(told, head, is_temporary=False)
+        if isinstance(error, CertificateRequiredError):
+            told = f"{self._host} requires a client certificate: set CLAUDE_CODE_CLIENT_CERT and CLAUDE_CODE_CLIENT_KEY"
             return self._unreachable(told, head, is_temporary=False)
         if isinstance(error, NoProgressError):
             limit = f"{self._longest_stall:g} s (STENO_IDLE_TIMEOUT_MS)"
@@ -130,7 +142,7 @@ class Failures:
         if head is not None and isinstance(error, NetworkTimeoutError):
             return self.of_silence(f"said nothing more for {self._idle_timeout:g} s (STENO_IDLE_TIMEOUT_MS)", head)
         if head is not None:
-            return self.of_silence(f"broke off in the middle of the answer ({error.reason})", head)
+            return self.of_cut(f"broke off in the middle of the answer ({error.reason})", head)
         if isinstance(error, NetworkTimeoutError):
             return self.of_silence("could not be connected to in time")
         if isinstance(error, MalformedResponseError):
@@ -204,6 +216,8 @@ class RequestFailure(Struct, frozen=True):
     error: ModelError
     #: A retry may help.
     is_temporary: bool
+    #: The answer had begun.
+    is_cut: bool = False
 
 
 def is_status_temporary(status: int, headers: Mapping[str, str]) -> bool:

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, cast
 import h11
 
 from stenograph.errors import MalformedResponseError, ProxyRefusedError
-from stenograph.net import Address, Proxy, ResponseHead, network_error, tls_context
+from stenograph.net import (
+    Address,
+    Decompressor,
+    Proxy,
+    ResponseHead,
+    Tls,
+    connect_through_socks,
+    decompressor,
+    network_error,
+    proxy_certificate_checked,
+    tls_context,
+)
 
 if TYPE_CHECKING:
     import ssl
@@ -118,6 +129,7 @@ class StreamConnection:
         self._extra_headers = extra_headers
         self._has_ended = True
         self._expects_end = False
+        self._decompressor: Decompressor | None = None
         #: Anything of the current answer has come.
         self.has_answered = False
         #: It carried an exchange: the peer may have hung up since.
@@ -151,12 +163,23 @@ class StreamConnection:
                 self.has_answered = self.has_answered or bool(data)
                 self._http.receive_data(data)
             elif isinstance(event, h11.Response):
-                return ResponseHead(event.status_code, {name.decode(): value.decode("latin-1") for name, value in event.headers})
+                headers_sent = {name.decode(): value.decode("latin-1") for name, value in event.headers}
+                self._decompressor = decompressor(headers_sent.get("content-encoding", ""))
+                return ResponseHead(event.status_code, headers_sent)
             elif not isinstance(event, h11.InformationalResponse):
                 raise MalformedResponseError("no answer to the request")
 
     async def read(self) -> bytes:
-        """A piece of the body; b"" at its end."""
+        """A piece of the body, decompressed; b"" at its end."""
+        packed = self._decompressor
+        if packed is None:
+            return await self._read()
+        made = packed.feed(b"") if packed.has_more else b""
+        while not made and (data := await self._read()):
+            made = packed.feed(data)
+        return made
+
+    async def _read(self) -> bytes:
         pieces: list[bytes] = []
         while not self._has_ended:
             try:
@@ -214,11 +237,11 @@ class StreamConnection:
 class Dialer:
     """Opens connections to one address, perhaps through a proxy."""
 
-    def __init__(self, address: Address, *, proxy: Proxy | None = None, authorities: str = "") -> None:
+    def __init__(self, address: Address, *, proxy: Proxy | None = None, tls: Tls | None = None) -> None:
         self._address = address
         self._proxy = proxy
-        self._authorities = authorities
-        self._tls: ssl.SSLContext | None = None
+        self._tls = tls or Tls()
+        self._context: ssl.SSLContext | None = None
 
     async def open(self) -> StreamConnection:
         wire = _Wire()
@@ -234,22 +257,29 @@ class Dialer:
     async def _open(self, wire: _Wire) -> StreamConnection:
         address, proxy = self._address, self._proxy
         if proxy is None:
-            await _connect(wire, address, self._context() if address.is_secure else None)
+            await _connect(wire, address, self._secured() if address.is_secure else None)
             return StreamConnection(wire)
-        await _connect(wire, proxy.address, None)
+        if proxy.is_socks:
+            way = await connect_through_socks(proxy, address, CONNECT_TIMEOUT)
+            context, name = (self._secured(), address.host) if address.is_secure else (None, None)
+            await asyncio.get_running_loop().create_connection(lambda: wire, sock=way, ssl=context, server_hostname=name)
+            return StreamConnection(wire)
+        with proxy_certificate_checked():
+            trusting = tls_context(self._tls.without_certificate) if proxy.address.is_secure else None
+            await _connect(wire, proxy.address, trusting)
         headers = list(proxy.headers.items())
         if not address.is_secure:
             return StreamConnection(wire, target_prefix=f"http://{address.authority}", extra_headers=headers)
         head = await StreamConnection(wire).send("CONNECT", address.with_port, [("host", address.with_port), *headers])
         if not 200 <= head.status < 300:
             raise ProxyRefusedError(head.status)
-        await wire.start_tls(self._context(), address.host)
+        await wire.start_tls(self._secured(), address.host)
         return StreamConnection(wire)
 
-    def _context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = tls_context(self._authorities)
-        return self._tls
+    def _secured(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = tls_context(self._tls)
+        return self._context
 
 
 async def _connect(wire: _Wire, address: Address, context: ssl.SSLContext | None) -> None:

@@ -1,23 +1,33 @@
 """The way to a server: addresses, proxies, TLS, waiting, and one blocking connection; nothing of what is said on it."""
 
 from stenograph.net.addresses import Address, Url, canonical_host, is_loopback, read_url
-from stenograph.net.connection import Connection, ResponseHead, network_error, read_number, read_retry_after, tls_context
+from stenograph.net.compression import Decompressor, can_decompress, decompressor
+from stenograph.net.connection import Connection, ResponseHead, network_error, read_number, read_retry_after
 from stenograph.net.listening import loopback_listener
 from stenograph.net.proxies import Proxy, find_proxy
+from stenograph.net.socks import connect_through_socks
+from stenograph.net.tls import Tls, proxy_certificate_checked, tls_context, tls_from_environment
 
 __all__ = [
     "Address",
     "Connection",
+    "Decompressor",
     "Proxy",
     "ResponseHead",
+    "Tls",
     "Url",
+    "can_decompress",
     "canonical_host",
+    "connect_through_socks",
+    "decompressor",
     "find_proxy",
     "is_loopback",
     "loopback_listener",
     "network_error",
+    "proxy_certificate_checked",
     "read_number",
     "read_retry_after",
     "read_url",
     "tls_context",
+    "tls_from_environment",
 ]

@@ -11,24 +11,38 @@ from msgspec import Struct
 
 from stenograph.errors import ConfigError
 from stenograph.net.addresses import DEFAULT_PORTS, Address, is_loopback, split_url
+from stenograph.net.socks import has_socks
 
 #: Variables by scheme, the first that is set. HTTP_PROXY serves https too, as in the client.
 _VARIABLES = {"https": ("https_proxy", "http_proxy", "all_proxy"), "http": ("http_proxy", "all_proxy")}
 
 
+#: By scheme. With an `h` or `a` the proxy looks names up.
+_PORTS = {**DEFAULT_PORTS, **dict.fromkeys(("socks4", "socks4a", "socks5", "socks5h"), 1080)}
+
+
 class Proxy(Struct, frozen=True):
-    """A proxy that speaks plain HTTP."""
+    """A proxy that speaks HTTP, plain or over TLS, or SOCKS."""
 
     address: Address
-    #: The value of `proxy-authorization`.
-    authorization: str = ""
+    user: str = ""
+    password: str = ""
 
     def __repr__(self) -> str:
-        return f"Proxy({self.address.with_port})"
+        return f"Proxy({self.address.scheme}://{self.address.with_port})"
+
+    @property
+    def is_socks(self) -> bool:
+        return self.address.scheme.startswith("socks")
+
+    @property
+    def authorization(self) -> str:
+        """The value of `proxy-authorization`."""
+        return "Basic " + b64encode(f"{self.user}:{self.password}".encode()).decode() if self.user else ""
 
     @property
     def headers(self) -> dict[str, str]:
-        return {"proxy-authorization": self.authorization} if self.authorization else {}
+        return {"proxy-authorization": self.authorization} if self.user and not self.is_socks else {}
 
 
 def find_proxy(address: Address, environ: Mapping[str, str]) -> Proxy | None:
@@ -51,15 +65,13 @@ def _either(environ: Mapping[str, str], name: str) -> str:
 
 def _read_proxy(written: str, name: str) -> Proxy:
     parts = split_url(written if "://" in written else f"http://{written}")
-    if parts is None or parts.scheme != "http":
-        raise ConfigError(
-            f"cannot use {name}; use a proxy such as http://proxy:3128 (SOCKS and TLS to the proxy are not supported)"
-        )
-    authorization = ""
-    if parts.username:
-        user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        authorization = "Basic " + b64encode(user.encode()).decode()
-    return Proxy(Address("http", parts.hostname or "", parts.port or DEFAULT_PORTS["http"]), authorization)
+    if parts is None or parts.scheme not in _PORTS:
+        raise ConfigError(f"cannot use {name}; use a proxy such as http://proxy:3128 or socks5h://proxy:1080")
+    address = Address(parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme])
+    proxy = Proxy(address, unquote(parts.username or ""), unquote(parts.password or ""))
+    if proxy.is_socks and not has_socks():
+        raise ConfigError(f"cannot use {name}: SOCKS needs the package python-socks, which the extra `agent` installs")
+    return proxy
 
 
 def _is_excepted(address: Address, exceptions: str) -> bool:

@@ -27,7 +27,7 @@ from stenograph.errors import (
     StenographError,
     UntrustedCertificateError,
 )
-from stenograph.net import Connection, ResponseHead, Url, find_proxy, read_retry_after, read_url
+from stenograph.net import Connection, ResponseHead, Url, find_proxy, read_retry_after, read_url, tls_from_environment
 from stenograph.traces.otlp import decode_response, encode_span, join_request
 from stenograph.traces.spans import Attributes, Span
 
@@ -263,7 +263,8 @@ class _Channel:
         except ConfigError as error:
             raise ConfigError(f"the proxy for the trace destination {self._name}: {error}") from None
         patience = self._timeout * _WHOLE_EXCHANGE
-        self._connection = Connection(url.address, proxy=proxy, timeout=self._timeout, patience=patience)
+        tls = tls_from_environment(os.environ)
+        self._connection = Connection(url.address, proxy=proxy, tls=tls, timeout=self._timeout, patience=patience)
 
     def close(self) -> None:
         self._connection.close()

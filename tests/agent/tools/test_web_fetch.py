@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import socket
 import threading
@@ -318,15 +319,30 @@ def test_a_page_that_takes_too_long_is_a_clear_error(desk: Desk, pages: Pages, m
     assert failure(desk, f"{pages.url}/slow") == "127.0.0.1 did not answer in time"
 
 
+def test_a_file_of_authorities_that_is_none_is_a_clear_error(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", "/there/is/none.pem")
+    with WebPage(tmp_path) as secure:
+        assert failure(desk, secure.url) == "The certificates of NODE_EXTRA_CA_CERTS can't be used"
+
+
+def test_a_compressed_page_is_read(desk: Desk, reader: Reader) -> None:
+    packed = answer(200, gzip.compress(b"Words."), content_type="text/plain", content_encoding="gzip")
+    with RawEndpoint([packed]) as site:
+        fetch(desk, f"http://127.0.0.1:{site.port}/")
+    assert "Words." in reader.asked[0][1]
+    assert site.requests[0].headers["accept-encoding"] == "gzip"
+
+
 def test_a_certificate_that_nobody_knows_is_a_clear_error(desk: Desk, tmp_path: Path) -> None:
     with WebPage(tmp_path) as secure:
         told = failure(desk, secure.url)
     assert told == "The certificate of 127.0.0.1 can't be trusted: self-signed certificate"
 
 
-def test_a_page_over_tls_is_read(desk: Desk, tmp_path: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"])
+def test_a_page_over_tls_is_read(name: str, desk: Desk, tmp_path: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     with WebPage(tmp_path) as secure:
-        monkeypatch.setenv("SSL_CERT_FILE", str(secure.certificate))
+        monkeypatch.setenv(name, str(secure.certificate))
         output = fetch(desk, secure.url)
     assert output.structured["bytes"] == 84  # as in the recordings
     assert "# Page\n\nWords." in reader.asked[0][1]
@@ -472,7 +488,7 @@ def test_a_proxy_that_refuses_is_a_clear_error(desk: Desk, monkeypatch: pytest.M
 
 
 def test_a_proxy_that_can_not_be_used_is_a_clear_error(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALL_PROXY", "socks5://sentinel:1080")
+    monkeypatch.setenv("ALL_PROXY", "ftp://sentinel:21")
     told = failure(desk, "https://page.invalid/")
     assert told.startswith("cannot use ALL_PROXY")
     assert "sentinel" not in told

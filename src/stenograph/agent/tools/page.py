@@ -17,8 +17,15 @@ from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 from msgspec import Struct
 
 from stenograph.agent.tools.shell import command_environment
-from stenograph.errors import ConfigError, NetworkError, NetworkTimeoutError, UnknownHostError, UntrustedCertificateError
-from stenograph.net import Address, Connection, ResponseHead, find_proxy, is_loopback, read_url
+from stenograph.errors import (
+    ConfigError,
+    NetworkError,
+    NetworkTimeoutError,
+    UnknownHostError,
+    UnreadableCertificateError,
+    UntrustedCertificateError,
+)
+from stenograph.net import Address, Connection, ResponseHead, find_proxy, is_loopback, read_url, tls_from_environment
 
 LONGEST_ADDRESS = 2_000
 #: Bytes; longer pages are refused.
@@ -123,12 +130,13 @@ class Fetch:
         headers = {
             "user-agent": "stenograph (web fetch for a person)",
             "accept": "text/markdown, text/html, text/plain, */*;q=0.5",
-            "accept-encoding": "identity",
+            "accept-encoding": "gzip",
         }
         left = self._left()
         try:
             proxy = find_proxy(at.address, self._environ)
-            self._connection = Connection(at.address, proxy=proxy, timeout=min(left, _STEP_TIMEOUT), patience=left)
+            tls = tls_from_environment(self._environ)
+            self._connection = Connection(at.address, proxy=proxy, tls=tls, timeout=min(left, _STEP_TIMEOUT), patience=left)
             with closing(self._connection):
                 head = self._connection.send("GET", at.target, headers)
                 if head.status >= 300:
@@ -234,6 +242,8 @@ def _why(error: NetworkError, address: Address) -> str:
     match error:
         case UntrustedCertificateError():
             return f"The certificate of {address.host} can't be trusted: {error.reason}"
+        case UnreadableCertificateError():
+            return f"The certificates of {error.variables} can't be used"
         case UnknownHostError():
             return f"getaddrinfo ENOTFOUND {address.host}"
         case NetworkTimeoutError():
