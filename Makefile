@@ -5,6 +5,8 @@ BIN := .venv/bin
 # Each of the three can be narrowed: make test TESTS=tests/disk
 TESTS ?= tests
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests and benchmarks start hundreds of processes: compile once, as an installed package is.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-proofs test-all mutants test-pythons check format docs site bench prices registry models record drift clean
 .DEFAULT_GOAL := help

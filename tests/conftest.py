@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -16,6 +17,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from lab.ccusage import count_tokens, install_ccusage
 from lab.clients import ClientMissing, default_clients_folder, install_client
+
+# Compile once, not in each of the processes that tests start: an installed package is compiled too.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Before any test changes the environment: the isolated one has no clients.
 _ORIGINAL_ENVIRONMENT = dict(os.environ)
@@ -44,8 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("quick")
 
 
-# Of a test over every session, the quick run plays this many.
+# Of a test over every session or every recorded release, the quick run plays this many.
 _SESSIONS = 30
+_RELEASES = 8
 _NEWEST = "2.1.325"
 
 
@@ -77,14 +83,24 @@ def _proofs(items: list[pytest.Item]) -> set[pytest.Item]:
             newest = next((item for item in of_test if _NEWEST in item.name), first)
             kept = [newest] if first.get_closest_marker("sample") else []
         elif len(of_test) > _SESSIONS and _has_path(first):
-            kept = [of_test[number * len(of_test) // _SESSIONS] for number in range(_SESSIONS)]
+            kept = _spread(of_test, _SESSIONS)
+        elif len(of_test) > _RELEASES and list(_parameters(first)) == ["release"]:
+            kept = _spread(of_test, _RELEASES)
         left_out |= set(of_test) - set(kept)
     return left_out
 
 
+def _spread(items: list[pytest.Item], number: int) -> list[pytest.Item]:
+    """So many of them, the last included."""
+    return [items[(each + 1) * len(items) // number - 1] for each in range(number)]
+
+
 def _has_path(item: pytest.Item) -> bool:
-    values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
-    return any(isinstance(value, Path) for value in values)
+    return any(isinstance(value, Path) for value in _parameters(item).values())
+
+
+def _parameters(item: pytest.Item) -> dict[str, object]:
+    return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
 
 
 @pytest.fixture(autouse=True)

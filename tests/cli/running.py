@@ -1,4 +1,4 @@
-"""Running `steno` as a user does: a process of its own."""
+"""Running `steno` as a user does: a process of its own, forked from one that is ready where that is no difference."""
 
 from __future__ import annotations
 
@@ -9,53 +9,44 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.forking import Forked, can_fork, run_forked
+
 SOURCE = Path(__file__).resolve().parent.parent.parent / "src"
-
-
-# Everything is imported first: the other user may not be able to read the interpreter's own files.
-_AS_NOBODY = """
-import difflib, importlib, json, os, platform, shutil, sys, tomllib
-from stenograph.cli import main
-from stenograph.cli._group import COMMANDS
-for place, _ in COMMANDS.values():
-    importlib.import_module(place.partition(":")[0])
-import stenograph.check, stenograph.drift, stenograph.sessions
-import stenograph.turns.reader
-import pkgutil, stenograph.views
-for package in (stenograph.views, stenograph.check, stenograph.sessions):
-    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        importlib.import_module(module.name)
-stenograph.drift.load_registry()
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setegid(65534)
-    os.seteuid(65534)
-sys.argv[0] = "steno"
-main()
-"""
 
 
 def run(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run `steno` with these arguments, the environment changed as given."""
-    return _run(["-m", "stenograph"], arguments, environment)
+    if not can_fork(environment or {}):
+        return _run(arguments, environment or {})
+    return _forked(arguments, environment or {})
 
 
 def run_unprivileged(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """The same where permissions count: root, whom none stops, becomes nobody."""
     world = {"HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent", **(environment or {})}
-    return _run(["-c", _AS_NOBODY], arguments, world)
+    return _forked(arguments, world, nobody=True)
 
 
-def _run(
-    program: Sequence[str], arguments: Sequence[str | Path], environment: Mapping[str, str] | None
+def _forked(
+    arguments: Sequence[str | Path], environment: Mapping[str, str], *, nobody: bool = False
 ) -> subprocess.CompletedProcess[str]:
+    given = list(map(str, arguments))
+    code, output, errors = run_forked(given, {**os.environ, **environment}, nobody=nobody)
+    return subprocess.CompletedProcess(given, code, _text(output), _text(errors))
+
+
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _run(arguments: Sequence[str | Path], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *program, *map(str, arguments)],
+        [sys.executable, "-m", "stenograph", *map(str, arguments)],
         capture_output=True,
         text=True,
         encoding="utf-8",
         errors="surrogateescape",
-        env={**os.environ, "PYTHONPATH": str(SOURCE), **(environment or {})},
+        env={**os.environ, "PYTHONPATH": str(SOURCE), **environment},
         check=False,
         timeout=60,
     )
@@ -68,29 +59,26 @@ def run_in_terminal(
     import pty
 
     outside, inside = pty.openpty()
-    world = {
-        **os.environ,
-        "TERM": "xterm",
-        "COLUMNS": str(columns),
-        "PAGER": "cat",
-        "PYTHONPATH": str(SOURCE),
-        **(environment or {}),
-    }
-    with subprocess.Popen(
-        [sys.executable, "-m", "stenograph", *map(str, arguments)], stdin=inside, stdout=inside, stderr=inside, env=world
-    ) as child:
-        os.close(inside)
-        os.write(outside, answers.encode())
-        shown = b""
-        while True:
-            try:
-                part = os.read(outside, 65536)
-            except OSError:  # what Linux says when the last writer is gone
-                break
-            if not part:
-                break
-            shown += part
-        child.wait()
+    world = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "PAGER": "cat", **(environment or {})}
+    given = list(map(str, arguments))
+    child: Forked | subprocess.Popen[bytes]
+    if can_fork(environment or {}):
+        child = Forked(given, world, (inside, inside, inside))
+    else:
+        command = [sys.executable, "-m", "stenograph", *given]
+        child = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, env={"PYTHONPATH": str(SOURCE), **world})
+    os.close(inside)
+    os.write(outside, answers.encode())
+    shown = b""
+    while True:
+        try:
+            part = os.read(outside, 65536)
+        except OSError:  # what Linux says when the last writer is gone
+            break
+        if not part:
+            break
+        shown += part
+    child.wait(60)
     os.close(outside)
     return shown.decode().replace("\r\n", "\n")
 

@@ -30,6 +30,7 @@ def _files(release: str) -> list[Path]:
     return [path for folder in maker.RECORDINGS for path in maker.session_files(folder / release)]
 
 
+@functools.cache
 def _found(release: str) -> list[Drift]:
     others = {other: evidence for other, evidence in _recorded().items() if other != release}
     registry = make_registry(others, {other: found for other, found in maker.public_evidence().items() if other != release})
