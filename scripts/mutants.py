@@ -24,6 +24,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import types
 import warnings
 from collections.abc import Iterator
@@ -43,14 +45,19 @@ PACKAGES = ("disk", "records", "graph", "turns", "messages", "redact", "surgery"
 SEED = 17
 COUNT = 200
 WANTED = 0.95
-#: Seconds of CPU that the tests of a package may take with a mutant.
-LONGEST = 600
+#: Tests may take so many times their usual seconds, of CPU, with a mutant, and a while more. One that never ends is noticed too.
+LONGER = 5
+WHILE = 20
+#: Bytes of memory, for a mutant that never ends and keeps what it makes.
+MOST_MEMORY = 3_000_000_000
 NOT_PLANTED = 3
 
 #: `is` compares with None, classes and members of enums alone, where `==` says the same.
 NEVER_NOTICED = {"core/ReplaceComparisonOperator_Is_Eq", "core/ReplaceComparisonOperator_IsNot_NotEq"}
 
 Position = tuple[int, int]
+#: The file, the qualified name and the first line of a function.
+Function = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,7 @@ def _compiles(mutant: Mutant) -> bool:
 
 
 class Planter:
-    """A pytest plugin that runs the tests of one package in a fork for every mutant.
+    """A pytest plugin that runs the tests which call a mutated function in a fork, for every mutant of one package.
 
     All modules are imported once; in the fork the mutated functions get their new code. A mutant outside of functions, or in a
     default or decorator, can't be planted so: it gets a process of its own.
@@ -161,19 +168,45 @@ class Planter:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         few = list(_few_of_each(session.items))
-        if self._fork(session, few, None):
-            raise RuntimeError("the tests fail without a mutant")
+        called = self._watch(session, few)
         for number, mutant in enumerate(self.mutants, 1):
-            # First a few cases of every test; what survives meets all of them.
-            if not any(self._fork(session, items, mutant) for items in ([few] if self.few else [few, session.items])):
+            changed = set(_changed(mutant))
+            # First a few cases of the tests that call what is mutated, the quickest first; what survives meets all cases.
+            watched = [item for item in few if changed & called[item.nodeid][1]]
+            tests = {_test_of(item) for item in watched}
+            rounds = [sorted(watched, key=lambda item: called[item.nodeid][0])]
+            if not self.few:
+                rounds.append([item for item in session.items if _test_of(item) in tests and item.nodeid not in called])
+            usual = sum(called[item.nodeid][0] for item in watched)
+            longest = [usual, usual / max(1, len(watched)) * len(rounds[-1])]
+            if not any(self._fork(session, items, mutant, took) for items, took in zip(rounds, longest, strict=False) if items):
                 self.survived.append(mutant)
                 tell(f"survived: {mutant.name}\tline {mutant.line}")
             if not number % 10:
                 tell(f"{mutant.package}: {number} of {len(self.mutants)}, {len(self.survived)} survived")
         return True
 
-    def _fork(self, session: pytest.Session, items: list[pytest.Item], mutant: Mutant | None) -> bool:
-        """Whether a test failed, or took far too long."""
+    def _watch(self, session: pytest.Session, items: list[pytest.Item]) -> dict[str, tuple[float, set[Function]]]:
+        """By test: its seconds, and the functions that it calls. They all pass, or the sample would mean nothing."""
+        receiver, sender = multiprocessing.Pipe(duplex=False)
+        child = os.fork()
+        if not child:
+            seen: dict[str, tuple[float, set[Function]]] = {}
+            try:
+                _silence()
+                self._play(session, items, seen)
+                sender.send({} if self.failed else seen)
+            finally:
+                os._exit(0)
+        sender.close()
+        called: dict[str, tuple[float, set[Function]]] = receiver.recv()
+        os.waitpid(child, 0)
+        if not called:
+            raise RuntimeError("the tests fail without a mutant")
+        return called
+
+    def _fork(self, session: pytest.Session, items: list[pytest.Item], mutant: Mutant, usual: float) -> bool:
+        """Whether a test failed, or took far too long. `usual`: seconds that the tests take without a mutant."""
         child = os.fork()
         if child:
             status = os.waitpid(child, 0)[1]
@@ -181,25 +214,50 @@ class Planter:
                 raise RuntimeError(f"{mutant} could not be planted")
             return status != 0
         try:
-            # Seconds of CPU. A mutant that never ends is noticed too.
-            resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
+            longest = round(WHILE + LONGER * usual)
+            resource.setrlimit(resource.RLIMIT_CPU, (longest, longest))
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
             _silence()
-            if mutant is not None and not _plant(mutant):
+            if not _plant(mutant):
                 os._exit(NOT_PLANTED)
-            for item, following in zip(items, [*items[1:], None], strict=True):
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-                if self.failed:
-                    break
-            session._setupstate.teardown_exact(None)
+            self._play(session, items)
         except BaseException:  # noqa: BLE001 - whatever a mutant breaks
             self.failed = True
         finally:
             os._exit(self.failed)
 
+    def _play(
+        self, session: pytest.Session, items: list[pytest.Item], seen: dict[str, tuple[float, set[Function]]] | None = None
+    ) -> None:
+        called: dict[int, types.CodeType] = {}
+
+        def watch(frame: types.FrameType, event: str, _argument: object) -> None:
+            if event == "call":
+                called[id(frame.f_code)] = frame.f_code
+
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            began = time.monotonic()
+            if seen is not None:
+                called.clear()
+                threading.setprofile(watch)
+                sys.setprofile(watch)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if seen is not None:
+                sys.setprofile(None)
+                functions = {_key(code) for code in called.values() if code.co_filename.startswith(str(SOURCE))}
+                seen[item.nodeid] = (time.monotonic() - began, functions)
+            if self.failed:
+                break
+        session._setupstate.teardown_exact(None)
+
+
+def _test_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
 
 def _few_of_each(items: list[pytest.Item]) -> Iterator[pytest.Item]:
     """The first, middle and last case of every test: most have hundreds that differ in the recording alone."""
-    for _, group in itertools.groupby(items, lambda item: item.nodeid.partition("[")[0]):
+    for _, group in itertools.groupby(items, _test_of):
         cases = list(group)
         yield from (cases[index] for index in sorted({0, len(cases) // 2, len(cases) - 1}))
 
@@ -210,31 +268,38 @@ def _silence() -> None:
         os.dup2(nowhere, stream)
 
 
-def _plant(mutant: Mutant) -> int:
-    """Give functions their mutated code; how many there were."""
+def _changed(mutant: Mutant) -> dict[Function, types.CodeType]:
+    """The functions that a mutant changes, with their new code."""
     path = SOURCE / mutant.path
     source = path.read_text(encoding="utf-8")
     mutated = _mutated(mutant, source)
     before, after = (_functions(compile(text, str(path), "exec", dont_inherit=True)) for text in (source, mutated))
-    changed = {key: after[key] for key, code in before.items() if key in after and after[key] != code}
+    return {key: after[key] for key, code in before.items() if key in after and after[key] != code}
+
+
+def _plant(mutant: Mutant) -> int:
+    """Give functions their mutated code; how many there were."""
+    changed = _changed(mutant)
     planted = 0
     for each in gc.get_objects():
-        if isinstance(each, types.FunctionType) and each.__code__.co_filename == str(path):
-            key = (each.__code__.co_qualname, each.__code__.co_firstlineno)
-            if key in changed:
-                each.__code__ = changed[key]
-                planted += 1
+        if isinstance(each, types.FunctionType) and _key(each.__code__) in changed:
+            each.__code__ = changed[_key(each.__code__)]
+            planted += 1
         elif isinstance(each, functools._lru_cache_wrapper):
             each.cache_clear()
     return planted
 
 
-def _functions(code: types.CodeType) -> dict[tuple[str, int], types.CodeType]:
+def _key(code: types.CodeType) -> Function:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+def _functions(code: types.CodeType) -> dict[Function, types.CodeType]:
     found = {}
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             if inner.co_flags & inspect.CO_OPTIMIZED:
-                found[inner.co_qualname, inner.co_firstlineno] = inner
+                found[_key(inner)] = inner
             found |= _functions(inner)
     return found
 

@@ -20,6 +20,7 @@ from stenograph.records import (
     ForkContextRefRecord,
     Record,
     Shape,
+    SystemRecord,
     TextBlock,
     ToolResult,
     ToolResultBlock,
@@ -380,3 +381,23 @@ def test_a_forked_agents_reference_to_its_context_is_a_record_of_its_own() -> No
     assert record.parentLastUuid == "26be99ba-c983-4992-8114-019b33b5bf18"
     assert encode(record) == line
     assert not record.extra
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        (b'{"type":"user","a":1,"b":2}', b'{"type":"user","b":2}'),
+        (b'{"type":"user" , "a" : 1 , "b":2}', b'{"type":"user" , "b":2}'),
+        (b'{"type":"user","b":2 , "a":1}', b'{"type":"user","b":2 }'),
+        (b'{"a":1,"type":"user"}', b'{"type":"user"}'),
+    ],
+)
+def test_a_removed_member_takes_one_comma_with_it(line: bytes, left: bytes) -> None:
+    assert encode(change(decode(line), "a", REMOVE)) == left
+
+
+def test_an_odd_system_line_keeps_its_kind() -> None:
+    """A member of a wrong type makes the first reader refuse the line; the second one knows the subtype too."""
+    line = b'{"type":"system","subtype":"compact_boundary","uuid":"u","isMeta":[],"parentUuid":{"a":1},"timestamp":5}'
+    assert type(decode(line)) is CompactBoundaryRecord
+    assert type(decode(line.replace(b"compact_boundary", b"unheard_of"))) is SystemRecord

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from stenograph.records import (
     Located,
     encode,
     find_invalid_text,
+    gc_paused,
     read_all_records,
     read_records,
     rebuild,
@@ -140,3 +142,15 @@ def test_a_folder_or_a_missing_file_is_refused_in_one_line(tmp_path: Path) -> No
         with pytest.raises(UnreadableError) as refused:
             list(read_records(path))
         assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_garbage_is_not_collected_while_values_are_made(was_on: bool) -> None:
+    before = gc.isenabled()
+    try:
+        (gc.enable if was_on else gc.disable)()
+        with gc_paused():
+            assert not gc.isenabled()
+        assert gc.isenabled() is was_on
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -163,3 +163,8 @@ def test_the_last_total_is_the_clients() -> None:
     ]
     assert last_total(b"\n".join(lines)) == 2.25
     assert last_total(lines[3]) is None
+
+
+def test_a_total_counts_the_prompt_and_the_answer() -> None:
+    counts = TokenCounts(input=1, output=20, cache_read=300, cache_write_5m=4_000, cache_write_1h=50_000)
+    assert (counts.prompt, counts.total) == (54_301, 54_321)

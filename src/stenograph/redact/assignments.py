@@ -92,7 +92,7 @@ def find_assigned(text: str, place: int) -> tuple[int, int] | None:
     _, close, sign, blank, quote = to_value.groups()
     before = text[max(0, place - _LONGEST_NAME) : place]
     begins = len(before.rstrip(_NAME_CHARACTERS))
-    name = before[begins:].lstrip() + text[place : to_value.end("rest")]
+    name = before[begins:].lstrip() + text[place : to_value.end(1)]
     kind = name_kind(name)
     if kind is not NameKind.CERTAIN and kind is not NameKind.LIKELY:
         return None
@@ -106,24 +106,29 @@ def find_assigned(text: str, place: int) -> tuple[int, int] | None:
             return None
         end = bare.end()
     value = text[start:end]
-    is_option = name.startswith("--") or (sign == ">" and outside == "<")
-    if is_option or (in_quotes and close and sign == ":"):
-        is_secret = _looks_random(kind, value) or (kind is NameKind.CERTAIN and _mixes(value))
-    elif sign == ">" or (sign == outside == ":" and not close and not blank):  # a comparison, a part of a resource's name
-        is_secret = False
-    elif sign in ("", ","):
-        is_secret = in_quotes == bool(sign) and len(value) >= _LEAST_IN_PROSE and _looks_random(kind, value, _SWITCHES_IN_PROSE)
-    elif in_quotes:
-        has_symbol = not _SYMBOLS.isdisjoint(value)
-        is_secret = _looks_random(kind, value) or (kind is NameKind.CERTAIN and has_symbol and _mixes(value))
-    elif quote or not blank:
-        is_secret = _looks_random(kind, value)
-    else:  # it may be a name in code; in a file of settings there is no blank before it
-        is_secret = _looks_random(kind, value, 2) and not compiled(_CODE).search(value)
-    if not is_secret:
+    if not _is_assigned(kind, name, (outside, close, sign, blank, quote), value, in_quotes):
         return None
     more = compiled(_MORE).match(text, end) if len(value) == _JUDGED and not in_quotes else None
     return start, more.end() if more else end
+
+
+@lru_cache(4096)  # one secret is often repeated
+def _is_assigned(kind: NameKind, name: str, around: tuple[str, str, str, str, str], value: str, in_quotes: bool) -> bool:
+    """Whether a value is a secret. `around`: before the name, after it, the sign, the blank and the quote before the value."""
+    outside, close, sign, blank, quote = around
+    if name.startswith("--") or (sign == ">" and outside == "<") or (in_quotes and close and sign == ":"):
+        return _looks_random(kind, value) or (kind is NameKind.CERTAIN and _mixes(value))
+    if sign == ">" or (sign == outside == ":" and not close and not blank):  # a comparison, a part of a resource's name
+        return False
+    if sign in ("", ","):
+        return in_quotes == bool(sign) and len(value) >= _LEAST_IN_PROSE and _looks_random(kind, value, _SWITCHES_IN_PROSE)
+    if in_quotes:
+        has_symbol = not _SYMBOLS.isdisjoint(value)
+        return _looks_random(kind, value) or (kind is NameKind.CERTAIN and has_symbol and _mixes(value))
+    if quote or not blank:
+        return _looks_random(kind, value)
+    # It may be a name in code; in a file of settings there is no blank before it.
+    return _looks_random(kind, value, 2) and not compiled(_CODE).search(value)
 
 
 def _goes_on(after: str, sign: str, outside: str) -> bool:

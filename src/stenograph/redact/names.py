@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Any
 
 
-class NameKind(Enum):
+class NameKind(StrEnum):
     OTHER = "other"
     #: A secret where the value looks random: a token may also be a piece of text.
     LIKELY = "likely"
