@@ -85,7 +85,7 @@ clean:               ## take away everything that was built or installed here
 	@echo 'Installing into .venv: once, about a minute.'
 	@scripts/make_venv $(PYTHON)
 	@$(BIN)/python -m pip install -q -c constraints.txt pip
-	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[agent,web]'
+	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[agent,mcp,web]'
 	@touch $@
 
 .venv/.dev: .venv/.core

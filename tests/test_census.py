@@ -19,6 +19,7 @@ MAY_WRITE = {
     "agent/tools/spill.py": "outputs too long for a conversation, beside the session",
     "agent/engine/background.py": "what background tasks say, beside the session",
     "agent/faces/console/prompt_history.py": "prompts typed in the console, in our own state directory",
+    "agent/mcp/servers.py": "a pipe, which hears the standard error of MCP servers",
     "agent/tools/shell.py": "the output of commands",
     "archive/kept.py": "its own database, which SQLite writes",
     "index/store.py": "its own database, which SQLite writes",

@@ -125,6 +125,8 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(
     "--compat", type=click.Choice(("2.1", "2.0")), default="2.1", help="Session format to write, by Claude Code release."
 )
+@click.option("--mcp-config", multiple=True, metavar="FILE", help="Use the MCP servers of a file, or of JSON. Repeatable.")
+@click.option("--strict-mcp-config", is_flag=True, help="Use no other MCP servers than those of --mcp-config.")
 @click.option("--beta", "betas", multiple=True, metavar="NAME", help="Request a beta feature from the endpoint. Repeatable.")
 @click.option("--no-auto-compact", is_flag=True, help="Disable automatic compaction.")
 @shared_options
@@ -278,6 +280,8 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
         thinking=given["thinking"] or 0,
         effort=given["effort"] or "",
         betas=list(given["betas"]),
+        mcp_config=list(given["mcp_config"]),
+        strict_mcp_config=given["strict_mcp_config"],
         auto_compact=not given["no_auto_compact"],
     )
 

@@ -175,6 +175,7 @@ def result_members(
     source: str,
     denied_by: str = "",
     permission: Json | None = None,
+    more: Json | None = None,
 ) -> Json:
     """A tool's result. In a sub-agent's file clients keep no structured result."""
     members = user_members([block], prompt_id="" if envelope.is_old else prompt_id)
@@ -184,6 +185,7 @@ def result_members(
         return members
     if denied_by:
         members["toolDenialKind"] = denied_by
+    members |= more or {}
     members["sourceToolAssistantUUID"] = source
     if permission:
         members["permissionDecision"] = permission

@@ -23,7 +23,8 @@ def write(desk: Desk, *todos: Json) -> Json:
         " proceed with the current tasks if applicable"
     )
     assert output.is_error is None
-    return output.structured
+    structured: Json = output.structured
+    return structured
 
 
 def test_a_list_replaces_the_one_before(tmp_path: Path) -> None:

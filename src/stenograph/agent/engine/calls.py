@@ -46,6 +46,8 @@ class CallResult(Struct, frozen=True, kw_only=True):
     denied_by: str = ""
     #: The record's `permissionDecision`.
     permission: Json = {}
+    #: Further members of the record.
+    more: Json = {}
     is_denied: bool = False
     #: Without the time that a question took.
     duration_ms: int = 0
@@ -111,6 +113,7 @@ async def run_call(
         block=block,
         structured=output.structured,
         permission=decision.record,
+        more=output.record,
         duration_ms=_since(began),
         said=said,
     )

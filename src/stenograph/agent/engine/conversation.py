@@ -38,6 +38,11 @@ class Conversation:
             self.messages.append({"role": "assistant", "content": sent})
         self._is_resumed_end = False
 
+    def says(self, text: str) -> bool:
+        """Whether a text of the user's side is sent, line breaks at its end aside."""
+        blocks = (block for message in self.messages if message["role"] == "user" for block in message["content"])
+        return any(block["type"] == "text" and text in block["text"] for block in blocks)
+
     def drop_thinking(self) -> None:
         """For another model."""
         self.messages = without_thinking(self.messages)

@@ -445,6 +445,7 @@ class Dialogue:
             source=call.uuid,
             denied_by=result.denied_by,
             permission=result.permission,
+            more=result.more,
         )
         turn.waiting = [one for one in turn.waiting if one.id != call.id]
         turn.results.append(result.block)

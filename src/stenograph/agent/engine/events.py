@@ -61,6 +61,8 @@ class SessionBegin(AgentEvent, frozen=True, kw_only=True):
     model: str
     tools: list[str]
     permission_mode: str
+    #: Name, status and source of each.
+    mcp_servers: list[Json] = []
 
 
 class TurnBegin(AgentEvent, frozen=True, kw_only=True):

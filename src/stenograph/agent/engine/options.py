@@ -74,5 +74,11 @@ class AgentOptions(Struct, kw_only=True):
     auto_compact: bool = True
     #: The process's own. No module of the agent reads it elsewhere.
     environ: Mapping[str, str] = field(default_factory=dict)
+    #: Files or JSON with MCP servers.
+    mcp_config: list[str] = field(default_factory=list)
+    #: No other MCP servers than these.
+    strict_mcp_config: bool = False
+    #: Whether the project's own files may start programs.
+    is_trusted: bool = False
     #: Added to the environment of commands, which never get the endpoint's keys.
     environment: dict[str, str] = field(default_factory=dict)

@@ -28,6 +28,7 @@ from stenograph.agent.engine.inbox import Control, ControlKind, Inbox, TaskNotic
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.engine.subagents import SubAgents
+from stenograph.agent.mcp.session import SessionServers
 from stenograph.agent.permissions.live_policy import LivePolicy, policy_from
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
@@ -101,6 +102,9 @@ class Agent:
         self._shared.background.on_begin = self._task_began
         self._shared.background.on_end = self._task_ended
         self._shared.asides.append(self._nested_memory)
+        self._permissions = permissions
+        self._servers = SessionServers(options, opened.conversation.says)
+        self._shared.asides.append(self._servers.instructions)
         self._dialogue = Dialogue(
             self._shared,
             opened.recorder,
@@ -191,7 +195,7 @@ class Agent:
             await self._work()
         finally:
             try:
-                await self._shared.background.close()
+                await asyncio.gather(self._shared.background.close(), self._servers.close())
             finally:
                 self._recorder.close()
                 self._feed.close()
@@ -205,6 +209,8 @@ class Agent:
 
     async def _work(self) -> None:
         began = time.monotonic()
+        tools = await self._servers.start()
+        self._shared.toolbox.add(tool for tool in tools if not self._permissions.denies_tool(tool))
         self._begin()
         while (item := await self._next()) is not None:
             await self._take(item)
@@ -232,9 +238,10 @@ class Agent:
                 model=self._shared.models.main,
                 tools=self._shared.toolbox.names,
                 permission_mode=self.policy.mode.value,
+                mcp_servers=self._servers.states,
             )
         )
-        for problem in self._shared.memory.problems:
+        for problem in (*self._shared.memory.problems, *self._servers.problems):
             self._shared.emit(events.Notice(text=problem))
 
     async def _next(self) -> Waiting | None:

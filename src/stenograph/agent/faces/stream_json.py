@@ -118,7 +118,7 @@ class StreamMessages:
             "init",
             cwd=begin.cwd,
             tools=begin.tools,
-            mcp_servers=[],
+            mcp_servers=begin.mcp_servers,
             model=begin.model,
             permissionMode=begin.permission_mode,
             slash_commands=["compact"],

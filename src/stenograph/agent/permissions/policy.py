@@ -23,6 +23,7 @@ from stenograph.agent.permissions.rules import (
     PermissionRule,
     matches_command,
     matches_host,
+    means_server_tool,
     names_of,
 )
 from stenograph.agent.permissions.sensitive_files import sensitive_names
@@ -72,6 +73,10 @@ class Permissions:
     def denied_tools(self) -> frozenset[str]:
         """Tools that are denied as a whole, by all their names."""
         return frozenset(name for rule in self._denied if not _is_special(rule) for name in names_of(rule))
+
+    def denies_tool(self, tool: Tool[Any]) -> bool:
+        """Whether a tool is denied as a whole."""
+        return any(_is_about(rule, tool) and not _is_special(rule) for rule in self._denied)
 
     def read_filter(self, tool: str) -> Callable[[Path], bool] | None:
         """Whether a file that a call finds may be shown; None if no rule denies any. For one call: folders are resolved once."""
@@ -339,7 +344,7 @@ def _named(words: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 def _is_about(rule: PermissionRule, tool: Tool[Any]) -> bool:
-    return not names_of(rule).isdisjoint({tool.name, *tool.also_called})
+    return not names_of(rule).isdisjoint({tool.name, *tool.also_called}) or means_server_tool(rule, tool.name)
 
 
 def _is_special(rule: PermissionRule) -> bool:

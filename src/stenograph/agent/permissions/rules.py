@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import os
 import re
@@ -14,7 +15,7 @@ from msgspec import Struct
 from stenograph.errors import UsageError
 from stenograph.net import canonical_host
 
-_RULE = re.compile(r"(?P<tool>[A-Za-z_][\w.-]*)(?:\((?P<spec>.*)\))?", re.DOTALL)
+_RULE = re.compile(r"(?P<tool>mcp__[\w.*-]*|[A-Za-z_][\w.-]*)(?:\((?P<spec>.*)\))?", re.DOTALL)
 #: Spellings of one tool across releases.
 _SAME = (
     {"Agent", "Task"},
@@ -96,6 +97,13 @@ def similar_tools(name: str, ours: Iterable[str]) -> list[str] | None:
 
 def names_of(rule: PermissionRule) -> frozenset[str]:
     return frozenset({rule.tool}.union(*(names for names in _SAME if rule.tool in names)))
+
+
+def means_server_tool(rule: PermissionRule, name: str) -> bool:
+    """`mcp__server`, `mcp__server__*` and other patterns, for a tool of an MCP server."""
+    if not (name.startswith("mcp__") and rule.tool.startswith("mcp__")):
+        return False
+    return name.startswith(f"{rule.tool}__") or ("*" in rule.tool and fnmatch.fnmatchcase(name, rule.tool))
 
 
 def matches_command(spec: str, command: str) -> bool:

@@ -135,7 +135,16 @@ class Recorder:
             ]
         )
 
-    def result(self, block: Json, *, structured: object, source: str, denied_by: str = "", permission: Json | None = None) -> str:
+    def result(
+        self,
+        block: Json,
+        *,
+        structured: object,
+        source: str,
+        denied_by: str = "",
+        permission: Json | None = None,
+        more: Json | None = None,
+    ) -> str:
         """`source` is the line of the call."""
         members = write.result_members(
             self.envelope,
@@ -145,6 +154,7 @@ class Recorder:
             source=source,
             denied_by=denied_by,
             permission=permission,
+            more=more,
         )
         return self._chain([members])[0]
 

@@ -52,10 +52,12 @@ def failed_use(words: str) -> ToolFailed:
 
 class ToolOutput(msgspec.Struct, kw_only=True):
     content: str | list[Json]
-    #: The record's `toolUseResult`, in the client's exact shape.
-    structured: Json
+    #: The record's `toolUseResult`, in the client's exact shape; those of servers' tools are whatever the server said.
+    structured: Any
     #: Bash always writes `is_error` (false), others only on failure (None leaves it out).
     is_error: bool | None = None
+    #: Further members of the record, which 2.0 does not have.
+    record: Json = msgspec.field(default_factory=dict)
 
 
 class Workspace(msgspec.Struct, kw_only=True):

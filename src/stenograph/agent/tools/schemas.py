@@ -65,7 +65,7 @@ def _members(value: Json, schema: Json) -> Json:
     return {
         name: forgiven(one, known.get(name, {}))
         for name, one in value.items()
-        if one is not None or name not in known or name in required
+        if one is not None or name in required or known.get(name, {}).get("type") not in _TYPES
     }
 
 

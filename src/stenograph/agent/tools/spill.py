@@ -24,9 +24,15 @@ class Spilled(Struct, frozen=True):
     stub: str
 
 
-def spill(data: bytes, text: str, folder: Path, name: str) -> Spilled | None:
+def spill(data: bytes, text: str, folder: Path, name: str, *, suffix: str = "txt") -> Spilled | None:
     """`text` is what the preview is taken from. None if it can't be written."""
-    path = folder / f"{_safe(name)}.txt"
+    path = save(data, folder, f"{_safe(name)}.{suffix}")
+    return Spilled(path, len(data), stub(text, path, len(data))) if path else None
+
+
+def save(data: bytes, folder: Path, name: str) -> Path | None:
+    """A new file. None if it can't be written."""
+    path = folder / name
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -34,7 +40,7 @@ def spill(data: bytes, text: str, folder: Path, name: str) -> Spilled | None:
             file.write(data)
     except OSError:
         return None
-    return Spilled(path, len(data), stub(text, path, len(data)))
+    return path
 
 
 def _safe(name: str) -> str:

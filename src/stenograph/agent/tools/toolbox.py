@@ -14,11 +14,20 @@ AnyTool = Tool[Any]
 
 class Toolbox:
     def __init__(self, tools: Iterable[AnyTool], *, disabled: Iterable[str] = ()) -> None:
-        self._tools = list(tools)
+        self._tools: list[AnyTool] = []
         #: Names that a rule denies as a whole.
         self._disabled = frozenset(disabled)
-        self._by_name = {name: tool for tool in self._tools for name in (*tool.also_called, tool.name)}
-        self._by_lower_name = {name.lower(): tool for name, tool in self._by_name.items()}
+        self._by_name: dict[str, AnyTool] = {}
+        self._by_lower_name: dict[str, AnyTool] = {}
+        self.add(tools)
+
+    def add(self, tools: Iterable[AnyTool]) -> None:
+        """Behind the others: the endpoint's cache starts with these."""
+        for tool in tools:
+            self._tools.append(tool)
+            for name in (*tool.also_called, tool.name):
+                self._by_name[name] = self._by_lower_name[name.lower()] = tool
+        self.__dict__.pop("definitions", None)
 
     @property
     def names(self) -> list[str]:
@@ -37,7 +46,8 @@ class Toolbox:
         """Raises ToolFailed."""
         tool = self._by_name.get(name)
         if tool is None:
-            why = f". {name} is disabled for this session, in subagents as well as here." if name in self._disabled else ""
+            is_disabled = name in self._disabled and not name.startswith("mcp__")
+            why = f". {name} is disabled for this session, in subagents as well as here." if is_disabled else ""
             raise failed_use(f"Error: No such tool available: {name}{why}")
         return tool
 

@@ -1,0 +1,1 @@
+"""MCP servers: their configuration, their connections, and their tools as tools of the agent."""

@@ -1,0 +1,86 @@
+"""The MCP servers of one session of the agent: started before its first turn, their tools among its own, ended with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stenograph.agent.engine.asides import Aside, AsideContext
+from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.mcp.config import PROJECT_FILE, configured_servers, has_project_servers
+from stenograph.agent.tools.base import Tool
+from stenograph.agent.tools.shell import command_environment
+from stenograph.records import Json
+
+
+class SessionServers:
+    def __init__(self, options: AgentOptions, is_said: Callable[[str], bool]) -> None:
+        """`is_said`: whether a text is in the conversation. Raises UsageError for a configuration that can't be read."""
+        environment = command_environment(options.environ, options.environment)
+        found = configured_servers(
+            options.mcp_config,
+            cwd=options.cwd,
+            home=options.home,
+            environ=environment,
+            is_strict=options.strict_mcp_config,
+            is_trusted=options.is_trusted,
+        )
+        #: For the user.
+        self.problems = found.problems
+        if not options.is_trusted and not options.strict_mcp_config and has_project_servers(options.cwd):
+            self.problems.append(f"{PROJECT_FILE} is not used, because this project is not trusted")
+        self._configs = list(found.servers.values())
+        self._environment = environment
+        self._options = options
+        self._servers: Any = None
+        self._is_said = is_said
+
+    async def start(self) -> list[Tool[Any]]:
+        """The tools of all servers that answered in time."""
+        if not self._configs:
+            return []
+        try:
+            import mcp  # noqa: F401 - a second to import
+        except ImportError:
+            self.problems.append("MCP servers are not started: pip install 'stenograph[mcp]'")
+            return []
+        from stenograph.agent.mcp.servers import McpServers
+        from stenograph.agent.mcp.tools import server_tools
+
+        options = self._options
+        self._servers = McpServers(self._configs, cwd=options.cwd, environment=self._environment, environ=options.environ)
+        self.problems += await self._servers.start()
+        return server_tools(self._servers)
+
+    @property
+    def states(self) -> list[Json]:
+        """As the client's `init` message has them."""
+        servers = self._servers or ()
+        return [{"name": one.name, "status": one.status.value, "source": one.config.scope.value} for one in servers]
+
+    async def instructions(self, context: AsideContext) -> list[Aside]:
+        """What servers say about themselves, once, and again after a compaction."""
+        if context.agent_id is not None or not context.is_turn_begin:
+            return []
+        fresh = [one for one in self._servers or () if one.instructions]
+        if not fresh:
+            return []
+        blocks = [f"## {one.name}\n{one.instructions}" for one in fresh]
+        attachment = {
+            "type": "mcp_instructions_delta",
+            "addedNames": [one.name for one in fresh],
+            "addedBlocks": blocks,
+            "removedNames": [],
+        }
+        text = _INSTRUCTIONS + "\n\n".join(blocks) + "\n</system-reminder>"
+        return [] if self._is_said(text) else [Aside(text=text, attachment=attachment)]
+
+    async def close(self) -> None:
+        if self._servers is not None:
+            await self._servers.close()
+
+
+_INSTRUCTIONS = (
+    "<system-reminder>\n# MCP Server Instructions\n\n"
+    "The following MCP servers have provided instructions for how to use their tools and resources:\n\n"
+)
