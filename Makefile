@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests and benchmarks start hundreds of processes: compile once, as an installed package is.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-proofs test-all mutants test-pythons check format docs site bench prices registry models record drift clean
+.PHONY: help run test test-proofs test-all mutants test-pythons check format docs site bench prices bills registry models record drift clean
 .DEFAULT_GOAL := help
 
 help:                ## this list
@@ -60,6 +60,10 @@ bench: .venv/.dev    ## speed and memory, peers side by side, as ratios
 prices: .venv/.dev   ## compare the price table with LiteLLM's and with the real client
 	@scripts/provide npm
 	$(BIN)/python scripts/compare_prices.py --client
+
+bills: .venv/.dev    ## record what the newest client charges, for the tests: every model, and sessions of every kind
+	@scripts/provide npm
+	$(BIN)/python scripts/record_bills.py
 
 registry: .venv/.dev ## make the registry of what releases write from the recordings
 	$(BIN)/python scripts/make_registry.py

@@ -74,7 +74,8 @@ def main() -> int:
         sys.stdout.write(f"  {line}\n")
     if "--client" in sys.argv[1:]:
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "--proofs", "tests/pricing/test_clients.py"], check=False
+            [sys.executable, "-m", "pytest", "-q", "--proofs", "tests/pricing/test_clients.py", "tests/pricing/test_billed.py"],
+            check=False,
         ).returncode
     return 0
 

@@ -102,10 +102,10 @@ def keep(studio: Studio, dest: Path) -> int:
     beside = dest.with_name(f".{dest.name}.new")
     shutil.rmtree(beside, ignore_errors=True)
     source = studio.home / ".claude" / "projects"
-    places = _places(studio)
+    places = places_of(studio)
     count = 0
-    for path in _session_files(source):
-        target = beside / _moved(str(path.relative_to(source)), places).partition("/")[2]
+    for path in session_files(source):
+        target = beside / moved(str(path.relative_to(source)), places).partition("/")[2]
         target.parent.mkdir(parents=True, exist_ok=True)
         lines = path.read_text(encoding="utf-8").split("\n")
         kept = drop_repeats(trim_line(line, places=places, ours=studio.stage.spoken) for line in lines if line.strip())
@@ -117,7 +117,7 @@ def keep(studio: Studio, dest: Path) -> int:
     return count
 
 
-def _session_files(source: Path) -> Iterator[Path]:
+def session_files(source: Path) -> Iterator[Path]:
     """The transcripts and their sidecars, but for empty ones and those that a client writes to warm up."""
     for path in sorted(source.rglob("*")):
         if path.is_file() and path.stat().st_size and (path.suffix == ".jsonl" or path.name.endswith(".meta.json")):
@@ -127,7 +127,7 @@ def _session_files(source: Path) -> Iterator[Path]:
             yield path
 
 
-def _places(studio: Studio) -> dict[str, str]:
+def places_of(studio: Studio) -> dict[str, str]:
     """What in a line names this machine, and what to say instead."""
     home = str(studio.home)
     return {
@@ -140,9 +140,9 @@ def _places(studio: Studio) -> dict[str, str]:
     }
 
 
-def _moved(text: str, places: dict[str, str]) -> str:
-    for place, moved in places.items():
-        text = text.replace(place, moved)
+def moved(text: str, places: dict[str, str]) -> str:
+    for place, other in places.items():
+        text = text.replace(place, other)
     return text
 
 

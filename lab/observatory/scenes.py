@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from stenograph.testing.scripted_api import Json
 
@@ -25,11 +25,13 @@ class Say:
     delay: float = 0.0
     #: Between two events of the stream.
     pause: float = 0.0
-    usage: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, Any] = field(default_factory=dict)
     #: None: `tool_use` where a tool is called, else `end_turn`.
     stop_reason: str | None = None
     #: After so many events the stream says that the API is overloaded, and ends.
     overloaded_after: int | None = None
+    #: After so many events the connection is closed.
+    cut_after: int | None = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ class Stage(LoopbackService):
 
     def __init__(self) -> None:
         self.requests: list[Json] = []
+        #: Each request that was answered, with the message and what it was made from.
+        self.answered: list[tuple[Json, Json, Say]] = []
         #: Every text that was said, so that what comes from us can be told from what comes from the vendor.
         self.spoken: set[str] = set()
         self._scenes: dict[str, Scene] = {}
@@ -105,7 +107,7 @@ class Stage(LoopbackService):
         with self._lock:
             self.spoken.update(_strings(content))
         calls_tool = any(block["type"] == "tool_use" for block in content)
-        return {
+        message = {
             "id": "msg_01" + digest[:22],
             "type": "message",
             "role": "assistant",
@@ -123,6 +125,9 @@ class Stage(LoopbackService):
                 **answer.usage,
             },
         }
+        with self._lock:
+            self.answered.append((body, message, answer))
+        return message
 
 
 def _finish_block(block: Json, digest: str, index: int) -> Json:
@@ -258,7 +263,8 @@ class _StageHandler(MessagesHandler):
         if answer.overloaded_after is not None:
             events = events[: answer.overloaded_after]
             events.append(_wire("error", {"error": {"type": "overloaded_error", "message": "Overloaded"}}))
-        if not answer.pause:
+        events = events[: answer.cut_after]
+        if not answer.pause and answer.cut_after is None:
             self._send(200, "text/event-stream", b"".join(events))
             return
         self.send_response(200)

@@ -23,9 +23,11 @@ from stenograph.records import (
     CompactBoundaryRecord,
     CostStateRecord,
     Record,
+    StopHookSummaryRecord,
     ToolUseBlock,
     is_aborted,
     may_use_the_web,
+    moment,
 )
 from stenograph.releases import first_with, release_numbers
 
@@ -44,15 +46,18 @@ class GapReason(StrEnum):
     WEB_SEARCH = "the search tool's own request"
     WEB_FETCH = "the fetch tool's own request"
     TITLE = "the request for a title"
+    # Only hooks at the end of a turn leave a trace.
+    HOOK = "a hook that asks a model"
     FAILED_STREAM = "a stream that broke, charged and tried again"
     COPIED = "a parent's total, which a fork continues"
     MISSING_AGENTS = "subagents whose files are missing"
     # Less.
     AFTER_LAST_TOTAL = "responses after the last total"
+    KILLED = "responses of a run that was killed before it wrote a total"
     OTHER_RELEASE = "responses to a client that writes no totals"
 
 
-_LESS = frozenset({GapReason.AFTER_LAST_TOTAL, GapReason.OTHER_RELEASE})
+_LESS = frozenset({GapReason.AFTER_LAST_TOTAL, GapReason.KILLED, GapReason.OTHER_RELEASE})
 _TOOLS = {"WebSearch": GapReason.WEB_SEARCH, "WebFetch": GapReason.WEB_FETCH}
 
 
@@ -102,6 +107,9 @@ class _Tally:
         # Requests noted as sent, and those that a response answers.
         self._sent: set[str] = set()
         self._answered: set[str] = set()
+        # Seconds since 1970: the first response, and when the run began that the last total goes back to.
+        self._first: float | None = None
+        self._counted_from: float | None = None
 
     def add(self, record: Record) -> None:
         match record:
@@ -111,10 +119,14 @@ class _Tally:
                 # Each covers the whole session so far.
                 self._total = Decimal(str(total))
                 self._reasons.discard(GapReason.AFTER_LAST_TOTAL)
+                self._counted_from = record.startTime / 1000 if isinstance(record.startTime, int | float) else None
             case CompactBoundaryRecord():
                 self._reasons.add(GapReason.COMPACTION)
             case AiTitleRecord():
                 self._reasons.add(GapReason.TITLE)
+            case StopHookSummaryRecord(hookInfos=list(infos)):
+                if any(isinstance(each, dict) and each.get("promptText") for each in infos):
+                    self._reasons.add(GapReason.HOOK)
             case ApiRequestRecord(id=str(request)):
                 self._sent.add(request)
             case _:
@@ -157,6 +169,8 @@ class _Tally:
             self._answered.add(record.requestRef)
         if release and release < _WRITES_TOTALS:
             self._reasons.add(GapReason.OTHER_RELEASE)
+        elif (at := moment(record.timestamp)) is not None:
+            self._first = min(at.timestamp(), self._first or at.timestamp())
         if not record.isSidechain:
             self._reasons.add(GapReason.AFTER_LAST_TOTAL)
         if may_use_the_web(record):
@@ -170,6 +184,9 @@ class _Tally:
         seen = set(self._reasons)
         if self._sent - self._answered:
             seen.add(GapReason.FAILED_STREAM)
+        # A resumed session goes on with the total that it has, and with its beginning.
+        if self._first is not None and self._counted_from is not None and self._first < self._counted_from:
+            seen.add(GapReason.KILLED)
         # Copied lines name requests in the parent's file.
         if self._answered - self._sent:
             seen.add(GapReason.COPIED)

@@ -20,7 +20,7 @@ from stenograph.records.markers import SYNTHETIC
 _Count = Annotated[int, Meta(ge=0, le=10**9)] | None
 # Longer than `"usage"`, so found sooner: every usage counts them.
 _HINT = b'"output_tokens"'
-_TOTAL = b'"type":"cost-state"'
+_TOTAL = b'"cost-state"'
 _ADVISOR = b'"advisor_message"'
 
 
