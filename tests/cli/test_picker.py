@@ -101,7 +101,7 @@ class _Keys:
 
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             pipe.send_text(keys)
-            return _Screen(click.Context(click.Command("show")), self._sessions, verb, as_is).run()
+            return _Screen(click.Context(click.Command("show")), self._sessions, verb, as_is).application().run()
 
 
 @pytest.fixture

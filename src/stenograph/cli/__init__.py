@@ -10,7 +10,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 __all__ = ["main"]
@@ -36,7 +36,12 @@ def main() -> NoReturn:
     sys.exit(_run())
 
 
-def _run() -> int:
+def run_again(words: Sequence[str]) -> int:
+    """Another command within this one; the exit code."""
+    return _run(words)
+
+
+def _run(words: Sequence[str] | None = None) -> int:
     import io
 
     import click
@@ -49,7 +54,7 @@ def _run() -> int:
         return _fail("cannot write the output: stdout is closed")
     try:
         # Without a name click finds out which: `steno`, or `python -m stenograph`.
-        code = steno.main(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
+        code = steno.main(args=words, standalone_mode=False, complete_var=COMPLETE_VARIABLE)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         return STOPPED

@@ -51,7 +51,19 @@ def pick_session(ctx: click.Context, verb: str) -> Choice | None:
     mask = make_mask(False)[0]
     if is_plain(ctx):
         return _ask(ctx, sessions, verb, mask)
-    return _Screen(ctx, sessions, verb, mask).run()
+    return _Screen(ctx, sessions, verb, mask).application().run()
+
+
+async def pick_within(ctx: click.Context, verb: str) -> str | None:
+    """The path of a session, chosen while another application waits."""
+    from stenograph.index import PickList
+
+    store, _ = synced_store(ctx)
+    sessions = PickList(store, state_options(ctx).homes)
+    if not sessions.sessions:
+        raise UsageError("no sessions to choose from")
+    chosen = await _Screen(ctx, sessions, verb, make_mask(False)[0]).application().run_async()
+    return chosen.path if chosen is not None else None
 
 
 def _ask(ctx: click.Context, sessions: PickList, verb: str, mask: Mask) -> Choice | None:
@@ -120,7 +132,7 @@ class _Screen:
         row = self._page.rows[self._selected]
         return Choice(row.path, verb, row.line.turn if row.line else None)
 
-    def run(self) -> Choice | None:
+    def application(self) -> Application[Choice | None]:
         from prompt_toolkit.application import Application
         from prompt_toolkit.buffer import Buffer
         from prompt_toolkit.formatted_text import ANSI
@@ -158,7 +170,7 @@ class _Screen:
             full_screen=True,
         )
         application.ttimeoutlen = 0.05  # Esc alone quits at once
-        return application.run()
+        return application
 
     def _has_color(self) -> bool:
         return render_options(self._ctx).color

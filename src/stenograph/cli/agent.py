@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -190,11 +190,21 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
 
     from stenograph import __version__
     from stenograph.agent import run_console
+    from stenograph.cli import run_again
     from stenograph.config import state_folder
     from stenograph.model import endpoint_from_environment
 
     options = _options(ctx, given)
     _check_tool_names(options)
+
+    async def pick(verb: str) -> str | None:
+        from stenograph.cli._picker import pick_within
+
+        return await pick_within(ctx, verb)
+
+    def run_other(words: Sequence[str]) -> int:
+        return run_again(["--home", str(options.home), *words])
+
     return asyncio.run(
         run_console(
             options,
@@ -203,6 +213,8 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
             color=ctx.color is not False,
             state_folder=state_folder(os.environ),
             version=__version__,
+            pick=pick,
+            steno=run_other,
         )
     )
 

@@ -196,6 +196,34 @@ class BackgroundTasks:
         self._tasks: dict[str, BackgroundTask] = {}
         #: Finished commands with children that may still write.
         self._held_open: list[Shell] = []
+        #: Commands in the foreground that may be moved here, by their calls.
+        self._offered: dict[str, asyncio.Future[None]] = {}
+
+    def offer(self, tool_use_id: str) -> asyncio.Future[None]:
+        """A command runs in the foreground: the future is done when the user moves it to the background."""
+        self._offered[tool_use_id] = asked = asyncio.get_running_loop().create_future()
+        return asked
+
+    def withdraw(self, tool_use_id: str) -> None:
+        self._offered.pop(tool_use_id, None)
+
+    def detach(self) -> bool:
+        """Move what runs in the foreground to the background; False if nothing does."""
+        asked = [future for future in self._offered.values() if not future.done()]
+        for future in asked:
+            future.set_result(None)
+        return bool(asked)
+
+    def adopt(self, shell: Shell, command: str, *, description: str, tool_use_id: str) -> BackgroundShell:
+        """A command that was started in the foreground. Raises OSError where its output can't be stored."""
+        task_id = self.new_id()
+        path = self._folder / f"{task_id}.output"
+        shell.output.to_file(path)
+        task = BackgroundShell(
+            shell, command, task_id=task_id, description=description, tool_use_id=tool_use_id, output_file=path
+        )
+        self._add(task)
+        return task
 
     def find(self, task_id: str) -> BackgroundTask | None:
         return self._tasks.get(task_id)
@@ -208,20 +236,13 @@ class BackgroundTasks:
         self, command: str, *, description: str, tool_use_id: str, cwd: Path, environment: Mapping[str, str]
     ) -> BackgroundShell:
         """Raises CommandNotStarted, and OSError where its output can't be stored."""
-        task_id = self.new_id()
-        path = self._folder / f"{task_id}.output"
         shell = await start_shell(command, cwd=cwd, environment=environment)
         try:
-            shell.output.to_file(path)
+            return self.adopt(shell, command, description=description, tool_use_id=tool_use_id)
         except BaseException:
             await shell.end()
             shell.close()
             raise
-        task = BackgroundShell(
-            shell, command, task_id=task_id, description=description, tool_use_id=tool_use_id, output_file=path
-        )
-        self._add(task)
-        return task
 
     def start_agent(
         self, work: Coroutine[Any, Any, SubagentResult], *, agent_id: str, description: str, tool_use_id: str, prompt: str = ""

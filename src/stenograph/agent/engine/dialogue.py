@@ -155,6 +155,11 @@ class Dialogue:
             return self._end_turn(turn, Outcome.INTERRUPTED)
         return self._end_turn(turn, Outcome.FAILED if refused else Outcome.DONE, words=refused)
 
+    def say_beside(self, texts: Sequence[str]) -> None:
+        for text in texts:
+            self.recorder.beside_turn(text)
+            self.conversation.add_user([text_block(text)])
+
     def change_model(self, model: str, system: list[Json]) -> None:
         # It does not know the signatures of another's thinking (rule 32).
         self.conversation.drop_thinking()

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import time
 from collections.abc import AsyncIterator, Coroutine
+from pathlib import Path
 from typing import Any
 
 from stenograph.agent.context.memory import Memory
@@ -166,6 +167,34 @@ class Agent:
         """End the current turn; the session continues with the next prompt."""
         if self._turn is not None:
             self._turn.cancel()
+
+    @property
+    def path(self) -> Path:
+        """The session's file; it is there once something was said."""
+        return self._recorder.path
+
+    @property
+    def shared(self) -> Shared:
+        return self._shared
+
+    @property
+    def is_idle(self) -> bool:
+        return self._turn is None
+
+    def restore_files(self) -> str:
+        """Restore the files of a rewind at once instead of with the first answer. Returns why not, if it failed."""
+        restore, self._dialogue.on_first_answer = self._dialogue.on_first_answer, None
+        return restore() if restore is not None else ""
+
+    def rename(self, title: str) -> None:
+        """Written at once if the session has a file, else with its first turn."""
+        self._recorder.title = title
+        if self._recorder.is_begun:
+            self._recorder.anchor()
+
+    def say_beside(self, *texts: str) -> None:
+        """Words of the user that need no answer, such as a shell command and its output. Only while idle."""
+        self._dialogue.say_beside(texts)
 
     def set_model(self, name: str) -> None:
         """From the next request on."""

@@ -124,6 +124,11 @@ class Recorder:
     def meta(self, content: str | list[Json]) -> str:
         return self._chain([write.meta_members(self.envelope, content, prompt_id=self.prompt_id)])[0]
 
+    def beside_turn(self, content: str) -> str:
+        """What the user did without asking the model: a shell command, its output."""
+        members = write.meta_members(self.envelope, content, prompt_id=self.prompt_id)
+        return self._chain([{name: value for name, value in members.items() if name != "isMeta"}])[0]
+
     def response(self, message: Json, blocks: Sequence[Json], *, request_id: str, requested_model: str) -> list[str]:
         """One line a block, all in one write: whole in the file or not at all."""
         return self._chain(

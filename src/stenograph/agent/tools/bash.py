@@ -11,7 +11,7 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -20,6 +20,9 @@ from stenograph.agent.permissions.shell_parts import Part, split_command
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
 from stenograph.agent.tools.shell import ENDLESS, CommandNotStarted, Shell, command_environment, start_shell
 from stenograph.agent.tools.spill import LIMIT, spill, without_middle
+
+if TYPE_CHECKING:
+    from stenograph.agent.engine.background import BackgroundShell
 
 DEFAULT_TIMEOUT = 120_000
 LONGEST_TIMEOUT = 600_000
@@ -56,6 +59,14 @@ class BashInput(ToolInput):
     run_in_background: Annotated[bool, Meta(description="Go on at once; you are told when it is over")] = False
 
 
+class _Detached(Exception):  # noqa: N818 - it is a way out, not an error
+    """The user moved the command to the background."""
+
+    def __init__(self, task: BackgroundShell) -> None:
+        super().__init__(task.task_id)
+        self.task = task
+
+
 class Bash(Tool[BashInput]):
     name = "Bash"
     input_type = BashInput
@@ -75,6 +86,8 @@ class Bash(Tool[BashInput]):
             if given.run_in_background:
                 return await self._start(given, context, environment)
             shell, timed_out, folder = await _run(given, context, environment)
+        except _Detached as moved:
+            return self._in_background(moved.task, "Command was manually backgrounded by user with ID", backgroundedByUser=True)
         except CommandNotStarted as reason:
             raise ToolFailed(str(reason)) from None
         except OSError as error:
@@ -102,8 +115,11 @@ class Bash(Tool[BashInput]):
             cwd=context.workspace.cwd,
             environment=environment,
         )
-        words = f"Command running in background with ID: {task.task_id}. Output is being written to: {task.output_file}."
-        structured = {**self._structured(""), "backgroundTaskId": task.task_id}
+        return self._in_background(task, "Command running in background with ID")
+
+    def _in_background(self, task: BackgroundShell, words: str, **more: bool) -> ToolOutput:
+        words = f"{words}: {task.task_id}. Output is being written to: {task.output_file}."
+        structured = {**self._structured(""), "backgroundTaskId": task.task_id, **more}
         if not self._spills:
             return ToolOutput(content=words.removesuffix("."), structured=structured, is_error=False)
         words += " You will be notified when it completes. To check interim output, use Read on that file path."
@@ -146,23 +162,33 @@ class OldBash(Bash):
 async def _run(given: BashInput, context: ToolContext, environment: dict[str, str]) -> tuple[Shell, float, Path | None]:
     """The shell, the seconds after which it was ended (or 0), its last folder."""
     shell = await start_shell(given.command, cwd=context.workspace.cwd, environment=environment, tells_folder=True)
+    asked = context.background.offer(context.tool_use_id)
+    is_moved = False
     try:
-        return shell, await _to_its_end(shell, given, context), shell.final_folder()
+        timed_out = await _to_its_end(shell, given, context, asked)
+        if asked.done() and not shell.over.done():
+            about = given.description or given.command
+            task = context.background.adopt(shell, given.command, description=about, tool_use_id=context.tool_use_id)
+            is_moved = True
+            raise _Detached(task)
+        return shell, timed_out, shell.final_folder()
     finally:
-        # If we were cancelled, this ends it.
-        await shell.end()
-        if shell.is_held_open:
-            context.background.leave_open(shell)
-        else:
-            shell.close()
+        context.background.withdraw(context.tool_use_id)
+        if not is_moved:
+            # If we were cancelled, this ends it.
+            await shell.end()
+            if shell.is_held_open:
+                context.background.leave_open(shell)
+            else:
+                shell.close()
 
 
-async def _to_its_end(shell: Shell, given: BashInput, context: ToolContext) -> float:
-    """Returns the seconds after which it was ended; 0 if it ended by itself."""
+async def _to_its_end(shell: Shell, given: BashInput, context: ToolContext, moved: asyncio.Future[None]) -> float:
+    """Returns the seconds after which it was ended; 0 if it ended by itself, or the user moved it to the background."""
     limit = min(given.timeout or 0, LONGEST_TIMEOUT) / 1000
     limit = limit if limit > 0 else DEFAULT_TIMEOUT / 1000
     told_at, told_size = -_UNCHANGED, -1
-    while not shell.over.done():
+    while not shell.over.done() and not moved.done():
         elapsed = time.monotonic() - shell.began
         if elapsed >= limit:
             await shell.end()
@@ -172,7 +198,9 @@ async def _to_its_end(shell: Shell, given: BashInput, context: ToolContext) -> f
             context.progress(_progress(shell, elapsed, given.timeout))
         until = _QUIET - elapsed if elapsed < _QUIET else _BETWEEN
         # `wait_for` would cancel it.
-        await asyncio.wait([shell.over], timeout=max(min(until, limit - elapsed), 0.01))
+        await asyncio.wait(
+            [shell.over, moved], timeout=max(min(until, limit - elapsed), 0.01), return_when=asyncio.FIRST_COMPLETED
+        )
     return 0.0
 
 

@@ -1,82 +1,138 @@
-"""Slash commands: a table of names, what they do, and functions over the desk."""
+"""Slash commands: a table of names, what they do, and functions over the desk. Those of the engine and of files come from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
 from stenograph.agent.faces.console.completing import Candidate
 from stenograph.views.terminal.options import COMMAND, QUIET
-from stenograph.views.text import width
+from stenograph.views.text import cut, one_line, width
 
 if TYPE_CHECKING:
     from stenograph.agent.faces.console.desk import Desk
 
+Run: TypeAlias = "Callable[[Desk, str], Coroutine[Any, Any, None]]"
 
-class Command(Struct, frozen=True):
+
+class ConsoleCommand(Struct, frozen=True):
     name: str
     about: str
-    run: Callable[[Any, str], None]
-    also: tuple[str, ...] = ()
+    #: A module beside this one and a function in it: imported when used.
+    place: str
     hint: str = ""
+    also: tuple[str, ...] = ()
 
 
+COMMANDS = (
+    ConsoleCommand("/help", "List commands and keys", "commands.show_help"),
+    ConsoleCommand("/model", "Change the model", "settings_commands.model", "[name]"),
+    ConsoleCommand("/effort", "Change how hard the model thinks", "settings_commands.effort", "[level]"),
+    ConsoleCommand("/permissions", "List the rules, or add one", "settings_commands.permissions", "[allow|ask|deny RULE]"),
+    ConsoleCommand("/memory", "Edit CLAUDE.md files", "settings_commands.memory"),
+    ConsoleCommand("/agents", "List subagent types", "settings_commands.agents"),
+    ConsoleCommand("/mcp", "List MCP servers and their tools", "settings_commands.mcp"),
+    ConsoleCommand("/hooks", "List hooks", "settings_commands.hooks"),
+    ConsoleCommand("/status", "Show the session, the model and the endpoint", "settings_commands.status"),
+    ConsoleCommand("/cost", "Show what this run cost", "settings_commands.cost"),
+    ConsoleCommand("/tasks", "Show what runs in the background", "settings_commands.tasks", also=("/bashes",)),
+    ConsoleCommand("/init", "Write a CLAUDE.md for this project", "settings_commands.init"),
+    ConsoleCommand("/clear", "Start a new session", "session_commands.clear", also=("/new",)),
+    ConsoleCommand("/resume", "Resume a session", "session_commands.resume", "[session]"),
+    ConsoleCommand("/rewind", "Rewind to before a prompt", "session_commands.rewind"),
+    ConsoleCommand("/branches", "See and switch branches", "session_commands.branches"),
+    ConsoleCommand("/context", "Show what filled the context and what to drop", "session_commands.context"),
+    ConsoleCommand("/surgery", "Trim this session: plan, proof, price", "session_commands.surgery", "[steno edit options]"),
+    ConsoleCommand("/undo", "Undo the last edit of this session", "session_commands.undo"),
+    ConsoleCommand("/search", "Search all sessions", "session_commands.search", "[words]"),
+    ConsoleCommand("/handover", "Continue in Claude Code, and come back", "session_commands.handover"),
+    ConsoleCommand("/export", "Write this session to a file", "session_commands.export", "[file]"),
+    ConsoleCommand("/rename", "Set this session's title", "session_commands.rename", "TITLE"),
+    ConsoleCommand("/trace", "Show the state of tracing", "session_commands.trace"),
+    ConsoleCommand("/exit", "Leave the console", "commands.leave", also=("/quit",)),
+)
 _KEYS = (
     ("esc", "interrupt; twice: rewind"),
     ("shift-tab", "next permission mode"),
     ("ctrl-j, \\ enter", "new line"),
+    ("up, down", "earlier prompts; queued ones while busy"),
     ("ctrl-o", "unfold output"),
-    ("ctrl-b", "move to the background"),
+    ("ctrl-b", "move a command to the background"),
     ("ctrl-t", "tasks"),
     ("ctrl-r", "search prompts"),
     ("ctrl-g", "edit in $EDITOR"),
+    ("ctrl-v", "paste an image"),
     ("ctrl-z", "suspend"),
     ("ctrl-c", "clear; twice: quit"),
     ("@", "a file"),
     ("!", "a shell command"),
-    ("#", "remember"),
+    ("#", "add to CLAUDE.md"),
 )
 
 
-def show_help(desk: Desk, _: str) -> None:
+async def show_help(desk: Desk, _: str) -> None:
     look = desk.look
-    commands = [command for command in desk.commands.all() if command.about]
-    room = max(width(command.name) for command in commands) + 2
+    commands = list(desk.commands.candidates())
+    room = min(18, max(width(one.text) for one in commands)) + 2
     lines = ["  Commands", ""]
-    lines += [f"  {look.paint(command.name.ljust(room), *COMMAND)} {command.about}" for command in commands]
+    lines += [cut(f"  {one.text.ljust(room)} {one_line(one.about)}", look.columns) for one in commands]
+    lines = [
+        line.replace(line[2 : room + 2], look.paint(line[2 : room + 2], *COMMAND), 1) if "/" in line else line for line in lines
+    ]
     lines += ["", "  Keys", ""]
     room = max(width(name) for name, _ in _KEYS) + 1
     lines += [f"  {look.paint(name.ljust(room), *QUIET)} {about}" for name, about in _KEYS]
     desk.painter.lines(lines)
 
 
-def leave(desk: Desk, _: str) -> None:
+async def leave(desk: Desk, _: str) -> None:
     desk.leave()
-
-
-COMMANDS = (
-    Command("/help", "List commands and keys", show_help),
-    Command("/exit", "Leave the console", leave, also=("/quit",)),
-)
 
 
 class Commands:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def all(self) -> Iterable[Command]:
-        return COMMANDS
-
     def candidates(self) -> Iterable[Candidate]:
-        return [Candidate(command.name, command.about) for command in self.all()]
+        """Ours, then the engine's and those of files."""
+        yield from (Candidate(one.name, " ".join(filter(None, (one.about, one.hint)))) for one in COMMANDS)
+        known = {one.name for one in COMMANDS}
+        agent = self._desk.agent
+        for command in agent.commands if agent is not None else ():
+            if f"/{command.name}" not in known:
+                source = "" if command.source == "builtin" else f" ({command.source})"
+                yield Candidate(f"/{command.name}", f"{command.description}{source} {command.argument_hint}".rstrip())
 
-    def take(self, text: str) -> bool:
-        """Run a command; False if the text is none."""
+    def take(self, text: str, *, echo: bool = False) -> bool:
+        """Run a command of ours; False if the text is none. An unknown one is shown, not sent: it would cost money."""
         name, _, rest = text.partition(" ")
-        for command in self.all():
+        for command in COMMANDS:
             if name == command.name or name in command.also:
-                command.run(self._desk, rest.strip())
+                if echo and command.name != "/exit":
+                    self._desk.painter.prompt(text)
+                self._desk.start(_function(command.place)(self._desk, rest.strip()))
                 return True
-        return False
+        if not _is_command(name) or any(one.text == name for one in self.candidates()):
+            return False
+        self._desk.painter.note(f"unknown command {name}; /help lists them")
+        return True
+
+    async def remember(self, text: str) -> None:
+        from stenograph.agent.faces.console.settings_commands import remember
+
+        await remember(self._desk, text)
+
+
+def _is_command(word: str) -> bool:
+    """`/etc/hosts is broken` is a prompt."""
+    return word.startswith("/") and word[1:].replace("-", "").replace(":", "").isalnum()
+
+
+def _function(place: str) -> Run:
+    from importlib import import_module
+
+    module, _, name = place.partition(".")
+    found: Run = getattr(import_module(f"stenograph.agent.faces.console.{module}"), name)
+    return found

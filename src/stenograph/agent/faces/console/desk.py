@@ -10,57 +10,90 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from stenograph.agent.engine import events
 from stenograph.agent.faces.bill import Bill
 from stenograph.agent.faces.console.commands import Commands
 from stenograph.agent.faces.console.completing import Completer
-from stenograph.agent.faces.console.link import Link
 from stenograph.agent.faces.console.look import Look, short_model
-from stenograph.agent.faces.console.painter import Painter
+from stenograph.agent.faces.console.painter import Painter, words_of
+from stenograph.agent.faces.console.panels import Choice, Menu
 from stenograph.agent.faces.console.prompt_content import content_of
 from stenograph.agent.faces.console.prompt_history import PromptHistory
 from stenograph.agent.faces.console.screen import Screen
 from stenograph.agent.faces.console.status import Status
-from stenograph.errors import StenographError, UsageError
+from stenograph.config import is_debugging
+from stenograph.errors import StenographError
 from stenograph.views.terminal.options import QUIET, YOU
 from stenograph.views.text import cut, one_line, short_path
 
 if TYPE_CHECKING:
+    from stenograph.agent.engine.approval import Approval, PermissionQuestion
     from stenograph.agent.engine.events import Event
     from stenograph.agent.engine.options import AgentOptions
+    from stenograph.agent.engine.session import Agent
+    from stenograph.agent.faces.console.link import Link
+    from stenograph.agent.faces.console.shell_command import ShellCommand
     from stenograph.model import ModelClient
 
 #: Seconds in which a second Esc or ctrl-c belongs to the first.
 _TWICE = 1.0
+_MODES = ("default", "acceptEdits", "plan")
+_BYPASS = "bypassPermissions"
 
 
 class Desk:
     def __init__(
-        self, options: AgentOptions, client: ModelClient, *, look: Look, state_folder: Path | None, version: str
+        self,
+        options: AgentOptions,
+        client: ModelClient,
+        *,
+        look: Look,
+        state_folder: Path | None,
+        version: str,
+        pick: Callable[[str], Awaitable[str | None]] | None = None,
+        steno: Callable[[Sequence[str]], int] | None = None,
     ) -> None:
+        """`pick`: chooses a session on a screen of its own; its path, or None. `steno`: runs another command of ours."""
         self.options = options
         self.look = look
         self.version = version
-        self._client = client
+        self.pick = pick
+        self.steno = steno
+        self.client = client
         self.painter = Painter(look, str(options.cwd))
         self.state = Status(mode=options.permission_mode.value, model=options.model)
         self.bill = Bill()
         self.commands = Commands(self)
-        history = PromptHistory(state_folder, str(options.cwd))
-        self.screen = Screen(self, history=history, completer=Completer(options.cwd, self.commands.candidates), cwd=options.cwd)
+        self.history = PromptHistory(state_folder, str(options.cwd))
+        completer = Completer(options.cwd, self.commands.candidates)
+        self.screen = Screen(self, history=self.history, completer=completer, cwd=options.cwd)
         self.link: Link | None = None
-        self.queued: list[str] = []
-        self._is_busy = False
         self.is_idle = True
+        self.failure: StenographError | None = None
+        self._is_busy = False
+        self._is_leaving = False
         self._last: tuple[str, float] = ("", 0.0)
         self._hint = ""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._waiting: list[Any] = []  # typed before the session was open
-        self.failure: StenographError | None = None
+        self._waiting: list[tuple[str, Sequence[Path]]] = []  # typed before the session was open
+        self._asking = asyncio.Lock()
+        self._shell: ShellCommand | None = None
+        self._beside: list[str] = []  # for the conversation, when the turn is over
+        self._is_welcome = True
+        self._can_bypass = options.permission_mode.value == _BYPASS
+
+    # The session
+
+    @property
+    def agent(self) -> Agent | None:
+        return self.link.agent if self.link is not None else None
 
     async def run(self, first: str = "") -> int:
         """Until the person leaves. Raises StenographError where the session can't be opened."""
@@ -72,6 +105,8 @@ class Desk:
             ticking.cancel()
             for task in self._tasks:
                 task.cancel()
+            if self._shell is not None:
+                self._shell.stop()
             if self.link is not None:
                 await self.link.close()
         if self.failure is not None:
@@ -89,19 +124,41 @@ class Desk:
         if first:
             self.submit(first, ())
 
-    async def join(self, options: AgentOptions) -> None:
-        """Link to a session, in the place of the one so far. Raises StenographError."""
-        if self.link is not None:
-            await self.link.close()
-        self.options = options
-        link = Link(options, self._client, self.hear)
-        await link.open()
-        self.link = link
-        for content in self._waiting:
-            link.send(content)
-        self._waiting = []
+    async def join(self, options: AgentOptions, *, is_shown: bool = True) -> None:
+        """Link to a session instead of the one so far, which is closed first. Raises StenographError.
 
-    def start(self, work: Any) -> None:
+        `is_shown`: with a heading, and the end of what was said in it.
+        """
+        from stenograph.agent.faces.console.link import Link
+        from stenograph.agent.faces.console.mentions import Mentions
+
+        if self.link is not None:
+            before, self.link = self.link, None
+            await before.close()
+        options.permission_mode = type(options.permission_mode)(self.state.mode)
+        self.options = options
+        self._is_welcome = is_shown
+        self.mentions = Mentions(options.cwd)
+        link = await Link.to(options, self.client, self.hear, self._approve)
+        link.agent.shared.asides.append(self.mentions)
+        self.link = link
+        link.serving.add_done_callback(self._served)
+        if is_shown and (options.resume is not None or options.go_on):
+            from stenograph.agent.faces.console.past import past_lines
+
+            self.painter.lines(past_lines(link.agent.path, self.look), "past")
+        waiting, self._waiting = self._waiting, []
+        for text, images in waiting:
+            self.send(text, images)
+
+    def _served(self, work: asyncio.Task[None]) -> None:
+        """Only a file that can't be written any more ends a session by itself."""
+        if not work.cancelled() and (error := work.exception()) is not None:
+            if isinstance(error, StenographError):
+                self.failure = error
+            self.leave()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Work that is not awaited here; what fails is shown."""
 
         async def shown() -> None:
@@ -109,7 +166,11 @@ class Desk:
                 await work
             except StenographError as error:
                 self.painter.note(str(error))
-                self.show()
+            except Exception as error:  # noqa: BLE001 - the outer edge of a command: the session goes on
+                self.painter.note(f"unexpected error {type(error).__name__}; STENO_DEBUG=1 shows more")
+                if is_debugging(self.options.environ):
+                    self.painter.note("".join(traceback.format_exception(error)))
+            self.show()
 
         task = asyncio.create_task(shown())
         self._tasks.add(task)
@@ -119,23 +180,27 @@ class Desk:
 
     def live(self) -> list[str]:
         lines = self.painter.live()
-        for number, text in enumerate(self.queued, 1):
-            label = "queued" if number == 1 else "      "
-            mark = self.look.paint(f"  {label}  {number}", *QUIET)
-            lines.append(f"{mark}  {self.look.paint(cut('> ' + one_line(text), self.look.columns - 14), *YOU)}")
+        if self._shell is not None:
+            lines += self.painter.shell_live(self._shell.command, self._shell.output)
+        prompts = self.link.queued if self.link is not None else []
+        for number, prompt in enumerate(prompts, 1):
+            label = self.look.paint(f"  {'queued' if number == 1 else '      '}  {number}", *QUIET)
+            words = cut("> " + one_line(words_of(prompt.content)), self.look.columns - 14)
+            lines.append(f"{label}  {self.look.paint(words, *YOU)}")
         return ["", *lines, *([""] if lines else [])]
 
     def status(self, panel_keys: str) -> list[str]:
-        keys = panel_keys or self._hint or self._keys()
-        lines = [self.state.line(self.look, keys)]
-        if self.queued and not panel_keys:
+        lines = [self.state.line(self.look, panel_keys or self._hint or self._keys())]
+        if self.link is not None and self.link.queued and not panel_keys:
             lines.append(self.look.paint("  up edits the last one; enter on an empty line sends them now", *QUIET))
         return lines
 
     def _keys(self) -> str:
         if self._is_busy:
             return "enter queue" if self.screen.text else "esc interrupt"
-        return "? help"
+        return "esc esc rewind" if self._was_interrupted else "? help"
+
+    _was_interrupted = False
 
     def show(self) -> None:
         self.screen.print(self.painter.take_lines())
@@ -145,8 +210,22 @@ class Desk:
         """Times on the screen go on while nothing happens."""
         while True:
             await asyncio.sleep(1)
-            if self._is_busy:
+            if self._is_busy or self._shell is not None:
                 self.show()
+
+    async def ask(self, panel: Any) -> Any:
+        """The answer to a panel, which stands where the input is. One at a time."""
+        async with self._asking:
+            self.screen.open(panel)
+            try:
+                return await panel.answer
+            finally:
+                self.screen.close()
+
+    async def _approve(self, question: PermissionQuestion) -> Approval:
+        from stenograph.agent.faces.console.asking import approve
+
+        return await approve(self, question)
 
     # What the agent does
 
@@ -156,54 +235,70 @@ class Desk:
             case events.SessionBegin():
                 self._welcome(event)
             case events.TurnBegin(agent_id=None):
-                self._is_busy, self.is_idle = True, False
-                if self.queued:
-                    self.queued.pop(0)
+                self._is_busy, self.is_idle, self._was_interrupted = True, False, False
             case events.ResponseEnd():
                 self.bill.add(event.message["model"], event.usage)
                 self.state.usd = self.bill.usd
+            case events.ModelChanged():
+                self._know_window(event.model)
             case events.TurnEnd(agent_id=None):
                 self._is_busy = False
+                self._was_interrupted = event.outcome is events.Outcome.INTERRUPTED
                 self.bill.settle(event.session_usage)
                 self.state.usd = self.bill.usd
         self.painter.take(event)
+        if isinstance(event, events.TurnEnd) and event.agent_id is None:
+            self._say_beside()
         self.show()
+
+    def _know_window(self, model: str) -> None:
+        from stenograph.agent.context.models import window_of
+
+        self.state.window = self.options.window or window_of(model)
 
     def _welcome(self, event: events.SessionBegin) -> None:
         from stenograph.agent.context.git import branch_of
-        from stenograph.agent.context.models import window_of
 
-        self.state.window = self.options.window or window_of(event.model)
+        self._know_window(event.model)
+        if not self._is_welcome:
+            return
         branch = branch_of(self.options.cwd)
         where = short_path(event.cwd) + (f" on {branch}" if branch else "")
-        line = f"steno {self.version}  {short_model(event.model)}  {where}"
-        self.painter.lines([self.look.row(line, codes=QUIET)], "welcome")
+        lines = [self.look.row(f"steno {self.version}  {short_model(event.model)}  {where}", codes=QUIET)]
+        agent = self.agent
+        if agent is not None and (memory := agent.shared.memory.files):
+            names = ", ".join(dict.fromkeys(file.path.name for file in memory))
+            lines.append(self.look.row(f"{names} loaded", codes=QUIET))
+        self.painter.lines(lines, "welcome")
 
     # What the person does
 
     def submit(self, text: str, images: Sequence[Path]) -> None:
         self._hint = ""
-        if not text.strip():
-            return
-        if self.commands.take(text.strip()):
-            self.show()
-            return
-        self.send(text, images)
+        stripped = text.strip()
+        if not stripped:
+            if self._is_busy and self.link is not None and self.link.queued:
+                self.interrupt()
+        elif stripped.startswith("!") and len(stripped) > 1:
+            self.start(self._run_shell(stripped[1:].strip()))
+        elif stripped.startswith("#") and len(stripped) > 1 and stripped[1] != "#":
+            self.start(self.commands.remember(stripped[1:].strip()))
+        elif not self.commands.take(stripped, echo=True):
+            self.send(text, images)
+        self.show()
 
     def send(self, text: str, images: Sequence[Path] = ()) -> None:
+        """Raises nothing: what can't be sent is shown."""
+        if self.link is None:
+            self._waiting.append((text, images))
+            return
         try:
             content = content_of(text, images, self.options.cwd)
-        except UsageError as error:
+        except StenographError as error:
             self.painter.note(str(error))
-            self.show()
             return
-        if self._is_busy:
-            self.queued.append(text)
-        if self.link is None:
-            self._waiting.append(content)
-        else:
-            self.link.send(content)
-        self.show()
+        self.mentions.take(text)
+        self.link.send(content)
 
     def press(self, key: str, text: str) -> bool:
         now = time.monotonic()
@@ -214,30 +309,51 @@ class Desk:
                 self._escape(text, is_second)
             case "c-c":
                 self._cancel(text, is_second)
-            case "c-d":
-                if text:
-                    return False
+            case "c-d" if not text:
                 self.leave()
             case "?":
-                self.submit("/help", ())
+                self.commands.take("/help")
+            case "s-tab":
+                self._next_mode()
+            case "c-o":
+                self.start(self._unfold())
+            case "c-t":
+                self.commands.take("/tasks")
+            case "c-r":
+                self.start(self._search_prompts())
+            case "c-b":
+                self._to_background()
+            case "c-v":
+                self.start(self._paste_image())
+            case "up":
+                return self._edit_queued(text)
             case _:
                 return False
-        self.screen.refresh()
+        self.show()
         return True
 
     def _escape(self, text: str, is_second: bool) -> None:
-        if self._is_busy:
+        if self._shell is not None:
+            self._shell.stop()
+        elif self._is_busy:
             self.interrupt()
             self._last = ("", 0.0)
         elif text and is_second:
             self.screen.set_text("")
+            self._hint = ""
         elif text:
             self._hint = "esc again to clear"
+        elif is_second:
+            self._last = ("", 0.0)
+            self.commands.take("/rewind")
+        self._hint = "" if not text else self._hint
 
     def _cancel(self, text: str, is_second: bool) -> None:
         if text:
             self.screen.set_text("")
             self._hint, self._last = "", ("", 0.0)
+        elif self._shell is not None:
+            self._shell.stop()
         elif self._is_busy:
             self.interrupt()
             self._last = ("", 0.0)
@@ -248,12 +364,103 @@ class Desk:
 
     def interrupt(self) -> None:
         if self.link is not None:
-            self.link.interrupt()
+            self.link.agent.interrupt()
+
+    def _edit_queued(self, text: str) -> bool:
+        if text or self.link is None or (prompt := self.link.take_back_last()) is None:
+            return False
+        self.screen.set_text(words_of(prompt.content))
+        self.show()
+        return True
+
+    def _next_mode(self) -> None:
+        modes = (*_MODES, _BYPASS) if self._can_bypass else _MODES
+        place = modes.index(self.state.mode) if self.state.mode in modes else -1
+        self.set_mode(modes[(place + 1) % len(modes)])
+
+    def set_mode(self, mode: str) -> None:
+        self.state.mode = mode
+        if self.agent is not None:
+            self.agent.policy.set_mode(type(self.options.permission_mode)(mode))
+
+    def _to_background(self) -> None:
+        agent = self.agent
+        if agent is None or not agent.shared.background.detach():
+            self._hint = "nothing to move to the background"
+
+    async def _unfold(self) -> None:
+        from stenograph.agent.faces.console.full_screen import Pager
+
+        lines = list(self.painter.unfold()) or [self.look.paint("  nothing was folded yet", *QUIET)]
+        await self.screen.aside(lambda: Pager(lines, self.look).run(at_end=True))
+
+    async def _search_prompts(self) -> None:
+        choices = [Choice(one_line(text), value=text) for text in dict.fromkeys(reversed(self.history.texts))]
+        found = await self.ask(Menu("Earlier prompts", choices, filtered=True, keys="type to filter  enter use  esc back"))
+        if found is not None:
+            self.screen.set_text(found[0])
+
+    async def _paste_image(self) -> None:
+        from stenograph.agent.faces.console.clipboard import image_from_clipboard
+
+        path = await image_from_clipboard()
+        if path is None:
+            self._hint = "no image in the clipboard"
+        else:
+            self.screen.buffer.insert_text(self.screen.pastes.image(path))
+
+    async def _run_shell(self, command: str) -> None:
+        from stenograph.agent.faces.console.shell_command import ShellCommand
+
+        if self._shell is not None:
+            self._hint = "a command is still running"
+            return
+        self._shell = shell = ShellCommand(command, self.options.cwd, self.options.environ)
+        self.painter.prompt(command, "!")
+        self.show()
+        try:
+            await shell.run(self.screen.refresh)
+        finally:
+            self._shell = None
+        self.painter.shell(shell.output, shell.exit_code or 0)
+        self._beside += shell.words()
+        self._say_beside()
+
+    def tell(self, words: str) -> None:
+        """For the model, with the next prompt."""
+        self._beside.append(words)
+        self._say_beside()
+
+    def _say_beside(self) -> None:
+        agent = self.agent
+        if agent is not None and agent.is_idle and self._beside:
+            agent.say_beside(*self._beside)
+            self._beside = []
+        elif self._beside and not self._is_busy:
+            asyncio.get_running_loop().call_later(0.05, self._say_beside)  # the turn is just ending
 
     def leave(self) -> None:
-        with contextlib.suppress(Exception):
-            self.screen.print(self.painter.take_lines())
+        if self._is_leaving:
+            return
+        self._is_leaving = True
+        agent = self.agent
+        if agent is not None and not self.is_idle:
+            self.painter.lines([self.look.row(f"Resume with: steno agent --resume {agent.session_id}", codes=QUIET)], "leave")
+        self.screen.print(self.painter.take_lines())
         self.screen.leave()
+
+    def other_session(self, **changes: Any) -> AgentOptions:
+        """These options for another session: nothing of this one's."""
+        base = {
+            "resume": None,
+            "go_on": False,
+            "fork": False,
+            "rewind": None,
+            "session_id": "",
+            "name": "",
+            "restore_files": True,
+        }
+        return replace(self.options, **{**base, **changes})
 
 
 @contextlib.contextmanager

@@ -4,53 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from stenograph.agent.engine.inbox import UserPrompt
+from stenograph.agent.engine.session import Agent, open_agent
 
 if TYPE_CHECKING:
+    from stenograph.agent.engine.approval import Approver
     from stenograph.agent.engine.events import Event
     from stenograph.agent.engine.options import AgentOptions
-    from stenograph.agent.engine.session import Agent
+    from stenograph.agent.faces.console.prompt_content import Content
     from stenograph.model import ModelClient
 
 
 class Link:
-    def __init__(self, options: AgentOptions, client: ModelClient, hear: Callable[[Event], None]) -> None:
+    def __init__(self, options: AgentOptions, agent: Agent, hear: Callable[[Event], None]) -> None:
         self.options = options
-        self._client = client
-        self._hear = hear
-        self._prompts: asyncio.Queue[Any] = asyncio.Queue()
-        self._work: asyncio.Task[None] | None = None
-        self.agent: Agent | None = None
+        self.agent = agent
+        self._hearing = asyncio.create_task(self._hear(hear))
+        self.serving = asyncio.create_task(agent.serve())
 
-    async def open(self) -> None:
+    @classmethod
+    async def to(cls, options: AgentOptions, client: ModelClient, hear: Callable[[Event], None], approver: Approver) -> Link:
         """Raises StenographError."""
-        from stenograph.agent.engine.session import open_agent
+        return cls(options, await open_agent(options, client, approver), hear)
 
-        self.agent = await open_agent(self.options, self._client)
-        self._work = asyncio.create_task(self._listen(self.agent))
+    async def _hear(self, hear: Callable[[Event], None]) -> None:
+        async for event in self.agent.subscribe():
+            hear(event)
 
-    async def _listen(self, agent: Agent) -> None:
-        async for event in agent.run(self._each()):
-            self._hear(event)
+    def send(self, content: Content) -> None:
+        self.agent.inbox.put(UserPrompt(content=content))
 
-    async def _each(self) -> AsyncIterator[Any]:
-        while (prompt := await self._prompts.get()) is not None:
-            yield prompt
+    @property
+    def queued(self) -> list[UserPrompt]:
+        return self.agent.inbox.prompts
 
-    def send(self, content: str | list[dict[str, Any]]) -> None:
-        self._prompts.put_nowait(content)
-
-    def interrupt(self) -> None:
-        if self.agent is not None:
-            self.agent.interrupt()
+    def take_back_last(self) -> UserPrompt | None:
+        """The last queued prompt, to be edited."""
+        prompts = self.agent.inbox.take_back()
+        for prompt in prompts[:-1]:
+            self.agent.inbox.put(prompt)
+        return prompts[-1] if prompts else None
 
     async def close(self) -> None:
-        """The turn under way ends first; the session on disk is whole."""
-        if self._work is None:
-            return
-        self.interrupt()
-        self._prompts.put_nowait(None)
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._work
-        self._work = None
+        """The turn under way ends first; the session on disk is whole. Raises DiskError if it is not."""
+        self.agent.inbox.take_back()
+        self.agent.inbox.close()
+        self.agent.interrupt()
+        try:
+            await self.serving
+        finally:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._hearing

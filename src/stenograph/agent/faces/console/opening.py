@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ async def run_console(
     color: bool = True,
     state_folder: Path | None = None,
     version: str = "",
+    pick: Callable[[str], Awaitable[str | None]] | None = None,
+    steno: Callable[[Sequence[str]], int] | None = None,
 ) -> int:
     """Raises StenographError where no session can be opened."""
     from stenograph.agent.faces.console.desk import Desk
@@ -30,6 +33,7 @@ async def run_console(
     look = Look(columns=size.columns, rows=size.lines, color=color)
     client = ModelClient(endpoint, user_agent=f"stenograph/{version}")
     try:
-        return await Desk(options, client, look=look, state_folder=state_folder, version=version).run(first)
+        desk = Desk(options, client, look=look, state_folder=state_folder, version=version, pick=pick, steno=steno)
+        return await desk.run(first)
     finally:
         await client.aclose()

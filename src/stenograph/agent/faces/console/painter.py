@@ -5,6 +5,7 @@ In: events, a look. Out: `take_lines`, each line once, and `live`. Knows nothing
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -17,8 +18,8 @@ from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.markdown_stream import MarkdownStream
-from stenograph.agent.faces.console.tool_lines import asked_part, done_lines, done_part, full_lines, heading
-from stenograph.views.terminal.options import BAD, CARE, OTHER, QUIET, YOU
+from stenograph.agent.faces.console.tool_lines import asked_part, done_lines, done_part, full_lines, heading, output_lines
+from stenograph.views.terminal.options import BAD, CARE, GOOD, OTHER, QUIET, YOU
 from stenograph.views.text import count_of, cut, duration, harmless, one_line, thousands, wrap
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _TAIL = 3
 _STEPS = 3
 #: What ctrl-o can unfold.
 _KEPT = 50
+#: Lines of the output of a person's own command.
+_MOST_SHELL = 40
 _FAILED = {
     Outcome.OUT_OF_TOKENS: "The answer was cut off at its maximum length.",
     Outcome.OUT_OF_WINDOW: "The conversation no longer fits the context window. Use /compact, /surgery or /rewind.",
@@ -126,7 +129,9 @@ class Painter:
             return
         match event:
             case events.TurnBegin():
-                self.prompt(_words_of(event.prompt))
+                words = words_of(event.prompt)
+                if not words.startswith("<task-notification>"):
+                    self.prompt(_shown_command(words))
                 self.waits_since = self._clock()
             case events.ResponseBegin():
                 self._retry = None
@@ -164,6 +169,10 @@ class Painter:
                 self.note(f"could not compact the conversation: {event.reason}")
             case events.Notice():
                 self.note(event.text)
+            case events.Delivered(is_notification=False):
+                self.prompt(words_of(event.prompt), "»")
+            case events.TaskEnd():
+                self._task_ended(event)
             case events.TurnEnd():
                 self._end_turn(event)
 
@@ -178,6 +187,31 @@ class Painter:
             more = look.paint(f"  … {count_of(len(lines) - 12, 'more line')}", *QUIET)
             lines = [*lines[:10], more, *lines[-2:]]
         self._say("prompt", lines, spaced=True)
+
+    def said(self, text: str) -> None:
+        """A whole text of the model's."""
+        self._flush_text()
+        self._print_blocks([text])
+
+    def shell(self, output: str, exit_code: int) -> None:
+        """What the person's own command printed, and how it ended."""
+        lines = output_lines(output, self.look, most=_MOST_SHELL) if output.strip() else []
+        if exit_code:
+            lines.append(self.look.paint(f"  exit code {exit_code}", *BAD))
+        self.folded.append(lambda: [f"  {line}" for line in harmless(output).split("\n")])
+        self._say("shell", lines or [self.look.paint("  no output", *QUIET)])
+
+    def shell_live(self, command: str, output: str) -> list[str]:
+        tail = harmless(output[-4000:]).strip("\n").split("\n")[-_TAIL:] if output.strip() else []
+        look = self.look
+        return [
+            look.row(one_line(command), mark=f"{look.paint('●', *GOOD)} ", name="!"),
+            *(look.paint(cut(f"    {line}", look.columns), *QUIET) for line in tail),
+        ]
+
+    def plan(self, text: str) -> None:
+        """A plan to be judged."""
+        self._say("plan", [self.look.paint("  Plan", 1, 33), "", *self._markdown(text)], spaced=True)
 
     def note(self, words: str) -> None:
         """Something beside the conversation."""
@@ -223,7 +257,10 @@ class Painter:
                 self.folded.append(lambda: self._unfold_thought(thought))
             fold = "ctrl-o" if thought.strip() else ""
             mark = self.look.paint("· ", *QUIET)
-            self._say("tool", [self.look.row(f"thought for {duration(took)}", fold, mark=mark, codes=QUIET)])
+            self._say(
+                "tool",
+                [self.look.row(f"thought for {duration(took)}" if took >= 1000 else "thought", fold, mark=mark, codes=QUIET)],
+            )
         self._composing = ""
 
     def _flush_text(self) -> None:
@@ -284,7 +321,9 @@ class Painter:
             )
         if event.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not event.is_error:
             self._finished_here += 1
-        self._say("tool", lines, spaced=len(lines) > 1 and self._last_kind != "tool")
+        # What shows some of its output keeps a distance on both sides.
+        kind = "tool" if len(lines) == 1 else "output"
+        self._say(kind, lines, spaced=kind == "output")
         self.waits_since = 0.0 if self._running else self._clock()
 
     def _take_subagents(self, event: Event) -> None:
@@ -303,6 +342,12 @@ class Painter:
                 running.steps.append("● writing its report")
             case events.Retry():
                 running.steps.append(f"! {one_line(event.reason)}")
+
+    def _task_ended(self, event: events.TaskEnd) -> None:
+        is_done = event.status == "completed"
+        mark = self.look.paint("• ", *QUIET) if is_done else self.look.paint("✗ ", *BAD)
+        words = event.summary or f"{event.description} {event.status}"
+        self._say("task", [mark + cut(one_line(words), self.look.columns - 2)])
 
     def _subagent(self, event: Event) -> _Running | None:
         known = next((one for one in self._running.values() if one.agent_id == event.agent_id), None)
@@ -343,7 +388,16 @@ class Painter:
             yield from make()
 
 
-def _words_of(prompt: Any) -> str:
+def _shown_command(words: str) -> str:
+    """A command as it was typed: clients record it in tags."""
+    found = re.search(r"<command-name>(.*?)</command-name>", words, re.DOTALL)
+    if found is None:
+        return words
+    given = re.search(r"<command-args>(.*?)</command-args>", words, re.DOTALL)
+    return f"{found[1]} {given[1] if given else ''}".strip()
+
+
+def words_of(prompt: Any) -> str:
     if isinstance(prompt, str):
         return prompt
     texts = [str(block.get("text", "")) for block in prompt if block.get("type") == "text"]

@@ -137,6 +137,7 @@ class Screen:
 
     async def aside(self, work: Callable[[], Any]) -> Any:
         """Give the terminal away for a while: an editor, a picker of its own."""
+        self._draw()
         async with in_terminal():
             result = work()
             if asyncio.iscoroutine(result):

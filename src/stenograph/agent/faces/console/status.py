@@ -45,6 +45,14 @@ class Status(Struct, kw_only=True):
             case events.ResponseEnd(agent_id=None):
                 if count := _tokens(event.usage):
                     self.tokens = count
+            case events.ModeChanged():
+                self.mode = event.mode
+            case events.ModelChanged():
+                self.model = event.model
+            case events.TaskBegin():
+                self.background += 1
+            case events.TaskEnd():
+                self.background = max(0, self.background - 1)
             case events.CompactionEnd(agent_id=None):
                 self.tokens = event.tokens_after
 

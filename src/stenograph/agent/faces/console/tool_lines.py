@@ -135,6 +135,15 @@ def _output(text: str, look: Look, codes: tuple[int, ...]) -> tuple[list[str], b
     return lines, True
 
 
+def output_lines(text: str, look: Look, *, most: int) -> list[str]:
+    """The first lines of an output, and how many more there are."""
+    lines = text.strip("\n").split("\n")
+    shown = [look.paint(cut(f"  {harmless(line[:2000])}", look.columns), *QUIET) for line in lines[:most]]
+    if len(lines) > most:
+        shown.append(look.paint(f"  … {count_of(len(lines) - most, 'more line')}  ctrl-o", *QUIET))
+    return shown
+
+
 def patch_lines(lines: Sequence[str], look: Look) -> Iterator[str]:
     """Numbered, as the file has them: `14 -  old`."""
     old = new = 1

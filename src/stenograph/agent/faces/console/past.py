@@ -1,0 +1,47 @@
+"""The end of a session that is resumed, as lines: what was said last, from the end of its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stenograph.agent.faces.console.look import Look
+from stenograph.agent.faces.console.painter import Painter
+from stenograph.agent.faces.console.tool_lines import done_lines
+from stenograph.views.terminal.options import QUIET
+
+#: Bytes read from the end, and lines shown.
+_TAIL = 200_000
+_MOST = 40
+
+
+def past_lines(path: Path, look: Look) -> list[str]:
+    from stenograph.records import decode
+    from stenograph.views.pages.transcript import NotePart, PromptPart, TextPart, ToolPart
+    from stenograph.views.pages.updates import UpdateReader
+
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _TAIL))
+            raw = file.read().split(b"\n")
+    except OSError:
+        return []
+    reader = UpdateReader()
+    painter = Painter(look, "")
+    for line in raw[1 if size > _TAIL else 0 :]:
+        if not line.strip():
+            continue
+        for part in reader.parts(decode(line)):
+            match part:
+                case PromptPart():
+                    painter.prompt(part.text)
+                case TextPart():
+                    painter.said(part.text)
+                case ToolPart(status="done" | "failed"):
+                    painter.lines(done_lines(part, look), "tool")
+                case NotePart() if part.kind in ("interrupt", "compaction"):
+                    painter.note(part.line)
+    lines = painter.take_lines()
+    if len(lines) <= _MOST:
+        return lines
+    return [look.paint("  … earlier turns: /resume shows them, or steno show", *QUIET), *lines[-_MOST:]]

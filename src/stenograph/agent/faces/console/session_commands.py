@@ -1,0 +1,289 @@
+"""Commands over sessions: resume, rewind, branches, and what steno has for any session, here for the one that is running.
+
+Where a command of steno does the same, it is run as it is, with the session closed meanwhile if it writes to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stenograph.agent.faces.console.panels import Choice, Menu
+from stenograph.agent.faces.console.settings_commands import session_of
+from stenograph.errors import StenographError, UsageError
+from stenograph.views.terminal.options import QUIET, TOOL
+from stenograph.views.text import count_of, one_line, thousands
+
+if TYPE_CHECKING:
+    from stenograph.agent.faces.console.desk import Desk
+
+_BAR = 24
+_NAMES = {
+    "system": "System and tools",
+    "memory": "Memory files",
+    "files": "Files read",
+    "output": "Tool output",
+    "conversation": "Conversation",
+    "thinking": "Thinking",
+    "unknown": "Unknown",
+}
+_EDITS = (
+    ("Truncate tool results to 2,000 characters, but for the last 3 turns", ("--truncate-results", "2000", "--keep-last", "3")),
+    ("Drop tool calls with results over 5,000 characters", ("--drop-tool-calls", "--larger-than", "5000", "--keep-last", "1")),
+    ("Compress all but the last 5 turns to a digest", ("--compress", "--keep-last", "5")),
+    ("Drop images and documents", ("--drop-images",)),
+    ("Remove thinking", ("--strip-thinking", "all")),
+)
+
+
+# Another session
+
+
+async def clear(desk: Desk, _: str) -> None:
+    await desk.join(desk.other_session())
+
+
+async def resume(desk: Desk, name: str) -> None:
+    path: str | None = name
+    if not name:
+        if desk.pick is None:
+            raise UsageError("use /resume SESSION")
+        path = await desk.screen.aside(lambda: desk.pick("resume") if desk.pick is not None else None)
+    if path:
+        await _rejoin(desk, str(path))
+
+
+async def _rejoin(desk: Desk, reference: str, *, is_shown: bool = True) -> None:
+    """Another session, or this one again, which need not be shown; where it can't be opened, a new one."""
+    try:
+        await desk.join(desk.other_session(resume=reference), is_shown=is_shown)
+    except StenographError as error:
+        desk.painter.note(f"{error}; this is a new session")
+        await desk.join(desk.other_session())
+
+
+def _path(desk: Desk) -> Path:
+    """Of this session. Raises UsageError before anything was said."""
+    path = session_of(desk).path
+    if not path.exists():
+        raise UsageError("nothing was said in this session yet")
+    return path
+
+
+async def rewind(desk: Desk, _: str) -> None:
+    path = _path(desk)
+    turns = await asyncio.to_thread(_prompts, path)
+    if not turns:
+        raise UsageError("no prompt to rewind to")
+    choices = [Choice(one_line(text), fact=when, value=(uuid, text)) for uuid, text, when in turns]
+    menu = Menu(
+        "Rewind to before a prompt",
+        choices,
+        selected=len(choices) - 1,
+        keys="enter conversation and files  c conversation only  esc back",
+        letters="c",
+    )
+    found = await desk.ask(menu)
+    if found is None:
+        return
+    (uuid, text), key = found
+    keeps = key == "c"
+    try:
+        await _rewound(desk, path, uuid, restores=not keeps)
+    except UsageError as error:
+        if keeps or "snapshot" not in str(error):
+            raise
+        await _rewound(desk, path, uuid, restores=False)
+    desk.screen.set_text(text)
+
+
+async def _rewound(desk: Desk, path: Path, uuid: str, *, restores: bool) -> None:
+    before = str(path)
+    try:
+        await desk.join(desk.other_session(resume=before, rewind=uuid, restore_files=restores), is_shown=False)
+    except StenographError:
+        if desk.link is None and not restores:
+            await _rejoin(desk, before)
+        raise
+    problem = session_of(desk).restore_files()
+    if problem:
+        desk.painter.note(problem)
+    desk.painter.lines([desk.look.row("Rewound. What came after stays in the file as a branch.", codes=QUIET)], "rewound")
+
+
+def _prompts(path: Path) -> list[tuple[str, str, str]]:
+    """(uuid, text, time) of every prompt that can be rewound to."""
+    from datetime import datetime
+
+    from stenograph.records import UserRecord
+    from stenograph.sessions import load_file
+    from stenograph.views.text import when
+
+    now = datetime.now().astimezone()
+    session = load_file(path)
+    found = []
+    for turn in session.turns:
+        record = session.graph.records[turn.node]
+        if isinstance(record, UserRecord) and isinstance(record.uuid, str) and turn.opening.is_human:
+            found.append((record.uuid, turn.prompt, when(turn.started, now) if turn.started else ""))
+    return found
+
+
+async def branches(desk: Desk, _: str) -> None:
+    from stenograph.sessions import load_file
+
+    path = _path(desk)
+    session = await asyncio.to_thread(load_file, path)
+    if len(session.branches) < 2:
+        desk.painter.lines([desk.look.row("One branch. Rewinding makes another.", codes=QUIET)])
+        return
+    choices = []
+    for number, branch in enumerate(session.branches, 1):
+        last = branch.turns[-1].prompt if branch.turns else ""
+        now = "now" if branch.is_current else count_of(len(branch.turns), "turn")
+        choices.append(Choice(f"Branch {number}: {one_line(last)}", fact=now, value=number))
+    found = await desk.ask(Menu("Switch to a branch. It continues in a copy of this session.", choices))
+    if found is None or session.branches[found[0] - 1].is_current:
+        return
+    from stenograph.archive import Archive, default_archive_folder
+    from stenograph.surgery import apply_clone, plan_clone
+
+    def copy() -> Path:
+        plan = plan_clone(path, branch=found[0])
+        apply_clone(plan, Archive(default_archive_folder(desk.options.environ)))
+        return plan.path
+
+    await _rejoin(desk, str(await asyncio.to_thread(copy)))
+
+
+# This one
+
+
+async def context(desk: Desk, _: str) -> None:
+    """What filled the context of the last call, and what could go."""
+    path = _path(desk)
+    parts, residents, total = await asyncio.to_thread(_filled, path)
+    if not total:
+        raise UsageError("no call to measure yet")
+    look = desk.look
+    window = desk.state.window or total
+    share = f"{thousands(total)} of {thousands(window)} tokens ({total / window:.0%})"
+    largest = max(parts.values())
+    lines = [look.row(share, "measured in the last call"), ""]
+    for name, tokens in parts.items():
+        if tokens:
+            bar = "━" * max(1, round(_BAR * tokens / largest))
+            lines.append(f"  {_NAMES[name]:<17} {thousands(tokens):>6}  {look.paint(bar, *TOOL)}")
+    if residents:
+        lines += ["", look.row("Worth dropping", "tokens"), *(look.row(name, thousands(count)) for name, count in residents)]
+        lines.append(look.row("/surgery drops tool calls and shows the savings first", codes=QUIET))
+    desk.painter.lines(lines)
+
+
+def _filled(path: Path) -> tuple[dict[str, int], list[tuple[str, int]], int]:
+    from stenograph.analysis import context_of
+    from stenograph.analysis.context import Resident
+    from stenograph.sessions import load_file
+    from stenograph.views.tools import ToolFacts, tool_title
+
+    session = load_file(path)
+    residents: list[Resident] = []
+    calls = list(context_of(session.turns, session.compactions, residents=residents))
+    if not calls:
+        return {}, [], 0
+    last = calls[-1]
+    largest = sorted(residents, key=lambda one: -one.tokens)[:3]
+    named = [
+        (f"{one.tool.name} {one_line(tool_title(ToolFacts(one.tool.name, one.tool.input)))}, turn {one.turn}", one.tokens)
+        for one in largest
+        if one.tokens >= 200
+    ]
+    return last.parts, named, last.prompt
+
+
+async def surgery(desk: Desk, given: str) -> None:
+    path = _path(desk)
+    words: Sequence[str] = shlex.split(given)
+    if not words:
+        found = await desk.ask(
+            Menu("Trim this session. The plan comes first.", [Choice(name, value=args) for name, args in _EDITS])
+        )
+        if found is None:
+            return
+        words = found[0]
+    await _away(desk, ["edit", str(path), *words])
+
+
+async def undo(desk: Desk, _: str) -> None:
+    await _away(desk, ["undo", str(_path(desk))])
+
+
+async def _away(desk: Desk, words: Sequence[str]) -> None:
+    """A command of steno that writes to this session, which is closed meanwhile."""
+    path = str(_path(desk))
+    link, desk.link = desk.link, None
+    if link is not None:
+        await link.close()
+    await _steno(desk, words)
+    await _rejoin(desk, path, is_shown=False)
+
+
+async def _steno(desk: Desk, words: Sequence[str]) -> None:
+    if desk.steno is None:
+        raise UsageError(f"run: steno {shlex.join(words)}")
+    run = desk.steno
+    desk.painter.lines([""], "away")
+    desk.show()
+    await desk.screen.aside(lambda: asyncio.to_thread(run, words))
+
+
+async def search(desk: Desk, words: str) -> None:
+    if words:
+        await _steno(desk, ["search", *shlex.split(words)])
+    else:
+        await resume(desk, "")
+
+
+async def trace(desk: Desk, words: str) -> None:
+    await _steno(desk, ["trace", *(shlex.split(words) or ["status"])])
+
+
+async def export(desk: Desk, name: str) -> None:
+    path = _path(desk)
+    target = name or f"{path.stem[:8]}.md"
+    form = {".html": "html", ".json": "json", ".zip": "zip"}.get(Path(target).suffix, "md")
+    await _steno(desk, ["export", str(path), "--format", form, "--output", target])
+
+
+async def rename(desk: Desk, title: str) -> None:
+    if not title:
+        raise UsageError("use /rename TITLE")
+    session_of(desk).rename(title)
+    desk.painter.lines([desk.look.row(f"Renamed to {one_line(title)}", codes=QUIET)])
+
+
+async def handover(desk: Desk, _: str) -> None:
+    """Claude Code in this terminal, with this session; when it ends, the session is resumed here."""
+    from stenograph.sessions import plan_resume
+
+    path = _path(desk)
+    plan = plan_resume(path, ())
+    command = list(plan.command)
+    program = shutil.which(command[0], path=desk.options.environ.get("PATH"))
+    if program is None or plan.folder is None:
+        raise UsageError(f"{command[0]} is not on PATH; run: {shlex.join(command)}")
+    link, desk.link = desk.link, None
+    if link is not None:
+        await link.close()
+
+    async def run() -> int:
+        environment = {**desk.options.environ, **plan.environment}
+        process = await asyncio.create_subprocess_exec(program, *command[1:], cwd=plan.folder, env=environment)
+        return await process.wait()
+
+    await desk.screen.aside(run)
+    await _rejoin(desk, str(path))
