@@ -14,11 +14,11 @@ import argparse
 import ast
 import functools
 import gc
+import hashlib
 import inspect
 import itertools
 import multiprocessing
 import os
-import random
 import resource
 import shutil
 import subprocess
@@ -48,6 +48,7 @@ WANTED = 0.95
 #: Tests may take so many times their usual seconds, of CPU, with a mutant, and a while more. One that never ends is noticed too.
 LONGER = 5
 WHILE = 20
+USUAL = 1.0
 #: Bytes of memory, for a mutant that never ends and keeps what it makes.
 MOST_MEMORY = 3_000_000_000
 NOT_PLANTED = 3
@@ -58,6 +59,8 @@ NEVER_NOTICED = {"core/ReplaceComparisonOperator_Is_Eq", "core/ReplaceComparison
 Position = tuple[int, int]
 #: The file, the qualified name and the first line of a function.
 Function = tuple[str, str, int]
+#: By test: its seconds, and the functions that it calls.
+Called = dict[str, tuple[float, set[Function]]]
 
 
 @dataclass(frozen=True)
@@ -122,19 +125,21 @@ def _span(node: ast.stmt | ast.expr) -> tuple[Position, Position]:
 
 
 def sample(seed: int, count: int) -> list[Mutant]:
-    """By package, so that tests of one package run together."""
+    """By package, so that tests of one package run together. A change of the code changes no other part of the sample."""
     places = [place for package in PACKAGES for path in sorted((SOURCE / package).rglob("*.py")) for place in mutants_of(path)]
-    chance = random.Random(seed)
-    chance.shuffle(places)
     chosen: list[Mutant] = []
-    for place in places:
+    for place in sorted(places, key=lambda place: _chance(seed, place[0].name)):
         if len(chosen) == count:
             break
         # cosmic-ray takes the `*` of keyword-only parameters for a product.
-        mutant = chance.choice(place)
+        mutant = min(place, key=lambda mutant: _chance(seed, f"of its place {mutant.name}"))
         if _compiles(mutant):
             chosen.append(mutant)
     return sorted(chosen, key=lambda mutant: (PACKAGES.index(mutant.package), mutant.path, mutant.line, mutant.name))
+
+
+def _chance(seed: int, name: str) -> bytes:
+    return hashlib.sha256(f"{seed} {name}".encode()).digest()
 
 
 def _mutated(mutant: Mutant, source: str) -> str:
@@ -152,7 +157,7 @@ def _compiles(mutant: Mutant) -> bool:
 
 
 class Planter:
-    """A pytest plugin that runs the tests which call a mutated function in a fork, for every mutant of one package.
+    """A pytest plugin that runs the tests which call a mutated function in a fork, for every mutant.
 
     All modules are imported once; in the fork the mutated functions get their new code. A mutant outside of functions, or in a
     default or decorator, can't be planted so: it gets a process of its own.
@@ -170,28 +175,32 @@ class Planter:
         few = list(_few_of_each(session.items))
         called = self._watch(session, few)
         for number, mutant in enumerate(self.mutants, 1):
-            changed = set(_changed(mutant))
-            # First a few cases of the tests that call what is mutated, the quickest first; what survives meets all cases.
-            watched = [item for item in few if changed & called[item.nodeid][1]]
-            tests = {_test_of(item) for item in watched}
-            rounds = [sorted(watched, key=lambda item: called[item.nodeid][0])]
-            if not self.few:
-                rounds.append([item for item in session.items if _test_of(item) in tests and item.nodeid not in called])
-            usual = sum(called[item.nodeid][0] for item in watched)
-            longest = [usual, usual / max(1, len(watched)) * len(rounds[-1])]
-            if not any(self._fork(session, items, mutant, took) for items, took in zip(rounds, longest, strict=False) if items):
+            if not any(self._fork(session, items, mutant, called) for items in self._rounds(session, mutant, few, called)):
                 self.survived.append(mutant)
                 tell(f"survived: {mutant.name}\tline {mutant.line}")
             if not number % 10:
-                tell(f"{mutant.package}: {number} of {len(self.mutants)}, {len(self.survived)} survived")
+                tell(f"{number} of {len(self.mutants)}, {len(self.survived)} survived")
         return True
 
-    def _watch(self, session: pytest.Session, items: list[pytest.Item]) -> dict[str, tuple[float, set[Function]]]:
+    def _rounds(
+        self, session: pytest.Session, mutant: Mutant, few: list[pytest.Item], called: Called
+    ) -> Iterator[list[pytest.Item]]:
+        """The tests that call what is mutated: a few cases of each, of its own package and of the others; then all of its own."""
+        changed = set(_changed(mutant))
+        watched = sorted((item for item in few if changed & called[item.nodeid][1]), key=lambda item: called[item.nodeid][0])
+        own = [item for item in watched if f"tests/{mutant.package}/" in item.nodeid]
+        yield own
+        yield [item for item in watched if item not in own]
+        if not self.few:
+            tests = {_test_of(item) for item in own}
+            yield [item for item in session.items if _test_of(item) in tests and item.nodeid not in called]
+
+    def _watch(self, session: pytest.Session, items: list[pytest.Item]) -> Called:
         """By test: its seconds, and the functions that it calls. They all pass, or the sample would mean nothing."""
         receiver, sender = multiprocessing.Pipe(duplex=False)
         child = os.fork()
         if not child:
-            seen: dict[str, tuple[float, set[Function]]] = {}
+            seen: Called = {}
             try:
                 _silence()
                 self._play(session, items, seen)
@@ -199,14 +208,17 @@ class Planter:
             finally:
                 os._exit(0)
         sender.close()
-        called: dict[str, tuple[float, set[Function]]] = receiver.recv()
+        called: Called = receiver.recv()
         os.waitpid(child, 0)
         if not called:
             raise RuntimeError("the tests fail without a mutant")
         return called
 
-    def _fork(self, session: pytest.Session, items: list[pytest.Item], mutant: Mutant, usual: float) -> bool:
-        """Whether a test failed, or took far too long. `usual`: seconds that the tests take without a mutant."""
+    def _fork(self, session: pytest.Session, items: list[pytest.Item], mutant: Mutant, called: Called) -> bool:
+        """Whether a test failed, or took far too long."""
+        if not items:
+            return False
+        usual = sum(called[item.nodeid][0] if item.nodeid in called else USUAL for item in items)
         child = os.fork()
         if child:
             status = os.waitpid(child, 0)[1]
@@ -226,9 +238,7 @@ class Planter:
         finally:
             os._exit(self.failed)
 
-    def _play(
-        self, session: pytest.Session, items: list[pytest.Item], seen: dict[str, tuple[float, set[Function]]] | None = None
-    ) -> None:
+    def _play(self, session: pytest.Session, items: list[pytest.Item], seen: Called | None = None) -> None:
         called: dict[int, types.CodeType] = {}
 
         def watch(frame: types.FrameType, event: str, _argument: object) -> None:
@@ -236,7 +246,7 @@ class Planter:
                 called[id(frame.f_code)] = frame.f_code
 
         for item, following in zip(items, [*items[1:], None], strict=True):
-            began = time.monotonic()
+            began = time.process_time()
             if seen is not None:
                 called.clear()
                 threading.setprofile(watch)
@@ -245,7 +255,7 @@ class Planter:
             if seen is not None:
                 sys.setprofile(None)
                 functions = {_key(code) for code in called.values() if code.co_filename.startswith(str(SOURCE))}
-                seen[item.nodeid] = (time.monotonic() - began, functions)
+                seen[item.nodeid] = (time.process_time() - began, functions)
             if self.failed:
                 break
         session._setupstate.teardown_exact(None)
@@ -323,8 +333,8 @@ def _outside_of_functions(code: types.CodeType) -> list[object]:
     return rest
 
 
-def run_in_fork(package: str, mutants: list[Mutant], *, few: bool) -> list[Mutant]:
-    """The mutants that the tests of their package do not notice."""
+def run_in_fork(mutants: list[Mutant], *, few: bool) -> list[Mutant]:
+    """The mutants that no test of the core notices."""
     if not mutants:
         return []
     planter = Planter(mutants, few=few)
@@ -345,8 +355,8 @@ def run_in_fork(package: str, mutants: list[Mutant], *, few: bool) -> list[Mutan
     ]
     options += ["-o", "addopts=--strict-markers --import-mode=importlib"]
     sys.path.insert(0, str(SOURCE.parent))
-    if pytest.main([*options, str(ROOT / "tests" / package)], plugins=[planter]):
-        raise RuntimeError(f"the tests of {package} could not be run")
+    if pytest.main([*options, *(str(ROOT / "tests" / package) for package in PACKAGES)], plugins=[planter]):
+        raise RuntimeError("the tests could not be run")
     return planter.survived
 
 
@@ -372,20 +382,6 @@ def tell(words: str) -> None:
     sys.stdout.flush()
 
 
-def _in_a_process(package: str, mutants: list[Mutant], *, few: bool) -> list[Mutant]:
-    """Each package gets a fresh process, so that no test module of another is loaded."""
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=lambda: sender.send(run_in_fork(package, mutants, few=few)))
-    process.start()
-    sender.close()
-    try:
-        found: list[Mutant] = receiver.recv()
-    except EOFError:
-        raise RuntimeError(f"the tests of {package} could not be run") from None
-    process.join()
-    return found
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=COUNT)
@@ -401,16 +397,13 @@ def main() -> int:
             tell(f"{mutant.name}\tline {mutant.line}{' (equivalent)' if mutant.name in known else ''}")
         return 0
     asked = [mutant for mutant in chosen if mutant.name not in known]
-    survived: list[Mutant] = []
-    for package in PACKAGES:
-        own = [mutant for mutant in asked if mutant.package == package]
-        alone = [mutant for mutant in own if not can_be_planted(mutant)]
-        survived += _in_a_process(package, [mutant for mutant in own if mutant not in alone], few=options.few)
-        for mutant in alone:
-            with tempfile.TemporaryDirectory(prefix="steno-mutant-") as folder:
-                if survives_alone(mutant, Path(folder)):
-                    survived.append(mutant)
-                    tell(f"survived: {mutant.name}\tline {mutant.line}")
+    alone = [mutant for mutant in asked if not can_be_planted(mutant)]
+    survived = run_in_fork([mutant for mutant in asked if mutant not in alone], few=options.few)
+    for mutant in alone:
+        with tempfile.TemporaryDirectory(prefix="steno-mutant-") as folder:
+            if survives_alone(mutant, Path(folder)):
+                survived.append(mutant)
+                tell(f"survived: {mutant.name}\tline {mutant.line}")
     killed = len(asked) - len(survived)
     tell(f"{killed} of {len(asked)} killed, {len(chosen) - len(asked)} of the sample are equivalent")
     return 0 if killed >= WANTED * len(asked) else 1
