@@ -5,7 +5,7 @@ package noticed; exit code 1 where fewer than 95 % were. A place in the code is 
 it, because a single `|` has eleven mutants and a `not` has one. The working tree is never changed: mutants live in
 memory, or in a copy.
 
-    python scripts/mutants.py [--count 200] [--seed 17] [--only NAME] [--few] [--list]
+    python scripts/mutants.py [--count 200] [--seed 17] [--only NAME]... [--few] [--list]
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ SOURCE = ROOT / "src" / "stenograph"
 #: One mutant a line: its name, a tab, and why nobody could notice it.
 EQUIVALENT = ROOT / "tests" / "equivalent_mutants.txt"
 PACKAGES = ("disk", "records", "graph", "turns", "messages", "redact", "surgery")
+#: Whose tests may notice one: what reads and follows sessions stands on the core, too.
+WITNESSES = (*PACKAGES, "sessions", "traces")
 SEED = 17
 COUNT = 200
 WANTED = 0.95
@@ -355,7 +357,7 @@ def run_in_fork(mutants: list[Mutant], *, few: bool) -> list[Mutant]:
     ]
     options += ["-o", "addopts=--strict-markers --import-mode=importlib"]
     sys.path.insert(0, str(SOURCE.parent))
-    if pytest.main([*options, *(str(ROOT / "tests" / package) for package in PACKAGES)], plugins=[planter]):
+    if pytest.main([*options, *(str(ROOT / "tests" / package) for package in WITNESSES)], plugins=[planter]):
         raise RuntimeError("the tests could not be run")
     return planter.survived
 
@@ -386,12 +388,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--only", help="only mutants whose name holds this")
+    parser.add_argument("--only", action="append", default=[], help="only mutants whose name holds this; may be given again")
     parser.add_argument("--few", action="store_true", help="only a few cases of every test: faster, and more survive")
     parser.add_argument("--list", action="store_true", help="list them, and run nothing")
     options = parser.parse_args()
     known = equivalents()
-    chosen = [mutant for mutant in sample(options.seed, options.count) if not options.only or options.only in mutant.name]
+    drawn = sample(options.seed, options.count)
+    chosen = [mutant for mutant in drawn if not options.only or any(part in mutant.name for part in options.only)]
     if options.list:
         for mutant in chosen:
             tell(f"{mutant.name}\tline {mutant.line}{' (equivalent)' if mutant.name in known else ''}")

@@ -774,3 +774,13 @@ def test_a_new_file_of_a_users_project_gets_the_mode_that_any_program_would_give
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "user").stat().st_mode) == 0o666
+
+
+def test_a_users_file_is_replaced_where_the_system_knows_no_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "user"
+    path.write_bytes(b"old")
+    before = path.stat().st_ino
+    monkeypatch.delattr(os, "geteuid")
+    write_user_file(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_ino != before

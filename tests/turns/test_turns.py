@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from tests.corpora import FIXTURES
 
+from stenograph.family import read_family
 from stenograph.inputs import InputKind, classify
 from stenograph.records import UserRecord, decode
 from stenograph.sessions.loading import load_file, stream
 from stenograph.turns import Session, tokens_of_all
+from stenograph.turns.reader import TurnReader
 
 
 def session_of(tmp_path: Path, *lines: dict[str, Any]) -> Session:
@@ -210,3 +212,24 @@ def test_streaming_gives_the_turns_that_loading_gives(release: str) -> None:
             continue
         whole = [(turn.kind, turn.prompt, turn.answer, len(turn.tool_calls)) for turn in load_file(path).all_turns]
         assert [(turn.kind, turn.prompt, turn.answer, len(turn.tool_calls)) for turn in stream(path)] == whole
+
+
+def test_an_agent_that_nothing_names_belongs_to_the_turn_in_which_it_began(tmp_path: Path) -> None:
+    """Old releases have no meta file, and an interrupted call has no result that names its agent."""
+    path = tmp_path / "11111111-1111-4111-8111-111111111111.jsonl"
+    turns = [said("a", None, "one", 10), answered("b", "a", "x", 15), said("c", "b", "two", 60), answered("d", "c", "y", 65)]
+    path.write_text("".join(json.dumps({**line, "sessionId": path.stem}) + "\n" for line in turns))
+    for agent, second in {"aaaaaaa": 5, "bbbbbbb": 13, "ccccccc": 60, "ddddddd": 90}.items():
+        lines = [said(f"{agent}1", None, "task", second), answered(f"{agent}2", f"{agent}1", "done", second + 1)]
+        inside = {"isSidechain": True, "agentId": agent, "sessionId": path.stem}
+        (tmp_path / f"agent-{agent}.jsonl").write_text("".join(json.dumps({**line, **inside}) + "\n" for line in lines))
+    began = [{agent.agent_id for agent in read.unlinked} for read in TurnReader(path, read_family(path)).turns()]
+    assert began == [{"aaaaaaa", "bbbbbbb"}, {"ccccccc", "ddddddd"}]
+
+
+def test_the_answer_is_the_last_text_that_the_model_wrote(tmp_path: Path) -> None:
+    call = answered("c", "b", "")
+    call["message"]["content"] = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
+    error = answered("d", "c", "API Error: 500", model="<synthetic>")
+    session = session_of(tmp_path, said("a", None, "one"), answered("b", "a", "said"), call, error)
+    assert session.turns[0].answer == "said"

@@ -142,13 +142,11 @@ def _link_odd_ones(graph: Graph, file: GraphFile, own: dict[str, int], odd: list
         record = graph.records[node]
         wanted = record.parentUuid if isinstance(record, ChainedRecord) else None
         if isinstance(wanted, str):
-            parent = own.get(wanted, NOWHERE)
-            is_plain = 0 <= parent < node and not isinstance(graph.records[parent], UnknownRecord)
-            graph.parents[node] = parent if is_plain else _odd_parent(graph, file, node, parent, wanted)
+            graph.parents[node] = _parent_of(graph, file, node, own.get(wanted, NOWHERE), wanted)
 
 
-def _odd_parent(graph: Graph, file: GraphFile, node: int, parent: int, wanted: str) -> int:
-    """The parent where it is not simply an earlier line of the file, with a finding that says what is odd."""
+def _parent_of(graph: Graph, file: GraphFile, node: int, parent: int, wanted: str) -> int:
+    """The parent, with a finding where it is not simply an earlier line of the file."""
     if parent < 0:
         parent = graph.by_uuid.get(wanted, NOWHERE)
         code = "dangling-parent" if parent < 0 else "parent-in-another-file"
