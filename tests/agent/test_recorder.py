@@ -314,22 +314,16 @@ def run_with_second_while_busy(world: World, second: str | list[Json]) -> list[e
     return asyncio.run(run())
 
 
-def test_a_prompt_that_comes_while_busy_is_in_the_file_at_once_and_taken_after_the_turn(world: World) -> None:
-    run_with_second_while_busy(world, cue("plain"))
+def test_a_prompt_that_comes_while_busy_is_in_the_file_at_once_and_taken_after_the_turn_if_it_can_t_join_it(world: World) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    run_with_second_while_busy(world, [{"type": "text", "text": cue("plain")}, picture])
     lines = lines_of(world.session)
     kinds = [(line["type"], line.get("operation")) for line in lines]
     enqueue, dequeue = kinds.index(("queue-operation", "enqueue")), kinds.index(("queue-operation", "dequeue"))
     assert lines[enqueue]["content"] == cue("plain")
     assert "content" not in lines[dequeue]
     result = next(place for place, line in enumerate(lines) if "toolUseResult" in line)
-    prompt = next(place for place, line in enumerate(lines) if line.get("message", {}).get("content") == cue("plain"))
+    prompt = next(place for place, line in enumerate(lines) if "iVBORw0KGgo=" in json.dumps(line.get("message")))
     assert enqueue < result < dequeue < prompt
     assert_valid(world.session)
     assert_sendable(live_messages(world.asked()[-1]))
-
-
-def test_a_prompt_of_blocks_that_comes_while_busy_is_queued_by_its_words(world: World) -> None:
-    run_with_second_while_busy(world, [{"type": "text", "text": cue("plain")}])
-    operations = of("queue-operation", lines_of(world.session))
-    assert [(line["operation"], line.get("content")) for line in operations] == [("enqueue", cue("plain")), ("dequeue", None)]
-    assert json.dumps(lines_of(world.session)).count("[scene plain]") >= 2

@@ -10,7 +10,7 @@ import json
 import os
 import resource
 import signal
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,8 +47,25 @@ class World:
         return AgentOptions(**{**given, **changes})
 
     def run(self, *prompts: str, during: Callable[[Agent, Event], None] | None = None, **changes: Any) -> list[Event]:
-        """The events of a whole run. `during` sees each, with the agent."""
-        return asyncio.run(self.hear(_each(prompts), during, **changes))
+        """The events of a whole run, each prompt given when the turn before it is over. `during` sees each, with the agent."""
+
+        async def run() -> list[Event]:
+            is_idle = asyncio.Semaphore(1)
+
+            async def each() -> AsyncIterator[Prompt]:
+                for prompt in prompts:
+                    await is_idle.acquire()
+                    yield prompt
+
+            def see(agent: Agent, event: Event) -> None:
+                if isinstance(event, TurnEnd) and event.agent_id is None and not agent.inbox.has_news:
+                    is_idle.release()
+                if during is not None:
+                    during(agent, event)
+
+            return await self.hear(each(), see, **changes)
+
+        return asyncio.run(run())
 
     async def hear(
         self, prompts: AsyncIterator[Prompt], during: Callable[[Agent, Event], None] | None = None, **changes: Any
@@ -89,11 +106,6 @@ class World:
 
 async def _no_sleep(_: float) -> None:
     await asyncio.sleep(0)
-
-
-async def _each(prompts: Sequence[str]) -> AsyncIterator[Prompt]:
-    for prompt in prompts:
-        yield prompt
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from stenograph.messages.resume import Resume, messages_of, plain, resume_messag
 from stenograph.messages.selection import Selection, select
 
 if TYPE_CHECKING:
+    from stenograph.messages.attaching import rendered, with_attachments
     from stenograph.messages.ending import NO_LINE
     from stenograph.messages.pieces import is_thinking, text_block
     from stenograph.messages.selection import siblings_of
@@ -24,8 +25,10 @@ _MODULES = {
     "NO_CONTENT": "tools",
     "NO_LINE": "ending",
     "is_thinking": "pieces",
+    "rendered": "attaching",
     "siblings_of": "selection",
     "text_block": "pieces",
+    "with_attachments": "attaching",
 }
 
 __all__ = [
@@ -47,10 +50,12 @@ __all__ = [
     "messages_of",
     "plain",
     "read_for_resume",
+    "rendered",
     "resume_messages",
     "select",
     "siblings_of",
     "text_block",
+    "with_attachments",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

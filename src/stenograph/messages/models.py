@@ -20,19 +20,23 @@ def called_model(graph: Graph, nodes: list[int], habits: MessageHabits) -> str:
     """The model that answered last, where it is still to be had; empty for a release that always calls its default."""
     if not habits.keeps_model:
         return ""
-    default = f"claude-{habits.models[0]}"
     for node in reversed(nodes):
         record = graph.records[node]
         if isinstance(record, AssistantRecord) and record.message and record.message.model != SYNTHETIC:
             model = record.message.model
-            wanted = bare_model(model) if isinstance(model, str) else ""
-            return wanted if _name(wanted) in habits.models else default
-    return default
+            return called_for(model if isinstance(model, str) else "", habits)
+    return called_for("", habits)
 
 
 def bare_model(model: str) -> str:
     """A model without what is said about the size of its window: it is the same model."""
     return model.lower().removesuffix(_WIDE)
+
+
+def called_for(answered: str, habits: MessageHabits) -> str:
+    """The model that a release calls when it resumes a session that another answered last."""
+    wanted = bare_model(answered)
+    return wanted if _name(wanted) in habits.models else f"claude-{habits.models[0]}"
 
 
 def takes_system(model: str) -> bool:

@@ -25,6 +25,8 @@ _SHARED = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch",
 _LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
 _MARK = {OWN_FIELD: __version__}
 
+HUMAN_ORIGIN = {"kind": "human"}
+
 _encoder = msgspec.json.Encoder()
 
 
@@ -134,7 +136,7 @@ def prompt_members(
     return {
         **members,
         "permissionMode": permission_mode,
-        "origin": {"kind": "human"},
+        "origin": HUMAN_ORIGIN,
         "promptSource": "typed",
         "turnOrigin": "human",
         **(position.members() if position else {}),
@@ -160,6 +162,34 @@ def notification_members(
 def meta_members(envelope: Envelope, content: str | list[Json], *, prompt_id: str) -> Json:
     """Words that the client adds and the model reads (rule 35)."""
     return {**user_members(content, prompt_id="" if envelope.is_old else prompt_id), "isMeta": True}
+
+
+def queued_body(
+    content: str | list[Json], *, uuid: str, delivery_id: str, arrived: str, run_id: str = "", usage: Json | None = None
+) -> Json:
+    """What came during a turn and goes into it: a person's prompt, or with a `run_id` the end of background work."""
+    mode, origin = (
+        ("task-notification", {"kind": NOTIFICATION, "producer": "session-task"}) if run_id else ("prompt", HUMAN_ORIGIN)
+    )
+    body: Json = {
+        "type": "queued_command",
+        "prompt": content,
+        "source_uuid": uuid,
+        "delivery_id": delivery_id,
+        "commandMode": mode,
+        "origin": origin,
+    }
+    if not run_id:
+        return {**body, "timestamp": arrived, "humanTurn": True}
+    return {**body, "runId": run_id, "timestamp": arrived, **({"usage": usage} if usage else {})}
+
+
+def attachment_members(body: Json, rendered: Sequence[str], *, role: str = "system") -> Json:
+    """`rendered`: the words as they are sent, with their tags; `role`: in which role, to models that take both (rule 37)."""
+    members: Json = {"attachment": body, "type": "attachment"}
+    if rendered:
+        members |= {"rendered": [{"content": text} for text in rendered], "renderedRole": role}
+    return members
 
 
 def interruption_members(envelope: Envelope, text: str, *, prompt_id: str) -> Json:
@@ -345,6 +375,13 @@ def modes(permission_mode: str, session_id: str) -> list[Json]:
 def queue_operation(operation: str, content: str | None, *, session_id: str, timestamp: str) -> Json:
     line: Json = {"type": "queue-operation", "operation": operation, "timestamp": timestamp, "sessionId": session_id}
     return {**line, **({} if content is None else {"content": content}), **_MARK}
+
+
+def queue_delivery(content: str, *, session_id: str, timestamp: str, uuid: str, delivery_id: str) -> Json:
+    """What was queued went into the turn under way."""
+    taken = {"reason": "absorbed_mid_turn", "commandUuid": uuid, "deliveryId": delivery_id}
+    line = queue_operation("remove", content, session_id=session_id, timestamp=timestamp)
+    return {**{name: value for name, value in line.items() if name not in _MARK}, **taken, **_MARK}
 
 
 def pull_request(number: int, url: str, repository: str, *, session_id: str, timestamp: str) -> Json:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from stenograph.agent.tools.base import SubagentResult, ToolFailed
+from stenograph.agent.tools.base import Json, SubagentResult, ToolFailed
 from stenograph.agent.tools.shell import Shell, start_shell
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -40,6 +41,8 @@ class BackgroundTask:
         self.tool_use_id = tool_use_id
         self.output_file = output_file
         self.status = TaskStatus.RUNNING
+        #: In the client's form: when it began, and a random part (2.1.325).
+        self.run_id = f"0{_base36(time.time_ns() // 1_000_000)}-{os.urandom(4).hex()}"
         #: The model knows that it ended.
         self.is_told = False
         self.over = asyncio.Event()
@@ -76,6 +79,10 @@ class BackgroundTask:
 
     def summary(self) -> str:
         raise NotImplementedError
+
+    def usage(self) -> Json | None:
+        """Of an agent that has ended."""
+        return None
 
     def _details(self) -> list[str]:
         return []
@@ -173,6 +180,12 @@ class BackgroundAgent(BackgroundTask):
         if self.status is TaskStatus.FAILED:
             return f"{named} failed: {self.failure}"
         return f"{named} was stopped" if self.status is TaskStatus.KILLED else f"{named} finished"
+
+    def usage(self) -> Json | None:
+        if self.result is None:
+            return None
+        counts = self.result
+        return {"totalTokens": counts.total_tokens, "toolUses": counts.tool_use_count, "durationMs": counts.duration_ms}
 
     def _details(self) -> list[str]:
         if self.result is None:
@@ -313,6 +326,14 @@ class BackgroundTasks:
         while (made := "b" + "".join(_ALPHABET[byte % 36] for byte in os.urandom(8))) in self._tasks:
             pass
         return made
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _ALPHABET[digit] + digits
+    return digits
 
 
 def write_output(path: Path, text: str) -> None:

@@ -15,9 +15,39 @@ class Conversation:
         self.messages: list[Json] = list(messages)
         # A resumed conversation already ends in a line break where a prompt follows.
         self._is_resumed_end = bool(self.messages)
+        #: Attachments recorded since the last answer, and the last message without them.
+        self._attached: list[Json] = []
+        self._plain: list[Json] = []
+        self._model = ""
+
+    def attach(self, line: Json, model: str) -> None:
+        """The line of an attachment: its words go where a resume by `model` puts them (rule 37)."""
+        if not self._attached:
+            is_users = self.messages and self.messages[-1]["role"] == "user"
+            self._plain = list(self.messages[-1]["content"]) if is_users else []
+            self.messages = self.messages[:-1] if is_users else self.messages
+            self.messages.append({"role": "user", "content": []})
+        self._attached.append(line)
+        self._model = model
+        self._place_attachments()
+
+    def _place_attachments(self) -> None:
+        # All that reads sessions comes with it: few conversations need it.
+        from stenograph.agent.recording.resuming import with_attached
+
+        self.messages[-1] = {"role": "user", "content": with_attached(self._plain, self._attached, self._model)}
 
     def add_user(self, blocks: Sequence[Json]) -> None:
         """Adjacent user content is one message, results first (rule 29)."""
+        if self._attached:
+            self.messages[-1] = {"role": "user", "content": self._plain}
+            self._add_user(blocks)
+            self._plain = self.messages[-1]["content"]
+            self._place_attachments()
+        else:
+            self._add_user(blocks)
+
+    def _add_user(self, blocks: Sequence[Json]) -> None:
         last = self.messages[-1] if self.messages else None
         if last is None or last["role"] != "user":
             self.messages.append({"role": "user", "content": list(blocks)})
@@ -36,6 +66,7 @@ class Conversation:
         sent = [block for block in blocks if block["type"] != "text" or block["text"].strip()]
         if any(block["type"] not in THINKING for block in sent):
             self.messages.append({"role": "assistant", "content": sent})
+            self._attached = []
         self._is_resumed_end = False
 
     def says(self, text: str) -> bool:
@@ -51,6 +82,7 @@ class Conversation:
         """After a compaction only the summary is sent."""
         self.messages = [{"role": "user", "content": [text_block(summary)]}]
         self._is_resumed_end = False
+        self._attached = []
 
 
 def without_thinking(messages: Iterable[Json]) -> list[Json]:

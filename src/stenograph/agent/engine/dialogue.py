@@ -23,6 +23,7 @@ from stenograph.agent.engine.compaction import CompactionRefused, ask_for_summar
 from stenograph.agent.engine.conversation import Conversation, blocks_of, text_block
 from stenograph.agent.engine.events import Outcome
 from stenograph.agent.engine.gate import Gate
+from stenograph.agent.engine.inbox import TaskNotice, Waiting
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
@@ -34,7 +35,7 @@ from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import ModelError
 from stenograph.model import Request
 from stenograph.model import events as stream
-from stenograph.records import Json
+from stenograph.records import Json, write
 
 #: Calls that run at once; a model may ask for hundreds.
 _MOST_AT_ONCE = 10
@@ -109,6 +110,8 @@ class Dialogue:
         #: A compaction failed at so many tokens.
         self._failed_at = 0
         self.last_usage: Json = {}
+        #: Takes what goes into the turn at a tool boundary; None in a subagent.
+        self.waiting: Callable[[], list[Waiting]] | None = None
         #: Called once, after the first response and before any tool runs. What it returns ends the turn.
         self.on_first_answer: Callable[[], str] | None = None
         #: Of the last turn, in the order they ended.
@@ -481,9 +484,36 @@ class Dialogue:
         )
 
     def _hand_over(self, turn: TurnInProgress) -> None:
-        """Results into the conversation."""
+        """Results into the conversation, with what came while the tools ran."""
         self.conversation.add_user(turn.results)
         turn.results = []
+        for item in self.waiting() if self.waiting else ():
+            self._deliver(item)
+
+    def _deliver(self, item: Waiting) -> None:
+        from stenograph.messages import rendered
+
+        is_notice = isinstance(item, TaskNotice)
+        run_id, usage = "", None
+        if isinstance(item, TaskNotice):
+            item.task.is_told = True
+            run_id, usage = item.task.run_id, item.task.usage()
+        content = item.text if isinstance(item, TaskNotice) else item.content
+        body = write.queued_body(
+            content, uuid=item.uuid, delivery_id=str(uuid4()), arrived=item.arrived, run_id=run_id, usage=usage
+        )
+        envelope = self.recorder.envelope
+        if envelope.is_old:
+            # It writes no attachments.
+            words = "\n".join(rendered(body, envelope.version))
+            self.recorder.queue("remove")
+            uuid = self.recorder.meta(words)
+            self.conversation.add_user([text_block(words)])
+        else:
+            line = self.recorder.delivery(body, rendered(body), item.text)
+            self.conversation.attach(line, called_name(self.model))
+            uuid = line["uuid"]
+        self._emit(events.Delivered(prompt=content, uuid=uuid, is_notification=is_notice, agent_id=self._agent_id))
 
     async def _add_asides(self, turn: TurnInProgress) -> None:
         context = AsideContext(
@@ -499,8 +529,12 @@ class Dialogue:
                 self._add_aside(aside)
 
     def _add_aside(self, aside: Aside) -> None:
-        self.recorder.meta(aside.text)
-        self.conversation.add_user([text_block(aside.text)])
+        if aside.attachment is None or self.recorder.envelope.is_old:
+            self.recorder.meta(aside.text)
+            self.conversation.add_user([text_block(aside.text)])
+        else:
+            line = self.recorder.attachment(aside.attachment, [aside.text])
+            self.conversation.attach(line, called_name(self.model))
 
     def _report(self, line: str) -> None:
         self._emit(events.Notice(text=line, agent_id=self._agent_id))

@@ -10,9 +10,11 @@ from collections import deque
 from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
+from uuid import uuid4
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from stenograph.agent.recording.recorder import plain_text
 from stenograph.records import Json
 
 if TYPE_CHECKING:
@@ -32,14 +34,27 @@ class UserPrompt(Struct, kw_only=True):
     #: Of its record; empty for a new one.
     uuid: str = ""
     priority: Priority = Priority.NEXT
-    #: It waited for a turn to end or for a tool boundary. The inbox sets this.
+    #: When it came, in the form of records. The inbox sets this and the next.
+    arrived: str = ""
+    #: It came during a turn.
     is_queued: bool = False
+
+    @property
+    def text(self) -> str:
+        return plain_text(self.content)
 
 
 class TaskNotice(Struct, kw_only=True):
     """The end of background work; nothing if the model knows of it by then."""
 
     task: BackgroundTask
+    uuid: str = field(default_factory=lambda: str(uuid4()))
+    arrived: str = ""
+    is_queued: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.task.notification()
 
     @property
     def is_news(self) -> bool:
@@ -71,17 +86,20 @@ class Inbox:
         self._is_closed = False
         #: Called for what takes effect at once.
         self.on_control: Callable[[Control], None] | None = None
-        #: Called for each prompt and notice that arrives; returns whether it has to wait for a turn under way.
-        self.on_arrival: Callable[[Waiting], bool] | None = None
+        #: Called for each prompt and notice that arrives.
+        self.on_arrival: Callable[[Waiting], None] | None = None
+        #: Called for a notice of what the model has learned by itself meanwhile.
+        self.on_stale: Callable[[TaskNotice], None] | None = None
 
     def put(self, item: Item) -> None:
         if isinstance(item, Control):
             if self.on_control is not None:
                 self.on_control(item)
             return
-        is_queued = self.on_arrival is not None and self.on_arrival(item)
         if isinstance(item, UserPrompt):
-            item.is_queued = is_queued
+            item.uuid = item.uuid or str(uuid4())
+        if self.on_arrival is not None:
+            self.on_arrival(item)
         self._waiting.append(item)
         self._arrived.set()
 
@@ -99,6 +117,11 @@ class Inbox:
         """Those that wait."""
         return [item for item in self._waiting if isinstance(item, UserPrompt)]
 
+    @property
+    def has_news(self) -> bool:
+        """Whether the end of background work waits."""
+        return any(isinstance(item, TaskNotice) and item.is_news for item in self._waiting)
+
     def take_back(self) -> list[UserPrompt]:
         """All waiting prompts, to be edited: they are not delivered."""
         prompts = self.prompts
@@ -108,7 +131,7 @@ class Inbox:
     async def next(self) -> Waiting | None:
         """Notices first, then prompts in order of arrival; None once closed and empty."""
         while True:
-            self._waiting = deque(item for item in self._waiting if isinstance(item, UserPrompt) or item.is_news)
+            self._drop_stale()
             if self._waiting:
                 item = next((one for one in self._waiting if isinstance(one, TaskNotice)), self._waiting[0])
                 self._waiting.remove(item)
@@ -120,14 +143,20 @@ class Inbox:
 
     def take_at_boundary(self, can_go: Callable[[UserPrompt], bool]) -> list[Waiting]:
         """What goes into the turn under way, in order of arrival. `can_go`: whether a prompt is no command."""
+        self._drop_stale()
         taken: list[Waiting] = []
         kept: deque[Waiting] = deque()
+        is_held = False  # by a prompt before it: they stay in order
         for item in self._waiting:
-            if isinstance(item, TaskNotice):
-                taken += [item] if item.is_news else []
-            elif item.priority is not Priority.LATER and can_go(item) and not any(isinstance(one, UserPrompt) for one in kept):
-                taken.append(item)
-            else:
-                kept.append(item)
+            if isinstance(item, UserPrompt):
+                is_held = is_held or item.priority is Priority.LATER or not can_go(item)
+            (kept if is_held and isinstance(item, UserPrompt) else taken).append(item)
         self._waiting = kept
         return taken
+
+    def _drop_stale(self) -> None:
+        stale = [item for item in self._waiting if isinstance(item, TaskNotice) and not item.is_news]
+        for notice in stale:
+            self._waiting.remove(notice)
+            if self.on_stale is not None:
+                self.on_stale(notice)

@@ -25,7 +25,7 @@ from stenograph.agent.engine.commands import Command, CommandRegistry, Expansion
 from stenograph.agent.engine.dialogue import Dialogue
 from stenograph.agent.engine.events import Event
 from stenograph.agent.engine.feed import Feed
-from stenograph.agent.engine.inbox import Control, ControlKind, Inbox, TaskNotice, UserPrompt, Waiting
+from stenograph.agent.engine.inbox import Control, ControlKind, Inbox, Priority, TaskNotice, UserPrompt, Waiting
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.engine.subagents import SubAgents
@@ -35,7 +35,6 @@ from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
 from stenograph.agent.recording.opening import OpenedSession, open_session
 from stenograph.agent.recording.places import readable_folders, tasks_folder
-from stenograph.agent.recording.recorder import plain_text
 from stenograph.agent.tools import all_tools
 from stenograph.agent.tools.base import Workspace
 from stenograph.agent.tools.toolbox import Toolbox
@@ -72,6 +71,7 @@ class Agent:
         self.inbox = Inbox()
         self.inbox.on_control = self._control
         self.inbox.on_arrival = self._arrive
+        self.inbox.on_stale = self._forget
         workspace = Workspace(cwd=options.cwd, project=options.cwd, additional=list(options.additional))
         models = models_from(options.environ, host=client.endpoint.address.host, asked=options.model, resumed=opened.model)
         envelope = opened.recorder.envelope
@@ -120,6 +120,7 @@ class Agent:
             max_turns=options.max_turns,
         )
         self._dialogue.tokens = opened.tokens
+        self._dialogue.waiting = lambda: self.inbox.take_at_boundary(self._can_join)
         for file in opened.read_files:
             self._dialogue.read_state.recall(file.path, file.time, is_whole=file.is_whole)
         if opened.restore:
@@ -283,7 +284,7 @@ class Agent:
         return item
 
     async def _take(self, item: Waiting) -> None:
-        if isinstance(item, UserPrompt) and item.is_queued:
+        if item.is_queued:
             self._recorder.queue("dequeue")
         if not self._turns:
             self._recorder.modes(self.policy.mode.value)
@@ -313,13 +314,26 @@ class Agent:
 
     # What comes in
 
-    def _arrive(self, item: Waiting) -> bool:
-        """A queued prompt is in the file at once, so that it is not lost."""
-        if self._turn is None or not isinstance(item, UserPrompt):
-            return False
-        self._recorder.queue("enqueue", plain_text(item.content))
-        self._shared.emit(events.Queued(prompt=item.content, uuid=item.uuid))
-        return True
+    def _arrive(self, item: Waiting) -> None:
+        """What is queued is in the file at once, so that it is not lost."""
+        item.is_queued = self._turn is not None
+        if not item.is_queued:
+            return
+        item.arrived = self._recorder.now()
+        self._recorder.queue("enqueue", item.text)
+        if isinstance(item, UserPrompt):
+            self._shared.emit(events.Queued(prompt=item.content, uuid=item.uuid))
+            if item.priority is Priority.NOW:
+                self.interrupt()
+
+    def _forget(self, notice: TaskNotice) -> None:
+        if notice.is_queued:
+            self._recorder.queue("remove", notice.text)
+
+    def _can_join(self, prompt: UserPrompt) -> bool:
+        """Whether a prompt goes into a turn under way: no command, and words only, which every client reads back."""
+        is_words = isinstance(prompt.content, str) or all(block.get("type") == "text" for block in prompt.content)
+        return is_words and self.commands.find(prompt.content) is None
 
     def _control(self, control: Control) -> None:
         match control.kind:

@@ -46,6 +46,8 @@ class Recorder:
         self._last_prompt = ""
         self._since_anchor = 0
         self._chained = 0
+        #: The last line of the chain.
+        self._last: Json = {}
         #: Written with the next line of the chain, behind it.
         self._after_next: list[Json] = []
         #: Written with the next line of the chain, before it.
@@ -128,6 +130,23 @@ class Recorder:
         """What the user did without asking the model: a shell command, its output."""
         members = write.meta_members(self.envelope, content, prompt_id=self.prompt_id)
         return self._chain([{name: value for name, value in members.items() if name != "isMeta"}])[0]
+
+    def attachment(self, body: Json, rendered: Sequence[str]) -> Json:
+        """Words that nobody typed as a prompt, in a form that readers know. Returns the line. Not for 2.0, which writes none."""
+        self._chain([write.attachment_members(body, rendered)])
+        return self._last
+
+    def delivery(self, body: Json, rendered: Sequence[str], text: str) -> Json:
+        """What was queued and goes into the turn under way, in one write with its end in the queue."""
+        taken = write.queue_delivery(
+            text,
+            session_id=self.envelope.session_id,
+            timestamp=self.now(),
+            uuid=body["source_uuid"],
+            delivery_id=body["delivery_id"],
+        )
+        self._chain([write.attachment_members(body, rendered)], after=[taken])
+        return self._last
 
     def response(self, message: Json, blocks: Sequence[Json], *, request_id: str, requested_model: str) -> list[str]:
         """One line a block, all in one write: whole in the file or not at all."""
@@ -270,6 +289,7 @@ class Recorder:
         self._append([*self._ahead, *records, *after, *self._after_next])
         self._ahead, self._after_next = [], []
         self._chained += len(names)
+        self._last = records[-1]
         if self.watch is not None:
             for record in records:
                 self.watch(record)

@@ -28,13 +28,14 @@ from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, list_project
 from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
 from stenograph.inputs import HUMAN, InputKind, input_at
-from stenograph.messages import NO_LINE, Message, message_habits, messages_of, read_for_resume, select
+from stenograph.messages import NO_LINE, Message, message_habits, messages_of, read_for_resume, select, with_attachments
 from stenograph.model import TOKEN_COUNTS
 from stenograph.records import (
     NOTIFICATION,
     REMOVE,
     SYNTHETIC,
     AssistantRecord,
+    AttachmentRecord,
     ChainedRecord,
     Envelope,
     Json,
@@ -43,12 +44,14 @@ from stenograph.records import (
     ToolUseBlock,
     UserRecord,
     change,
+    decode,
     file_history_of,
     gc_paused,
     moment,
     peek,
     read_all_records,
     without_halves,
+    write,
 )
 from stenograph.releases import NEWEST
 from stenograph.sessions import glance, resolve
@@ -211,6 +214,13 @@ def as_user_words(messages: Sequence[Message]) -> list[Json]:
         elif content:
             plain.append({"role": role, "content": content})
     return plain
+
+
+def with_attached(content: Sequence[Json], lines: Sequence[Json], model: str) -> list[Json]:
+    """The user's content since the last answer, with the attachments that lines hold, as a resume would send both."""
+    records = [record for line in lines if isinstance(record := decode(write.encode_line(line)), AttachmentRecord)]
+    (message,) = as_user_words(with_attachments(content, records, model))
+    return list(message["content"])
 
 
 def _as_user(message: Message) -> Json:
