@@ -506,7 +506,8 @@ class Dialogue:
         if envelope.is_old:
             # It writes no attachments.
             words = "\n".join(rendered(body, envelope.version))
-            self.recorder.queue("remove")
+            if item.is_queued:
+                self.recorder.queue("remove")
             uuid = self.recorder.meta(words)
             self.conversation.add_user([text_block(words)])
         else:

@@ -68,6 +68,8 @@ class Agent:
         self._feed = Feed()
         self._turn: asyncio.Task[events.TurnEnd] | None = None
         self._turns = 0
+        #: Until the end of the turn is reported, which is a moment before its task ends.
+        self._is_busy = False
         self.inbox = Inbox()
         self.inbox.on_control = self._control
         self.inbox.on_arrival = self._arrive
@@ -94,7 +96,7 @@ class Agent:
             toolbox=toolbox,
             memory=memory,
             background=BackgroundTasks(tasks_folder(opened.recorder.path)),
-            emit=self._feed.publish,
+            emit=self._emit,
             path=opened.recorder.path,
             policy=policy,
             interrupt=self.interrupt,
@@ -289,6 +291,7 @@ class Agent:
         if not self._turns:
             self._recorder.modes(self.policy.mode.value)
         self._turns += 1
+        self._is_busy = True
         self._turn = asyncio.create_task(self._turn_of(item))
         try:
             await asyncio.shield(self._turn)
@@ -299,6 +302,7 @@ class Agent:
             raise
         finally:
             self._turn = None
+            self._is_busy = False
 
     def _turn_of(self, item: Waiting) -> Coroutine[Any, Any, events.TurnEnd]:
         if isinstance(item, TaskNotice):
@@ -314,9 +318,15 @@ class Agent:
 
     # What comes in
 
+    def _emit(self, event: Event) -> None:
+        if isinstance(event, events.TurnEnd) and event.agent_id is None:
+            self._is_busy = False
+        self._feed.publish(event)
+
     def _arrive(self, item: Waiting) -> None:
         """What is queued is in the file at once, so that it is not lost."""
-        item.is_queued = self._turn is not None
+        # 2.0 queues only what people say.
+        item.is_queued = self._is_busy and (isinstance(item, UserPrompt) or not self._recorder.envelope.is_old)
         if not item.is_queued:
             return
         item.arrived = self._recorder.now()
