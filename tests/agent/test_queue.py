@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from lab.observatory.scenes import Scene, cue, say, text, tool
+from lab.observatory.scenes import Scene, cue, found_in_results, say, text, tool
 from tests.agent.checking import assert_resumes_as_it_was, assert_valid
 from tests.agent.contract import check_order
 from tests.agent.sending import assert_each_extends_the_last, assert_sendable, live_messages
@@ -198,8 +198,6 @@ def test_the_end_of_a_background_command_begins_a_turn_when_nothing_else_is_goin
 
 def test_what_the_model_learned_itself_is_not_reported_again(tmp_path: Path) -> None:
     def asks(body: Json) -> object:
-        from tests.agent.everything import found_in_results
-
         task = found_in_results(body, r"Command running in background with ID: (\w+)", "none")[0]
         return say(tool("TaskOutput", task_id=task, block=True, timeout=10_000))
 
