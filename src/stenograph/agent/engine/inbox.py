@@ -88,8 +88,8 @@ class Inbox:
         self.on_control: Callable[[Control], None] | None = None
         #: Called for each prompt and notice that arrives.
         self.on_arrival: Callable[[Waiting], None] | None = None
-        #: Called for a notice of what the model has learned by itself meanwhile.
-        self.on_stale: Callable[[TaskNotice], None] | None = None
+        #: Called for what is not delivered: prompts taken back, notices of what the model has learned by itself meanwhile.
+        self.on_removal: Callable[[Waiting], None] | None = None
 
     def put(self, item: Item) -> None:
         if isinstance(item, Control):
@@ -125,8 +125,16 @@ class Inbox:
     def take_back(self) -> list[UserPrompt]:
         """All waiting prompts, to be edited: they are not delivered."""
         prompts = self.prompts
-        self._waiting = deque(item for item in self._waiting if not isinstance(item, UserPrompt))
+        for prompt in prompts:
+            self._remove(prompt)
         return prompts
+
+    def take_back_last(self) -> UserPrompt | None:
+        """The newest waiting prompt."""
+        prompts = self.prompts
+        if prompts:
+            self._remove(prompts[-1])
+        return prompts[-1] if prompts else None
 
     async def next(self) -> Waiting | None:
         """Notices first, then prompts in order of arrival; None once closed and empty."""
@@ -157,6 +165,9 @@ class Inbox:
     def _drop_stale(self) -> None:
         stale = [item for item in self._waiting if isinstance(item, TaskNotice) and not item.is_news]
         for notice in stale:
-            self._waiting.remove(notice)
-            if self.on_stale is not None:
-                self.on_stale(notice)
+            self._remove(notice)
+
+    def _remove(self, item: Waiting) -> None:
+        self._waiting.remove(item)
+        if self.on_removal is not None:
+            self.on_removal(item)

@@ -73,7 +73,7 @@ class Agent:
         self.inbox = Inbox()
         self.inbox.on_control = self._control
         self.inbox.on_arrival = self._arrive
-        self.inbox.on_stale = self._forget
+        self.inbox.on_removal = self._forget
         workspace = Workspace(cwd=options.cwd, project=options.cwd, additional=list(options.additional))
         models = models_from(options.environ, host=client.endpoint.address.host, asked=options.model, resumed=opened.model)
         envelope = opened.recorder.envelope
@@ -336,9 +336,9 @@ class Agent:
             if item.priority is Priority.NOW:
                 self.interrupt()
 
-    def _forget(self, notice: TaskNotice) -> None:
-        if notice.is_queued:
-            self._recorder.queue("remove", notice.text)
+    def _forget(self, item: Waiting) -> None:
+        if item.is_queued:
+            self._recorder.queue("remove", item.text)
 
     def _can_join(self, prompt: UserPrompt) -> bool:
         """Whether a prompt goes into a turn under way: no command, and words only, which every client reads back."""

@@ -43,10 +43,7 @@ class Link:
 
     def take_back_last(self) -> UserPrompt | None:
         """The last queued prompt, to be edited."""
-        prompts = self.agent.inbox.take_back()
-        for prompt in prompts[:-1]:
-            self.agent.inbox.put(prompt)
-        return prompts[-1] if prompts else None
+        return self.agent.inbox.take_back_last()
 
     async def close(self) -> None:
         """The turn under way ends first; the session on disk is whole. Raises DiskError if it is not."""
