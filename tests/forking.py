@@ -49,10 +49,16 @@ class Forked:
     """One run: its process id, and its exit code once it is over."""
 
     def __init__(
-        self, arguments: Sequence[str], environment: Mapping[str, str], descriptors: tuple[int, int, int], *, nobody: bool = False
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        descriptors: tuple[int, int, int],
+        *,
+        cwd: Path | None = None,
+        nobody: bool = False,
     ) -> None:
         told, tell = os.pipe()
-        request = json.dumps([list(arguments), dict(environment), str(Path.cwd()), nobody]).encode()
+        request = json.dumps([list(arguments), dict(environment), str(Path.cwd() / (cwd or "")), nobody]).encode()
         with _lock:
             server = _running_server()
             socket.send_fds(server, [_LENGTH.pack(len(request))], [*descriptors, tell])
@@ -70,21 +76,35 @@ class Forked:
         return os.waitstatus_to_exitcode(status)
 
 
-def run_forked(arguments: Sequence[str], environment: Mapping[str, str], *, nobody: bool = False) -> tuple[int, bytes, bytes]:
-    """Exit code, stdout and stderr of a run in pipes, without input."""
-    pipes = os.pipe(), os.pipe()
-    nothing = os.open(os.devnull, os.O_RDONLY)
+def run_forked(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    said: bytes | None = None,
+    cwd: Path | None = None,
+    nobody: bool = False,
+) -> tuple[int, bytes, bytes]:
+    """Exit code, stdout and stderr of a run in pipes; `said` is its input, no more than fits into a pipe."""
+    (output, their_output), (errors, their_errors) = os.pipe(), os.pipe()
+    if said is not None:
+        their_input, to_say = os.pipe()
+        os.set_blocking(to_say, False)
+        assert os.write(to_say, said) == len(said)
+        os.close(to_say)
+    else:
+        their_input = os.open(os.devnull, os.O_RDONLY)
+    theirs = their_input, their_output, their_errors
     try:
-        run = Forked(arguments, environment, (nothing, pipes[0][1], pipes[1][1]), nobody=nobody)
+        run = Forked(arguments, environment, theirs, cwd=cwd, nobody=nobody)
     finally:
-        for descriptor in (nothing, pipes[0][1], pipes[1][1]):
+        for descriptor in theirs:
             os.close(descriptor)
-    errors: list[bytes] = []
-    other = threading.Thread(target=lambda: errors.append(_all_of(pipes[1][0])))
+    complaints: list[bytes] = []
+    other = threading.Thread(target=lambda: complaints.append(_all_of(errors)))
     other.start()
-    output = _all_of(pipes[0][0])
+    printed = _all_of(output)
     other.join()
-    return run.wait(60), output, errors[0]
+    return run.wait(60), printed, complaints[0]
 
 
 def _all_of(descriptor: int) -> bytes:

@@ -31,12 +31,15 @@ def _forked(
     arguments: Sequence[str | Path], environment: Mapping[str, str], *, nobody: bool = False
 ) -> subprocess.CompletedProcess[str]:
     given = list(map(str, arguments))
-    code, output, errors = run_forked(given, {**os.environ, **environment}, nobody=nobody)
-    return subprocess.CompletedProcess(given, code, _text(output), _text(errors))
+    return completed(given, *run_forked(given, {**os.environ, **environment}, nobody=nobody))
 
 
-def _text(output: bytes) -> str:
-    return output.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+def completed(arguments: Sequence[str], code: int, output: bytes, errors: bytes) -> subprocess.CompletedProcess[str]:
+    """As `subprocess` tells of a run whose output is text."""
+    printed, complaints = (
+        part.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n") for part in (output, errors)
+    )
+    return subprocess.CompletedProcess(arguments, code, printed, complaints)
 
 
 def _run(arguments: Sequence[str | Path], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:

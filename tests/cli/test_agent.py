@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 from lab.clients import run_client
-from tests.cli.running import SOURCE, assert_one_clear_line
+from tests.cli.running import SOURCE, assert_one_clear_line, completed
 from tests.conftest import Client
+from tests.forking import can_fork, run_forked
 
 import stenograph
 from stenograph.cli._extras import install_command
@@ -26,6 +27,7 @@ from stenograph.cli.agent import _repeated
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, ScriptedApi, Step, script_prompt
 
 Json = dict[str, Any]
+FAKE_KEY = "sk-fake-000000000000"
 STREAM = ("--output-format", "stream-json", "--verbose")
 #: Thinking, words and a call; then the answer.
 SIMPLE: list[Step] = [
@@ -42,7 +44,7 @@ def api() -> Iterator[ScriptedApi]:
 
 def environment(url: str) -> dict[str, str]:
     path = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**os.environ, "PYTHONPATH": path, "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-fake-000000000000"}
+    return {**os.environ, "PYTHONPATH": path, "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": FAKE_KEY}
 
 
 def start(url: str, *arguments: str | bytes, **given: Any) -> subprocess.Popen[str]:
@@ -58,6 +60,11 @@ def start(url: str, *arguments: str | bytes, **given: Any) -> subprocess.Popen[s
 
 
 def run(url: str, *arguments: str | bytes, said: str | None = None, **given: Any) -> subprocess.CompletedProcess[str]:
+    if can_fork(given.get("env", {})) and given.keys() <= {"cwd", "env"} and len(said or "") < 10_000:
+        world = {**os.environ, "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": FAKE_KEY, **given.get("env", {})}
+        words = ["agent", *map(os.fsdecode, arguments)]
+        done = run_forked(words, world, said=None if said is None else said.encode(), cwd=given.get("cwd"))
+        return completed(words, *done)
     stdin = subprocess.DEVNULL if said is None else subprocess.PIPE
     with start(url, *arguments, stdin=stdin, **given) as process:
         output, errors = process.communicate(said, timeout=30)
