@@ -117,6 +117,7 @@ def calls_of(work: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("work", [_read, _check], ids=["messages", "check"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_four_times_the_lines_are_about_four_times_the_work(

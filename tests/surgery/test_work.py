@@ -19,6 +19,7 @@ def empty_objects(count: int) -> list[Line]:
     return [{} for _ in range(count)]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("edit", [TruncateResults(limit=10), MakePortable()], ids=["truncate", "portable"])
 @pytest.mark.parametrize("shape", [*SHAPES, empty_objects])
 def test_four_times_the_lines_are_about_four_times_the_work(

@@ -160,16 +160,10 @@ def search(
                 score = matches[session].score + _TOGETHER * together.score
                 matches[session] = _Match(score, together.doc, matches[session].lines)
     ranked = searching.ranked(matches, now)
+    shown = ranked[:limit]
+    docs = searching.best_docs([session for session, _ in shown], matches, terms)
     return Found(
-        tuple(
-            searching.describe(
-                row,
-                matches[row[0]],
-                searching.best_docs(row[0], matches[row[0]], terms),
-                query,
-            )
-            for row in ranked[:limit]
-        ),
+        tuple(searching.describe(row, matches[row[0]], docs[row[0]], query) for row in shown),
         len(ranked),
         sum(matches[session].lines for session, _ in ranked),
         is_partial and bool(ranked),
@@ -316,17 +310,25 @@ class _Searching:
             archived=not os.path.lexists(path),
         )
 
-    def best_docs(self, session: int, match: _Match, terms: Sequence[Term]) -> list[int]:
-        """The best line, and others that hold some of the terms."""
-        if not self._lines:
-            return []
+    def best_docs(self, sessions: Sequence[int], matches: _Matches, terms: Sequence[Term]) -> dict[int, list[int]]:
+        """By session: the best line, and others that hold some of the terms. Asked once for all: each question ranks every line
+        that matches."""
+        best = {session: [matches[session].doc] if self._lines else [] for session in sessions}
+        if self._lines < 2 or not sessions:
+            return best
         rows = self._db.execute(
-            f"SELECT docs.id FROM (SELECT rowid AS id, bm25(text, {_WEIGHTS}) AS score FROM text WHERE text MATCH ? LIMIT -1)"
-            " AS found CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
-            f"{self._where}{' AND' if self._where else ' WHERE'} docs.session = ? ORDER BY found.score LIMIT ?",
-            (self._in_columns(" OR ".join(term.match for term in terms)), *self._values, session, self._lines),
+            "SELECT docs.session, docs.id"
+            f" FROM (SELECT rowid AS id, bm25(text, {_WEIGHTS}) AS score FROM text WHERE text MATCH ? LIMIT -1) AS found"
+            " CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
+            f"{self._where}{' AND' if self._where else ' WHERE'} docs.session IN (SELECT value FROM json_each(?))"
+            " ORDER BY found.score",
+            (self._in_columns(" OR ".join(term.match for term in terms)), *self._values, str(list(sessions))),
         )
-        return list(dict.fromkeys((match.doc, *(row[0] for row in rows))))[: self._lines]
+        for session, doc in rows:
+            docs = best[session]
+            if len(docs) < self._lines and doc not in docs:
+                docs.append(doc)
+        return best
 
     def files(self) -> list[tuple[int, Path, int, FilePart]]:
         """The files with a line that the filter leaves."""

@@ -19,7 +19,7 @@ from stenograph.records.json_text import BYTE_ORDER_MARK, REFUSALS, begins_with_
 from stenograph.records.progress import ProgressRecord
 from stenograph.records.shape import ShapeReader, json_of, keep, rebuild
 from stenograph.records.sidecars import SIDECARS
-from stenograph.records.splice import Path, splice
+from stenograph.records.splicing import Path, splice
 from stenograph.records.system import SUBTYPES, SystemRecord
 
 _KINDS: tuple[type[Record], ...] = (UserRecord, AssistantRecord, SystemRecord, AttachmentRecord, ProgressRecord, *SIDECARS)
