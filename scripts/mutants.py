@@ -169,6 +169,8 @@ class Planter:
         self.mutants, self.few = mutants, few
         self.failed = False
         self.survived: list[Mutant] = []
+        #: Of functions that only something in C knows.
+        self.alone: list[Mutant] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.failed = self.failed or report.failed
@@ -206,14 +208,15 @@ class Planter:
             try:
                 _silence()
                 self._play(session, items, seen)
-                sender.send({} if self.failed else seen)
+                sender.send((seen, self.failed))
             finally:
                 os._exit(0)
         sender.close()
-        called: Called = receiver.recv()
+        called: Called
+        called, has_failed = receiver.recv()
         os.waitpid(child, 0)
-        if not called:
-            raise RuntimeError("the tests fail without a mutant")
+        if has_failed:
+            raise RuntimeError(f"without a mutant {list(called)[-1]} fails")
         return called
 
     def _fork(self, session: pytest.Session, items: list[pytest.Item], mutant: Mutant, called: Called) -> bool:
@@ -224,8 +227,8 @@ class Planter:
         child = os.fork()
         if child:
             status = os.waitpid(child, 0)[1]
-            if os.WIFEXITED(status) and os.WEXITSTATUS(status) == NOT_PLANTED:
-                raise RuntimeError(f"{mutant} could not be planted")
+            if os.WIFEXITED(status) and os.WEXITSTATUS(status) == NOT_PLANTED and mutant not in self.alone:
+                self.alone.append(mutant)
             return status != 0
         try:
             longest = round(WHILE + LONGER * usual)
@@ -335,10 +338,10 @@ def _outside_of_functions(code: types.CodeType) -> list[object]:
     return rest
 
 
-def run_in_fork(mutants: list[Mutant], *, few: bool) -> list[Mutant]:
-    """The mutants that no test of the core notices."""
+def run_in_fork(mutants: list[Mutant], *, few: bool) -> tuple[list[Mutant], list[Mutant]]:
+    """The mutants that no test of the core notices, and those that could not be tried so."""
     if not mutants:
-        return []
+        return [], []
     planter = Planter(mutants, few=few)
     # The same tests everywhere: no public corpus.
     os.environ["STENO_CORPUS"] = os.devnull
@@ -359,7 +362,7 @@ def run_in_fork(mutants: list[Mutant], *, few: bool) -> list[Mutant]:
     sys.path.insert(0, str(SOURCE.parent))
     if pytest.main([*options, *(str(ROOT / "tests" / package) for package in WITNESSES)], plugins=[planter]):
         raise RuntimeError("the tests could not be run")
-    return planter.survived
+    return planter.survived, planter.alone
 
 
 def survives_alone(mutant: Mutant, folder: Path) -> bool:
@@ -401,8 +404,8 @@ def main() -> int:
         return 0
     asked = [mutant for mutant in chosen if mutant.name not in known]
     alone = [mutant for mutant in asked if not can_be_planted(mutant)]
-    survived = run_in_fork([mutant for mutant in asked if mutant not in alone], few=options.few)
-    for mutant in alone:
+    survived, unplanted = run_in_fork([mutant for mutant in asked if mutant not in alone], few=options.few)
+    for mutant in (*alone, *unplanted):
         with tempfile.TemporaryDirectory(prefix="steno-mutant-") as folder:
             if survives_alone(mutant, Path(folder)):
                 survived.append(mutant)

@@ -10,6 +10,7 @@ from tests.graph.building import (
     Line,
     answer,
     attachment,
+    before_long,
     chain_of,
     graph_of,
     last_prompt,
@@ -19,7 +20,9 @@ from tests.graph.building import (
     unknown,
 )
 
-from stenograph.graph import NOWHERE, choose_leaf, walk_chain
+from stenograph.graph import NOWHERE, Graph, choose_leaf, walk_chain
+from stenograph.graph.readings import preserved_by, read_graph, reading_habits
+from stenograph.records import ChainedRecord
 
 BY_TIME = ("1.0.128", "2.0.36", "2.0.42", "2.0.50", "2.0.76", "2.1.29", "2.1.45")
 BY_PLACE = ("2.1.112", "2.1.200", "2.1.325")
@@ -391,3 +394,30 @@ def test_rule_26_a_sidechain_line_inside_the_main_chain_is_walked_through(releas
 
 def test_an_empty_family_has_no_leaf() -> None:
     assert choose_leaf(graph_of()) == NOWHERE
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "expected"),
+    [
+        ("q2", "a2", ["q2", "a2"]),
+        ("a1", "a2", ["a1", "q2", "a2"]),
+        ("a2", "a2", ["a2"]),
+        # What does not hang together says nothing.
+        ("a2", "q2", None),
+        ("never written", "a2", None),
+        ("q2", "never written", None),
+    ],
+)
+def test_a_compaction_names_what_it_preserved_by_its_ends(head: str, tail: str, expected: list[str] | None) -> None:
+    segment = {"headUuid": head, "tailUuid": tail, "anchorUuid": "summary"}
+    cut = system("cut", None, 9, subtype="compact_boundary", compactMetadata={"preservedSegment": segment})
+    graph = graph_of(*TALK, cut, prompt("summary", "cut", 10))
+    with before_long(1.0):
+        reading = read_graph(graph, reading_habits("2.0.76"))  # which leaves everything where it hangs
+        found = preserved_by(graph, reading, len(TALK))
+    assert (None if found is None else [_uuid(graph, node) for node in found]) == expected
+
+
+def _uuid(graph: Graph, node: int) -> object:
+    record = graph.records[node]
+    return record.uuid if isinstance(record, ChainedRecord) else None

@@ -233,3 +233,24 @@ def test_the_answer_is_the_last_text_that_the_model_wrote(tmp_path: Path) -> Non
     error = answered("d", "c", "API Error: 500", model="<synthetic>")
     session = session_of(tmp_path, said("a", None, "one"), answered("b", "a", "said"), call, error)
     assert session.turns[0].answer == "said"
+
+
+def test_a_turn_behind_an_abandoned_answer_follows_that_answer(tmp_path: Path) -> None:
+    """A rewind into the middle of a turn: the prompt was answered twice, and both answers were continued."""
+    call = answered("b", "a", "", 1)
+    call["message"]["content"] = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
+    result = said("c", "b", "", 2)
+    result["message"]["content"] = [{"type": "tool_result", "tool_use_id": "t", "content": "done"}]
+    first = [said("a", None, "one"), call, result, said("d", "c", "two", 3), answered("e", "d", "y", 4)]
+    again = [answered("f", "a", "other", 5), said("g", "f", "three", 6), answered("h", "g", "z", 7)]
+    session = session_of(tmp_path, *first, *again)
+    ways = [[(turn.prompt, turn.answer, len(turn.tool_calls)) for turn in branch.turns] for branch in session.branches]
+    assert ways == [[("one", "other", 0), ("three", "z", 0)], [("one", "", 1), ("two", "y", 0)]]
+
+
+def test_a_line_may_hold_anything_where_a_reader_expects_a_word(tmp_path: Path) -> None:
+    odd = {"isSidechain": [], "agentId": {"a": 1}, "permissionMode": [1], "isMeta": {}, "isApiErrorMessage": []}
+    lines = [said("a", None, "one", **odd), {**answered("b", "a", "x"), **odd}]
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [turn.prompt for turn in stream(path)] == [turn.prompt for turn in load_file(path).turns] == ["one"]

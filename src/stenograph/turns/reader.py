@@ -14,7 +14,6 @@ from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from stenograph.family import Family
@@ -203,7 +202,7 @@ class TurnReader:
         place = self._place
         outline = Outline(self._path, self._watched(_whole_lines(self._path, place.last_offset)), self._prompts, place.last_lines)
         if place.last_offset and outline.needs_what_is_before():
-            self._place = msgspec.structs.replace(place, turns=0, last_offset=0, last_turns=0, last_lines=0)
+            self._place = Place(place.offset)
             outline = Outline(self._path, _whole_lines(self._path, 0))
         return outline
 
