@@ -43,6 +43,7 @@ class UserRecord(ChainedRecord, tag_field="type", tag="user"):
     todos: Opt[list[Json]] = UNSET
     imagePasteIds: Opt[list[Json]] = UNSET
     interruptedMessageId: Opt[str] = UNSET
+    refusedMessageId: Opt[str] = UNSET
     planContent: Opt[str] = UNSET
     permissionDecision: Opt[dict[str, Json]] = UNSET
     toolDenialKind: Opt[str] = UNSET

@@ -45,6 +45,7 @@ class CompactMetadata(Shape):
     durationMs: Opt[int | float] = UNSET
     cumulativeDroppedTokens: Opt[int] = UNSET
     preCompactDiscoveredTools: Opt[list[str]] = UNSET
+    runningTurnPrompt: Opt[dict[str, Json]] = UNSET
     preservedSegment_raw: Later = later("preservedSegment")
     preservedMessages_raw: Later = later("preservedMessages")
 

@@ -197,6 +197,10 @@ class AgentResult(ToolResult):
     resolvedModel: Opt[str] = UNSET
     worktreePath: Opt[str] = UNSET
     worktreeBranch: Opt[str] = UNSET
+    toolsUsed: Opt[list[str]] = UNSET
+    harnessNoteCount: Opt[int] = UNSET
+    harnessTailCount: Opt[int] = UNSET
+    harnessSectionHash: Opt[str] = UNSET
 
     @once
     def content(self) -> Opt[Content]:
