@@ -249,8 +249,8 @@ def test_a_turn_behind_an_abandoned_answer_follows_that_answer(tmp_path: Path) -
 
 
 def test_a_line_may_hold_anything_where_a_reader_expects_a_word(tmp_path: Path) -> None:
-    odd = {"isSidechain": [], "agentId": {"a": 1}, "permissionMode": [1], "isMeta": {}, "isApiErrorMessage": []}
-    lines = [said("a", None, "one", **odd), {**answered("b", "a", "x"), **odd}]
+    odd: dict[str, Any] = {"isSidechain": [], "agentId": {"a": 1}, "permissionMode": [1], "isMeta": {}, "isApiErrorMessage": []}
+    lines = [{**said("a", None, "one"), **odd}, {**answered("b", "a", "x"), **odd}]
     path = tmp_path / "session.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert [turn.prompt for turn in stream(path)] == [turn.prompt for turn in load_file(path).turns] == ["one"]
