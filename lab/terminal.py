@@ -139,8 +139,15 @@ class Terminal:
 
     def paste(self, text: str) -> None:
         """Paste as a terminal does, between brackets."""
-        self._ask_tmux("set-buffer", "--", _literal(text))
+        # By a file: an argument can't be that long.
+        path = self.home / "tmp" / "pasted"
+        path.write_text(text, encoding="utf-8")
+        self._ask_tmux("load-buffer", str(path))
         self._ask_tmux("paste-buffer", "-p", "-r")
+        self.wait_until_still()
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._ask_tmux("resize-window", "-x", str(columns), "-y", str(rows))
         self.wait_until_still()
 
     # --- out

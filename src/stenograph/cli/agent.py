@@ -191,6 +191,7 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
     from stenograph import __version__
     from stenograph.agent import run_console
     from stenograph.cli import run_again
+    from stenograph.cli._settings import is_plain
     from stenograph.config import state_folder
     from stenograph.model import endpoint_from_environment
 
@@ -211,6 +212,7 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
             endpoint_from_environment(os.environ),
             first=given["prompt"] or "",
             color=ctx.color is not False,
+            is_plain=is_plain(ctx),
             state_folder=state_folder(os.environ),
             version=__version__,
             pick=pick,

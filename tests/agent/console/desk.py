@@ -24,9 +24,10 @@ def console(
     stage: Stage | None = None,
     environment: Mapping[str, str] | None = None,
     program: Path | None = None,
+    is_ready: str = "",
     **size: Any,
 ) -> Iterator[tuple[Terminal, Stage]]:
-    """Ours, or another client's `program`, in `folder/home` and `folder/work`, at its prompt."""
+    """Ours, or another client's `program`, in `folder/home` and `folder/work`, at its prompt or where it shows `is_ready`."""
     with _played(stage) as played:
         for name, scene in scenes.items():
             played.add(name, scene)
@@ -41,7 +42,10 @@ def console(
             **{"columns": 80, "rows": 24, **size},
         )
         with terminal:
-            terminal.wait_until_ready()
+            if is_ready:
+                terminal.wait_for(is_ready)
+            else:
+                terminal.wait_until_ready()
             yield terminal, played
 
 

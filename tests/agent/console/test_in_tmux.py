@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
+import signal
+import sys
 from pathlib import Path
 
 import pytest
-from lab.observatory.scenes import Say, cue, say, text, think, tool
+from lab.observatory.scenes import Fail, Say, cue, say, text, think, tool
+from lab.terminal import Terminal
 from tests.agent.console.desk import ALLOW_ALL, console, messages_of
 from tests.conftest import Need
 from tests.terminals import need_tmux
@@ -37,6 +43,7 @@ def test_a_turn_with_markdown_and_folded_tools(tmp_path: Path) -> None:
     assert len(stage.requests) == 2
 
 
+@pytest.mark.proof
 def test_escape_in_a_stream_keeps_the_visible_text_and_the_next_request_has_it(tmp_path: Path) -> None:
     slow = Say([text("Visible words."), text("Never seen.")], pause=1.0)
     with console(tmp_path, {"slow": [slow], "next": [say(text("Next answer."))]}, ALLOW_ALL) as (terminal, stage):
@@ -52,6 +59,7 @@ def test_escape_in_a_stream_keeps_the_visible_text_and_the_next_request_has_it(t
     assert "[Request interrupted by user]" in said
 
 
+@pytest.mark.proof
 def test_escape_in_a_tool_answers_the_call(tmp_path: Path) -> None:
     command = "echo begun; sleep 30"
     steps = [say(tool("Bash", command=command, description="Wait"))]
@@ -68,6 +76,7 @@ def test_escape_in_a_tool_answers_the_call(tmp_path: Path) -> None:
     assert len(results) == 1
 
 
+@pytest.mark.proof
 def test_ctrl_c_clears_then_quits(tmp_path: Path) -> None:
     with console(tmp_path, {}) as (terminal, _):
         terminal.type("some words")
@@ -80,6 +89,7 @@ def test_ctrl_c_clears_then_quits(tmp_path: Path) -> None:
         assert terminal.wait_for_exit() == 0
 
 
+@pytest.mark.proof
 def test_escapes_in_tool_output_are_shown_not_obeyed(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "evil.txt").write_text("\x1b[2J\x1b]0;owned\x07\x1b[31mred\x1b[0m end", encoding="utf-8")
@@ -91,6 +101,7 @@ def test_escapes_in_tool_output_are_shown_not_obeyed(tmp_path: Path) -> None:
     assert "> Look at it." in screen
 
 
+@pytest.mark.proof
 def test_the_session_is_one_that_every_reader_knows(tmp_path: Path) -> None:
     with console(tmp_path, {"one": [say(text("Hello."))]}) as (terminal, _):
         terminal.submit(cue("one", "Hi."))
@@ -98,3 +109,234 @@ def test_the_session_is_one_that_every_reader_knows(tmp_path: Path) -> None:
         path = terminal.wait_for_line("Hello.")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["message"]["role"] for line in lines if line["type"] in ("user", "assistant")] == ["user", "assistant"]
+
+
+def enter(terminal: Terminal, words: str) -> None:
+    """Once: Enter on the empty line that follows would send what is queued."""
+    terminal.type(words)
+    terminal.press("Enter")
+
+
+def test_a_question_shows_the_change_and_mode_answers_settle_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    path = tmp_path / "work" / "a.txt"
+    path.write_text("one\ntwo\nthree\n", encoding="utf-8")
+    edits = [tool("Edit", file_path=str(path), old_string=old, new_string=new) for old, new in (("two", "zwei"), ("one", "eins"))]
+    steps = [say(tool("Read", file_path=str(path))), say(*edits), say(text("Edited."))]
+    with console(tmp_path, {"edit": steps}) as (terminal, _):
+        terminal.submit(cue("edit", "Edit it."))
+        screen = terminal.wait_for("Edit a.txt?")
+        assert "2 - two" in screen
+        assert "2 + zwei" in screen
+        assert path.read_text(encoding="utf-8") == "one\ntwo\nthree\n"
+        terminal.wait_for("1  Yes")
+        terminal.press("2")
+        terminal.wait_for("Edited.")
+        assert "accept edits" in terminal.screen()
+    assert path.read_text(encoding="utf-8") == "eins\nzwei\nthree\n"
+
+
+@pytest.mark.proof
+def test_escape_denies_and_stops(tmp_path: Path) -> None:
+    steps = [say(tool("Bash", command="touch made", description="Make it")), say(text("Never."))]
+    with console(tmp_path, {"make": steps, "next": [say(text("Next answer."))]}) as (terminal, stage):
+        terminal.submit(cue("make", "Make it."))
+        terminal.wait_for("Run this command?")
+        terminal.press("Escape")
+        terminal.wait_for("Interrupted.")
+        terminal.submit(cue("next", "Go ahead."))
+        terminal.wait_for("Next answer.")
+    assert not (tmp_path / "work" / "made").exists()
+    assert len(stage.requests) == 2
+
+
+def test_what_is_typed_during_a_tool_is_in_the_next_request(tmp_path: Path) -> None:
+    steps = [say(tool("Bash", command="until [ -e go ]; do sleep 0.1; done", description="Wait")), say(text("Heard you."))]
+    with console(tmp_path, {"wait": steps}, ALLOW_ALL) as (terminal, stage):
+        terminal.submit(cue("wait", "Wait."))
+        terminal.wait_for("● Bash")
+        enter(terminal, "Mention number 212.")
+        terminal.wait_for("queued  1  > Mention number 212.")
+        (tmp_path / "work" / "go").touch()
+        screen = terminal.wait_for("Heard you.")
+    assert "» Mention number 212." in screen
+    assert len(stage.requests) == 2
+    assert "Mention number 212." in messages_of(stage.requests[1])
+
+
+@pytest.mark.proof
+def test_a_queued_prompt_can_be_edited(tmp_path: Path) -> None:
+    steps = [say(tool("Bash", command="until [ -e go ]; do sleep 0.1; done", description="Wait")), say(text("Over."))]
+    with console(tmp_path, {"wait": steps}, ALLOW_ALL) as (terminal, stage):
+        terminal.submit(cue("wait", "Wait."))
+        terminal.wait_for("● Bash")
+        enter(terminal, "Frst")
+        terminal.wait_for("queued  1")
+        terminal.press("Up")
+        terminal.wait_for("> Frst")
+        terminal.press("C-c")
+        (tmp_path / "work" / "go").touch()
+        terminal.wait_for("Over.")
+    assert "Frst" not in messages_of(stage.requests[-1])
+
+
+def test_rewind_restores_files_and_leaves_a_branch(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    path = tmp_path / "work" / "a.txt"
+    path.write_text("one\n", encoding="utf-8")
+    read, edit = tool("Read", file_path=str(path)), tool("Edit", file_path=str(path), old_string="one", new_string="eins")
+    scenes = {"edit": [say(read), say(edit), say(text("Edited."))], "other": [say(text("Another way."))]}
+    with console(tmp_path, scenes, ALLOW_ALL) as (terminal, stage):
+        terminal.submit(cue("edit", "Edit it."))
+        terminal.wait_for("Edited.")
+        assert path.read_text(encoding="utf-8") == "eins\n"
+        terminal.wait_until_still()
+        terminal.press("Escape", "Escape")
+        terminal.wait_for("Rewind to before a prompt")
+        terminal.press("Enter")
+        terminal.wait_for("Rewound.")
+        terminal.wait_until_still()
+        assert path.read_text(encoding="utf-8") == "one\n"
+        terminal.press("C-c")
+        terminal.submit(cue("other", "Try again."))
+        terminal.wait_for("Another way.")
+        assert "Edit it." not in messages_of(stage.requests[-1])
+        enter(terminal, "/branches")
+        assert "Branch 2: Edit it." in terminal.wait_for("Switch to a branch")
+
+
+@pytest.mark.proof
+def test_a_paste_of_ten_thousand_lines_is_folded_and_sent_whole(tmp_path: Path) -> None:
+    pasted = "\n".join(f"line {number}" for number in range(10_000))
+    with console(tmp_path, {"paste": [say(text("Read it."))]}) as (terminal, stage):
+        terminal.paste(pasted)
+        terminal.wait_for("[Pasted text #1 +9,999 lines]")
+        terminal.submit(cue("paste", " What is it?"))
+        terminal.wait_for("Read it.")
+    assert pasted in messages_of(stage.requests[-1])
+
+
+@pytest.mark.proof
+def test_files_shell_commands_and_new_lines_go_along(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "notes.md").write_text("remember the milk\n", encoding="utf-8")
+    with console(tmp_path, {"all": [say(text("Seen."))]}) as (terminal, stage):
+        enter(terminal, "!echo from-the-shell")
+        terminal.wait_for("\n  from-the-shell")
+        terminal.type("Look at @no")
+        terminal.wait_for("@notes.md")
+        terminal.press("Tab")
+        terminal.type("please")
+        terminal.press("C-j")
+        terminal.submit(cue("all", "Second line."))
+        terminal.wait_for("Seen.")
+    said = messages_of(stage.requests[-1])
+    assert "Look at @notes.md please\nSecond line." in said
+    assert "remember the milk" in said
+    assert "<bash-stdout>from-the-shell</bash-stdout>" in said
+
+
+@pytest.mark.proof
+def test_commands_are_completed_and_unknown_ones_not_sent(tmp_path: Path) -> None:
+    with console(tmp_path, {}) as (terminal, stage):
+        terminal.type("/perm")
+        terminal.wait_for("/permissions")
+        terminal.press("Enter")
+        terminal.wait_for("Mode: ask first")
+        enter(terminal, "/nonsense")
+        terminal.wait_for("unknown command /nonsense")
+    assert stage.requests == []
+
+
+@pytest.mark.proof
+def test_the_screen_follows_a_resize_and_nothing_is_drawn_twice(tmp_path: Path) -> None:
+    with console(tmp_path, {"one": [say(text("Hello."))]}, columns=60) as (terminal, _):
+        terminal.submit(cue("one", "Hi."))
+        terminal.wait_for("Hello.")
+        terminal.resize(100, 30)
+        terminal.wait_for("─" * 100)
+        screen = terminal.screen()
+    assert screen.count("steno 0.") == 1
+    assert screen.count("─" * 60) == 2
+
+
+@pytest.mark.proof
+def test_wide_and_right_to_left_text_stay_in_their_columns(tmp_path: Path) -> None:
+    wide, right_to_left = "日本語のテキスト🎉と絵文字。" * 6, "فحص صفحة المنتج لسهولة الوصول " * 6
+    with console(tmp_path, {"one": [say(text(f"{wide}\n\n{right_to_left}\n\nEnd."))]}, columns=60) as (terminal, _):
+        terminal.submit(cue("one", "Hi."))
+        screen = terminal.wait_for("End.")
+    from stenograph.views.text import width
+
+    assert "".join(line.strip() for line in screen.split("\n") if "日" in line or "絵" in line or "テ" in line) == wide
+    assert all(width(line) <= 60 for line in screen.split("\n"))
+
+
+@pytest.mark.proof
+def test_a_long_output_is_kept_in_a_file_and_two_lines(tmp_path: Path) -> None:
+    command = "python3 -c \"print('x' * 99 + chr(10)) or [print('y' * 99) for _ in range(50000)]\""
+    steps = [say(tool("Bash", command=command, description="5 MB")), say(text("Over."))]
+    with console(tmp_path, {"long": steps}, ALLOW_ALL) as (terminal, _):
+        terminal.submit(cue("long", "Print."))
+        screen = terminal.wait_for("Over.")
+    assert "in all, kept in" in screen
+    assert "yyyy" not in screen
+
+
+@pytest.mark.proof
+def test_a_dying_endpoint_is_named_and_the_session_goes_on(tmp_path: Path) -> None:
+    dies = Fail(529, "overloaded_error", say(text("Back again.")), times=2)
+    with console(tmp_path, {"dies": [dies]}) as (terminal, _):
+        terminal.submit(cue("dies", "Hi."))
+        terminal.wait_for(re.compile(r"retry \d of \d+ in"))
+        terminal.wait_for("Back again.")
+
+
+@pytest.mark.proof
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    wait = [say(tool("Bash", command="echo begun; sleep 60", description="Wait"))]
+    with console(tmp_path, {"wait": wait}, ALLOW_ALL) as (terminal, _):
+        terminal.submit(cue("wait", "Begin."))
+        terminal.wait_for("begun")
+        terminal.wait_for_line("sleep 60")
+        (process,) = [pid for pid in children_of(terminal) if command_of(pid).startswith(sys.executable)]
+        os.kill(process, signal.SIGKILL)
+        terminal.wait_for_exit()
+    with console(tmp_path, {"next": [say(text("Next answer."))]}, "--continue", ALLOW_ALL) as (terminal, stage):
+        terminal.wait_for("> Begin.")
+        terminal.submit(cue("next", "Go ahead."))
+        terminal.wait_for("Next answer.")
+    blocks = [block for message in stage.requests[-1]["messages"] for block in message["content"]]
+    assert [block["type"] for block in blocks if block["type"].startswith("tool")] == ["tool_use", "tool_result"]
+
+
+def children_of(terminal: Terminal) -> list[int]:
+    """Every process below the terminal's shell."""
+    found: list[int] = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(") ")[2].split()
+            if int(fields[3]) in terminal._groups:
+                found.append(int(path.parent.name))
+    return found
+
+
+def command_of(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def test_plain_lines_for_screen_readers(tmp_path: Path) -> None:
+    steps = [say(tool("Bash", command="touch made", description="Make it")), say(text("Made."))]
+    with console(tmp_path, {"make": steps}, "--plain", is_ready="you:") as (terminal, _):
+        enter(terminal, cue("make", "Make it."))
+        terminal.wait_for("question: touch made")
+        enter(terminal, "y")
+        screen = terminal.wait_for("status: done")
+        assert "model: Made." in screen
+        assert not set(screen) & set("•●─▌━")
+        enter(terminal, "/exit")
+        assert terminal.wait_for_exit() == 0
+    assert (tmp_path / "work" / "made").exists()

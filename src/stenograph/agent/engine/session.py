@@ -189,7 +189,7 @@ class Agent:
         restore, self._dialogue.on_first_answer = self._dialogue.on_first_answer, None
         return restore() if restore is not None else ""
 
-    def rename(self, title: str) -> None:
+    def set_title(self, title: str) -> None:
         """Written at once if the session has a file, else with its first turn."""
         self._recorder.title = title
         if self._recorder.is_begun:

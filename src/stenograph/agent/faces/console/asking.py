@@ -18,6 +18,7 @@ from stenograph.agent.faces.console.panels import Choice, Menu, TextLine
 from stenograph.agent.faces.console.tool_lines import PATCH, asked_part, patch_lines
 from stenograph.agent.permissions.live_policy import PermissionUpdate, RuleDestination
 from stenograph.agent.permissions.rules import parse_rule
+from stenograph.client_settings import project_settings
 from stenograph.errors import UsageError
 from stenograph.views.terminal.options import QUIET
 from stenograph.views.text import count_of, cut, harmless, one_line, wrap
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.console.look import Look
 
 EDITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+#: Where an answer is kept, relative to the project and to the user's directory.
+_SHARED, _LOCAL = map(str, project_settings(Path()))
 _FILES = {
-    RuleDestination.LOCAL: ".claude/settings.local.json",
-    RuleDestination.PROJECT: ".claude/settings.json",
-    RuleDestination.USER: "~/.claude/settings.json",
+    RuleDestination.LOCAL: _LOCAL,
+    RuleDestination.PROJECT: _SHARED,
+    RuleDestination.USER: f"~/{_SHARED}",
 }
 _UNTIL_END = "until the end of this session"
 _MOST_COMMAND = 20

@@ -20,13 +20,11 @@ from msgspec.structs import replace
 from stenograph.agent.engine import events
 from stenograph.agent.faces.bill import Bill
 from stenograph.agent.faces.console.commands import Commands
-from stenograph.agent.faces.console.completing import Completer
 from stenograph.agent.faces.console.look import Look, short_model
 from stenograph.agent.faces.console.painter import Painter, words_of
 from stenograph.agent.faces.console.panels import Choice, Menu
 from stenograph.agent.faces.console.prompt_content import content_of
 from stenograph.agent.faces.console.prompt_history import PromptHistory
-from stenograph.agent.faces.console.screen import Screen
 from stenograph.agent.faces.console.status import Status
 from stenograph.config import is_debugging
 from stenograph.errors import StenographError
@@ -57,6 +55,7 @@ class Desk:
         look: Look,
         state_folder: Path | None,
         version: str,
+        is_plain: bool = False,
         pick: Callable[[str], Awaitable[str | None]] | None = None,
         steno: Callable[[Sequence[str]], int] | None = None,
     ) -> None:
@@ -67,17 +66,15 @@ class Desk:
         self.pick = pick
         self.steno = steno
         self.client = client
-        self.painter = Painter(look, str(options.cwd))
         self.state = Status(mode=options.permission_mode.value, model=options.model)
         self.bill = Bill()
         self.commands = Commands(self)
         self.history = PromptHistory(state_folder, str(options.cwd))
-        completer = Completer(options.cwd, self.commands.candidates)
-        self.screen = Screen(self, history=self.history, completer=completer, cwd=options.cwd)
+        self.painter, self.screen = self._plain() if is_plain else self._drawn()
         self.link: Link | None = None
         self.is_idle = True
         self.failure: StenographError | None = None
-        self._is_busy = False
+        self.is_busy = False
         self._is_leaving = False
         self._last: tuple[str, float] = ("", 0.0)
         self._hint = ""
@@ -88,6 +85,19 @@ class Desk:
         self._beside: list[str] = []  # for the conversation, when the turn is over
         self._is_welcome = True
         self._can_bypass = options.permission_mode.value == _BYPASS
+
+    def _drawn(self) -> tuple[Painter, Any]:
+        from stenograph.agent.faces.console.completing import Completer
+        from stenograph.agent.faces.console.screen import Screen
+
+        cwd = self.options.cwd
+        completer = Completer(cwd, self.commands.candidates)
+        return Painter(self.look, str(cwd)), Screen(self, history=self.history, completer=completer, cwd=cwd)
+
+    def _plain(self) -> tuple[Painter, Any]:
+        from stenograph.agent.faces.console.plain import PlainPainter, PlainScreen
+
+        return PlainPainter(self.look, str(self.options.cwd)), PlainScreen(self, self.options.cwd)
 
     # The session
 
@@ -196,7 +206,7 @@ class Desk:
         return lines
 
     def _keys(self) -> str:
-        if self._is_busy:
+        if self.is_busy:
             return "enter queue" if self.screen.text else "esc interrupt"
         return "esc esc rewind" if self._was_interrupted else "? help"
 
@@ -210,17 +220,18 @@ class Desk:
         """Times on the screen go on while nothing happens."""
         while True:
             await asyncio.sleep(1)
-            if self._is_busy or self._shell is not None:
+            if self.is_busy or self._shell is not None:
                 self.show()
 
     async def ask(self, panel: Any) -> Any:
         """The answer to a panel, which stands where the input is. One at a time."""
         async with self._asking:
-            self.screen.open(panel)
+            self.show()
+            self.screen.show_panel(panel)
             try:
                 return await panel.answer
             finally:
-                self.screen.close()
+                self.screen.hide_panel()
 
     async def _approve(self, question: PermissionQuestion) -> Approval:
         from stenograph.agent.faces.console.asking import approve
@@ -235,14 +246,14 @@ class Desk:
             case events.SessionBegin():
                 self._welcome(event)
             case events.TurnBegin(agent_id=None):
-                self._is_busy, self.is_idle, self._was_interrupted = True, False, False
+                self.is_busy, self.is_idle, self._was_interrupted = True, False, False
             case events.ResponseEnd():
                 self.bill.add(event.message["model"], event.usage)
                 self.state.usd = self.bill.usd
             case events.ModelChanged():
                 self._know_window(event.model)
             case events.TurnEnd(agent_id=None):
-                self._is_busy = False
+                self.is_busy = False
                 self._was_interrupted = event.outcome is events.Outcome.INTERRUPTED
                 self.bill.settle(event.session_usage)
                 self.state.usd = self.bill.usd
@@ -277,7 +288,7 @@ class Desk:
         self._hint = ""
         stripped = text.strip()
         if not stripped:
-            if self._is_busy and self.link is not None and self.link.queued:
+            if self.is_busy and self.link is not None and self.link.queued:
                 self.interrupt()
         elif stripped.startswith("!") and len(stripped) > 1:
             self.start(self._run_shell(stripped[1:].strip()))
@@ -335,7 +346,7 @@ class Desk:
     def _escape(self, text: str, is_second: bool) -> None:
         if self._shell is not None:
             self._shell.stop()
-        elif self._is_busy:
+        elif self.is_busy:
             self.interrupt()
             self._last = ("", 0.0)
         elif text and is_second:
@@ -354,7 +365,7 @@ class Desk:
             self._hint, self._last = "", ("", 0.0)
         elif self._shell is not None:
             self._shell.stop()
-        elif self._is_busy:
+        elif self.is_busy:
             self.interrupt()
             self._last = ("", 0.0)
         elif is_second:
@@ -436,7 +447,7 @@ class Desk:
         if agent is not None and agent.is_idle and self._beside:
             agent.say_beside(*self._beside)
             self._beside = []
-        elif self._beside and not self._is_busy:
+        elif self._beside and not self.is_busy:
             asyncio.get_running_loop().call_later(0.05, self._say_beside)  # the turn is just ending
 
     def leave(self) -> None:

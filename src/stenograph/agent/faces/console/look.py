@@ -9,6 +9,8 @@ from stenograph.views.text import cut, one_line, width
 
 #: Columns in which marks stand, left of the text.
 GUTTER = 2
+#: Where facts stand on a very wide screen.
+_WIDEST = 160
 #: In words and signs that every mode has: (words, mark in plain text).
 MODES = {
     "default": "ask first",
@@ -45,7 +47,7 @@ class Look(Struct, kw_only=True):
         room = self.columns - GUTTER - (width(right) + 2 if right else 0) - (width(name) + 1 if name else 0)
         left = cut(left, max(4, room))
         used = GUTTER + width(left) + (width(name) + 1 if name else 0)
-        space = " " * max(2, self.columns - used - width(right)) if right else ""
+        space = " " * max(2, min(self.columns, _WIDEST) - used - width(right)) if right else ""
         named = f"{self.paint(name, 1)} " if name else ""
         return f"{mark}{named}{self.paint(left, *codes)}{space}{self.paint(right, *QUIET)}".rstrip()
 

@@ -19,6 +19,7 @@ async def run_console(
     *,
     first: str = "",
     color: bool = True,
+    is_plain: bool = False,
     state_folder: Path | None = None,
     version: str = "",
     pick: Callable[[str], Awaitable[str | None]] | None = None,
@@ -30,10 +31,20 @@ async def run_console(
     from stenograph.model import ModelClient
 
     size = os.get_terminal_size(sys.stdout.fileno())
-    look = Look(columns=size.columns, rows=size.lines, color=color)
+    # Nothing is cut for who can't see where.
+    look = Look(columns=10_000 if is_plain else size.columns, rows=size.lines, color=color and not is_plain)
     client = ModelClient(endpoint, user_agent=f"stenograph/{version}")
     try:
-        desk = Desk(options, client, look=look, state_folder=state_folder, version=version, pick=pick, steno=steno)
+        desk = Desk(
+            options,
+            client,
+            look=look,
+            state_folder=state_folder,
+            version=version,
+            is_plain=is_plain,
+            pick=None if is_plain else pick,
+            steno=steno,
+        )
         return await desk.run(first)
     finally:
         await client.aclose()

@@ -30,6 +30,7 @@ from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.pasting import Pastes
 
 if TYPE_CHECKING:
+    from prompt_toolkit.data_structures import Size
     from prompt_toolkit.output import Output
 
     from stenograph.agent.faces.console.completing import Completer, Completion
@@ -106,16 +107,14 @@ class Screen:
         app = self._app
         if not app.is_running or app._running_in_terminal:
             return
-        size = app.output.get_size()
-        look = self._desk.look
-        look.columns, look.rows = size.columns, size.rows
+        size = self._measure()
         self._live = self._desk.live()
         height = app.layout.container.preferred_height(size.columns, size.rows).preferred
         lines, self._waiting = self._waiting, []
         if lines or height < self._height:
             # Erased as a whole: prompt_toolkit alone would keep the space of what became smaller.
             app.output.write_raw(_HOLD)
-            app.renderer.erase()
+            self._erase()
             if lines:
                 app.output.write_raw("\r\n".join(lines) + "\r\n")
             app._redraw()
@@ -125,12 +124,34 @@ class Screen:
             app._redraw()
         self._height = height
 
-    def open(self, panel: Panel) -> None:
+    def _erase(self) -> None:
+        """Line by line: what is erased from the top of the screen at once, tmux keeps in its history."""
+        renderer, output = self._app.renderer, self._app.output
+        if (drawn := renderer._last_screen) is not None and drawn.height > 1:
+            row, column, below = renderer._cursor_pos.y, renderer._cursor_pos.x, drawn.height - 1
+            up = f"\x1b[{row}A" if row else ""
+            back = f"\x1b[{below - row}A" if below > row else ""
+            forward = f"\x1b[{column}C" if column else ""
+            output.write_raw("\r" + up + "\x1b[2K" + "\x1b[B\x1b[2K" * below + back + forward)
+        renderer.erase()
+
+    def _rendering(self, _: Application[None]) -> None:
+        self._measure()
+
+    def _measure(self) -> Size:
+        size = self._app.output.get_size()
+        look = self._desk.look
+        if (look.columns, look.rows) != (size.columns, size.rows):
+            look.columns, look.rows = size.columns, size.rows
+            self._live = self._desk.live()
+        return size
+
+    def show_panel(self, panel: Panel) -> None:
         self.panel = panel
         self._app.layout.focus(self._panel_control)
         self.refresh(soon=False)
 
-    def close(self) -> None:
+    def hide_panel(self) -> None:
         self.panel = None
         self._app.layout.focus(self.buffer)
         self.refresh(soon=False)
@@ -359,6 +380,7 @@ class Screen:
             terminal_size_polling_interval=0.5,
         )
         app.ttimeoutlen = app.timeoutlen = _ESCAPE
+        app.before_render += self._rendering
         return app
 
     def _lines_of(self, lines: Callable[[], list[str]]) -> Window:

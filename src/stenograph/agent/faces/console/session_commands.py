@@ -262,7 +262,7 @@ async def export(desk: Desk, name: str) -> None:
 async def rename(desk: Desk, title: str) -> None:
     if not title:
         raise UsageError("use /rename TITLE")
-    session_of(desk).rename(title)
+    session_of(desk).set_title(title)
     desk.painter.lines([desk.look.row(f"Renamed to {one_line(title)}", codes=QUIET)])
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.faces.console.look import Look
 from stenograph.views.terminal.options import BAD, CARE, GOOD, QUIET
-from stenograph.views.text import count_of, cut, duration, harmless, one_line
+from stenograph.views.text import count_of, cut, duration, harmless, one_line, short_path
 
 if TYPE_CHECKING:
     from stenograph.agent.engine import events
@@ -21,6 +22,9 @@ PATCH = 24
 _SLOW = 100
 #: Characters; what is folded is not looked at beyond.
 _LONGEST = 200_000
+_SPILLED = re.compile(
+    r"<persisted-output>\nOutput too large \(([^)]*)\)\. Full output saved to: (.+)\n\nPreview[^\n]*:\n(.*)", re.DOTALL
+)
 _MARKS = {"done": ("•", QUIET), "failed": ("✗", BAD), "interrupted": ("■", CARE), "running": ("●", GOOD)}
 
 
@@ -84,7 +88,7 @@ def done_lines(part: ToolPart, look: Look, *, took: int = 0, status: str = "") -
         shown, folded = _body(body, look)
         lines += shown
         is_folded = is_folded or folded
-    if outputs and not facts and status == "done":
+    if outputs and not facts and status == "done" and not any(_SPILLED.match(body.text) for body in outputs):
         facts.append(count_of(sum(_count(body.text) for body in outputs), "line"))
     if took >= _SLOW:
         facts.append(("interrupted after " if status == "interrupted" else "") + duration(took))
@@ -118,6 +122,11 @@ def _body(body: Body, look: Look) -> tuple[list[str], bool]:
 
 
 def _output(text: str, look: Look, codes: tuple[int, ...]) -> tuple[list[str], bool]:
+    if (spilled := _SPILLED.match(text)) is not None:
+        # What was too long for the model: its beginning, and where the rest is.
+        first = cut(f"    {harmless(spilled[3].split(chr(10), 1)[0][:1000])}", look.columns)
+        kept = cut(f"    … {spilled[1]} in all, kept in {short_path(spilled[2])}", look.columns)
+        return [look.paint(first, *codes), look.paint(kept, *QUIET)], True
     number = _count(text)
     if number <= SHOWN and len(text) <= _LONGEST:
         whole = harmless(text).strip("\n").split("\n")
@@ -165,8 +174,6 @@ def patch_lines(lines: Sequence[str], look: Look) -> Iterator[str]:
 
 
 def _starts(hunk: str) -> tuple[int, int]:
-    import re
-
     found = re.match(r"@@ -(\d+)(?:,\d+)? \+(\d+)", hunk)
     return (int(found[1]), int(found[2])) if found else (1, 1)
 

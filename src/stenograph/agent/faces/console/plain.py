@@ -1,0 +1,182 @@
+"""The console for screen readers and dumb terminals: lines in reading order, words for marks, nothing is redrawn.
+
+`PlainPainter` has the painter's lines in words, `PlainScreen` stands for the screen: it reads whole lines, and asks for a number
+or a letter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stenograph.agent.engine import events
+from stenograph.agent.faces.console.painter import Painter
+from stenograph.agent.faces.console.panels import Menu
+from stenograph.agent.faces.console.pasting import Pastes
+from stenograph.views.text import duration, harmless
+
+if TYPE_CHECKING:
+    from stenograph.agent.engine.events import Event
+    from stenograph.agent.faces.console.desk import Desk
+    from stenograph.agent.faces.console.panels import Panel
+
+_WORDS = {"•": "tool:", "✗": "failed:", "■": "interrupted:", "!": "note:", "·": "thinking:", "┊": "compaction:", "●": "running:"}
+_SIGNS = {"-": "removed", "+": "added"}
+
+
+class PlainPainter(Painter):
+    def live(self) -> list[str]:
+        return []
+
+    def prompt(self, words: str, mark: str = ">") -> None:
+        """It is on the screen already, but for one that was queued."""
+        if mark == "»":
+            self._lines.append(f"you: {harmless(words)}")
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, events.ToolBegin) and event.agent_id is None:
+            super().take(event)
+            running = self._running[event.tool_use_id]
+            self._lines.append(f"tool: {running.part.name} {harmless(running.part.title).removeprefix('$ ')}".rstrip())
+            return
+        super().take(event)
+        if isinstance(event, events.TurnEnd) and event.agent_id is None:
+            self._lines.append(f"status: {event.outcome.value.replace('_', ' ')} in {duration(event.duration_ms)}")
+
+    def _print_blocks(self, blocks: list[str]) -> None:
+        for block in blocks:
+            self._lines += f"{'' if self._has_text else 'model: '}{harmless(block)}".split("\n")
+            self._has_text = True
+
+    def _say(self, kind: str, lines: list[str], *, spaced: bool = False) -> None:
+        del kind, spaced
+        self._flush_text()
+        self._lines += [in_words(line) for line in lines if line.strip()]
+
+
+def in_words(line: str) -> str:
+    """A line without marks and drawing."""
+    mark, _, rest = line.partition(" ")
+    line = f"{_WORDS[mark]} {rest}" if mark in _WORDS else line.strip()
+    number, _, rest = line.partition(" ")
+    if number.isdecimal() and rest[:1] in _SIGNS:
+        line = f"{_SIGNS[rest[0]]} {number}: {rest[1:].strip()}"
+    return " ".join(line.replace("▌", "").replace("━", "").replace("─", "").replace("ctrl-o", "").split())
+
+
+class PlainScreen:
+    """What the desk knows of a screen, without one."""
+
+    def __init__(self, desk: Desk, cwd: Path) -> None:
+        self._desk = desk
+        self._cwd = cwd
+        self.pastes = Pastes()
+        self.panel: Panel | None = None
+        self.text = ""
+        self._over = asyncio.Event()
+        self._typed = b""
+        self._is_prompted = False
+        self._is_away = False
+
+    def print(self, lines: Sequence[str]) -> None:
+        if lines:
+            self._is_prompted = False
+            sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.flush()
+
+    def refresh(self, *, soon: bool = True) -> None:
+        del soon
+        if self.panel is None and not self._desk.is_busy and not self._is_prompted and not self._is_away:
+            self._is_prompted = True
+            sys.stdout.write("you: ")
+            sys.stdout.flush()
+
+    def show_panel(self, panel: Panel) -> None:
+        self.panel = panel
+        lines = [in_words(line) for line in panel.lines(self._desk.look) if line.strip()]
+        choice = "number, y or n: " if isinstance(panel, Menu) else "text: "
+        self.print([f"question: {lines[0]}", *lines[1:]])
+        sys.stdout.write(choice)
+        sys.stdout.flush()
+
+    def hide_panel(self) -> None:
+        self.panel = None
+        self.refresh()
+
+    def set_text(self, text: str) -> None:
+        if text:
+            self.print([f"edit and send: {harmless(text)}"])
+
+    async def aside(self, work: Callable[[], Any]) -> Any:
+        self._listen(False)
+        try:
+            result = work()
+            return await result if asyncio.iscoroutine(result) else result
+        finally:
+            self._listen(True)
+
+    async def run(self, begin: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        self.print(["Type a prompt and press Enter. /help lists commands."])
+        self._listen(True)
+        loop.add_signal_handler(signal.SIGINT, lambda: self._desk.press("c-c", ""))
+        loop.call_soon(begin)
+        try:
+            await self._over.wait()
+        finally:
+            self._listen(False)
+            loop.remove_signal_handler(signal.SIGINT)
+
+    def leave(self) -> None:
+        self._over.set()
+
+    def _listen(self, is_on: bool) -> None:
+        self._is_away = not is_on
+        loop = asyncio.get_running_loop()
+        if is_on:
+            loop.add_reader(sys.stdin.fileno(), self._read)
+        else:
+            loop.remove_reader(sys.stdin.fileno())
+
+    def _read(self) -> None:
+        data = os.read(sys.stdin.fileno(), 65536)
+        if not data:
+            self._desk.leave()
+            return
+        *lines, self._typed = (self._typed + data).split(b"\n")
+        for line in lines:
+            self._take(line.decode("utf-8", "replace"))
+
+    def _take(self, line: str) -> None:
+        self._is_prompted = False
+        if self.panel is None:
+            if line.endswith("\\"):
+                self.text += line[:-1] + "\n"
+                return
+            text, self.text = self.text + line, ""
+            self._is_prompted = bool(text.strip())  # the next prompt comes behind the answer
+            self._desk.history.add(text)
+            self._desk.submit(text, ())
+            return
+        panel, word = self.panel, line.strip()
+        if isinstance(panel, Menu):
+            for key in _keys(word):
+                panel.press(key)
+            return
+        for letter in word:
+            panel.press(letter)
+        panel.press("enter")
+
+
+def _keys(word: str) -> list[str]:
+    match word.lower():
+        case "y" | "yes":
+            return ["1"]
+        case "" | "n" | "no":
+            return ["escape"]
+    return [*(["down"] * (int(word) - 1)), "enter"] if word.isdecimal() else [word]
