@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
+    from stenograph.agent.customs.commands import command_names
     from stenograph.agent.engine.events import Event
     from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
     from stenograph.agent.engine.session import open_agent
@@ -34,6 +35,7 @@ _MODULES = {
     "run_print": "faces.print_mode",
     "similar_tools": "permissions.rules",
     "split_rules": "permissions.rules",
+    "command_names": "customs.commands",
     "whole_prompt": "faces.print_input",
 }
 
@@ -46,6 +48,7 @@ __all__ = [
     "PermissionMode",
     "StreamMessages",
     "all_tools",
+    "command_names",
     "is_rule_of_a_known_tool",
     "one_prompt",
     "open_agent",

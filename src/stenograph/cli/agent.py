@@ -160,19 +160,20 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     _check_tool_names(options)
     descriptor = None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.fileno()
 
-    from stenograph.agent import LinePrompts, one_prompt, whole_prompt
+    from stenograph.agent import LinePrompts, command_names, one_prompt, whole_prompt
     from stenograph.model import endpoint_from_environment
 
     endpoint = endpoint_from_environment(os.environ)
+    known = command_names(options.home, options.cwd)
     lines: LinePrompts | None = None
     if given["input_format"] == "stream-json":
         if given["prompt"]:
             raise UsageError("--input-format stream-json reads prompts from stdin and takes no PROMPT")
         if descriptor is None:
             raise UsageError("--input-format stream-json reads messages from stdin, which is a terminal")
-        lines = LinePrompts(descriptor)
+        lines = LinePrompts(descriptor, known)
     else:
-        prompts = one_prompt(whole_prompt(given["prompt"], descriptor))
+        prompts = one_prompt(whole_prompt(given["prompt"], descriptor, known=known))
 
     import asyncio
 

@@ -159,9 +159,16 @@ def notification_members(
     }
 
 
-def meta_members(envelope: Envelope, content: str | list[Json], *, prompt_id: str) -> Json:
-    """Words that the client adds and the model reads (rule 35)."""
-    return {**user_members(content, prompt_id="" if envelope.is_old else prompt_id), "isMeta": True}
+def meta_members(
+    envelope: Envelope, content: str | list[Json], *, prompt_id: str, is_companion: bool = False, source: str = ""
+) -> Json:
+    """Words that the client adds and the model reads (rule 35). `source`: the call that they belong to."""
+    members = {**user_members(content, prompt_id="" if envelope.is_old else prompt_id), "isMeta": True}
+    if is_companion and not envelope.is_old:
+        members["turnCompanion"] = True
+    if source:
+        members["sourceToolUseID"] = source
+    return members
 
 
 def queued_body(

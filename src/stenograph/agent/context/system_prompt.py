@@ -28,7 +28,7 @@ def system_blocks(options: AgentOptions, workspace: Workspace, memory: Memory, m
 def agent_system_blocks(workspace: Workspace, memory: Memory, kind: AgentType, model: str) -> list[Json]:
     """Of a sub-agent; the user's additions are for the main conversation."""
     reading = read_prompt("subagent-reading") if kind.reads_only else ""
-    return _blocks(read_prompt("subagent"), reading, environment(workspace, model), memory_text(memory))
+    return _blocks(kind.prompt, read_prompt("subagent"), reading, environment(workspace, model), memory_text(memory))
 
 
 def environment(workspace: Workspace, model: str) -> str:

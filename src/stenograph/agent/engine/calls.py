@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from stenograph.agent.permissions.live_policy import Decision
-from stenograph.agent.tools.base import ToolContext, ToolFailed, ToolInput, failed_use
+from stenograph.agent.tools.base import Companion, ToolContext, ToolFailed, ToolInput, failed_use
 from stenograph.agent.tools.toolbox import AnyTool, Toolbox
 from stenograph.config import is_debugging
 from stenograph.records import Json
@@ -48,6 +48,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     permission: Json = {}
     #: Further members of the record.
     more: Json = {}
+    companions: list[Companion] = []
     is_denied: bool = False
     #: Without the time that a question took.
     duration_ms: int = 0
@@ -114,6 +115,7 @@ async def run_call(
         structured=output.structured,
         permission=decision.record,
         more=output.record,
+        companions=output.companions,
         duration_ms=_since(began),
         said=said,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from stenograph.agent.engine.events import TurnEnd
+from stenograph.agent.tools.base import Companion
 from stenograph.records import Json
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ class Expansion(Struct, frozen=True, kw_only=True):
 
     #: The prompt's line, as clients record it: `<command-message>…`.
     prompt: str | list[Json]
-    #: Behind it, as meta lines.
-    meta: list[str | list[Json]] = []
+    #: Behind it.
+    companions: list[Companion] = []
 
 
 Run: TypeAlias = "Callable[[Dialogue, str], Awaitable[TurnEnd | Expansion]]"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from uuid import uuid4
 
 import msgspec
@@ -25,11 +25,12 @@ from stenograph.agent.engine.events import Outcome
 from stenograph.agent.engine.gate import Gate
 from stenograph.agent.engine.inbox import TaskNotice, Waiting
 from stenograph.agent.engine.shared import Shared
+from stenograph.agent.permissions.live_policy import Behavior, parse_rules
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
 from stenograph.agent.recording.places import fresh_agent_id, spill_folder
 from stenograph.agent.recording.recorder import Recorder
-from stenograph.agent.tools.base import RunAgent, ToolContext, Workspace
+from stenograph.agent.tools.base import Companion, RunAgent, ToolContext, ToolFailed, Workspace
 from stenograph.agent.tools.changing import ReadState
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import ModelError
@@ -37,6 +38,8 @@ from stenograph.model import Request
 from stenograph.model import events as stream
 from stenograph.records import Json, write
 
+#: The source of rules that hold for a turn.
+COMMAND_RULES = "command"
 #: Calls that run at once; a model may ask for hundreds.
 _MOST_AT_ONCE = 10
 #: Times in one turn that an answer cut off at its limit is continued, as 2.1.325 does.
@@ -64,6 +67,8 @@ class TurnInProgress(Struct):
     waiting: list[Call] = field(default_factory=list)
     #: Recorded results that the conversation does not hold yet, in file order.
     results: list[Json] = field(default_factory=list)
+    #: With the id of the call; they come behind all results.
+    companions: list[tuple[str, Companion]] = field(default_factory=list)
     #: A request of it was sent.
     is_begun: bool = False
     #: Announced calls.
@@ -129,17 +134,16 @@ class Dialogue:
         *,
         is_notification: bool = False,
         uuid: str = "",
-        meta: Sequence[str | list[Json]] = (),
+        companions: Sequence[Companion] = (),
     ) -> events.TurnEnd:
         """Cancelling it is an interruption by the user: it ends the turn, not the caller.
 
-        `uuid`: of the prompt's record; empty for a new one. `meta` goes along with the prompt, in lines of its own.
+        `uuid`: of the prompt's record; empty for a new one. `companions` come behind the prompt.
         """
         turn = TurnInProgress(time.monotonic())
         self._record_prompt(content, is_notification=is_notification, uuid=uuid)
-        for more in meta:
-            self.recorder.meta(more)
-            self.conversation.add_user(blocks_of(more))
+        for companion in companions:
+            self.accompany(companion)
         try:
             outcome, error = await self._answer(turn)
         except asyncio.CancelledError:
@@ -265,6 +269,8 @@ class Dialogue:
             agent_id=self._agent_id,
         )
         self.tools_used = turn.tools_used
+        if self._agent_id is None:
+            self.shared.policy.drop(COMMAND_RULES)
         self._emit(end)
         return end
 
@@ -433,6 +439,8 @@ class Dialogue:
             todos=self._todos,
             may_read=self._permissions.read_filter(call.name),
             may_fetch=self._permissions.may_fetch,
+            run_command=self.run_command,
+            is_said=self.conversation.says,
             environ=self.shared.options.environ,
             environment=self.shared.options.environment,
         )
@@ -457,6 +465,7 @@ class Dialogue:
         )
         turn.waiting = [one for one in turn.waiting if one.id != call.id]
         turn.results.append(result.block)
+        turn.companions += [(call.id, one) for one in result.companions]
         turn.tools_used.append(call.name)
         added, removed = changed_lines(result)
         self.lines_added += added
@@ -487,6 +496,9 @@ class Dialogue:
         """Results into the conversation, with what came while the tools ran."""
         self.conversation.add_user(turn.results)
         turn.results = []
+        for call, companion in turn.companions:
+            self.accompany(companion, source=call)
+        turn.companions = []
         for item in self.waiting() if self.waiting else ():
             self._deliver(item)
 
@@ -515,6 +527,38 @@ class Dialogue:
             self.conversation.attach(line, called_name(self.model))
             uuid = line["uuid"]
         self._emit(events.Delivered(prompt=content, uuid=uuid, is_notification=is_notice, agent_id=self._agent_id))
+
+    def accompany(self, companion: Companion, *, source: str = "") -> None:
+        """Words behind a result or a prompt, and the rules that come with them. `source`: the call, if any."""
+        self.recorder.meta(companion.content, is_companion=True, source=source)
+        if companion.allowed is not None:
+            self.recorder.note({"type": "command_permissions", "allowedTools": companion.allowed})
+            self.grant(companion.allowed)
+        self.conversation.add_user(blocks_of(companion.content))
+
+    def grant(self, rules: Iterable[str]) -> None:
+        """Until the end of the turn."""
+        self.shared.policy.add(Behavior.ALLOW, parse_rules(rules, COMMAND_RULES))
+
+    async def run_command(self, command: str) -> str:
+        """The output of a command in a text of the user's, allowed or denied as any other. Raises ToolFailed."""
+        return await self._call_unseen("Bash", {"command": command})
+
+    async def read_file(self, name: str) -> tuple[str, str]:
+        """The path of a file that a text of the user's names, and its text as Read shows it. Raises ToolFailed."""
+        path = str(self.workspace.resolve(name))
+        return path, await self._call_unseen("Read", {"file_path": path})
+
+    async def _call_unseen(self, tool: str, given: Json) -> str:
+        """A call that no model made and no file holds."""
+        call = Call(f"toolu_{uuid4().hex[:24]}", tool, given, self.recorder.tip or "")
+        result = await run_call(
+            call, self._toolbox, self._gate.decide, self._context(call), self._report, self.shared.options.environ
+        )
+        content = result.block["content"]
+        if result.is_error or not isinstance(content, str):
+            raise ToolFailed(str(content))
+        return content
 
     async def _add_asides(self, turn: TurnInProgress) -> None:
         context = AsideContext(

@@ -63,6 +63,11 @@ class SessionBegin(AgentEvent, frozen=True, kw_only=True):
     permission_mode: str
     #: Name, status and source of each.
     mcp_servers: list[Json] = []
+    #: Slash commands by name, without the slash.
+    commands: list[str] = []
+    #: Kinds of subagents.
+    agents: list[str] = []
+    skills: list[str] = []
 
 
 class TurnBegin(AgentEvent, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from typing import Any
 from stenograph.agent.context.memory import Memory
 from stenograph.agent.context.models import models_from
 from stenograph.agent.context.system_prompt import system_blocks
+from stenograph.agent.customs.session import SessionCustoms
 from stenograph.agent.engine import events
 from stenograph.agent.engine.approval import Approver
 from stenograph.agent.engine.asides import Aside, AsideContext
@@ -87,7 +88,9 @@ class Agent:
         policy = policy_from(options)
         policy.on_mode = self._mode_changed
         permissions = Permissions(policy, workspace, readable=readable_folders(opened.recorder.path))
-        toolbox = Toolbox(all_tools(options)).without(permissions.denied_tools())
+        self._customs = SessionCustoms(options, opened.conversation.says)
+        tools = [*all_tools(options, self._customs.agent_types), *self._customs.tools()]
+        toolbox = Toolbox(tools).without(permissions.denied_tools())
         memory = Memory(options.home, workspace, permissions.may_read)
         self._shared = Shared(
             options=options,
@@ -101,13 +104,15 @@ class Agent:
             policy=policy,
             interrupt=self.interrupt,
             approver=approver,
+            agent_types=self._customs.agent_types,
         )
+        self._customs.register(self._shared.commands)
         self._shared.background.on_begin = self._task_began
         self._shared.background.on_end = self._task_ended
         self._shared.asides.append(self._nested_memory)
         self._permissions = permissions
         self._servers = SessionServers(options, opened.conversation.says)
-        self._shared.asides.append(self._servers.instructions)
+        self._shared.asides += [self._customs.listing, self._servers.instructions]
         self._dialogue = Dialogue(
             self._shared,
             opened.recorder,
@@ -271,6 +276,9 @@ class Agent:
                 tools=self._shared.toolbox.names,
                 permission_mode=self.policy.mode.value,
                 mcp_servers=self._servers.states,
+                commands=[command.name for command in self.commands],
+                agents=list(self._shared.agent_types),
+                skills=self._customs.skill_names,
             )
         )
         for problem in (*self._shared.memory.problems, *self._servers.problems):
@@ -314,7 +322,7 @@ class Agent:
 
     async def _run_command(self, command: Command, arguments: str) -> events.TurnEnd:
         done = await command.run(self._dialogue, arguments)
-        return await self._dialogue.take_turn(done.prompt, meta=done.meta) if isinstance(done, Expansion) else done
+        return await self._dialogue.take_turn(done.prompt, companions=done.companions) if isinstance(done, Expansion) else done
 
     # What comes in
 

@@ -71,7 +71,8 @@ class SubAgents:
         if kind is None:
             raise ToolFailed(f"Agent type '{agent_type}' not found. Available agents: {', '.join(self._shared.agent_types)}")
         began = time.monotonic()
-        asked = self._shared.models.named(model) if model else ""
+        wanted = model or kind.model
+        asked = self._shared.models.named(wanted) if wanted else ""
         dialogue = self._dialogue(kind, agent_id, asked, resume=resume)
         called = dialogue.model
         dialogue.recorder.watch = lambda record: _show(record, progress, prompt, agent_id)
@@ -124,6 +125,8 @@ class SubAgents:
         path = agent_path(shared.path, agent_id, options.compat)
         workspace = msgspec.structs.replace(self._workspace, additional=list(self._workspace.additional))
         toolbox = shared.toolbox.only(READING_TOOLS) if kind.reads_only else shared.toolbox
+        toolbox = toolbox if kind.tools is None else toolbox.only(kind.tools)
+        toolbox = toolbox.without_here(kind.without) if kind.without else toolbox
         if self._depth + 1 >= DEEPEST:
             toolbox = toolbox.without(["Agent"])
         recorder, conversation, model = Recorder(path, own), Conversation(), asked or self._model

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Any, TypeAlias
 
 import msgspec
@@ -33,7 +33,7 @@ class _Line(msgspec.Struct):
     message: _Message | None = None
 
 
-def whole_prompt(argument: str | None, descriptor: int | None, patience: float = PATIENCE) -> str:
+def whole_prompt(argument: str | None, descriptor: int | None, patience: float = PATIENCE, *, known: Collection[str] = ()) -> str:
     """The argument and stdin, joined by a newline as the client does. Raises UsageError without either.
 
     `descriptor` is None when stdin is a terminal.
@@ -44,15 +44,18 @@ def whole_prompt(argument: str | None, descriptor: int | None, patience: float =
     prompt = "\n".join(part for part in (argument or "", piped) if part.strip())
     if not prompt:
         raise UsageError("no prompt; give one as an argument or on stdin")
-    return command_in(prompt) or prompt
+    return command_in(prompt, known) or prompt
 
 
-def command_in(prompt: str) -> str:
-    """A prompt that is a command, as sessions spell it; empty for any other. Raises UsageError for an unknown one.
+def command_in(prompt: str, known: Collection[str] = ()) -> str:
+    """A prompt that is a command, as sessions spell it; empty for any other. `known`: the user's own commands.
 
+    Raises UsageError for an unknown one.
     2.1.325 sends unknown commands to the model, which can do nothing with them and costs money. "/api returns 500" is a prompt.
     """
     found = _COMMAND.fullmatch(prompt.strip())
+    if found is not None and found[1].removeprefix("/") in known:
+        return prompt.strip()
     if found is None or (found[1] != _COMPACT and (found[2] or os.path.lexists(found[1]))):
         return ""
     if found[1] != _COMPACT:
@@ -70,8 +73,10 @@ class LinePrompts:
     A malformed line ends the prompts, and `problem` says so without quoting it; earlier prompts are still answered.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, known: Collection[str] = ()) -> None:
+        """`known`: the user's own commands."""
         self._descriptor = descriptor
+        self._known = known
         self.problem = ""
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._count = 0
@@ -113,7 +118,7 @@ class LinePrompts:
             self.problem = f"line {self._count} on stdin is not a prompt: the `role` of its message must be user"
             return None
         try:
-            return _as_prompt(read.message.content)
+            return _as_prompt(read.message.content, self._known)
         except UsageError as error:
             self.problem = f"line {self._count} on stdin cannot be sent: {error}"
             return None
@@ -135,12 +140,12 @@ class LinePrompts:
             return
 
 
-def _as_prompt(content: Prompt) -> Prompt:
+def _as_prompt(content: Prompt, known: Collection[str]) -> Prompt:
     """Raises UsageError for an unknown command."""
     if isinstance(content, str):
-        return command_in(content) or content
+        return command_in(content, known) or content
     text = content[0].get("text") if len(content) == 1 else None
-    return (isinstance(text, str) and command_in(text)) or content
+    return (isinstance(text, str) and command_in(text, known)) or content
 
 
 def _is_content(content: str | list[Json]) -> bool:

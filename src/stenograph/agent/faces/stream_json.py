@@ -121,13 +121,13 @@ class StreamMessages:
             mcp_servers=begin.mcp_servers,
             model=begin.model,
             permissionMode=begin.permission_mode,
-            slash_commands=["compact"],
+            slash_commands=begin.commands,
             apiKeySource=self._key_source,
             claude_code_version=self._release,
             stenograph=__version__,
             output_style="default",
-            agents=_agents(begin.tools),
-            skills=[],
+            agents=begin.agents if "Agent" in begin.tools or "Task" in begin.tools else [],
+            skills=begin.skills,
             plugins=[],
         )
 
@@ -308,14 +308,6 @@ class StreamMessages:
             "uuid": str(uuid4()),
             "api_message_id": self._message_id,
         }
-
-
-def _agents(tools: list[str]) -> list[str]:
-    if "Agent" not in tools:
-        return []
-    from stenograph.agent.tools.agent import TYPES
-
-    return list(TYPES)
 
 
 def _now() -> str:

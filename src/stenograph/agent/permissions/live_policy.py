@@ -97,6 +97,11 @@ class LivePolicy:
         known = self._rules[behavior]
         known += [rule for rule in rules if rule not in known]
 
+    def drop(self, source: str) -> None:
+        """Rules of a source, as those of a command whose turn is over."""
+        for behavior, rules in self._rules.items():
+            self._rules[behavior] = [rule for rule in rules if rule.source != source]
+
     def apply(self, update: PermissionUpdate) -> None:
         """Change the session, and the file that the destination names. Raises DiskError."""
         rules = [with_source(rule, update.destination.value) for rule in update.rules]

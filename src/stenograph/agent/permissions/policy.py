@@ -111,15 +111,15 @@ class Permissions:
             return denial
         if self._mode is PermissionMode.BYPASS:
             return _accept("mode", self._mode.value)
-        if self._reads(tool, paths, command):
+        if self._reads(tool, paths, command) or tool.is_free(given):
             return _accept("subcommandResults" if command else "mode", self._mode.value, is_unruled=True)
         if self._mode is PermissionMode.PLAN:
-            return self._refuse(tool, paths)
+            return self._refuse(tool, paths, given)
         if rule := self._allowing(tool, paths, command, given, raw):
             return _accept("subcommandResults" if command else "rule", rule.text)
         if self._mode is PermissionMode.ACCEPT_EDITS and tool.name in _EDITING and self._are_ordinary(paths):
             return _accept("mode", self._mode.value)
-        return self._refuse(tool, paths)
+        return self._refuse(tool, paths, given)
 
     # What is denied
 
@@ -141,6 +141,8 @@ class Permissions:
                 return _reject("File is in a directory that is denied by your permission settings.", rule, is_tool_error=True)
             elif not _is_about(rule, tool):
                 continue
+            elif tool.means(given, rule.spec):
+                return _reject(f"Permission to use {tool.name} has been denied.", rule)
             elif tool.name == "WebFetch" and matches_host(rule.spec, _host(given, raw), with_subdomains=True):
                 return _reject(f"WebFetch denied access to {rule.spec}.", rule)
             elif tool.name in _STARTING_AGENTS and rule.spec == _text(given, raw, "subagent_type"):
@@ -195,6 +197,8 @@ class Permissions:
         if tool.name in _EDITING or (tool.is_read_only and paths):
             return self._allowing_paths(tool, paths)
         for rule in (rule for rule in self._allowed if rule.spec and _is_about(rule, tool)):
+            if tool.means(given, rule.spec):
+                return rule
             if tool.name == "WebFetch" and matches_host(rule.spec, _host(given, raw), with_subdomains=False):
                 return rule
         return None
@@ -283,7 +287,7 @@ class Permissions:
 
     # What is refused
 
-    def _refuse(self, tool: Tool[Any], paths: list[_Places]) -> Decision:
+    def _refuse(self, tool: Tool[Any], paths: list[_Places], given: ToolInput) -> Decision:
         mode = self._mode
         outside = [path for path in paths if not self._is_inside(path)]
         code = "workingDir" if outside else "unknown"
@@ -304,7 +308,7 @@ class Permissions:
         elif tool.name == "Bash":
             words = "This command requires approval"
         else:
-            words = f"Claude requested permissions to use {tool.name}, but you haven't granted it yet."
+            words = tool.request(given) or f"Claude requested permissions to use {tool.name}, but you haven't granted it yet."
         return Decision(Behavior.ASK, words, mode.value, NOT_GRANTED, record=_record("reject", code=code))
 
 
@@ -349,7 +353,9 @@ def _is_about(rule: PermissionRule, tool: Tool[Any]) -> bool:
 
 def _is_special(rule: PermissionRule) -> bool:
     """Whether a rule means only some calls of its tool. Parentheses of other tools are not understood: all calls are meant."""
-    return bool(rule.spec) and not names_of(rule).isdisjoint(_EDITING | {"Bash", "WebFetch", "Agent", "Read", "Glob", "Grep"})
+    return bool(rule.spec) and not names_of(rule).isdisjoint(
+        _EDITING | {"Bash", "WebFetch", "Agent", "Read", "Glob", "Grep", "Skill"}
+    )
 
 
 def _covers_edits(rule: PermissionRule, tool: Tool[Any]) -> bool:

@@ -123,8 +123,15 @@ class Recorder:
         )
         return self._chain([members])[0]
 
-    def meta(self, content: str | list[Json]) -> str:
-        return self._chain([write.meta_members(self.envelope, content, prompt_id=self.prompt_id)])[0]
+    def meta(self, content: str | list[Json], *, is_companion: bool = False, source: str = "") -> str:
+        """`is_companion`: it belongs to the prompt or the result before it; `source` is the call of that result."""
+        members = write.meta_members(self.envelope, content, prompt_id=self.prompt_id, is_companion=is_companion, source=source)
+        return self._chain([members])[0]
+
+    def note(self, body: Json) -> None:
+        """An attachment that no model reads; 2.0 has none of it."""
+        if not self.envelope.is_old:
+            self._chain([write.attachment_members(body, [])])
 
     def beside_turn(self, content: str) -> str:
         """What the user did without asking the model: a shell command, its output."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.engine.options import AgentOptions, Compat
 
 if TYPE_CHECKING:
+    from stenograph.agent.tools.agent import AgentType
     from stenograph.agent.tools.base import Tool
 
 
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
 _NOT_IN_OLD = {"Grep": frozenset({"-o", "context"}), "Read": frozenset({"allow_large", "pages"})}
 
 
-def all_tools(options: AgentOptions) -> list[Tool[Any]]:
-    """Always in the same order: the endpoint's cache starts with them."""
+def all_tools(options: AgentOptions, agent_types: Mapping[str, AgentType] | None = None) -> list[Tool[Any]]:
+    """Always in the same order: the endpoint's cache starts with them. `agent_types`: by name; None for our own."""
     from stenograph.agent.tools.agent import AgentTool, TaskTool
     from stenograph.agent.tools.bash import Bash, OldBash
     from stenograph.agent.tools.edit import EditTool
@@ -29,8 +31,10 @@ def all_tools(options: AgentOptions) -> list[Tool[Any]]:
     from stenograph.agent.tools.write import OldWrite, WriteTool
 
     is_old = options.compat is Compat.OLD
+    agent = TaskTool() if is_old else AgentTool()
+    agent.types = agent.types if agent_types is None else agent_types
     tools: list[Tool[Any]] = [
-        TaskTool() if is_old else AgentTool(),
+        agent,
         OldBash() if is_old else Bash(),
         BashOutput(),
         EditTool(),

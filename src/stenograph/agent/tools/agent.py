@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -20,6 +20,25 @@ class AgentType(Struct, frozen=True):
     description: str
     #: Only `READING_TOOLS`; others have all of their parents' tools.
     reads_only: bool = False
+    #: Names or patterns of the only tools it has; None for all.
+    tools: tuple[str, ...] | None = None
+    #: Tools that it does not have.
+    without: tuple[str, ...] = ()
+    #: Empty for its parent's.
+    model: str = ""
+    #: What it is told besides what every subagent is.
+    prompt: str = ""
+
+    @property
+    def line(self) -> str:
+        """For the model that may start it."""
+        if self.tools is not None:
+            tools = ", ".join(self.tools)
+        elif self.without:
+            tools = f"All tools except {', '.join(self.without)}"
+        else:
+            tools = "All tools" if not self.reads_only else ", ".join(READING_TOOLS)
+        return f"- {self.name}: {self.description} (Tools: {tools})"
 
 
 DEFAULT_TYPE = "general-purpose"
@@ -59,8 +78,11 @@ class AgentTool(Tool[AgentInput]):
     is_read_only = True
     runs_in_parallel = True
 
+    #: By name.
+    types: Mapping[str, AgentType] = TYPES
+
     def description(self) -> str:
-        kinds = "\n".join(f"- `{kind.name}`: {kind.description}" for kind in TYPES.values())
+        kinds = "\n".join(kind.line for kind in self.types.values())
         return f"{super().description()}\n\nKinds of agents:\n{kinds}"
 
     async def run(self, given: AgentInput, context: ToolContext) -> ToolOutput:

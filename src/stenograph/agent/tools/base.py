@@ -50,6 +50,14 @@ def failed_use(words: str) -> ToolFailed:
     return ToolFailed(f"<tool_use_error>{words}</tool_use_error>", structured=structured)
 
 
+class Companion(msgspec.Struct, kw_only=True):
+    """Words of the user's side that come behind a result: the text of a skill."""
+
+    content: str | list[Json]
+    #: Rules that hold for the rest of the turn; None if it can't have any.
+    allowed: list[str] | None = None
+
+
 class ToolOutput(msgspec.Struct, kw_only=True):
     content: str | list[Json]
     #: The record's `toolUseResult`, in the client's exact shape; those of servers' tools are whatever the server said.
@@ -58,6 +66,7 @@ class ToolOutput(msgspec.Struct, kw_only=True):
     is_error: bool | None = None
     #: Further members of the record, which 2.0 does not have.
     record: Json = msgspec.field(default_factory=dict)
+    companions: list[Companion] = msgspec.field(default_factory=list)
 
 
 class Workspace(msgspec.Struct, kw_only=True):
@@ -138,6 +147,10 @@ class ToolContext(msgspec.Struct, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     #: Whether a redirect to a host may be followed; None if all may.
     may_fetch: Callable[[str], bool] | None = None
+    #: The output of a command that the rules allow, for texts that hold one. Raises ToolFailed.
+    run_command: Callable[[str], Awaitable[str]] | None = None
+    #: Whether a text of the user's side is in the conversation.
+    is_said: Callable[[str], bool] | None = None
     #: No rule was asked about the call, because it only reads.
     is_unruled: bool = False
 
@@ -191,6 +204,18 @@ class Tool(Generic[In]):
     def is_safe_beside_others(self, given: Json) -> bool:  # noqa: ARG002 - for those whose input decides
         """`given` is unchecked."""
         return self.is_read_only or self.runs_in_parallel
+
+    def is_free(self, given: In) -> bool:  # noqa: ARG002 - for those whose input decides
+        """Whether a call needs no rule: it only adds words."""
+        return False
+
+    def request(self, given: In) -> str:  # noqa: ARG002 - for those that have own words
+        """What a call that needs a rule is refused with; empty for the usual words."""
+        return ""
+
+    def means(self, given: In, spec: str) -> bool:  # noqa: ARG002 - for those that have such rules
+        """Whether a rule `Tool(spec)` is about a call."""
+        return False
 
     def paths(self, given: In, workspace: Workspace) -> list[Path]:  # noqa: ARG002 - for those that have some
         """The files that path rules apply to."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Any
 
 from stenograph.agent.tools.base import Tool, failed_use
@@ -17,6 +18,8 @@ class Toolbox:
         self._tools: list[AnyTool] = []
         #: Names that a rule denies as a whole.
         self._disabled = frozenset(disabled)
+        #: Tools that other conversations of the session have.
+        self._elsewhere: frozenset[str] = frozenset()
         self._by_name: dict[str, AnyTool] = {}
         self._by_lower_name: dict[str, AnyTool] = {}
         self.add(tools)
@@ -48,6 +51,8 @@ class Toolbox:
         if tool is None:
             is_disabled = name in self._disabled and not name.startswith("mcp__")
             why = f". {name} is disabled for this session, in subagents as well as here." if is_disabled else ""
+            if name in self._elsewhere:
+                why = f". {name} is not among the tools available here. Continue with the tools you have."
             raise failed_use(f"Error: No such tool available: {name}{why}")
         return tool
 
@@ -57,10 +62,28 @@ class Toolbox:
         return tool is None or tool.is_safe_beside_others(given)
 
     def only(self, names: Iterable[str]) -> Toolbox:
-        wanted = set(names)
-        return Toolbox((tool for tool in self._tools if tool.name in wanted), disabled=self._disabled)
+        """Names of tools, or of servers: `mcp__server`, `mcp__server__*`."""
+        wanted = {name.partition("(")[0] for name in names}
+        kept = [tool for tool in self._tools if any(_is_meant(tool, name) for name in wanted)]
+        return self._narrowed(kept)
 
     def without(self, names: Iterable[str]) -> Toolbox:
         unwanted = set(names)
-        kept = (tool for tool in self._tools if tool.name not in unwanted and not unwanted & set(tool.also_called))
+        kept = (tool for tool in self._tools if not any(_is_meant(tool, name) for name in unwanted))
         return Toolbox(kept, disabled=self._disabled | unwanted)
+
+    def without_here(self, names: Iterable[str]) -> Toolbox:
+        """For a subagent: the others have them."""
+        unwanted = set(names)
+        return self._narrowed([tool for tool in self._tools if not any(_is_meant(tool, name) for name in unwanted)])
+
+    def _narrowed(self, kept: list[AnyTool]) -> Toolbox:
+        narrowed = Toolbox(kept, disabled=self._disabled)
+        narrowed._elsewhere = self._elsewhere | (self._by_name.keys() - narrowed._by_name.keys())
+        return narrowed
+
+
+def _is_meant(tool: AnyTool, name: str) -> bool:
+    if name in (tool.name, *tool.also_called):
+        return True
+    return name.startswith("mcp__") and (tool.name.startswith(f"{name.removesuffix('__*')}__") or fnmatchcase(tool.name, name))

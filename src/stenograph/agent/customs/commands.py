@@ -1,0 +1,152 @@
+"""`commands/**/*.md` and `skills/*/SKILL.md` of the user and the project -> what users and the model can call by name.
+
+The rules of expansion are those of 2.1.325: `$ARGUMENTS`, `$0` and `$ARGUMENTS[0]` count from zero. Arguments that a text does
+not mention come after it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.agent.customs.frontmatter import read_document
+
+_PLACE = re.compile(r"\$ARGUMENTS(?:\[(\d+)\])?|\$(\d+)")
+#: Characters of a description in the listing (2.1.325).
+_LONGEST_DESCRIPTION = 1_536
+
+
+class CustomSource(StrEnum):
+    USER = "user"
+    PROJECT = "project"
+
+
+class CustomCommand(Struct, frozen=True, kw_only=True):
+    """A command or a skill."""
+
+    name: str
+    #: What a skill calls itself, if that differs from its directory.
+    own_name: str = ""
+    description: str
+    when_to_use: str = ""
+    argument_hint: str = ""
+    body: str
+    #: Of a skill; empty for a command.
+    folder: str = ""
+    #: Rules that hold while it is used.
+    allowed_tools: list[str] = []
+    source: CustomSource
+    #: The model may call it.
+    is_for_model: bool = True
+    #: The user may call it.
+    is_for_user: bool = True
+
+    @property
+    def line(self) -> str:
+        """In the listing for the model."""
+        shown = f"{self.name} ({self.own_name})" if self.own_name else self.name
+        about = " - ".join(filter(None, (self.description, self.when_to_use)))
+        return f"- {shown}: {about[:_LONGEST_DESCRIPTION]}"
+
+    def expanded(self, arguments: str) -> str:
+        text = self.body.replace("${CLAUDE_SKILL_DIR}", self.folder) if self.folder else self.body
+        text = _with_arguments(text, arguments)
+        return f"Base directory for this skill: {self.folder}\n\n{text}" if self.folder else text
+
+
+class CustomCommands:
+    def __init__(self, commands: Iterable[CustomCommand] = ()) -> None:
+        self.all = list(commands)
+
+    def find(self, name: str) -> CustomCommand | None:
+        name = name.strip().removeprefix("/")
+        return next((one for one in self.all if name in (one.name, one.own_name)), None)
+
+    @property
+    def for_model(self) -> list[CustomCommand]:
+        return [one for one in self.all if one.is_for_model]
+
+
+def own_commands(home: Path, project: Path) -> CustomCommands:
+    """In the client's order: skills, the user's first, then commands by name. The first of a name wins."""
+    folders = ((home, CustomSource.USER), (project / ".claude", CustomSource.PROJECT))
+    skills = [one for folder, source in folders for one in _skills_in(folder / "skills", source)]
+    commands = [one for folder, source in folders for one in _commands_in(folder / "commands", source)]
+    found: dict[str, CustomCommand] = {}
+    for one in [*skills, *sorted(commands, key=lambda one: (one.name.lower(), one.source is CustomSource.USER))]:
+        found.setdefault(one.name, one)
+    return CustomCommands(found.values())
+
+
+def command_names(home: Path, project: Path) -> list[str]:
+    """What a user can call, without the slash."""
+    return [one.name for one in own_commands(home, project).all if one.is_for_user]
+
+
+def _skills_in(folder: Path, source: CustomSource) -> Iterable[CustomCommand]:
+    for path in sorted(folder.glob("*/SKILL.md")) if folder.is_dir() else ():
+        if (made := _read(path, path.parent.name, source, str(path.parent))) is not None:
+            yield made
+
+
+def _commands_in(folder: Path, source: CustomSource) -> Iterable[CustomCommand]:
+    for path in sorted(folder.rglob("*.md")) if folder.is_dir() else ():
+        # A command in a directory is called by both names.
+        name = ":".join(path.relative_to(folder).with_suffix("").parts)
+        if (made := _read(path, name, source, "")) is not None:
+            yield made
+
+
+def _read(path: Path, name: str, source: CustomSource, folder: str) -> CustomCommand | None:
+    document = read_document(path)
+    if document is None:
+        return None
+    own_name = document.text("name") if folder else ""
+    first = next((line.strip().lstrip("#").strip() for line in document.body.splitlines() if line.strip()), "")
+    return CustomCommand(
+        name=name,
+        own_name=own_name if own_name != name else "",
+        description=document.text("description") or first,
+        when_to_use=document.text("when_to_use"),
+        argument_hint=document.text("argument-hint")
+        or " ".join(f"[{one}]" for one in document.members.get("argument-hint") or ()),
+        body=document.body,
+        folder=folder,
+        allowed_tools=document.names("allowed-tools") or [],
+        source=source,
+        is_for_model=not document.is_set("disable-model-invocation"),
+        is_for_user=document.is_set("user-invocable", default=True),
+    )
+
+
+def _hint(written: object) -> str:
+    """`[who]` is a list for YAML."""
+    return f"[{', '.join(map(str, written))}]" if isinstance(written, list) else str(written or "")
+
+
+def _with_arguments(text: str, arguments: str) -> str:
+    words = _words(arguments)
+    is_used = False
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal is_used
+        is_used = True
+        number = match[1] or match[2]
+        if number is None:
+            return arguments
+        return words[int(number)] if int(number) < len(words) else match[0]
+
+    filled = _PLACE.sub(replaced, text)
+    return filled if is_used or not arguments else f"{filled}\n\nARGUMENTS: {arguments}"
+
+
+def _words(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:
+        return arguments.split()
