@@ -15,7 +15,7 @@ from pathlib import Path
 from lab.observatory.print_scenarios import MORE_TOOLS
 from lab.observatory.studio import ALLOW_ALL, Studio
 from lab.terminal import NotSeenError
-from stenograph.drift.shapes import ANY_KEY, ELEMENT, FREE_KEYS, FREE_TOOL_PREFIX, MAP_KEYS, TYPE_NAMES, field_path
+from stenograph.drift.shapes import ANY_KEY, ELEMENT, FREE_KEYS, FREE_TOOL_PREFIXES, MAP_KEYS, TYPE_NAMES, field_path
 from stenograph.testing.scripted_api import Json
 
 FILE_NAME = "tools.json"
@@ -64,7 +64,7 @@ def describe_tools(offered: Iterable[Json]) -> Tools:
     optional: dict[str, set[str]] = {}
     for tool in offered:
         name, schema = tool.get("name"), tool.get("input_schema")
-        if not isinstance(name, str) or not isinstance(schema, dict) or name.startswith(FREE_TOOL_PREFIX):
+        if not isinstance(name, str) or not isinstance(schema, dict) or name.startswith(FREE_TOOL_PREFIXES):
             continue
         met: dict[str, set[str]] = {}
         for path, kinds, is_optional in _parameters(schema, schema, "", _DEEPEST):

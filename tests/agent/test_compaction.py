@@ -16,10 +16,10 @@ from tests.conftest import Client
 from tests.messages.asking import ask_question, of_file
 from tests.messages.golden import compare_with_answer, our_messages
 
+from stenograph.agent.context.limits import Limits
 from stenograph.agent.engine import events
 from stenograph.agent.engine.compaction import limit_of
 from stenograph.agent.engine.events import Outcome
-from stenograph.agent.engine.options import AgentOptions
 
 NEWEST = "2.1.325"
 TOO_LONG = "prompt is too long: 214000 tokens > 200000 maximum"
@@ -206,7 +206,5 @@ def test_a_compaction_that_was_killed_before_its_summary_is_as_if_it_never_was(w
         ("other", {"window": 32_000}, 16_000),
     ],
 )
-def test_the_limit_leaves_room_for_a_summary_and_for_results(
-    tmp_path: Path, model: str, options: dict[str, int], limit: int
-) -> None:
-    assert limit_of(model, AgentOptions(cwd=tmp_path, home=tmp_path, **options)) == limit  # type: ignore[arg-type]
+def test_the_limit_leaves_room_for_a_summary_and_for_results(model: str, options: dict[str, int], limit: int) -> None:
+    assert limit_of(model, Limits({}, None, **options)) == limit

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stenograph.agent.context.models import Asking, asking_of, called_name, models_from, window_of
+from stenograph.agent.context.limits import Limits
+from stenograph.agent.context.models import Asking, asking_of, called_name, models_from
 
 HOME = "api.anthropic.com"
 ELSEWHERE = "models.example.org"
@@ -39,7 +40,7 @@ def test_elsewhere_everything_that_is_not_named_is_the_main_model() -> None:
 
 
 def test_a_wide_window_is_a_part_of_the_name_that_the_endpoint_never_sees() -> None:
-    assert (window_of("claude-sonnet-4-6"), window_of("claude-sonnet-4-6[1m]")) == (200_000, 1_000_000)
+    assert (Limits({}).window_of("claude-sonnet-4-6"), Limits({}).window_of("claude-sonnet-4-6[1m]")) == (200_000, 1_000_000)
     assert called_name("claude-sonnet-4-6[1m]") == "claude-sonnet-4-6"
     assert "context-1m-2025-08-07" in asking_of("claude-sonnet-4-6[1m]").betas
     assert "context-1m-2025-08-07" not in asking_of("claude-sonnet-4-6").betas
@@ -60,7 +61,7 @@ EFFORT = ("effort-2025-11-24",)
     ],
 )
 def test_a_model_is_asked_as_the_client_asks_it(model: str, window: int, asking: Asking) -> None:
-    assert (window_of(model), asking_of(model)) == (window, asking)
+    assert (Limits({}).window_of(model), asking_of(model)) == (window, asking)
 
 
 def test_the_user_decides_how_much_is_thought_and_answered() -> None:
@@ -74,4 +75,4 @@ def test_the_user_decides_how_much_is_thought_and_answered() -> None:
 def test_an_unknown_model_thinks_only_if_it_is_asked_to() -> None:
     assert asking_of("glm-5") == Asking(32_000)
     assert asking_of("glm-5", budget=2_000).thinking == {"type": "enabled", "budget_tokens": 2_000}
-    assert window_of("glm-5") == 200_000
+    assert Limits({}).window_of("glm-5") == 200_000

@@ -26,6 +26,7 @@ _MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 _FORMATS = ("text", "json", "stream-json")
 _RULES = ("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools")
 _FOLDERS = ("--add-dir",)
+_TOOLS = ("--tools",)
 _FAILED, _HUNG_UP, _INTERRUPTED, _TERMINATED = 1, 129, 130, 143
 
 
@@ -50,7 +51,7 @@ def _repeated(arguments: list[str]) -> list[str]:
         if argument == "--":
             return done + arguments[place:]
         if argument.startswith("-"):
-            option, has_value = argument if argument in _RULES + _FOLDERS else "", False
+            option, has_value = argument if argument in _RULES + _FOLDERS + _TOOLS else "", False
         elif option and has_value:
             if not _could_be_value(option, argument):
                 option = ""
@@ -86,6 +87,22 @@ def _could_be_value(option: str, argument: str) -> bool:
     metavar="NAME",
     help="Model to use. [default: $ANTHROPIC_MODEL, or the resumed session's model]",
 )
+@click.option(
+    "--fallback-model",
+    default="",
+    type=_as_text,
+    metavar="NAMES",
+    help="Models to call when the model is overloaded or not found, in this order: opus,haiku.",
+)
+@click.option(
+    "--tools",
+    multiple=True,
+    type=_as_text,
+    metavar="NAMES",
+    help='Offer only these built-in tools: "Read,Grep"; "" for none. [default: all]',
+)
+@click.option("--json-schema", type=_as_text, metavar="JSON", help="With -p: answer as JSON that matches this JSON Schema.")
+@click.option("--max-budget-usd", type=float, metavar="USD", help="With -p: stop when the calls have cost this much.")
 @click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop after N calls per prompt.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Maximum tokens per response.")
 @click.option(
@@ -266,6 +283,12 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
         raise UsageError("--keep-files requires --rewind")
     if given["thinking"] and given["max_tokens"] and given["max_tokens"] <= given["thinking"]:
         raise UsageError("--max-tokens must be greater than --thinking, which counts toward it")
+    budget = given["max_budget_usd"]
+    if budget is not None and not 0 < budget < float("inf"):
+        raise UsageError("--max-budget-usd must be a positive number")
+    for name, option in (("json_schema", "--json-schema"), ("max_budget_usd", "--max-budget-usd")):
+        if given[name] is not None and not given["is_print"]:
+            raise UsageError(f"{option} requires -p")
     cwd = Path.cwd()
     if _as_text(str(cwd)) != str(cwd):
         raise UsageError("the current directory's name is not UTF-8, so a session cannot record it")
@@ -277,6 +300,11 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
         model=given["model"],
         max_tokens=given["max_tokens"] or 0,
         window=given["window"] or 0,
+        profiles=settings.config.agent.models,
+        fallback_models=[name for part in given["fallback_model"].split(",") if (name := part.strip())],
+        tools=_tools(given["tools"]),
+        json_schema=_schema(given["json_schema"]),
+        max_budget=given["max_budget_usd"] or 0.0,
         permission_mode=mode,
         allowed=list(given["allowed"]),
         disallowed=list(given["disallowed"]),
@@ -301,6 +329,26 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
     )
 
 
+def _tools(given: tuple[str, ...]) -> list[str] | None:
+    """Names behind commas or blanks; None for all."""
+    names = [name for part in given for name in part.replace(",", " ").split()]
+    return None if not given or "default" in names else names
+
+
+def _schema(written: str | None) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    import msgspec
+
+    try:
+        schema = msgspec.json.decode(written)
+    except msgspec.DecodeError:
+        raise UsageError("--json-schema is not valid JSON") from None
+    if not isinstance(schema, dict):
+        raise UsageError("--json-schema must be a JSON object")
+    return schema
+
+
 def _settings_of(ctx: click.Context) -> Settings:
     """As for every command, but a home that is not there yet is fine: the session makes it."""
     from stenograph.cli._settings import settings_and_problem
@@ -313,11 +361,16 @@ def _settings_of(ctx: click.Context) -> Settings:
 
 def _check_tool_names(options: AgentOptions) -> None:
     """A misspelled name in a rule that denies would deny nothing: raises UsageError. One that allows is only reported."""
-    if not options.allowed and not options.disallowed:
+    if not options.allowed and not options.disallowed and not options.tools:
         return
     from stenograph.agent import all_tools, parse_rule, similar_tools, split_rules
 
-    ours = [tool.name for tool in all_tools(options)]
+    tools = all_tools(options)
+    ours = [tool.name for tool in tools]
+    known = {name for tool in tools for name in (tool.name, *tool.also_called)}
+    for name in options.tools or ():
+        if name not in known:
+            echo_warning(f"unknown tool {in_quotes(name)}")
     for rules, denies in ((options.disallowed, True), (options.allowed, False)):
         for name in (parse_rule(text).tool for rule in rules for text in split_rules(rule)):
             similar = similar_tools(name, ours)
@@ -341,6 +394,8 @@ async def _converse(
         key_source=next((name for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN") if os.environ.get(name)), "none"),
         include_partial=given["include_partial_messages"],
         replay_prompts=given["replay_user_messages"],
+        max_budget=options.max_budget,
+        profiles=options.profiles,
     )
     client = ModelClient(endpoint, user_agent=f"stenograph/{__version__}")
     try:

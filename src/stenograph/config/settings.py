@@ -38,6 +38,31 @@ class ArchiveSettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep: bool = False
 
 
+_Tokens = Annotated[int, Meta(ge=1, description="a number of tokens")]
+_Price = Annotated[float, Meta(ge=0, le=1_000_000, description="USD per million tokens, 0 or more")]
+
+
+class ModelPrice(Struct, frozen=True, forbid_unknown_fields=True):
+    """USD per million tokens; 0 for a model that costs nothing."""
+
+    input: _Price
+    output: _Price
+
+
+class ModelProfile(Struct, frozen=True, forbid_unknown_fields=True):
+    """Table `[agent.models."name"]`: what nobody else knows about a model."""
+
+    window: _Tokens | None = None
+    max_tokens: _Tokens | None = None
+    price: ModelPrice | None = None
+
+
+class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Table `[agent]`."""
+
+    models: dict[str, ModelProfile] = {}
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The config file, with defaults."""
 
@@ -46,6 +71,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     color: Literal["auto", "always", "never"] = "auto"
     ls: ListSettings = ListSettings()
     archive: ArchiveSettings = ArchiveSettings()
+    agent: AgentSettings = AgentSettings()
     trace: dict[str, Any] = {}
 
     def __repr__(self) -> str:  # a key may be written out in [trace]

@@ -28,8 +28,8 @@ FREE_KEYS = frozenset({"input_schema", "schema", "structured_output", "structure
 #: An object, for errors a string, for a server's answer an array: no type is news.
 FREE_TYPED_FIELD = "toolUseResult"
 
-#: Tools of servers that users attach.
-FREE_TOOL_PREFIX = "mcp__"
+#: Tools of servers that users attach, and the one whose input has the user's own form.
+FREE_TOOL_PREFIXES = ("mcp__", "StructuredOutput")
 
 #: Per place: a file with new keys on every line must not fill the memory or a report.
 FORMS_KEPT = 500
@@ -273,7 +273,7 @@ class ShapeTally:
             return
         given, _ = self._inputs.pop(called)
         name = self._names[called]
-        if given.__class__ is dict and not block.get("is_error") and not name.startswith(FREE_TOOL_PREFIX):
+        if given.__class__ is dict and not block.get("is_error") and not name.startswith(FREE_TOOL_PREFIXES):
             stack.append((self._current.shape(f"tool:{name}"), given))
 
     def _user(self, record: Json, stack: list[tuple[_Place, Any]]) -> None:
@@ -289,7 +289,7 @@ class ShapeTally:
             if block.__class__ is dict and block.get("tool_use_id").__class__ is str and not block.get("is_error")
         }
         name = answered.pop() if len(answered) == 1 else None
-        if name is not None and not name.startswith(FREE_TOOL_PREFIX):
+        if name is not None and not name.startswith(FREE_TOOL_PREFIXES):
             stack.append((self._current.shape(f"result:{name}"), result))
 
 

@@ -49,10 +49,6 @@ def called_name(model: str) -> str:
     return model.removesuffix(WIDE)
 
 
-def window_of(model: str) -> int:
-    return model_facts(model).window_of(model)
-
-
 class Asking(Struct, frozen=True):
     """How much a request may answer, and how much it thinks before."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from stenograph.agent.context.models import asking_of, window_of
+from stenograph.agent.context.limits import Limits
+from stenograph.agent.context.models import asking_of
 from stenograph.agent.context.system_prompt import read_prompt
 from stenograph.agent.engine.conversation import Conversation, text_block
-from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.engine.shared import Shared
 from stenograph.errors import ModelError
 from stenograph.model import Request, Retrying
@@ -49,11 +49,15 @@ class CompactionRefused(Exception):  # noqa: N818 - a result that the caller tel
     """The model answered without a summary."""
 
 
-def limit_of(model: str, options: AgentOptions) -> int:
+def limit_of(model: str, limits: Limits) -> int:
     """Tokens at which a conversation is compacted."""
-    window = options.window or window_of(model)
-    answer = min(asking_of(model, max_tokens=options.max_tokens).max_tokens, _LEFT_FOR_SUMMARY)
+    window = limits.window_of(model)
+    answer = min(asking_of(model, max_tokens=limits.max_output_of(model)).max_tokens, _LEFT_FOR_SUMMARY)
     return max(window - answer - _LEFT_FOR_RESULTS, round(window * _SMALLEST_SHARE))
+
+
+def is_overloaded(error: ModelError) -> bool:
+    return error.status == 529 or error.kind == "overloaded_error"
 
 
 def is_too_long(error: ModelError) -> bool:

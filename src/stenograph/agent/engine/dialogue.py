@@ -8,18 +8,29 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from typing import Any
 from uuid import uuid4
 
 import msgspec
 from msgspec import Struct, field
 
 from stenograph.agent.context.git import branch_of
+from stenograph.agent.context.limits import is_truncated
 from stenograph.agent.context.models import asking_of, called_name
 from stenograph.agent.engine import events
 from stenograph.agent.engine.answering import Answer, all_tokens, ask_aside, told_of
 from stenograph.agent.engine.asides import Aside, AsideContext
 from stenograph.agent.engine.calls import Call, CallResult, changed_lines, pull_request_of, refused, run_call, stopped
-from stenograph.agent.engine.compaction import CompactionRefused, ask_for_summary, is_too_long, limit_of, room_left, summary_text
+from stenograph.agent.engine.compaction import (
+    CompactionRefused,
+    ask_for_summary,
+    is_overloaded,
+    is_too_long,
+    limit_of,
+    room_left,
+    summary_text,
+)
 from stenograph.agent.engine.conversation import Conversation, blocks_of, text_block
 from stenograph.agent.engine.events import Outcome
 from stenograph.agent.engine.gate import Gate
@@ -32,10 +43,12 @@ from stenograph.agent.recording.places import fresh_agent_id, spill_folder
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.tools.base import Companion, RunAgent, ToolContext, ToolFailed, Workspace
 from stenograph.agent.tools.changing import ReadState
+from stenograph.agent.tools.structured_output import MOST_ATTEMPTS, STRUCTURED_OUTPUT
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import ModelError
 from stenograph.model import Request
 from stenograph.model import events as stream
+from stenograph.pricing import known_facts
 from stenograph.records import Json, write
 
 #: The source of rules that hold for a turn.
@@ -47,6 +60,9 @@ _MOST_CUT_OFF = 3
 _CUT_OFF = (
     "Your answer was cut off at the limit of its length. Continue exactly where it stopped, and do the rest in smaller steps."
 )
+#: Tries of an overloaded model before another is called, as 2.1.325 does.
+_MOST_OVERLOADS = 3
+_UNSTRUCTURED = "Your answer has to be given by a call of StructuredOutput. Call it now, and say nothing else."
 _NOTHING_SAID = "Your last answer was empty. Please go on, and say or do something."
 #: Tokens. With less room for an answer the conversation is compacted instead.
 _LEAST_ROOM = 3_000
@@ -75,6 +91,14 @@ class TurnInProgress(Struct):
     begun: set[str] = field(default_factory=set)
     answer: Answer | None = None
     tools_used: list[str] = field(default_factory=list)
+    #: Models to call where the one asked for is overloaded or not there.
+    fallbacks: list[str] = field(default_factory=list)
+    #: A tool that ends the turn has succeeded.
+    is_over: bool = False
+    structured_output: Any = None
+    #: Calls of StructuredOutput that were refused, and why the last one was.
+    attempts: int = 0
+    last_refusal: str = ""
 
 
 class Dialogue:
@@ -96,7 +120,8 @@ class Dialogue:
         self.shared = shared
         self.recorder = recorder
         self.conversation = conversation
-        self.model = model
+        #: The one that is called; in a turn perhaps another than the one asked for.
+        self.model = self._asked_model = model
         self.workspace = workspace
         self._system = system
         self._toolbox = toolbox
@@ -117,6 +142,7 @@ class Dialogue:
         self.last_usage: Json = {}
         #: Takes what goes into the turn at a tool boundary; None in a subagent.
         self.waiting: Callable[[], list[Waiting]] | None = None
+        self._is_truncation_told = False
         #: Called once, after the first response and before any tool runs. What it returns ends the turn.
         self.on_first_answer: Callable[[], str] | None = None
         #: Of the last turn, in the order they ended.
@@ -140,7 +166,9 @@ class Dialogue:
 
         `uuid`: of the prompt's record; empty for a new one. `companions` come behind the prompt.
         """
-        turn = TurnInProgress(time.monotonic())
+        turn = TurnInProgress(time.monotonic(), fallbacks=list(self.shared.options.fallback_models))
+        if self.model != self._asked_model:
+            self._call(self._asked_model)
         self._record_prompt(content, is_notification=is_notification, uuid=uuid)
         for companion in companions:
             self.accompany(companion)
@@ -168,9 +196,18 @@ class Dialogue:
             self.conversation.add_user([text_block(text)])
 
     def change_model(self, model: str, system: list[Json]) -> None:
+        self._asked_model, self._system = model, system
+        self._call(model)
+
+    @property
+    def toolbox(self) -> Toolbox:
+        return self._toolbox
+
+    def _call(self, model: str) -> None:
         # It does not know the signatures of another's thinking (rule 32).
         self.conversation.drop_thinking()
-        self.model, self._system = model, system
+        self.model = model
+        self._room = 0
 
     def _record_prompt(self, content: str | list[Json], *, is_notification: bool, uuid: str = "") -> None:
         mode = self.shared.policy.mode.value
@@ -191,7 +228,7 @@ class Dialogue:
 
     async def _answer(self, turn: TurnInProgress) -> tuple[Outcome, ModelError | str | None]:
         has_shrunk = False
-        cut_off = empty = 0
+        cut_off = empty = unstructured = 0
         while True:
             if self._max_turns and turn.responses >= self._max_turns:
                 return Outcome.OUT_OF_TURNS, None
@@ -201,6 +238,8 @@ class Dialogue:
             try:
                 answer = await self._ask(turn)
             except ModelError as error:
+                if self._fall_back(turn, error) or self._learn(error):
+                    continue
                 room = room_left(error)
                 if room >= _LEAST_ROOM and room != self._room:
                     self._room = room
@@ -216,14 +255,18 @@ class Dialogue:
             if self.on_first_answer is not None:
                 problem, self.on_first_answer = self.on_first_answer(), None
                 if problem:
-                    for call in turn.waiting:
-                        self._begin_call(turn, call)
-                        self._record_result(turn, refused(call, f"Error: not run, because {problem}"))
-                    if turn.results:
-                        self.conversation.add_user(turn.results)
+                    self._refuse_calls(turn, f"Error: not run, because {problem}")
                     return Outcome.NOT_RESTORED, problem
+            budget = self.shared.options.max_budget
+            if budget and self.shared.tally.cost >= budget:
+                self._refuse_calls(turn, "Error: not run, because the budget is spent")
+                return Outcome.OUT_OF_BUDGET, None
             if answer.calls_tools:
                 await self._run_calls(turn)
+                if turn.is_over:
+                    return Outcome.DONE, None
+                if turn.attempts >= MOST_ATTEMPTS:
+                    return Outcome.OUT_OF_ATTEMPTS, turn.last_refusal
                 if answer.stop_reason == "refusal":
                     return Outcome.REFUSED, None
                 continue
@@ -244,7 +287,38 @@ class Dialogue:
                 empty += 1
                 self._ask_on(_NOTHING_SAID)
                 continue
+            if STRUCTURED_OUTPUT in self._toolbox.names and not unstructured:
+                unstructured += 1
+                self._ask_on(_UNSTRUCTURED)
+                continue
             return Outcome.DONE, None
+
+    def _refuse_calls(self, turn: TurnInProgress, words: str) -> None:
+        """Answer the calls of the last response without running them."""
+        for call in turn.waiting:
+            self._begin_call(turn, call)
+            self._record_result(turn, refused(call, words))
+        if turn.results:
+            self._hand_over(turn)
+
+    def _fall_back(self, turn: TurnInProgress, error: ModelError) -> bool:
+        """Call the next model for the rest of the turn, where the one called is overloaded or not there."""
+        trigger = "overloaded" if is_overloaded(error) else "model_not_found" if error.status == 404 else ""
+        models = [model for name in turn.fallbacks if (model := self.shared.models.named(name)) != self.model]
+        if not trigger or not models:
+            return False
+        before, self.model = self.model, models[0]
+        turn.fallbacks = models[1:]
+        self._call(models[0])
+        why = "is overloaded" if trigger == "overloaded" else "was not found"
+        text = f"{called_name(before)} {why}; {called_name(self.model)} answers instead"
+        self._emit(events.ModelFallback(model=before, fallback=self.model, trigger=trigger, text=text, agent_id=self._agent_id))
+        return True
+
+    def _learn(self, error: ModelError) -> bool:
+        """Whether the endpoint said that it answers with fewer tokens than it was asked for."""
+        asked = self._request().max_tokens
+        return self.shared.limits.learn(self.model, error) and not is_too_long(error) and self._request().max_tokens < asked
 
     def _ask_on(self, words: str) -> None:
         """Words of ours that make the model go on in the same turn, as the client has them in its files."""
@@ -266,6 +340,7 @@ class Dialogue:
             duration_ms=duration,
             api_duration_ms=round(turn.api_seconds * 1000),
             session_usage=self.shared.tally.by_model(),
+            structured_output=turn.structured_output,
             agent_id=self._agent_id,
         )
         self.tools_used = turn.tools_used
@@ -278,7 +353,7 @@ class Dialogue:
 
     def _request(self) -> Request:
         options = self.shared.options
-        most = min(filter(None, (options.max_tokens, self._room)), default=0)
+        most = min(filter(None, (self.shared.limits.max_output_of(self.model), self._room)), default=0)
         asking = asking_of(self.model, max_tokens=most, budget=options.thinking, effort=options.effort)
         return Request(
             model=called_name(self.model),
@@ -294,15 +369,20 @@ class Dialogue:
     async def _ask(self, turn: TurnInProgress) -> Answer:
         began = time.monotonic()
         turn.answer = answer = Answer()
+        overloads = 0
         try:
-            async for event in self.shared.client.stream(self._request()):
-                if isinstance(event, stream.Retrying):
-                    turn.answer = answer = Answer()
-                    self._retry(event)
-                else:
-                    answer.take(event)
-                    if (told := told_of(event, self._agent_id)) is not None:
-                        self._emit(told)
+            async with aclosing(self.shared.client.stream(self._request())) as parts:
+                async for event in parts:
+                    if isinstance(event, stream.Retrying):
+                        turn.answer = answer = Answer()
+                        overloads += is_overloaded(event.error)
+                        if overloads >= _MOST_OVERLOADS and turn.fallbacks:
+                            raise event.error
+                        self._retry(event)
+                    else:
+                        answer.take(event)
+                        if (told := told_of(event, self._agent_id)) is not None:
+                            self._emit(told)
         finally:
             took = time.monotonic() - began
             turn.api_seconds += took
@@ -340,6 +420,7 @@ class Dialogue:
         self.shared.tally.add(answer.message["model"], usage)
         self.last_usage = usage
         self.tokens = all_tokens(usage)
+        self._watch_truncation(turn)
         uuids = (
             self.recorder.response(
                 answer.message, answer.blocks, request_id=answer.request_id, requested_model=called_name(self.model)
@@ -363,6 +444,18 @@ class Dialogue:
                 agent_id=self._agent_id,
             )
         )
+
+    def _watch_truncation(self, turn: TurnInProgress) -> None:
+        """Local servers cut off silently what does not fit, and the model forgets its task. Once a turn: it takes time."""
+        if turn.responses or self._is_truncation_told or known_facts(self.model):
+            return
+        counted = self.tokens - (self.last_usage.get("output_tokens") or 0)
+        if is_truncated(self.conversation.messages, counted):
+            self._is_truncation_told = True
+            self._report(
+                f"{called_name(self.model)} counted only {counted:,} tokens of a much longer conversation: its endpoint seems to"
+                " cut it off; raise the endpoint's context size, or set --window"
+            )
 
     def _record_failure(self, error: ModelError) -> None:
         """Never sent; the prompt goes along with the next one (rules 34, 41)."""
@@ -467,6 +560,11 @@ class Dialogue:
         turn.results.append(result.block)
         turn.companions += [(call.id, one) for one in result.companions]
         turn.tools_used.append(call.name)
+        if call.name == STRUCTURED_OUTPUT:
+            if result.is_error:
+                turn.attempts, turn.last_refusal = turn.attempts + 1, str(result.block["content"])
+            else:
+                turn.is_over, turn.structured_output = True, call.given
         added, removed = changed_lines(result)
         self.lines_added += added
         self.lines_removed += removed
@@ -628,7 +726,7 @@ class Dialogue:
     # Compaction
 
     async def _is_nearly_full(self) -> bool:
-        limit = limit_of(self.model, self.shared.options)
+        limit = limit_of(self.model, self.shared.limits)
         if not self.tokens and len(self.conversation.messages) > 1:
             # Not counted yet, as in a session of another client. Ask the endpoint only when it may matter.
             guess = len(msgspec.json.encode(self.conversation.messages)) // 4

@@ -14,10 +14,10 @@ The order that a face may rely on:
     SessionEnd                                once, the last
 
 A `Retry` takes back what came of the response that it repeats; it may come in the middle of it. A turn that is interrupted or
-fails may end in the middle of a response: what is kept of it is told by a ResponseEnd, without the block that was cut off; calls
-that never ran are told to begin and to end; a question that nobody answered any more has no Answered. Notice, ModeChanged,
-ModelChanged, Queued, TaskBegin and TaskEnd may come anywhere; Delivered comes between the last ToolEnd and the next response.
-`seq` numbers all events from 1.
+fails may end in the middle of a response: what is kept of it is told by a ResponseEnd, without the block that was cut off;
+calls that never ran are told to begin and to end; a question that nobody answered any more has no Answered. Notice,
+ModeChanged, ModelChanged, ModelFallback, Queued, TaskBegin and TaskEnd may come anywhere; Delivered comes between the last
+ToolEnd and the next response. `seq` numbers all events from 1.
 
 Events of a sub-agent come with its `agent_id`, between the ToolBegin and ToolEnd of the call that started it; those without
 belong to the main conversation. Of an agent in the background, which outlives its call, they come at any time before SessionEnd.
@@ -42,6 +42,8 @@ class Outcome(StrEnum):
     OUT_OF_WINDOW = "out_of_window"  # too long for the window, and compaction failed
     REFUSED = "refused"
     OUT_OF_TURNS = "out_of_turns"  # --max-turns
+    OUT_OF_BUDGET = "out_of_budget"  # --max-budget-usd
+    OUT_OF_ATTEMPTS = "out_of_attempts"  # at an answer in the form of --json-schema
     INTERRUPTED = "interrupted"
     NOT_RESTORED = "not_restored"  # a rewind whose files could not be restored
     FAILED = "failed"  # the endpoint after all retries, or a requested compaction
@@ -197,6 +199,16 @@ class ModelChanged(AgentEvent, frozen=True, kw_only=True):
     model: str
 
 
+class ModelFallback(AgentEvent, frozen=True, kw_only=True):
+    """Another model answers for the rest of the turn."""
+
+    model: str
+    fallback: str
+    #: overloaded or model_not_found.
+    trigger: str
+    text: str
+
+
 class Queued(AgentEvent, frozen=True, kw_only=True):
     """A prompt that came during a turn: it goes in at the next tool boundary, or begins the next turn."""
 
@@ -256,6 +268,8 @@ class TurnEnd(AgentEvent, frozen=True, kw_only=True):
     api_duration_ms: int = 0
     #: Of the session so far, as in SessionEnd.
     session_usage: dict[str, dict[str, int]] = {}
+    #: The answer in the form of --json-schema; None without one.
+    structured_output: Any = None
 
 
 class SessionEnd(AgentEvent, frozen=True, kw_only=True):
@@ -291,6 +305,7 @@ Event: TypeAlias = (
     | CompactionFailed
     | ModeChanged
     | ModelChanged
+    | ModelFallback
     | Queued
     | Delivered
     | TaskBegin

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
+from stenograph.config import ModelProfile
 from stenograph.releases import NEWEST, PROVED
 
 
@@ -41,6 +43,16 @@ class AgentOptions(Struct, kw_only=True):
     max_tokens: int = 0
     #: Tokens; 0: what is known of the model.
     window: int = 0
+    #: What the user knows about models, by name.
+    profiles: dict[str, ModelProfile] = field(default_factory=dict)
+    #: Called for the rest of a turn, in this order, while the model is overloaded or not there.
+    fallback_models: list[str] = field(default_factory=list)
+    #: Of the built-in ones; None for all.
+    tools: list[str] | None = None
+    #: The form of the answer; None for any.
+    json_schema: dict[str, Any] | None = None
+    #: USD of this run; 0 for no limit.
+    max_budget: float = 0.0
     permission_mode: PermissionMode = PermissionMode.DEFAULT
     allowed: list[str] = field(default_factory=list)
     disallowed: list[str] = field(default_factory=list)

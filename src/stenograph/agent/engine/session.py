@@ -14,8 +14,10 @@ from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any
 
+from stenograph.agent.context.costs import has_price
+from stenograph.agent.context.limits import Limits
 from stenograph.agent.context.memory import Memory
-from stenograph.agent.context.models import models_from
+from stenograph.agent.context.models import called_name, models_from
 from stenograph.agent.context.system_prompt import system_blocks
 from stenograph.agent.customs.session import SessionCustoms
 from stenograph.agent.engine import events
@@ -28,7 +30,7 @@ from stenograph.agent.engine.events import Event
 from stenograph.agent.engine.feed import Feed
 from stenograph.agent.engine.inbox import Control, ControlKind, Inbox, Priority, TaskNotice, UserPrompt, Waiting
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
-from stenograph.agent.engine.shared import Shared
+from stenograph.agent.engine.shared import Shared, UsageTally
 from stenograph.agent.engine.subagents import SubAgents
 from stenograph.agent.mcp.session import SessionServers
 from stenograph.agent.permissions.live_policy import LivePolicy, policy_from
@@ -36,7 +38,7 @@ from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
 from stenograph.agent.recording.opening import OpenedSession, open_session
 from stenograph.agent.recording.places import readable_folders, tasks_folder
-from stenograph.agent.tools import all_tools
+from stenograph.agent.tools import all_tools, unwanted_tools
 from stenograph.agent.tools.base import Workspace
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import DiskError
@@ -58,6 +60,15 @@ async def open_agent(options: AgentOptions, client: ModelClient, approver: Appro
     except BaseException:
         opened.recorder.close()
         raise
+
+
+def _with_structured_output(toolbox: Toolbox, options: AgentOptions) -> Toolbox:
+    """For the main conversation only. Raises UsageError."""
+    if options.json_schema is None:
+        return toolbox
+    from stenograph.agent.tools.structured_output import StructuredOutput
+
+    return toolbox.also([StructuredOutput(options.json_schema)])
 
 
 class Agent:
@@ -90,12 +101,14 @@ class Agent:
         permissions = Permissions(policy, workspace, readable=readable_folders(opened.recorder.path))
         self._customs = SessionCustoms(options, opened.conversation.says)
         tools = [*all_tools(options, self._customs.agent_types), *self._customs.tools()]
-        toolbox = Toolbox(tools).without(permissions.denied_tools())
+        toolbox = Toolbox(tools).without(permissions.denied_tools()).without(unwanted_tools(tools, options))
         memory = Memory(options.home, workspace, permissions.may_read)
         self._shared = Shared(
             options=options,
             client=client,
             models=models,
+            limits=Limits(options.environ, options.profiles, window=options.window, max_tokens=options.max_tokens),
+            tally=UsageTally(profiles=options.profiles, counts_cost=bool(options.max_budget)),
             toolbox=toolbox,
             memory=memory,
             background=BackgroundTasks(tasks_folder(opened.recorder.path)),
@@ -119,7 +132,7 @@ class Agent:
             opened.conversation,
             model=models.main,
             system=system_blocks(options, workspace, memory, models.main),
-            toolbox=toolbox,
+            toolbox=_with_structured_output(toolbox, options),
             permissions=permissions,
             workspace=workspace,
             run_agent=SubAgents(self._shared, envelope, workspace, model=models.main),
@@ -247,7 +260,9 @@ class Agent:
     async def _work(self) -> None:
         began = time.monotonic()
         tools = await self._servers.start()
-        self._shared.toolbox.add(tool for tool in tools if not self._permissions.denies_tool(tool))
+        allowed = [tool for tool in tools if not self._permissions.denies_tool(tool)]
+        for toolbox in {self._shared.toolbox, self._dialogue.toolbox}:
+            toolbox.add(allowed)
         self._begin()
         while (item := await self._next()) is not None:
             await self._take(item)
@@ -273,7 +288,7 @@ class Agent:
                 path=str(recorder.path),
                 cwd=str(options.cwd),
                 model=self._shared.models.main,
-                tools=self._shared.toolbox.names,
+                tools=self._dialogue.toolbox.names,
                 permission_mode=self.policy.mode.value,
                 mcp_servers=self._servers.states,
                 commands=[command.name for command in self.commands],
@@ -281,6 +296,9 @@ class Agent:
                 skills=self._customs.skill_names,
             )
         )
+        if options.max_budget and not has_price(called_name(self._shared.models.main), options.profiles):
+            text = f"the price of {called_name(self._shared.models.main)} is not known, so --max-budget-usd does not limit it"
+            self._shared.emit(events.Notice(text=f"{text}; set it in the config file"))
         for problem in (*self._shared.memory.problems, *self._servers.problems):
             self._shared.emit(events.Notice(text=problem))
 

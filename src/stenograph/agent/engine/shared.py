@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from decimal import Decimal
 from pathlib import Path
 
 from msgspec import Struct, field
 
+from stenograph.agent.context.costs import cost_of
+from stenograph.agent.context.limits import Limits
 from stenograph.agent.context.memory import Memory
 from stenograph.agent.context.models import Models
 from stenograph.agent.engine.approval import Approver
@@ -21,11 +24,17 @@ from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.permissions.live_policy import LivePolicy
 from stenograph.agent.tools.agent import TYPES, AgentType
 from stenograph.agent.tools.toolbox import Toolbox
+from stenograph.config import ModelProfile
 from stenograph.model import TOKEN_COUNTS, ModelClient
 from stenograph.records import Json
 
 
 class UsageTally(Struct):
+    profiles: Mapping[str, ModelProfile] = field(default_factory=dict)
+    #: Costs are summed up.
+    counts_cost: bool = False
+    #: USD, without models that have no price.
+    cost: Decimal = Decimal(0)
     responses: int = 0
     api_seconds: float = 0.0
     usage: dict[str, Counter[str]] = field(default_factory=dict)
@@ -35,6 +44,8 @@ class UsageTally(Struct):
         self.responses += 1
         counts = {name: value for name in TOKEN_COUNTS if isinstance(value := usage.get(name), int)}
         self.usage.setdefault(model, Counter()).update(counts)
+        if self.counts_cost:
+            self.cost += cost_of(model, usage, self.profiles) or 0
 
     def by_model(self) -> dict[str, dict[str, int]]:
         return {model: dict(counts) for model, counts in self.usage.items()}
@@ -44,6 +55,7 @@ class Shared(Struct, kw_only=True):
     options: AgentOptions
     client: ModelClient
     models: Models
+    limits: Limits
     toolbox: Toolbox
     memory: Memory
     background: BackgroundTasks

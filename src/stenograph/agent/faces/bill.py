@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-import msgspec
+from stenograph.agent.context.costs import cost_of
+from stenograph.config import ModelProfile
 
 Json: TypeAlias = dict[str, Any]
 
@@ -18,7 +20,10 @@ _COUNTS = {
 
 
 class Bill:
-    def __init__(self) -> None:
+    def __init__(self, profiles: Mapping[str, ModelProfile] | None = None) -> None:
+        self._profiles = profiles or {}
+        #: Models without a price.
+        self._unpriced: set[str] = set()
         self._lines: dict[str, Json] = {}
         self._costs: dict[str, Decimal] = {}
 
@@ -28,7 +33,10 @@ class Bill:
             line[told] += count_of(usage, name)
         searches = usage.get("server_tool_use")
         line["webSearchRequests"] += count_of(searches, "web_search_requests") if isinstance(searches, dict) else 0
-        self._costs[model] = self._costs.get(model, Decimal(0)) + _cost(model, usage)
+        cost = cost_of(model, usage, self._profiles)
+        if cost is None:
+            self._unpriced.add(model)
+        self._costs[model] = self._costs.get(model, Decimal(0)) + (cost or 0)
 
     def settle(self, usage: dict[str, dict[str, int]]) -> None:
         """Add what no response reported (summaries, pages read), given the session's sums."""
@@ -44,7 +52,17 @@ class Bill:
 
     def by_model(self) -> Json:
         """`modelUsage` of a result."""
-        return {model: {**line, "costUSD": float(self._costs[model])} for model, line in self._lines.items()}
+        return {
+            model: {**line, "costUSD": float(self._costs[model]), "costBasis": self._basis(model)}
+            for model, line in self._lines.items()
+        }
+
+    def _basis(self, model: str) -> str:
+        """`list` is the client's word for its own prices."""
+        if model in self._unpriced:
+            return "unpriced"
+        own = self._profiles.get(model)
+        return "configured" if own is not None and own.price is not None else "list"
 
 
 def sum_usages(usages: list[Json]) -> Json:
@@ -68,14 +86,3 @@ def sum_usages(usages: list[Json]) -> Json:
 def count_of(usage: Json, name: str) -> int:
     value = usage.get(name)
     return value if isinstance(value, int) else 0
-
-
-def _cost(model: str, usage: Json) -> Decimal:
-    # Not before the first request.
-    from stenograph.pricing import price_usage
-    from stenograph.records import Usage
-
-    try:
-        return price_usage(msgspec.json.decode(msgspec.json.encode(usage), type=Usage), model).usd
-    except msgspec.ValidationError:  # a third-party endpoint's own counts
-        return Decimal(0)

@@ -11,7 +11,7 @@ import msgspec
 
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
-from stenograph.agent.faces.stream_json import Json, StreamMessages, TurnWords
+from stenograph.agent.faces.stream_json import Json, StreamMessages, TurnWords, no_structured_output, spelled_usd
 
 DONE = 0
 #: The last turn failed, or reached a limit.
@@ -56,7 +56,7 @@ async def run_print(
                 told.append(message)
     if output_format is OutputFormat.TEXT and last is not None:
         is_interrupted = last.outcome is Outcome.INTERRUPTED
-        if (text := _text(last, words)) or not is_interrupted:
+        if (text := _text(last, words, messages.max_budget)) or not is_interrupted:
             _write_text(output, text)
         if is_interrupted:
             _write_note(notes, "interrupted")
@@ -71,15 +71,19 @@ def exit_code(last: events.TurnEnd | None) -> int:
     return INTERRUPTED if last.outcome is Outcome.INTERRUPTED else FAILED
 
 
-def _text(end: events.TurnEnd, words: TurnWords) -> str:
+def _text(end: events.TurnEnd, words: TurnWords, max_budget: float) -> str:
     if end.outcome is Outcome.OUT_OF_TURNS:
         return f"Error: Reached max turns ({end.responses})"
+    if end.outcome is Outcome.OUT_OF_BUDGET:
+        return f"Error: Exceeded USD budget ({spelled_usd(max_budget)})"
+    if end.outcome is Outcome.OUT_OF_ATTEMPTS:
+        return f"Error: {no_structured_output(end)}"
     return words.of(end)
 
 
 def _note(event: Event) -> str:
     match event:
-        case events.Notice():
+        case events.Notice() | events.ModelFallback():
             return event.text
         case events.Retry():
             # Ten retries take minutes: say what we wait for.

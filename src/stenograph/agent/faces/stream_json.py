@@ -6,13 +6,17 @@ A response is written when it is whole, one message a block: what a `Retry` take
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 from uuid import uuid4
+
+import msgspec
 
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.bill import Bill, sum_usages
+from stenograph.agent.tools.structured_output import MOST_ATTEMPTS
+from stenograph.config import ModelProfile
 from stenograph.records import SYNTHETIC
 
 Json: TypeAlias = dict[str, Any]
@@ -20,8 +24,16 @@ Json: TypeAlias = dict[str, Any]
 _TERMINAL = {
     Outcome.DONE: "completed",
     Outcome.OUT_OF_TURNS: "max_turns",
+    Outcome.OUT_OF_BUDGET: "budget_exhausted",
+    Outcome.OUT_OF_ATTEMPTS: "structured_output_retry_exhausted",
     Outcome.INTERRUPTED: "aborted",
     Outcome.NOT_RESTORED: "aborted",
+}
+_SUBTYPES = {
+    Outcome.OUT_OF_TURNS: "error_max_turns",
+    Outcome.OUT_OF_BUDGET: "error_max_budget_usd",
+    Outcome.OUT_OF_ATTEMPTS: "error_max_structured_output_retries",
+    Outcome.INTERRUPTED: "error_during_execution",
 }
 _EMPTY = {
     "text": {"text": ""},
@@ -31,15 +43,23 @@ _EMPTY = {
 
 class StreamMessages:
     def __init__(
-        self, *, release: str, key_source: str = "none", include_partial: bool = False, replay_prompts: bool = False
+        self,
+        *,
+        release: str,
+        key_source: str = "none",
+        include_partial: bool = False,
+        replay_prompts: bool = False,
+        max_budget: float = 0.0,
+        profiles: Mapping[str, ModelProfile] | None = None,
     ) -> None:
         """`release`: whose shapes the session is written in."""
+        self.max_budget = max_budget
         self._release = release
         self._key_source = key_source
         self._include_partial = include_partial
         self._replay_prompts = replay_prompts
         self._begin: events.SessionBegin | None = None
-        self._bill = Bill()
+        self._bill = Bill(profiles)
         self._words = TurnWords()
         self._usages: list[Json] = []
         self._denials: list[Json] = []
@@ -86,6 +106,14 @@ class StreamMessages:
                 yield self._system("status", status=None, compact_result="success")
                 metadata = {"trigger": event.trigger, "pre_tokens": event.tokens_before, "post_tokens": event.tokens_after}
                 yield self._system("compact_boundary", compact_metadata=metadata)
+            case events.ModelFallback():
+                yield self._system(
+                    "model_fallback",
+                    trigger=event.trigger,
+                    original_model=event.model,
+                    fallback_model=event.fallback,
+                    content=event.text,
+                )
             case events.Notice():
                 yield self._system("informational", content=event.text, level="notice")
             case events.TurnEnd() if event.agent_id is None:
@@ -143,7 +171,7 @@ class StreamMessages:
             "duration_ms": event.duration_ms,
             "duration_api_ms": self._api_ms,
             # The client counts the response that was not allowed any more.
-            "num_turns": event.responses + (event.outcome is Outcome.OUT_OF_TURNS),
+            "num_turns": event.responses + _is_counted_on(event),
             "result": self._words.of(event),
             "stop_reason": event.stop_reason or None,
             "session_id": self._session_id,
@@ -155,12 +183,12 @@ class StreamMessages:
             "uuid": str(uuid4()),
             "result_index": self._results,
         }
-        if event.outcome in (Outcome.OUT_OF_TURNS, Outcome.INTERRUPTED):
+        if event.outcome in _SUBTYPES:
             del result["result"], result["api_error_status"]
-            is_limit = event.outcome is Outcome.OUT_OF_TURNS
-            result["subtype"] = "error_max_turns" if is_limit else "error_during_execution"
-            limit = f"Reached maximum number of turns ({event.responses})"
-            result["errors"] = [limit if is_limit else "Interrupted by the user"]
+            result["subtype"] = _SUBTYPES[event.outcome]
+            result["errors"] = [self._limit(event)]
+        elif event.structured_output is not None:
+            result["structured_output"] = event.structured_output
         if self._words.compaction is not None:  # as 2.1.325 has it
             del result["terminal_reason"], result["api_error_status"]
             result["local_command"] = "compact"
@@ -168,6 +196,17 @@ class StreamMessages:
         self._usages, self._denials = [], []
         self.last_result = result
         return result
+
+    def _limit(self, event: events.TurnEnd) -> str:
+        """In the client's words (2.1.325)."""
+        match event.outcome:
+            case Outcome.OUT_OF_TURNS:
+                return f"Reached maximum number of turns ({event.responses})"
+            case Outcome.OUT_OF_BUDGET:
+                return f"Reached maximum budget (${spelled_usd(self.max_budget)})"
+            case Outcome.OUT_OF_ATTEMPTS:
+                return no_structured_output(event)
+        return "Interrupted by the user"
 
     def _failure(self, event: events.TurnEnd) -> Json:
         """A failure as a synthetic message, where readers look for an answer."""
@@ -322,6 +361,22 @@ _WORDS = {
 }
 
 
+def _is_counted_on(end: events.TurnEnd) -> bool:
+    """Whether the turn ended before a response that the client counts: it counts what it would send."""
+    return end.outcome in (Outcome.OUT_OF_TURNS, Outcome.OUT_OF_ATTEMPTS) or end.structured_output is not None
+
+
+def no_structured_output(end: events.TurnEnd) -> str:
+    """In the client's words (2.1.325)."""
+    words = f"Failed to provide valid structured output after {MOST_ATTEMPTS} attempts"
+    return f"{words} — last StructuredOutput error: {end.error}"
+
+
+def spelled_usd(amount: float) -> str:
+    """As it is written, without an exponent."""
+    return f"{amount:.12f}".rstrip("0").rstrip(".")
+
+
 class TurnWords:
     def __init__(self) -> None:
         #: The outcome of `/compact` in the current turn.
@@ -346,4 +401,6 @@ class TurnWords:
             return f"API Error: {end.error}"
         if end.outcome is Outcome.NOT_RESTORED:
             return f"Error: {end.error}"
+        if end.structured_output is not None:
+            return msgspec.json.encode(end.structured_output).decode()
         return end.text if end.outcome is Outcome.DONE else end.text or _WORDS.get(end.outcome, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.engine.options import AgentOptions, Compat
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 
 #: Parameters that 2.0 does not have (recordings/2.0.76/tools.json).
 _NOT_IN_OLD = {"Grep": frozenset({"-o", "context"}), "Read": frozenset({"allow_large", "pages"})}
+
+
+def unwanted_tools(tools: Iterable[Tool[Any]], options: AgentOptions) -> list[str]:
+    """The names of built-in tools that the user did not choose."""
+    if options.tools is None:
+        return []
+    wanted = set(options.tools)
+    return [tool.name for tool in tools if not wanted & {tool.name, *tool.also_called}]
 
 
 def all_tools(options: AgentOptions, agent_types: Mapping[str, AgentType] | None = None) -> list[Tool[Any]]:

@@ -67,6 +67,9 @@ class Toolbox:
         kept = [tool for tool in self._tools if any(_is_meant(tool, name) for name in wanted)]
         return self._narrowed(kept)
 
+    def also(self, tools: Iterable[AnyTool]) -> Toolbox:
+        return Toolbox([*self._tools, *tools], disabled=self._disabled)
+
     def without(self, names: Iterable[str]) -> Toolbox:
         unwanted = set(names)
         kept = (tool for tool in self._tools if not any(_is_meant(tool, name) for name in unwanted))

@@ -263,9 +263,8 @@ class Desk:
         self.show()
 
     def _know_window(self, model: str) -> None:
-        from stenograph.agent.context.models import window_of
-
-        self.state.window = self.options.window or window_of(model)
+        if self.agent is not None:
+            self.state.window = self.agent.shared.limits.window_of(model)
 
     def _welcome(self, event: events.SessionBegin) -> None:
         from stenograph.agent.context.git import branch_of
