@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
     from stenograph.agent.engine.session import open_agent
     from stenograph.agent.faces.console.opening import run_console
+    from stenograph.agent.faces.control import ControlChannel
     from stenograph.agent.faces.print_input import LinePrompts, one_prompt, whole_prompt
-    from stenograph.agent.faces.print_mode import OutputFormat, run_print
+    from stenograph.agent.faces.print_mode import OutputFormat, run_print, write_message
     from stenograph.agent.faces.stream_json import StreamMessages
     from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, similar_tools, split_rules
     from stenograph.agent.tools import all_tools
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "AgentOptions": "engine.options",
     "Compat": "engine.options",
+    "ControlChannel": "faces.control",
     "Event": "engine.events",
     "LinePrompts": "faces.print_input",
     "OutputFormat": "faces.print_mode",
@@ -37,11 +39,13 @@ _MODULES = {
     "split_rules": "permissions.rules",
     "command_names": "customs.commands",
     "whole_prompt": "faces.print_input",
+    "write_message": "faces.print_mode",
 }
 
 __all__ = [
     "AgentOptions",
     "Compat",
+    "ControlChannel",
     "Event",
     "LinePrompts",
     "OutputFormat",
@@ -58,6 +62,7 @@ __all__ = [
     "similar_tools",
     "split_rules",
     "whole_prompt",
+    "write_message",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-__all__ = ["main"]
+__all__ = ["main", "main_agent"]
 
 NOTHING_MATCHED = 1
 #: Under `--strict`.
@@ -34,6 +34,12 @@ def main() -> NoReturn:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     sys.exit(_run())
+
+
+def main_agent() -> NoReturn:
+    """`steno agent` as one program, for what can start only a program: the client's SDKs."""
+    sys.argv[1:1] = ["agent"]
+    main()
 
 
 def run_again(words: Sequence[str]) -> int:

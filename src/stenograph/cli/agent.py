@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -81,6 +82,12 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option("--replay-user-messages", is_flag=True, help="With stream-json: echo each user message once it is accepted.")
 @click.option("--verbose", is_flag=True, help="Print every message. Required with stream-json.")
 @click.option(
+    "--permission-prompt-tool",
+    "prompt_tool",
+    type=click.Choice(("stdio",)),
+    help="With stream-json: ask about calls by the SDK's control protocol.",
+)
+@click.option(
     "--model",
     default="",
     type=_as_text,
@@ -109,7 +116,11 @@ def _could_be_value(option: str, argument: str) -> bool:
     "--window", type=click.IntRange(min=1), metavar="N", help="Context window in tokens, for models that steno does not know."
 )
 @click.option(
-    "--thinking", type=click.IntRange(min=1024), metavar="N", help="Thinking budget in tokens, for models that take a budget."
+    "--thinking",
+    "--max-thinking-tokens",
+    type=click.IntRange(min=1024),
+    metavar="N",
+    help="Thinking budget in tokens, for models that take a budget.",
 )
 @click.option(
     "--effort",
@@ -144,7 +155,9 @@ def _could_be_value(option: str, argument: str) -> bool:
 )
 @click.option("--mcp-config", multiple=True, metavar="FILE", help="Use the MCP servers of a file, or of JSON. Repeatable.")
 @click.option("--strict-mcp-config", is_flag=True, help="Use no other MCP servers than those of --mcp-config.")
-@click.option("--beta", "betas", multiple=True, metavar="NAME", help="Request a beta feature from the endpoint. Repeatable.")
+@click.option(
+    "--beta", "--betas", "betas", multiple=True, metavar="NAME", help="Request a beta feature from the endpoint. Repeatable."
+)
 @click.option("--no-auto-compact", is_flag=True, help="Disable automatic compaction.")
 @shared_options
 @click.pass_context
@@ -240,7 +253,8 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
 
 
 def _output_format(given: dict[str, Any]) -> OutputFormat:
-    if not given["is_print"]:
+    # As the SDK starts it.
+    if not given["is_print"] and given["input_format"] != "stream-json":
         raise UsageError("no terminal for the console", hint="steno agent -p PROMPT")
     chosen = given["output_format"] or ("json" if given["as_json"] else "text")
     if given["as_json"] and chosen != "json":
@@ -252,6 +266,8 @@ def _output_format(given: dict[str, Any]) -> OutputFormat:
             raise UsageError(f"--{name.replace('_', '-')} requires --output-format stream-json")
     if given["input_format"] == "stream-json" and chosen != "stream-json":
         raise UsageError("--input-format stream-json requires --output-format stream-json")
+    if given["prompt_tool"] and given["input_format"] != "stream-json":
+        raise UsageError("--permission-prompt-tool requires --input-format stream-json")
 
     from stenograph.agent import OutputFormat
 
@@ -322,7 +338,7 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
         restore_files=not given["keep_files"],
         thinking=given["thinking"] or 0,
         effort=given["effort"] or "",
-        betas=list(given["betas"]),
+        betas=[name for text in given["betas"] for name in text.split(",")],
         mcp_config=list(given["mcp_config"]),
         strict_mcp_config=given["strict_mcp_config"],
         auto_compact=not given["no_auto_compact"],
@@ -386,12 +402,13 @@ async def _converse(
     options: AgentOptions, endpoint: Endpoint, prompts: Any, output_format: OutputFormat, given: dict[str, Any]
 ) -> int:
     from stenograph import __version__
-    from stenograph.agent import StreamMessages, open_agent, run_print
+    from stenograph.agent import ControlChannel, LinePrompts, StreamMessages, open_agent, run_print, write_message
     from stenograph.model import ModelClient
 
+    key_source = next((name for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN") if os.environ.get(name)), "none")
     messages = StreamMessages(
         release=options.compat.release,
-        key_source=next((name for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN") if os.environ.get(name)), "none"),
+        key_source=key_source,
         include_partial=given["include_partial_messages"],
         replay_prompts=given["replay_user_messages"],
         max_budget=options.max_budget,
@@ -399,7 +416,14 @@ async def _converse(
     )
     client = ModelClient(endpoint, user_agent=f"stenograph/{__version__}")
     try:
-        opened = await open_agent(options, client)
+        channel: ControlChannel | None = None
+        if isinstance(prompts, LinePrompts):
+            channel = ControlChannel(functools.partial(write_message, sys.stdout), key_source=key_source)
+            prompts.on_control, prompts.on_end = channel.take, channel.close
+        opened = await open_agent(options, client, channel.approve if channel and given["prompt_tool"] else None)
+        if channel is not None:
+            opened.host_servers(channel.exchange)
+            channel.serve(opened)
 
         def stop() -> None:
             if hasattr(prompts, "stop"):

@@ -11,6 +11,7 @@ from stenograph.client_settings.files import (
     hooks_of,
     plan_hooks,
     plan_removal,
+    plan_rules,
     project_settings,
     settings_files,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "parse_settings",
     "plan_hooks",
     "plan_removal",
+    "plan_rules",
     "project_settings",
     "release_on_path",
     "remove_hooks",

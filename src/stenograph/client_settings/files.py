@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from stenograph.client_settings.text import Hook, IsOurs, add_hooks, hooks_in, parse_settings, remove_hooks
+from stenograph.client_settings.text import Hook, IsOurs, add_hooks, add_rules, hooks_in, parse_settings, remove_hooks
 from stenograph.disk import FileState, read_whole, redacted_repr, state_of
 from stenograph.errors import DiskError, FieldError, UsageError
 
@@ -88,6 +88,16 @@ def plan_hooks(path: Path, wanted: Mapping[str, Hook], is_ours: IsOurs, command:
         ours = [(event, dict(hook)) for event, hook in _ours(text, is_ours)]
         is_there = sorted(ours, key=repr) == sorted([(event, dict(hook)) for event, hook in wanted.items()], key=repr)
         after = before if is_there else add_hooks(remove_hooks(text, is_ours) if ours else text, wanted).encode()
+    except FieldError as error:
+        raise UsageError(f"{path} was not changed: {error}") from error
+    return SettingsChange(path, before, after, state, command)
+
+
+def plan_rules(path: Path, behavior: str, rules: Sequence[str], command: dict[str, str]) -> SettingsChange:
+    """Add permission rules, as the client does when a user allows a call for good. Raises DiskError, UsageError."""
+    before, state = _read(path)
+    try:
+        after = add_rules(_text(path, before), behavior, rules).encode()
     except FieldError as error:
         raise UsageError(f"{path} was not changed: {error}") from error
     return SettingsChange(path, before, after, state, command)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stenograph.errors import FieldError
 from stenograph.records import REMOVE, parse, splice
 
 _HOOKS = "hooks"
+_PERMISSIONS = "permissions"
 _BYTE_ORDER_MARK = "\ufeff"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _FIRST_INDENT = re.compile(r"\n([ \t]+)\"")
@@ -71,6 +72,27 @@ def add_hooks(text: str, hooks: Mapping[str, Hook]) -> str:
     if parse_settings(new) != settings:
         raise FieldError("it cannot be changed without changing other lines")
     return new
+
+
+def add_rules(text: str, behavior: str, rules: Sequence[str]) -> str:
+    """The text with permission rules appended to `permissions.<behavior>`, each once. Raises FieldError."""
+    settings = parse_settings(text)
+    permissions = settings.get(_PERMISSIONS, {})
+    known = permissions.get(behavior, []) if isinstance(permissions, dict) else None
+    if not isinstance(known, list):
+        raise FieldError("`permissions` in it is not an object of lists", field=_PERMISSIONS)
+    new = [rule for rule in dict.fromkeys(rules) if rule not in known]
+    if not text.removeprefix(_BYTE_ORDER_MARK).strip():
+        return json.dumps({_PERMISSIONS: {behavior: new}}, indent=2, ensure_ascii=False) + "\n"
+    if not new:
+        return text
+    if _PERMISSIONS not in settings:
+        return _insert(text, (), _PERMISSIONS, {behavior: new})
+    if behavior not in permissions:
+        return _insert(text, (_PERMISSIONS,), behavior, new)
+    for rule in new:
+        text = _insert(text, (_PERMISSIONS, behavior), None, rule)
+    return text
 
 
 def remove_hooks(text: str, is_ours: IsOurs) -> str:

@@ -233,6 +233,7 @@ class TaskBegin(AgentEvent, frozen=True, kw_only=True):
     kind: str
     description: str
     tool_use_id: str
+    run_id: str = ""
     command: str = ""
 
 
@@ -243,6 +244,7 @@ class TaskEnd(AgentEvent, frozen=True, kw_only=True):
     tool_use_id: str
     #: completed, failed or killed.
     status: str
+    run_id: str = ""
     summary: str = ""
     output_file: str = ""
 

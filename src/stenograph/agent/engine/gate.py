@@ -16,8 +16,8 @@ from stenograph.agent.engine.approval import Approval, PermissionQuestion
 from stenograph.agent.engine.calls import Call, Passage
 from stenograph.agent.engine.hooks import HookOutcome
 from stenograph.agent.engine.shared import Shared
-from stenograph.agent.permissions.live_policy import Behavior, Decision
-from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permissions
+from stenograph.agent.permissions.live_policy import Behavior, Decision, RuleDestination
+from stenograph.agent.permissions.policy import BY_RULE, Permissions
 from stenograph.agent.tools.base import ToolInput
 from stenograph.agent.tools.toolbox import AnyTool
 
@@ -71,8 +71,9 @@ class Gate:
             tool=tool.name,
             given=call.given,
             reason=decision.reason,
-            suggestions=decision.suggestions,
+            suggestions=decision.suggestions or self._permissions.suggest(tool, ruling.given, call.given),
             agent_id=self._agent_id,
+            blocked_path=str(self._permissions.outside(tool, ruling.given) or ""),
         )
         shared.emit(
             events.Asked(tool_use_id=call.id, tool=tool.name, given=call.given, reason=decision.reason, agent_id=self._agent_id)
@@ -88,7 +89,7 @@ class Gate:
         if approval.is_allowed and approval.updated_input is not None:
             ruling.call = msgspec.structs.replace(call, given=approval.updated_input)
             ruling.given = tool.check(approval.updated_input)
-        ruling.decision = _answered(decision, approval)
+        ruling.decision = _answered(decision, approval, is_command=tool.name == "Bash")
         if approval.interrupt:
             shared.interrupt()
             await asyncio.sleep(0)  # the turn is cancelled here
@@ -106,12 +107,18 @@ def _with_hook(decision: Decision, said: HookOutcome) -> Decision:
     return decision
 
 
-def _answered(decision: Decision, approval: Approval) -> Decision:
-    if approval.is_allowed:
-        source = "user_permanent" if approval.updates else "user_temporary"
-        return Decision(Behavior.ALLOW, "", approval.source, record={"decision": "accept", "source": source})
-    words = approval.message or decision.reason
-    return Decision(Behavior.DENY, words, approval.source, NOT_GRANTED, record={"decision": "reject", "source": "user_reject"})
+def _answered(decision: Decision, approval: Approval, *, is_command: bool) -> Decision:
+    """With the record of 2.1.325."""
+    code = "bashMiss:no-rule-match" if is_command else str(decision.record.get("reasonCode", "unknown"))
+    if not approval.is_allowed:
+        record = {"decision": "reject", "source": "user_reject", "reasonCode": code}
+        return Decision(Behavior.DENY, approval.message or decision.reason, approval.source, BY_RULE, record=record)
+    record = {"decision": "accept", "source": "user_temporary"}
+    if not approval.updates:
+        record["grantScope"] = "once"
+    elif all(update.destination is RuleDestination.SESSION for update in approval.updates):
+        record["grantScope"] = "session"
+    return Decision(Behavior.ALLOW, "", approval.source, record={**record, "reasonCode": code})
 
 
 def _record(decision: str, source: str) -> events.Json:

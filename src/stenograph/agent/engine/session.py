@@ -12,7 +12,7 @@ import functools
 import time
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.context.costs import has_price
 from stenograph.agent.context.limits import Limits
@@ -33,18 +33,22 @@ from stenograph.agent.engine.options import AgentOptions, PermissionMode
 from stenograph.agent.engine.shared import Shared, UsageTally
 from stenograph.agent.engine.subagents import SubAgents
 from stenograph.agent.mcp.session import SessionServers
-from stenograph.agent.permissions.live_policy import LivePolicy, policy_from
+from stenograph.agent.permissions.live_policy import LivePolicy, PermissionUpdate, policy_from
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
 from stenograph.agent.recording.opening import OpenedSession, open_session
 from stenograph.agent.recording.places import readable_folders, tasks_folder
 from stenograph.agent.tools import all_tools, unwanted_tools
+from stenograph.agent.tools.agent import AgentType
 from stenograph.agent.tools.base import Workspace
 from stenograph.agent.tools.toolbox import Toolbox
-from stenograph.errors import DiskError
+from stenograph.errors import DiskError, UsageError
 from stenograph.family import history_folder
 from stenograph.model import ModelClient
 from stenograph.records import Json
+
+if TYPE_CHECKING:
+    from stenograph.agent.mcp.hosted import Exchange
 
 Prompt = str | list[Json]
 
@@ -98,6 +102,7 @@ class Agent:
         history.take_up(opened.file_history)
         policy = policy_from(options)
         policy.on_mode = self._mode_changed
+        policy.persist = self._keep
         permissions = Permissions(policy, workspace, readable=readable_folders(opened.recorder.path))
         self._customs = SessionCustoms(options, opened.conversation.says)
         tools = [*all_tools(options, self._customs.agent_types), *self._customs.tools()]
@@ -175,6 +180,25 @@ class Agent:
     @property
     def commands(self) -> CommandRegistry:
         return self._shared.commands
+
+    @property
+    def agent_types(self) -> dict[str, AgentType]:
+        return self._shared.agent_types
+
+    @property
+    def server_states(self) -> list[Json]:
+        return self._servers.states
+
+    def host_servers(self, exchange: Exchange) -> None:
+        """How to reach MCP servers in the process that started us. Before `serve`."""
+        self._servers.exchange = exchange
+
+    async def stop_task(self, task_id: str) -> bool:
+        """Whether there was such a task in the background."""
+        task = self._shared.background.find(task_id)
+        if task is not None and task.is_running:
+            await task.stop()
+        return task is not None
 
     @property
     def model(self) -> str:
@@ -380,6 +404,15 @@ class Agent:
             case ControlKind.SET_MODEL:
                 self.set_model(control.value)
 
+    def _keep(self, update: PermissionUpdate) -> None:
+        """A file that can't be written costs the user the rule's later sessions, not this one."""
+        from stenograph.agent.permissions.keeping import keep_rules
+
+        try:
+            keep_rules(update, home=self._options.home, project=self._options.cwd)
+        except (DiskError, UsageError) as error:
+            self._shared.emit(events.Notice(text=str(error)))
+
     def _mode_changed(self, mode: PermissionMode) -> None:
         self._shared.emit(events.ModeChanged(mode=mode.value))
 
@@ -392,6 +425,7 @@ class Agent:
                 kind=task.kind,
                 description=task.description,
                 tool_use_id=task.tool_use_id,
+                run_id=task.run_id,
                 command=task.command,
             )
         )
@@ -403,6 +437,7 @@ class Agent:
                 kind=task.kind,
                 description=task.description,
                 tool_use_id=task.tool_use_id,
+                run_id=task.run_id,
                 status=task.status.value,
                 summary=task.summary(),
                 output_file=str(task.output_file),

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import threading
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from typing import Any, TypeAlias
 
 import msgspec
@@ -70,7 +70,8 @@ async def one_prompt(prompt: Prompt) -> AsyncIterator[Prompt]:
 class LinePrompts:
     """Prompts from JSON lines: {"type": "user", "message": {"role": "user", "content": …}}. Other types are skipped.
 
-    A malformed line ends the prompts, and `problem` says so without quoting it; earlier prompts are still answered.
+    Lines of the control protocol go to `on_control` as they come, during a turn too. A malformed line ends the prompts, and
+    `problem` says so without quoting it; earlier prompts are still answered.
     """
 
     def __init__(self, descriptor: int, known: Collection[str] = ()) -> None:
@@ -78,6 +79,8 @@ class LinePrompts:
         self._descriptor = descriptor
         self._known = known
         self.problem = ""
+        self.on_control: Callable[[Json], None] | None = None
+        self.on_end: Callable[[], None] | None = None
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._count = 0
 
@@ -92,13 +95,17 @@ class LinePrompts:
     async def _prompts(self) -> AsyncIterator[Prompt]:
         # A blocking read can't be cancelled, so a daemon thread does it: prompts arrive during a turn.
         threading.Thread(target=self._pump, args=(asyncio.get_running_loop(),), daemon=True).start()
-        while (line := await self._lines.get()) is not None:
-            self._count += 1
-            prompt = self._read(line)
-            if self.problem:
-                return
-            if prompt is not None:
-                yield prompt
+        try:
+            while (line := await self._lines.get()) is not None:
+                self._count += 1
+                prompt = self._read(line)
+                if self.problem:
+                    return
+                if prompt is not None:
+                    yield prompt
+        finally:
+            if self.on_end is not None:
+                self.on_end()
 
     def _read(self, line: bytes) -> Prompt | None:
         if not line.strip():
@@ -108,6 +115,8 @@ class LinePrompts:
         except (msgspec.DecodeError, UnicodeDecodeError):
             self.problem = f"line {self._count} on stdin is not a message: each must be a JSON object with `type` and `message`"
             return None
+        if read.type.startswith("control_") and self.on_control is not None:
+            self.on_control(msgspec.json.decode(line))
         if read.type != "user":
             return None
         if read.message is None or not _is_content(read.message.content):

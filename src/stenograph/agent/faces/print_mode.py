@@ -51,7 +51,7 @@ async def run_print(
             continue
         for message in messages.of(event):
             if output_format is OutputFormat.STREAM_JSON:
-                _write_json(output, message)
+                write_message(output, message)
             elif verbose:
                 told.append(message)
     if output_format is OutputFormat.TEXT and last is not None:
@@ -61,7 +61,7 @@ async def run_print(
         if is_interrupted:
             _write_note(notes, "interrupted")
     elif output_format is OutputFormat.JSON and (verbose or messages.last_result is not None):
-        _write_json(output, told if verbose else messages.last_result)
+        write_message(output, told if verbose else messages.last_result)
     return exit_code(last)
 
 
@@ -105,8 +105,8 @@ def _write_note(notes: TextIO | None, note: str) -> None:
             notes.flush()
 
 
-def _write_json(output: TextIO, value: object) -> None:
-    # Whole lines at once, for readers that follow.
+def write_message(output: TextIO, value: object) -> None:
+    """A whole line at once, for readers that follow."""
     encoding = getattr(output, "encoding", None) or "utf-8"
     if output.isatty() or encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):
         from stenograph.views import page_text  # escapes what a terminal would obey, or its encoding lacks

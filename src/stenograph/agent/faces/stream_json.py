@@ -70,6 +70,8 @@ class StreamMessages:
         self._calls: list[str] = []
         self._message_id = ""
         self._results = 0
+        #: In the background, by id.
+        self._tasks: dict[str, Json] = {}
         self._api_ms = 0
         self.last_result: Json | None = None
 
@@ -114,6 +116,17 @@ class StreamMessages:
                     fallback_model=event.fallback,
                     content=event.text,
                 )
+            case events.ModeChanged():
+                if self._begin is not None:
+                    self._begin = msgspec.structs.replace(self._begin, permission_mode=event.mode)
+                yield self._system("status", status=None, permissionMode=event.mode)
+            case events.ModelChanged():
+                if self._begin is not None:
+                    self._begin = msgspec.structs.replace(self._begin, model=event.model)
+            case events.TaskBegin():
+                yield from self._task_begin(event)
+            case events.TaskEnd():
+                yield from self._task_end(event)
             case events.Notice():
                 yield self._system("informational", content=event.text, level="notice")
             case events.TurnEnd() if event.agent_id is None:
@@ -230,6 +243,41 @@ class StreamMessages:
         self._bill.settle(event.usage)
         if self.last_result is not None:
             self.last_result |= {"total_cost_usd": self._bill.usd, "modelUsage": self._bill.by_model()}
+
+    # Background work
+
+    def _task_begin(self, event: events.TaskBegin) -> Iterator[Json]:
+        self._tasks[event.task_id] = {
+            "task_id": event.task_id,
+            "run_id": event.run_id,
+            "task_type": event.kind,
+            "description": event.description,
+        }
+        yield self._system("background_tasks_changed", tasks=list(self._tasks.values()))
+        yield self._system(
+            "task_started",
+            task_id=event.task_id,
+            run_id=event.run_id,
+            tool_use_id=event.tool_use_id,
+            description=event.description,
+            is_backgrounded=True,
+            task_type=event.kind,
+        )
+
+    def _task_end(self, event: events.TaskEnd) -> Iterator[Json]:
+        patch = {"status": event.status, "end_time": round(time.time() * 1000)}
+        yield self._system("task_updated", task_id=event.task_id, run_id=event.run_id, patch=patch)
+        yield self._system(
+            "task_notification",
+            task_id=event.task_id,
+            run_id=event.run_id,
+            tool_use_id=event.tool_use_id,
+            status="stopped" if event.status == "killed" else event.status,
+            output_file=event.output_file,
+            summary=event.summary,
+        )
+        self._tasks.pop(event.task_id, None)
+        yield self._system("background_tasks_changed", tasks=list(self._tasks.values()))
 
     # Responses and calls
 

@@ -36,6 +36,7 @@ class Transport(StrEnum):
     STDIO = "stdio"
     HTTP = "http"
     SSE = "sse"
+    HOSTED = "sdk"  # in the process that started us
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
@@ -150,6 +151,8 @@ def _server(name: str, scope: Scope, value: Json) -> ServerConfig:
     kind = {"streamable-http": "http", "streamableHttp": "http"}.get(kind, kind)
     if kind not in set(Transport):
         raise ValueError(f"type {kind} is not supported" if kind else "it has neither `command` nor `url`")
+    if kind == Transport.HOSTED:
+        return ServerConfig(name=name, scope=scope, transport=Transport.HOSTED)
     if not value.get("command" if kind == Transport.STDIO else "url"):
         raise ValueError(f"type {kind} needs `{'command' if kind == Transport.STDIO else 'url'}`")
     known = {member: value[member] for member in ("command", "args", "env", "url", "headers") if value.get(member) is not None}

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from msgspec import Struct
 
 from stenograph.agent.mcp.config import ServerConfig, Transport
+from stenograph.agent.mcp.hosted import Exchange, hosted_streams
 from stenograph.agent.tools.base import ToolFailed
 from stenograph.records import Json
 from stenograph.version import __version__
@@ -77,8 +78,17 @@ def milliseconds(environ: Mapping[str, str], name: str, default: float) -> float
 
 
 class ServerConnection:
-    def __init__(self, config: ServerConfig, *, cwd: Path, environment: Mapping[str, str], timeout: float) -> None:
+    def __init__(
+        self,
+        config: ServerConfig,
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        timeout: float,
+        exchange: Exchange | None = None,
+    ) -> None:
         self.config = config
+        self._exchange = exchange
         self.status = ServerStatus.PENDING
         #: Why it failed.
         self.problem = ""
@@ -214,6 +224,11 @@ class ServerConnection:
             with self._heard() as log:
                 async with stdio_client(parameters, errlog=log) as streams:
                     yield streams
+        elif config.transport is Transport.HOSTED:
+            if self._exchange is None:
+                raise RuntimeError("it lives in the process of an SDK, and none started us")
+            async with hosted_streams(config.name, self._exchange) as streams:
+                yield streams
         elif config.transport is Transport.SSE:
             from mcp.client.sse import sse_client
 
@@ -330,11 +345,14 @@ class McpServers:
         cwd: Path,
         environment: Mapping[str, str],
         environ: Mapping[str, str],
+        exchange: Exchange | None = None,
     ) -> None:
         """`environment` is what servers get, `environ` our own."""
         timeout = milliseconds(environ, "MCP_TIMEOUT", CONNECT_TIMEOUT)
         self.tool_timeout = milliseconds(environ, "MCP_TOOL_TIMEOUT", TOOL_TIMEOUT)
-        self._servers = [ServerConnection(one, cwd=cwd, environment=environment, timeout=timeout) for one in configs]
+        self._servers = [
+            ServerConnection(one, cwd=cwd, environment=environment, timeout=timeout, exchange=exchange) for one in configs
+        ]
 
     def __iter__(self) -> Iterator[ServerConnection]:
         return iter(self._servers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.engine.asides import Aside, AsideContext
 from stenograph.agent.engine.options import AgentOptions
@@ -11,6 +11,9 @@ from stenograph.agent.mcp.config import PROJECT_FILE, configured_servers, has_pr
 from stenograph.agent.tools.base import Tool
 from stenograph.agent.tools.shell import command_environment
 from stenograph.records import Json
+
+if TYPE_CHECKING:
+    from stenograph.agent.mcp.hosted import Exchange
 
 
 class SessionServers:
@@ -34,6 +37,8 @@ class SessionServers:
         self._options = options
         self._servers: Any = None
         self._is_said = is_said
+        #: To servers in the process that started us.
+        self.exchange: Exchange | None = None
 
     async def start(self) -> list[Tool[Any]]:
         """The tools of all servers that answered in time."""
@@ -48,7 +53,13 @@ class SessionServers:
         from stenograph.agent.mcp.tools import server_tools
 
         options = self._options
-        self._servers = McpServers(self._configs, cwd=options.cwd, environment=self._environment, environ=options.environ)
+        self._servers = McpServers(
+            self._configs,
+            cwd=options.cwd,
+            environment=self._environment,
+            environ=options.environ,
+            exchange=self.exchange,
+        )
         self.problems += await self._servers.start()
         return server_tools(self._servers)
 

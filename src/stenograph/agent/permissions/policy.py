@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from stenograph.agent.engine.options import PermissionMode
-from stenograph.agent.permissions.live_policy import Behavior, Decision, LivePolicy
+from stenograph.agent.permissions import suggestions
+from stenograph.agent.permissions.live_policy import Behavior, Decision, LivePolicy, PermissionUpdate
 from stenograph.agent.permissions.named_files import NamedFiles, files_named
 from stenograph.agent.permissions.reading_commands import is_reading, leads_to
 from stenograph.agent.permissions.rules import (
@@ -241,6 +242,31 @@ class Permissions:
             return rule is not None
 
         return used[-1] if rules and self._every_part(command, is_allowed) and used else None
+
+    def suggest(self, tool: Tool[Any], given: ToolInput, raw: Json) -> list[PermissionUpdate]:
+        """What would make a question about a call unnecessary."""
+        outside = self.outside(tool, given)
+        if tool.name == "Bash":
+            return suggestions.for_command(self._parts_to_ask(_text(given, raw, "command")))
+        if tool.name in _EDITING:
+            return suggestions.for_edit(outside)
+        if outside is not None:
+            return suggestions.for_reading(outside)
+        return suggestions.for_host(_host(given, raw)) if tool.name == "WebFetch" else suggestions.for_tool(tool.name)
+
+    def _parts_to_ask(self, command: str) -> list[str]:
+        """The parts of a command that neither a rule allows nor reading explains."""
+        rules = [rule for rule in self._allowed if rule.spec and "Bash" in names_of(rule)]
+        return [
+            part.text
+            for part in split_command(command) or ()
+            if not self._every_part(part.text, lambda one: any(_allows_part(rule, one) for rule in rules))
+        ]
+
+    def outside(self, tool: Tool[Any], given: ToolInput) -> Path | None:
+        """The first file of a call that is outside the working directories."""
+        paths = [_Places(path) for path in tool.paths(given, self._workspace)]
+        return next((Path(path.named) for path in paths if not self._is_inside(path)), None)
 
     def _every_part(self, command: str, is_allowed: Callable[[Part], bool]) -> bool:
         """Whether each part is allowed, or only reads inside the folders."""

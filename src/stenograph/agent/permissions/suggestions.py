@@ -1,0 +1,49 @@
+"""What would make a question unnecessary, as 2.1.325 suggests it with the same questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from stenograph.agent.engine.options import PermissionMode
+from stenograph.agent.permissions.live_policy import PermissionUpdate, RuleDestination
+from stenograph.agent.permissions.rules import PermissionRule
+
+#: A word that may be a subcommand: neither a path nor an option.
+_SUBCOMMAND = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+def for_command(parts: Sequence[str]) -> list[PermissionUpdate]:
+    rules = list(dict.fromkeys(_rule_for(part) for part in parts))
+    return [_rules([PermissionRule("Bash", rule) for rule in rules], RuleDestination.LOCAL)] if rules else []
+
+
+def for_edit(outside: Path | None) -> list[PermissionUpdate]:
+    if outside is not None:
+        return [PermissionUpdate(kind="addDirectories", directories=[str(outside.parent)])]
+    return [PermissionUpdate(kind="setMode", mode=PermissionMode.ACCEPT_EDITS)]
+
+
+def for_reading(outside: Path) -> list[PermissionUpdate]:
+    return [_rules([PermissionRule("Read", f"/{outside.parent.as_posix().rstrip('/')}/**")], RuleDestination.SESSION)]
+
+
+def for_host(host: str) -> list[PermissionUpdate]:
+    return [_rules([PermissionRule("WebFetch", f"domain:{host}")], RuleDestination.LOCAL)] if host else []
+
+
+def for_tool(name: str) -> list[PermissionUpdate]:
+    return [_rules([PermissionRule(name)], RuleDestination.LOCAL)]
+
+
+def _rule_for(part: str) -> str:
+    """`npm run *` for `npm run build`; a call with a path or an option is meant as it is."""
+    words = part.split()
+    if len(words) > 1 and _SUBCOMMAND.fullmatch(words[1]):
+        return f"{words[0]} {words[1]} *"
+    return part
+
+
+def _rules(rules: list[PermissionRule], destination: RuleDestination) -> PermissionUpdate:
+    return PermissionUpdate(kind="addRules", rules=rules, destination=destination)
