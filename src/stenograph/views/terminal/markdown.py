@@ -12,6 +12,15 @@ from collections.abc import Iterator
 from stenograph.redact import Mask, as_is
 from stenograph.views.text import harmless, wrap
 
+# As everything else in a terminal: no background, which would vanish in some theme, and no plain blue.
+_STYLES = {
+    "markdown.code": "cyan",
+    "markdown.code_block": "cyan",
+    "markdown.link": "bright_blue",
+    "markdown.link_url": "bright_blue",
+    "markdown.h1": "bold",
+    "markdown.h2": "bold",
+}
 # Wide enough that no secret is broken over two lines.
 _WIDE = 10_000
 
@@ -35,9 +44,11 @@ def _rendered(text: str, columns: int, *, color: bool) -> Iterator[tuple[str, st
     """Each line as it reads, and as it is written to a terminal."""
     from rich.console import Console
     from rich.markdown import Markdown
+    from rich.theme import Theme
 
     console = Console(
         width=columns,
+        theme=Theme(_STYLES),
         color_system="standard" if color else None,
         force_terminal=color,
         no_color=not color,
