@@ -42,8 +42,8 @@ SOURCE = ROOT / "src" / "stenograph"
 #: One mutant a line: its name, a tab, and why nobody could notice it.
 EQUIVALENT = ROOT / "tests" / "equivalent_mutants.txt"
 PACKAGES = ("disk", "records", "graph", "turns", "messages", "redact", "surgery")
-#: Whose tests may notice one: what reads and follows sessions stands on the core, too.
-WITNESSES = (*PACKAGES, "sessions", "traces")
+#: Whose tests may notice one: what follows sessions and reads on in them stands on the core, too.
+WITNESSES = (*PACKAGES, "sessions", "traces/test_reading.py", "traces/test_mapping.py")
 SEED = 17
 COUNT = 200
 WANTED = 0.95

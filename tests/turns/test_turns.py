@@ -254,3 +254,22 @@ def test_a_line_may_hold_anything_where_a_reader_expects_a_word(tmp_path: Path) 
     path = tmp_path / "session.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert [turn.prompt for turn in stream(path)] == [turn.prompt for turn in load_file(path).turns] == ["one"]
+
+
+def test_reading_on_begins_behind_the_last_line_whatever_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    title = {"type": "custom-title", "customTitle": "t", "sessionId": "session"}
+    lines = [said("a", None, "one"), answered("b", "a", "x", 5), said("c", "b", "two", 60), answered("d", "c", "y", 65), title]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    first, last = TurnReader(path).turns()
+    assert first.after.offset == path.read_bytes().index(b'{"type": "user", "uuid": "c"')
+    assert last.after.offset == path.stat().st_size
+
+
+def test_a_turn_knows_when_somebody_last_said_something_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    note = {**said("n", "b", "", 50), "type": "system", "subtype": "turn_duration"}
+    lines = [said("a", None, "one"), answered("b", "a", "x", 5), note, said("c", "n", "two", 60), answered("d", "c", "y", 65)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    reader = TurnReader(path)
+    assert [reader.lines(index).said_before for index in range(2)] == [None, "2026-01-01T10:00:05.000Z"]

@@ -240,11 +240,8 @@ class StrippedRecords(Sequence[Record]):
 
     def _shape(self, kind: type[Record], members: dict[str, object]) -> Callable[..., Record]:
         key = (kind, *members.values())
-        try:
-            if (known := self._known_shapes.get(key)) is None:
-                known = self._known_shapes[key] = partial(kind, **members)
-        except TypeError:  # a file may hold anything here
-            return partial(kind, **members)
+        if (known := self._known_shapes.get(key)) is None:
+            known = self._known_shapes[key] = partial(kind, **members)
         return known
 
     def _message(self, record: AssistantRecord) -> object:
