@@ -1,8 +1,10 @@
-"""The branch a folder is on, read from git's own files: running git costs more than a whole turn."""
+"""The branch a folder is on, read from git's own files: running git costs more than a whole turn. And what git says once."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from stenograph.agent.tools.base import ToolFailed
@@ -31,3 +33,88 @@ def branch_of(folder: Path) -> str:
 
 def _first_line(path: Path) -> str:
     return read_bytes(path, _MOST).decode("utf-8", "replace").partition("\n")[0].strip()
+
+
+#: What `git status` would run if a repository's own configuration names it. Nobody has said yet that this one is trusted.
+_RUNS_CODE = re.compile(r"^\s*\[\s*(?:filter|include)|fsmonitor|worktreeconfig", re.IGNORECASE | re.MULTILINE)
+#: Bytes of a configuration, seconds for git, and lines that are shown.
+_LONGEST_CONFIG = 64 * 1024
+_PATIENCE = 1.0
+_MOST_CHANGES = 20
+_MOST_COMMITS = "5"
+
+
+class GitState:
+    """The state of a repository when the session began. git runs at once; its answer is awaited when it is needed."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self._text: str | None = None
+        self._processes: list[subprocess.Popen[bytes]] = []
+        if not branch_of(folder) or not _is_harmless(folder):
+            return
+        for command in (
+            ["status", "--porcelain", "--untracked-files=normal"],
+            ["log", "--no-show-signature", "--format=%h %s", "-n", _MOST_COMMITS],
+        ):
+            self._start(command, folder, environ)
+
+    @property
+    def text(self) -> str:
+        """Always the same; empty outside a repository."""
+        if self._text is None:
+            answers = [_answer(process) for process in self._processes]
+            self._text = _told(answers[0], answers[1]) if len(answers) == 2 else ""
+        return self._text
+
+    def _start(self, command: list[str], folder: Path, environ: Mapping[str, str]) -> None:
+        from stenograph.agent.tools.shell import command_environment
+
+        # Neither a hook nor a pager, and no lock that another git would wait for.
+        call = ["git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"]
+        try:
+            process = subprocess.Popen(
+                [*call, *command],
+                cwd=folder,
+                env=command_environment(environ, {"GIT_TERMINAL_PROMPT": "0"}, untrusted=[folder]),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:  # there is no git
+            return
+        self._processes.append(process)
+
+
+def _is_harmless(folder: Path) -> bool:
+    for parent in (folder, *folder.parents):
+        if (parent / ".git").is_dir():
+            try:
+                config = read_bytes(parent / ".git" / "config", _LONGEST_CONFIG + 1)
+            except (OSError, ValueError, ToolFailed):
+                return False
+            return len(config) <= _LONGEST_CONFIG and not _RUNS_CODE.search(config.decode("utf-8", "replace"))
+        if (parent / ".git").exists():  # a worktree or a submodule: its configuration is elsewhere
+            return False
+    return False
+
+
+def _answer(process: subprocess.Popen[bytes]) -> str | None:
+    """None if git failed, or took too long."""
+    with process:
+        try:
+            data, _ = process.communicate(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return None
+    return data.decode("utf-8", "replace").rstrip() if process.returncode == 0 else None
+
+
+def _told(status: str | None, log: str | None) -> str:
+    told = []
+    if status is not None:
+        lines = status.splitlines()
+        more = [f"… and {len(lines) - _MOST_CHANGES} more"] if len(lines) > _MOST_CHANGES else []
+        told.append("\n".join(["Uncommitted changes:", *lines[:_MOST_CHANGES], *more]) if lines else "No uncommitted changes.")
+    if log:
+        told.append("\n".join(["Recent commits:", *(line[:200] for line in log.splitlines())]))
+    return "\n".join(["# Git, when the session began", *told]) if told else ""

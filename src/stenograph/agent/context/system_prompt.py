@@ -6,12 +6,23 @@ import sys
 import time
 from pathlib import Path
 
-from stenograph.agent.context.git import branch_of
+from msgspec import Struct
+
+from stenograph.agent.context.git import GitState, branch_of
 from stenograph.agent.context.memory import Memory, MemoryKind
-from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.engine.options import AgentOptions, PermissionMode
+from stenograph.agent.permissions.live_policy import Behavior, LivePolicy
 from stenograph.agent.tools.agent import AgentType
 from stenograph.agent.tools.base import Json, Workspace
 
+_ALLOWED = {
+    PermissionMode.DEFAULT: "Allowed: reading in the working folder and the further folders.",
+    PermissionMode.ACCEPT_EDITS: "Allowed: reading and changing files in the working folder and the further folders.",
+    PermissionMode.PLAN: "Allowed: only reading, whatever the rules say.",
+    PermissionMode.DONT_ASK: "Allowed: reading in the working folder and the further folders.",
+    PermissionMode.BYPASS: "Allowed: everything that no rule forbids.",
+}
+_MOST_RULES = 30
 _WHOSE = {
     MemoryKind.USER: "the user's own, for all projects",
     MemoryKind.PROJECT: "the project's",
@@ -19,10 +30,37 @@ _WHOSE = {
 }
 
 
-def system_blocks(options: AgentOptions, workspace: Workspace, memory: Memory, model: str) -> list[Json]:
+class Surroundings(Struct, frozen=True):
+    """What was found out when the session began."""
+
+    permissions: str = ""
+    git: GitState | None = None
+
+
+def system_blocks(
+    options: AgentOptions, workspace: Workspace, memory: Memory, model: str, around: Surroundings | None = None
+) -> list[Json]:
     """Of the main conversation: instructions, environment, memory, the user's additions."""
+    around = around or Surroundings()
     instructions = read_prompt("agent") if options.system_prompt is None else options.system_prompt
-    return _blocks(instructions, environment(workspace, model), memory_text(memory), options.append_system_prompt)
+    facts = [environment(workspace, model), around.permissions, around.git.text if around.git else ""]
+    return _blocks(instructions, "\n\n".join(filter(None, facts)), memory_text(memory), options.append_system_prompt)
+
+
+def permissions_text(policy: LivePolicy) -> str:
+    """For sessions in which nobody can approve a call."""
+    told = [
+        "# Permissions",
+        "Nobody can approve calls in this session: what is not allowed is refused at once. Do not wait for an approval or ask for"
+        " one; do what is allowed, and name at the end what was refused and why it matters.",
+        _ALLOWED[policy.mode],
+    ]
+    for behavior, words in ((Behavior.ALLOW, "Also allowed"), (Behavior.DENY, "Never allowed")):
+        rules = [rule.text for rule in policy.rules(behavior)]
+        if rules:
+            more = f" and {len(rules) - _MOST_RULES} more" if len(rules) > _MOST_RULES else ""
+            told.append(f"{words}: {', '.join(rules[:_MOST_RULES])}{more}.")
+    return "\n".join(told)
 
 
 def agent_system_blocks(workspace: Workspace, memory: Memory, kind: AgentType, model: str) -> list[Json]:

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.context.costs import has_price
+from stenograph.agent.context.git import GitState
 from stenograph.agent.context.limits import Limits
 from stenograph.agent.context.memory import Memory
 from stenograph.agent.context.models import called_name, models_from
-from stenograph.agent.context.system_prompt import system_blocks
+from stenograph.agent.context.reminders import PlanMode, changed_files
+from stenograph.agent.context.system_prompt import Surroundings, permissions_text, system_blocks
 from stenograph.agent.customs.session import SessionCustoms
 from stenograph.agent.engine import events
 from stenograph.agent.engine.approval import Approver
@@ -107,7 +109,10 @@ class Agent:
         self._customs = SessionCustoms(options, opened.conversation.says)
         tools = [*all_tools(options, self._customs.agent_types), *self._customs.tools()]
         toolbox = Toolbox(tools).without(permissions.denied_tools()).without(unwanted_tools(tools, options))
+        git = GitState(options.cwd, options.environ)  # it runs while files are read
         memory = Memory(options.home, workspace, permissions.may_read)
+        #: The same for the whole session, so that all requests begin alike.
+        self._surroundings = Surroundings("" if approver else permissions_text(policy), git)
         self._shared = Shared(
             options=options,
             client=client,
@@ -127,7 +132,7 @@ class Agent:
         self._customs.register(self._shared.commands)
         self._shared.background.on_begin = self._task_began
         self._shared.background.on_end = self._task_ended
-        self._shared.asides.append(self._nested_memory)
+        self._shared.asides += [PlanMode(hands_over="ExitPlanMode" in toolbox.names), changed_files, self._nested_memory]
         self._permissions = permissions
         self._servers = SessionServers(options, opened.conversation.says)
         self._shared.asides += [self._customs.listing, self._servers.instructions]
@@ -136,7 +141,7 @@ class Agent:
             opened.recorder,
             opened.conversation,
             model=models.main,
-            system=system_blocks(options, workspace, memory, models.main),
+            system=system_blocks(options, workspace, memory, models.main, self._surroundings),
             toolbox=_with_structured_output(toolbox, options),
             permissions=permissions,
             workspace=workspace,
@@ -245,7 +250,10 @@ class Agent:
         """From the next request on."""
         model = self._shared.models.named(name)
         if model != self._dialogue.model:
-            self._dialogue.change_model(model, system_blocks(self._options, self._dialogue.workspace, self._shared.memory, model))
+            self._dialogue.change_model(
+                model,
+                system_blocks(self._options, self._dialogue.workspace, self._shared.memory, model, self._surroundings),
+            )
             self._shared.emit(events.ModelChanged(model=model))
 
     async def run(self, prompts: AsyncIterator[Prompt]) -> AsyncIterator[Event]:

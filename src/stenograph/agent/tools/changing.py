@@ -32,6 +32,8 @@ class ReadState:
 
     def __init__(self) -> None:
         self._seen: dict[Path, Seen] = {}
+        #: (time, size) of changes that were reported.
+        self._told: dict[Path, tuple[int, int]] = {}
         self._fresh: list[Path] = []
 
     def note(self, path: Path, text: str | None, *, is_partial: bool = False, part: tuple[int, int | None] | None = None) -> None:
@@ -53,6 +55,22 @@ class ReadState:
         """What was seen since the last call."""
         fresh, self._fresh = self._fresh, []
         return fresh
+
+    def take_changed(self, most: int) -> list[tuple[Path, Seen]]:
+        """Files that were changed by others since they were seen in this run; each change once, at most so many."""
+        changed: list[tuple[Path, Seen]] = []
+        for path, seen in self._seen.items():
+            if seen.size < 0 or len(changed) == most:  # seen by an earlier run, perhaps long ago
+                continue
+            try:
+                status = path.stat()
+                now = (status.st_mtime_ns, status.st_size)
+            except OSError:
+                now = (0, -1)
+            if now != (seen.mtime_ns, seen.size) and self._told.get(path) != now:
+                self._told[path] = now
+                changed.append((path, seen))
+        return changed
 
     def seen(self, path: Path) -> Seen | None:
         return self._seen.get(self._key(path))
