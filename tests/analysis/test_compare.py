@@ -8,7 +8,7 @@ import pytest
 from tests.corpora import DEMO
 from tests.homes import assistant, session_id, user, write_session
 
-from stenograph.analysis.compare import compare
+from stenograph.analysis import compare
 from stenograph.sessions.loading import load_file
 from stenograph.testing.lines import text
 from stenograph.turns import Session

@@ -30,7 +30,7 @@ from tests.surgery.cloning import (
 from tests.surgery.conversations import called, linked, turn
 
 from stenograph import __version__
-from stenograph.analysis.compare import compare
+from stenograph.analysis import compare
 from stenograph.archive import Archive
 from stenograph.errors import BusyError, UnwritableError, UsageError
 from stenograph.family import find_family

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stenograph._exports import lazy_exports
-from stenograph.analysis.compare import compare
 
 if TYPE_CHECKING:
     from stenograph.analysis.changes import CHANGING_TOOLS, REASONS, FileChange, changed_files
-    from stenograph.analysis.compare import Comparison, Side
+    from stenograph.analysis.comparing import Comparison, Side, compare
     from stenograph.analysis.context import PARTS, context_of
     from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts, take_inventory
     from stenograph.analysis.reconcile import Reconciled, reconcile_sessions
@@ -24,10 +23,11 @@ _MODULES = {
     "RecordCounts": "inventory",
     "take_inventory": "inventory",
     "CHANGING_TOOLS": "changes",
-    "Comparison": "compare",
+    "Comparison": "comparing",
     "FileChange": "changes",
     "REASONS": "changes",
-    "Side": "compare",
+    "Side": "comparing",
+    "compare": "comparing",
     "changed_files": "changes",
     "Reconciled": "reconcile",
     "Spent": "usage",

@@ -9,14 +9,17 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from stenograph.errors import DiskError
-from stenograph.family import read_family
 from stenograph.index import ABORTED, ADVISOR, FAST, US, IndexStore
-from stenograph.pricing import GapReason, Tariff, session_cost
-from stenograph.records import Record, TokenCounts, read_records
+from stenograph.records import TokenCounts
+
+if TYPE_CHECKING:  # only explanations read lines, and what that takes is slow to load
+    from stenograph.pricing import GapReason, Tariff
+    from stenograph.records import Record
 
 _NANO_TO_PICO = 1000
 #: A client adds doubles, and its total is read to a billionth of a dollar.
@@ -102,6 +105,9 @@ def _compared(row: tuple[int, bytes, str, str | None, bytes, int], store: IndexS
 
 
 def _explained(found: Reconciled) -> Reconciled:
+    from stenograph.family import read_family
+    from stenograph.pricing import GapReason, session_cost
+
     family = read_family(found.path)
     files = [found.path, *(agent.path for agent in family.agents)]
     cost = session_cost(_records(files))
@@ -112,6 +118,8 @@ def _explained(found: Reconciled) -> Reconciled:
 
 
 def _records(files: list[Path]) -> Iterator[Record]:
+    from stenograph.records import read_records
+
     for file in files:
         with contextlib.suppress(DiskError):
             yield from (located.record for located in read_records(file))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from stenograph.cli._messages import echo_note, echo_warning
-from stenograph.redact import Mask, Masker, as_is
 
 if TYPE_CHECKING:
+    from stenograph.redact import Mask, Masker
     from stenograph.views import Document, FindingPage, RenderOptions
 
     DocumentType = TypeVar("DocumentType", bound=Document)
@@ -72,6 +72,8 @@ def render_options(ctx: click.Context, columns: int | None = None, **wishes: Any
 
 def make_mask(reveal: bool) -> tuple[Mask, Masker | None]:
     """The function that masks texts, and the masker that counts them; with `reveal` texts stay as they are."""
+    from stenograph.redact import Masker, as_is
+
     if reveal:
         return as_is, None
     masker = Masker()

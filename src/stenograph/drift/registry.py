@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from bisect import bisect_left, bisect_right
-from importlib import resources
+from pathlib import Path
 
 import msgspec
 
@@ -202,4 +202,5 @@ def from_text(text: str | bytes) -> Registry:
 @functools.cache
 def load_registry() -> Registry:
     """The registry of this package."""
-    return from_text(resources.files("stenograph.drift").joinpath("registry.json").read_bytes())
+    # importlib.resources would load tempfile and zipfile.
+    return from_text(Path(__file__).with_name("registry.json").read_bytes())

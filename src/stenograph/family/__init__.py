@@ -1,33 +1,72 @@
 """The files of one session: its own file, its subagents and their metadata, spilled results, and who owns what."""
 
-from stenograph.family.files import (
-    AgentFile,
-    AgentLayout,
-    Family,
-    FolderContents,
-    ProjectListing,
-    SessionFile,
-    find_family,
-    list_contents,
-    list_project,
-    list_projects,
-)
-from stenograph.family.meta import AgentMeta, read_metas
-from stenograph.family.owners import named_owner, owner_of, read_family
-from stenograph.family.places import (
-    LINES_SUFFIX,
-    agent_file_name,
-    agent_id_of,
-    agents_folder,
-    history_folder,
-    is_agent_file,
-    is_session_id,
-    meta_path,
-    results_folder,
-    session_by_place,
-    session_folder,
-    session_name,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from stenograph.family.files import (
+        AgentFile,
+        AgentLayout,
+        Family,
+        FolderContents,
+        ProjectListing,
+        SessionFile,
+        find_family,
+        list_contents,
+        list_homes,
+        list_project,
+        list_projects,
+    )
+    from stenograph.family.meta import AgentMeta, read_metas
+    from stenograph.family.owners import named_owner, owner_of, read_family
+    from stenograph.family.places import (
+        LINES_SUFFIX,
+        agent_file_name,
+        agent_id_of,
+        agents_folder,
+        history_folder,
+        is_agent_file,
+        is_session_id,
+        meta_path,
+        results_folder,
+        session_by_place,
+        session_folder,
+        session_name,
+    )
+
+_MODULES = {
+    "AgentFile": "files",
+    "AgentLayout": "files",
+    "AgentMeta": "meta",
+    "Family": "files",
+    "FolderContents": "files",
+    "LINES_SUFFIX": "places",
+    "ProjectListing": "files",
+    "SessionFile": "files",
+    "agent_file_name": "places",
+    "agent_id_of": "places",
+    "agents_folder": "places",
+    "find_family": "files",
+    "history_folder": "places",
+    "is_agent_file": "places",
+    "is_session_id": "places",
+    "list_contents": "files",
+    "list_homes": "files",
+    "list_project": "files",
+    "list_projects": "files",
+    "meta_path": "places",
+    "named_owner": "owners",
+    "owner_of": "owners",
+    "read_family": "owners",
+    "read_metas": "meta",
+    "results_folder": "places",
+    "session_by_place": "places",
+    "session_folder": "places",
+    "session_name": "places",
+}
 
 __all__ = [
     "LINES_SUFFIX",
@@ -46,6 +85,7 @@ __all__ = [
     "is_agent_file",
     "is_session_id",
     "list_contents",
+    "list_homes",
     "list_project",
     "list_projects",
     "meta_path",
@@ -58,3 +98,5 @@ __all__ = [
     "session_folder",
     "session_name",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import UNFINISHED, Finding
-from stenograph.errors import UnreadableError
+from stenograph.disk import UNFINISHED, Finding, projects_folder
+from stenograph.errors import DiskError, UnreadableError
 from stenograph.family.places import (
     AGENT_PREFIX,
     AGENTS_FOLDER,
@@ -101,6 +101,27 @@ class FolderContents(msgspec.Struct, frozen=True):
     findings: list[Finding]
 
 
+def list_homes(homes: Iterable[Path]) -> tuple[list[ProjectListing], list[Finding]]:
+    """Every project folder of the homes; what can't be read is a finding."""
+    listings: list[ProjectListing] = []
+    findings: list[Finding] = []
+    for home in homes:
+        try:
+            folders, odd = list_projects(projects_folder(home))
+        except DiskError as error:
+            findings.append(Finding("unreadable", error.path, detail=str(error)))
+            continue
+        findings += odd
+        for folder in folders:
+            try:
+                listings.append(listing := list_project(folder))
+            except DiskError as error:
+                findings.append(Finding("unreadable", error.path, detail=str(error)))
+            else:
+                findings += listing.findings
+    return listings, findings
+
+
 def list_projects(projects: Path) -> tuple[list[Path], list[Finding]]:
     """The project folders in a `projects` folder; none where it is missing. Raises UnreadableError."""
     findings: list[Finding] = []
@@ -131,9 +152,7 @@ def list_project(folder: Path) -> ProjectListing:
         elif name.startswith(UNFINISHED):
             listing.findings.append(_finding("left-unfinished", entry, "left by an interrupted write; can be deleted"))
         elif name == AGENTS_FOLDER and _is_own_folder(entry, listing.findings):
-            contents = list_contents(Path(entry.path))
-            listing.findings.extend(contents.findings)
-            listing.loose_agents.extend(_agents(contents.files, AgentLayout.PROJECT))
+            listing.loose_agents.extend(_agents(_files_below(entry.path, listing.findings), AgentLayout.PROJECT))
     listing.loose_agents.extend(_agent(path, AgentLayout.BESIDE, metas.get(path.name[: -len(LINES_SUFFIX)])) for path in agents)
     return listing
 
@@ -147,15 +166,20 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
     folder = project / session_id
     findings: list[Finding] = []
     has_folder = is_session_id(session_id) and _is_linkless_folder(folder, findings)
-    contents = list_contents(folder) if has_folder else FolderContents([], [], [])
-    below = contents.files
-    depth = len(folder.parts)
-    in_subagents = [path for path in below if path.parts[depth] == AGENTS_FOLDER]
-    of_workflows = [path for path in in_subagents if len(path.parts) > depth + 2 and path.parts[depth + 1] == WORKFLOWS_FOLDER]
-    nested = [path for path in in_subagents if path not in of_workflows] if of_workflows else in_subagents
+    below = _files_below(str(folder), findings) if has_folder else []
+    nested: list[str] = []
+    of_workflows: list[str] = []
+    tool_results: list[Path] = []
+    # Texts, not paths: every command lists the folders of every session first.
+    begin = len(str(folder)) + 1
+    for name in below:
+        first, *rest = name[begin:].split(os.sep)  # noqa: PTH206
+        if first == AGENTS_FOLDER:
+            (of_workflows if len(rest) > 1 and rest[0] == WORKFLOWS_FOLDER else nested).append(name)
+        elif first == RESULTS_FOLDER and rest:
+            tool_results.append(Path(name))
     agents = [*_agents(nested, AgentLayout.NESTED), *_agents(of_workflows, AgentLayout.WORKFLOW)]
-    tool_results = [path for path in below if path.parts[depth] == RESULTS_FOLDER and path.parent != folder]
-    known = {*tool_results, *(agent.path for agent in agents), *(agent.meta for agent in agents)}
+    known = {str(path) for path in (*tool_results, *(path for agent in agents for path in (agent.path, agent.meta)))}
     history = history_folder(project.parent.parent, session_id)
     has_history = is_session_id(session_id) and _is_linkless_folder(history, findings)
     return Family(
@@ -165,23 +189,33 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
         agents=(*agents, *loose_agents),
         tool_results=tuple(tool_results),
         file_history=history if has_history else None,
-        others=tuple(path for path in below if path not in known),
-        findings=(*contents.findings, *findings),
+        others=tuple(Path(name) for name in below if name not in known),
+        findings=tuple(findings),
     )
 
 
 def list_contents(folder: Path) -> FolderContents:
     """All files and folders below a folder, to any depth. Never raises."""
     contents = FolderContents([], [], [])
+    folders: list[str] = []
+    contents.files.extend(map(Path, _files_below(str(folder), contents.findings, folders)))
+    contents.folders.extend(map(Path, folders))
+    return contents
+
+
+def _files_below(folder: str, findings: list[Finding], folders: list[str] | None = None) -> list[str]:
+    """The files below a folder, to any depth. Notes the folders that could be read, the folder itself first."""
+    files: list[str] = []
     waiting = [folder]
     while waiting:
         here = waiting.pop()
         try:
             entries = sorted(_scan(here), key=lambda entry: entry.name)
         except UnreadableError as error:
-            contents.findings.append(Finding("unreadable-folder", here, detail=str(error)))
+            findings.append(Finding("unreadable-folder", Path(here), detail=str(error)))
             continue
-        contents.folders.append(here)
+        if folders is not None:
+            folders.append(here)
         below = []
         for entry in entries:
             try:
@@ -189,31 +223,35 @@ def list_contents(folder: Path) -> FolderContents:
             except OSError:
                 is_folder = False
             if is_folder:
-                below.append(Path(entry.path))
-            elif _status_of_file(entry, contents.findings) is not None:
-                contents.files.append(Path(entry.path))
+                below.append(entry.path)
+            elif _status_of_file(entry, findings) is not None:
+                files.append(entry.path)
         waiting += reversed(below)
-    return contents
+    return files
 
 
-def _agents(files: Iterable[Path], layout: AgentLayout) -> list[AgentFile]:
-    files = list(files)
-    metas = {str(path)[: -len(META_SUFFIX)]: path for path in files if path.name.endswith(META_SUFFIX)}
-    return [_agent(path, layout, metas.get(str(path)[: -len(LINES_SUFFIX)])) for path in files if is_agent_file(path)]
+def _agents(files: Sequence[str], layout: AgentLayout) -> list[AgentFile]:
+    metas = {name[: -len(META_SUFFIX)]: name for name in files if name.endswith(META_SUFFIX)}
+    found = []
+    for name in files:
+        if name.endswith(LINES_SUFFIX) and is_agent_file(path := Path(name)):
+            meta = metas.get(name[: -len(LINES_SUFFIX)])
+            found.append(_agent(path, layout, None if meta is None else Path(meta)))
+    return found
 
 
 def _agent(path: Path, layout: AgentLayout, meta: Path | None) -> AgentFile:
     return AgentFile(path, agent_id_of(path), layout, meta)
 
 
-def _scan(folder: Path, *, missing_is_empty: bool = False) -> list[os.DirEntry[str]]:
+def _scan(folder: Path | str, *, missing_is_empty: bool = False) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
     except OSError as error:
         if missing_is_empty and isinstance(error, FileNotFoundError):
             return []
-        raise UnreadableError(f"cannot read {folder}: {error.strerror}", path=folder) from error
+        raise UnreadableError(f"cannot read {folder}: {error.strerror}", path=Path(folder)) from error
 
 
 def _status_of_file(entry: os.DirEntry[str], findings: list[Finding]) -> os.stat_result | None:

@@ -12,7 +12,6 @@ from stenograph.disk import Finding
 from stenograph.errors import DiskError
 from stenograph.family.files import Family, ProjectListing, find_family, list_project
 from stenograph.family.places import AGENTS_FOLDER, is_session_id, session_name
-from stenograph.records import ChainedRecord, read_records
 
 
 def read_family(session: Path, listing: ProjectListing | None = None) -> Family:
@@ -31,6 +30,8 @@ def read_family(session: Path, listing: ProjectListing | None = None) -> Family:
 
 def named_owner(agent: Path) -> str | None:
     """The session that an agent's first line names; None while no whole line does, or it can't be read."""
+    from stenograph.records import ChainedRecord, read_records
+
     try:
         for located in read_records(agent):
             record = located.record

@@ -14,10 +14,8 @@ import contextlib
 import functools
 import hashlib
 import os
-import pickle
 import sqlite3
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,9 +23,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from stenograph.disk import Finding, read_line_blocks, read_slice
+from stenograph.disk import Finding, distinct_homes, read_line_blocks, read_slice
 from stenograph.errors import UnreadableError, UnwritableError, UsageError
-from stenograph.family import AgentFile, find_family, named_owner, read_metas, session_name
+from stenograph.family import AgentFile, find_family, list_homes, named_owner, read_metas, session_name
 from stenograph.index.store import IndexStore
 from stenograph.records import TokenCounts, UsageLine, characters_written, gc_paused, last_total, moment, usage_lines
 from stenograph.releases import first_with, release_numbers
@@ -148,9 +146,7 @@ def sync_session_usage(store: IndexStore, path: Path) -> None:
 
 def _sources(homes: Sequence[Path], findings: list[Finding]) -> Iterator[_Source]:
     """Every file with lines of a session or a subagent, also of subagents whose session is gone."""
-    from stenograph.sessions import find_projects
-
-    listings, found = find_projects(homes)
+    listings, found = list_homes(distinct_homes(homes))
     findings += found
     for listing in listings:
         folder, home = listing.folder, listing.folder.parent.parent
@@ -378,6 +374,9 @@ def _scan_beside(sources: Sequence[_Source]) -> dict[Path, _Scanned]:
     total = sum(source.size for source in sources)
     if total < _MUCH or sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2:
         return {}
+    import pickle
+    import tempfile
+
     shares: tuple[list[_Source], list[_Source]] = ([], [])
     sizes = [0, 0]
     for source in sorted(sources, key=lambda source: -source.size):

@@ -1,10 +1,46 @@
 """Tokens -> money, by dated price tables that were measured on real clients; and what these know about each model."""
 
-from stenograph.pricing.cost import Basis, Cost, price_usage
-from stenograph.pricing.models import WIDE, ModelFacts, ModelTable, known_facts, load_models, model_facts
-from stenograph.pricing.prices import LongContext, PriceBook, Prices, Rate, Table, canonical_model, load_prices, table_of
-from stenograph.pricing.session import GapReason, SessionCost, session_cost
-from stenograph.pricing.tariff import PICO_PER_MICRO, OwnPrices, PricesFile, Tariff, micro_usd, read_prices_file
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from stenograph.pricing.cost import Basis, Cost, price_usage
+    from stenograph.pricing.models import WIDE, ModelFacts, ModelTable, known_facts, load_models, model_facts
+    from stenograph.pricing.prices import LongContext, PriceBook, Prices, Rate, Table, canonical_model, load_prices, table_of
+    from stenograph.pricing.session import GapReason, SessionCost, session_cost
+    from stenograph.pricing.tariff import PICO_PER_MICRO, OwnPrices, PricesFile, Tariff, micro_usd, read_prices_file
+
+_MODULES = {
+    "Basis": "cost",
+    "Cost": "cost",
+    "GapReason": "session",
+    "LongContext": "prices",
+    "ModelFacts": "models",
+    "ModelTable": "models",
+    "OwnPrices": "tariff",
+    "PICO_PER_MICRO": "tariff",
+    "PriceBook": "prices",
+    "Prices": "prices",
+    "PricesFile": "tariff",
+    "Rate": "prices",
+    "SessionCost": "session",
+    "Table": "prices",
+    "Tariff": "tariff",
+    "WIDE": "models",
+    "canonical_model": "prices",
+    "known_facts": "models",
+    "load_models": "models",
+    "load_prices": "prices",
+    "micro_usd": "tariff",
+    "model_facts": "models",
+    "price_usage": "cost",
+    "read_prices_file": "tariff",
+    "session_cost": "session",
+    "table_of": "prices",
+}
 
 __all__ = [
     "PICO_PER_MICRO",
@@ -34,3 +70,5 @@ __all__ = [
     "session_cost",
     "table_of",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

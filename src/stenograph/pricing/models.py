@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from importlib import resources
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -42,7 +42,8 @@ class ModelTable(Struct, frozen=True):
 
 @functools.cache
 def load_models() -> ModelTable:
-    data = resources.files("stenograph.pricing").joinpath("models.json").read_bytes()
+    # importlib.resources would load tempfile and zipfile.
+    data = Path(__file__).with_name("models.json").read_bytes()
     return msgspec.json.decode(data, type=ModelTable)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from decimal import Decimal
-from importlib import resources
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -81,7 +81,8 @@ class PriceBook(Struct, frozen=True):
 
 @functools.cache
 def load_prices() -> PriceBook:
-    data = resources.files("stenograph.pricing").joinpath("prices.json").read_bytes()
+    # importlib.resources would load tempfile and zipfile.
+    data = Path(__file__).with_name("prices.json").read_bytes()
     return msgspec.json.decode(data, type=PriceBook)
 
 

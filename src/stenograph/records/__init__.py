@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         UnknownBlock,
         text_of,
     )
+    from stenograph.records.collecting import gc_paused
     from stenograph.records.conversation import (
         AssistantRecord,
         FlatAssistantRecord,
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
         outline,
     )
     from stenograph.records.progress import AgentProgress, Progress, ProgressRecord, UnknownProgress
-    from stenograph.records.read import Located, find_invalid_text, gc_paused, locate, read_all_records, read_records
+    from stenograph.records.read import Located, find_invalid_text, locate, read_all_records, read_records
     from stenograph.records.shape import Opt, Shape, once, rebuild
     from stenograph.records.sidecars import (
         REQUEST_LOGS,
@@ -242,7 +243,7 @@ _MODULES = {
     "file_history_of": "peek",
     "file_history_snapshot": "write",
     "find_invalid_text": "read",
-    "gc_paused": "read",
+    "gc_paused": "collecting",
     "is_aborted": "peek",
     "last_total": "usages",
     "locate": "read",

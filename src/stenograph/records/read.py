@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -75,19 +73,3 @@ def find_invalid_text(path: Path, located: Iterable[Located]) -> Iterator[Findin
                 line.decode()
             except UnicodeDecodeError:
                 yield Finding("invalid-utf8", path, each.number, each.offset, each.length)
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Hundreds of thousands of values are made and all kept: looking for garbage among them costs a quarter more."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            if not gc.get_freeze_count():
-                # Makes them old, so that the next young collection does not go through all of them.
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()

@@ -26,7 +26,7 @@ from stenograph.disk import (
     projects_folder,
 )
 from stenograph.errors import DiskError, UsageError
-from stenograph.family import ProjectListing, SessionFile, is_session_id, list_project, list_projects
+from stenograph.family import ProjectListing, SessionFile, is_session_id, list_homes
 from stenograph.inputs import Status
 from stenograph.records import moment
 from stenograph.sessions.glance import STEPS_WANTED, Glance, as_unreadable, glance, unreadable
@@ -167,24 +167,7 @@ def as_homes(homes: Iterable[str | os.PathLike[str]] | None) -> list[Path]:
 
 def find_projects(homes: Iterable[str | os.PathLike[str]]) -> tuple[list[ProjectListing], list[Finding]]:
     """Every project folder of the homes; what can't be read is a finding."""
-    listings: list[ProjectListing] = []
-    findings: list[Finding] = []
-    for home in as_homes(homes):
-        projects = projects_folder(home)
-        try:
-            folders, odd = list_projects(projects)
-        except DiskError as error:
-            findings.append(unreadable(error))
-            continue
-        findings += odd
-        for folder in folders:
-            try:
-                listings.append(listing := list_project(folder))
-            except DiskError as error:
-                findings.append(unreadable(error))
-            else:
-                findings += listing.findings
-    return listings, findings
+    return list_homes(as_homes(homes))
 
 
 def find_sessions(homes: Iterable[str | os.PathLike[str]]) -> list[SessionFile]:
