@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ TODO = {"content": "Test", "status": "pending", "activeForm": "Testing"}
 
 def steps(cwd: Path, page: str, compat: Compat) -> Sequence[Step]:
     a, new, paper = str(cwd / "a.txt"), str(cwd / "new.txt"), str(cwd / "d.pdf")
+    book = str(cwd / "n.ipynb")
     is_old = compat is Compat.OLD
     agent, stop = ("Task", "KillShell") if is_old else ("Agent", "TaskStop")
     # Asked of both: 2.0.76 has none of these.
@@ -67,6 +69,10 @@ def steps(cwd: Path, page: str, compat: Compat) -> Sequence[Step]:
             )
         ),
         lambda body: say(more(body)),
+        say(tool("Read", file_path=book)),
+        say(
+            tool("NotebookEdit", notebook_path=book, new_source="y", cell_type="code", edit_mode="replace", cell_id="one")
+        ),
         say(
             tool("WebFetch", url=page, prompt="What is it?"),
             tool("WebSearch", query="words", allowed_domains=["example.com"]),
@@ -83,6 +89,9 @@ def test_every_parameter_of_every_tool_passes_a_strict_check(tmp_path: Path, com
         world.stage.add("all", scene)
         (world.cwd / "a.txt").write_text("a\nb\n")
         (world.cwd / "d.pdf").write_bytes(one_page())
+        cell = {"cell_type": "code", "source": "x", "outputs": [], "metadata": {}, "execution_count": 1, "id": "one"}
+        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        (world.cwd / "n.ipynb").write_text(json.dumps(notebook))
         world.run(cue("all"), compat=compat)
         lines = lines_of(world.session)
         blocks = [block for line in of("assistant", lines) for block in line["message"]["content"]]

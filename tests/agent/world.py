@@ -42,6 +42,8 @@ class World:
             "home": self.home,
             "permission_mode": PermissionMode.BYPASS,
             "environ": os.environ,
+            # The scripted endpoint has a search of its own.
+            "allowed": ["WebSearch"],
             "environment": {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home)},
         }
         return AgentOptions(**{**given, **changes})

@@ -35,6 +35,7 @@ from stenograph.agent.engine.conversation import Conversation, blocks_of, text_b
 from stenograph.agent.engine.events import Outcome
 from stenograph.agent.engine.gate import Gate
 from stenograph.agent.engine.inbox import TaskNotice, Waiting
+from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.live_policy import Behavior, parse_rules
 from stenograph.agent.permissions.policy import Permissions
@@ -533,6 +534,7 @@ class Dialogue:
             may_read=self._permissions.read_filter(call.name),
             may_fetch=self._permissions.may_fetch,
             run_command=self.run_command,
+            leave_plan_mode=self._leave_plan_mode,
             is_said=self.conversation.says,
             environ=self.shared.options.environ,
             environment=self.shared.options.environment,
@@ -646,6 +648,11 @@ class Dialogue:
         """The path of a file that a text of the user's names, and its text as Read shows it. Raises ToolFailed."""
         path = str(self.workspace.resolve(name))
         return path, await self._call_unseen("Read", {"file_path": path})
+
+    def _leave_plan_mode(self) -> None:
+        """Unless whoever approved the plan has chosen a mode."""
+        if self.shared.policy.mode is PermissionMode.PLAN:
+            self.shared.policy.set_mode(PermissionMode.DEFAULT)
 
     async def _call_unseen(self, tool: str, given: Json) -> str:
         """A call that no model made and no file holds."""

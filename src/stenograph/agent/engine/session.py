@@ -31,17 +31,18 @@ from stenograph.agent.engine.dialogue import Dialogue
 from stenograph.agent.engine.events import Event
 from stenograph.agent.engine.feed import Feed
 from stenograph.agent.engine.inbox import Control, ControlKind, Inbox, Priority, TaskNotice, UserPrompt, Waiting
-from stenograph.agent.engine.options import AgentOptions, PermissionMode
+from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
 from stenograph.agent.engine.shared import Shared, UsageTally
 from stenograph.agent.engine.subagents import SubAgents
 from stenograph.agent.mcp.session import SessionServers
-from stenograph.agent.permissions.live_policy import LivePolicy, PermissionUpdate, policy_from
+from stenograph.agent.permissions.live_policy import Behavior, LivePolicy, PermissionUpdate, policy_from
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
 from stenograph.agent.recording.opening import OpenedSession, open_session
 from stenograph.agent.recording.places import readable_folders, tasks_folder
 from stenograph.agent.tools import all_tools, unwanted_tools
 from stenograph.agent.tools.agent import AgentType
+from stenograph.agent.tools.asking_user import user_tools
 from stenograph.agent.tools.base import Workspace
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import DiskError, UsageError
@@ -108,7 +109,13 @@ class Agent:
         permissions = Permissions(policy, workspace, readable=readable_folders(opened.recorder.path))
         self._customs = SessionCustoms(options, opened.conversation.says)
         tools = [*all_tools(options, self._customs.agent_types), *self._customs.tools()]
-        toolbox = Toolbox(tools).without(permissions.denied_tools()).without(unwanted_tools(tools, options))
+        for_user = user_tools(is_old=options.compat is Compat.OLD)
+        absent = set() if approver is not None else {tool.name for tool in for_user}
+        if not (_is_anthropic(client.endpoint.address.host) or policy.names(Behavior.ALLOW, "WebSearch")):
+            # Few other endpoints have a search of their own; a rule says that this one does.
+            absent.add("WebSearch")
+        tools += for_user
+        toolbox = Toolbox(tools).without(permissions.denied_tools() | absent).without(unwanted_tools(tools, options))
         git = GitState(options.cwd, options.environ)  # it runs while files are read
         memory = Memory(options.home, workspace, permissions.may_read)
         #: The same for the whole session, so that all requests begin alike.
@@ -457,3 +464,7 @@ class Agent:
     async def _nested_memory(self, context: AsideContext) -> list[Aside]:
         """The memory of directories that calls looked into."""
         return [Aside(text=text) for text in self._shared.memory.nested_texts(context.read_state.take_fresh())]
+
+
+def _is_anthropic(host: str) -> bool:
+    return host == "anthropic.com" or host.endswith(".anthropic.com")

@@ -97,6 +97,10 @@ class LivePolicy:
         known = self._rules[behavior]
         known += [rule for rule in rules if rule not in known]
 
+    def names(self, behavior: Behavior, tool: str) -> bool:
+        """Whether a rule is about a tool by its own name."""
+        return any(rule.tool == tool for rule in self._rules[behavior])
+
     def drop(self, source: str) -> None:
         """Rules of a source, as those of a command whose turn is over."""
         for behavior, rules in self._rules.items():

@@ -110,6 +110,8 @@ class Permissions:
         command = _text(given, raw, "command") if tool.name == "Bash" else ""
         if denial := self._deny(tool, paths, command, given, raw):
             return denial
+        if tool.asks_user:
+            return Decision(Behavior.ASK, tool.request(given), "tool", NOT_GRANTED, record=_record("reject", code="unknown"))
         if self._mode is PermissionMode.BYPASS:
             return _accept("mode", self._mode.value)
         if self._reads(tool, paths, command) or tool.is_free(given):

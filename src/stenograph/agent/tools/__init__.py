@@ -31,6 +31,7 @@ def all_tools(options: AgentOptions, agent_types: Mapping[str, AgentType] | None
     from stenograph.agent.tools.edit import EditTool
     from stenograph.agent.tools.glob import GlobTool
     from stenograph.agent.tools.grep import GrepTool
+    from stenograph.agent.tools.notebook_edit import NotebookEdit, OldNotebookEdit
     from stenograph.agent.tools.read import ReadTool
     from stenograph.agent.tools.tasks import BashOutput, KillShell, SendMessage, TaskOutput, TaskStop
     from stenograph.agent.tools.todo_write import TodoWrite
@@ -49,6 +50,7 @@ def all_tools(options: AgentOptions, agent_types: Mapping[str, AgentType] | None
         GlobTool(),
         GrepTool(),
         KillShell() if is_old else TaskStop(),
+        OldNotebookEdit() if is_old else NotebookEdit(),
         ReadTool(),
         *([] if is_old else [SendMessage()]),
         TaskOutput(),

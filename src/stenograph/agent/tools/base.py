@@ -149,6 +149,8 @@ class ToolContext(msgspec.Struct, kw_only=True):
     may_fetch: Callable[[str], bool] | None = None
     #: The output of a command that the rules allow, for texts that hold one. Raises ToolFailed.
     run_command: Callable[[str], Awaitable[str]] | None = None
+    #: For a plan that was approved.
+    leave_plan_mode: Callable[[], None] | None = None
     #: Whether a text of the user's side is in the conversation.
     is_said: Callable[[str], bool] | None = None
     #: No rule was asked about the call, because it only reads.
@@ -174,6 +176,8 @@ class Tool(Generic[In]):
     not_offered: frozenset[str] = frozenset()
     #: Changes nothing: runs in parallel, and needs no permission in the default mode.
     is_read_only: bool = False
+    #: A person must answer each call, whatever the rules and the mode.
+    asks_user: bool = False
     #: Although it may change something.
     runs_in_parallel: bool = False
 

@@ -1,0 +1,129 @@
+"""Sessions with MCP tools, skills, commands and a project's own agents go back and forth between ours and real clients."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab.clients import run_client
+from lab.observatory.scenes import Say, Scene, cue, say, text, tool
+from lab.oracle import normalise
+from tests.agent.customs.furnished import furnish
+from tests.agent.mcp.calls import PREFIX, configuration
+from tests.agent.world import Json, World, lines_of, world_at
+from tests.cli.running import run as run_steno
+from tests.conftest import Client
+
+pytestmark = pytest.mark.clients
+
+LEGS = ("first", "second", "third", "fourth")
+TIMEOUT = 120.0
+#: Of a leg: two of a server, a skill, an agent.
+CALLS = 4
+
+
+def _leg(name: str) -> Scene:
+    def calls_agent(body: Json) -> Say:
+        called = "Agent" if any(one["name"] == "Agent" for one in body["tools"]) else "Task"
+        given = {"description": "A task", "prompt": cue(f"agent-{name}", f"Task of {name}."), "subagent_type": "helper"}
+        return say(tool(called, **given, run_in_background=False))
+
+    return [
+        say(text(f"Begin of {name}."), tool(f"{PREFIX}echo", words=f"{name} one")),
+        say(tool(f"{PREFIX}image")),
+        say(tool("Skill", skill="second")),
+        calls_agent,
+        say(text(f"Answer of {name}.")),
+    ]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with world_at(tmp_path.resolve(), {}) as made:
+        furnish(made.home, made.cwd)
+        (made.cwd / "mcp.json").write_text(configuration())
+        for name in LEGS:
+            made.stage.add(name, _leg(name))
+            made.stage.add(f"agent-{name}", [say(tool("Bash", command="echo deep")), say(text(f"Agent of {name} is done."))])
+        yield made
+
+
+def _session(world: World) -> Path | None:
+    found = [path for path in world.sessions if path.stat().st_size and not path.name.startswith("agent-")]
+    assert len(found) < 2
+    return found[0] if found else None
+
+
+def _prompt(leg: str) -> str:
+    """By a command, whose text is in a line of its own."""
+    return f"/mine {cue(leg, f'Prompt of {leg}.')}"
+
+
+def _run_theirs(world: World, program: Path, leg: str) -> None:
+    session = _session(world)
+    resumes = ["--resume", session.stem] if session else []
+    args = ["-p", _prompt(leg), *resumes, "--mcp-config", "mcp.json", "--output-format", "json", "--dangerously-skip-permissions"]
+    done = run_client(
+        program,
+        home=world.home.parent,
+        cwd=world.cwd,
+        args=args,
+        base_url=world.stage.url,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def _run_ours(world: World, leg: str) -> None:
+    session = _session(world)
+    world.run(_prompt(leg), resume=session.stem if session else None, mcp_config=["mcp.json"], is_trusted=True)
+
+
+def _last_request(world: World) -> list[Json]:
+    for body in reversed(world.asked()):
+        if body.get("tools") and any("Prompt of" in json.dumps(message["content"]) for message in body["messages"]):
+            return normalise(body["messages"], prompt="no prompt is cut off here")
+    raise AssertionError("nothing was asked")
+
+
+def _assert_nothing_is_lost(messages: list[Json], legs: tuple[str, ...]) -> None:
+    blocks = [block for message in messages for block in message["content"]]
+    texts = "\n".join(block["text"] for block in blocks if block["type"] == "text")
+    for leg in legs:
+        assert texts.count(f"Begin of {leg}.") == 1
+        # In the command's arguments, and in its text.
+        assert texts.count(f"Prompt of {leg}.") == 2, leg
+    for leg in legs[:-1]:
+        assert texts.count(f"Answer of {leg}.") == 1
+    uses = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    assert len(uses) == len(set(uses)) == CALLS * len(legs)
+    assert Counter(uses) == Counter(block["tool_use_id"] for block in blocks if block["type"] == "tool_result")
+    results = json.dumps([block["content"] for block in blocks if block["type"] == "tool_result"])
+    for leg in legs:
+        # As the server repeats it, and what the agent said.
+        assert results.count(f"{leg} one") == 1
+        assert results.count(f"Agent of {leg} is done.") == 1
+    assert results.count('"media_type": "image/png"') == len(legs)
+    assert "Second body." in texts
+
+
+@pytest.mark.sample
+@pytest.mark.parametrize("release", ["2.0.76", "2.1.325"])
+@pytest.mark.parametrize("begins", ["ours", "theirs"])
+def test_hand_overs_with_servers_skills_and_agents_lose_nothing(begins: str, release: str, client: Client, world: World) -> None:
+    program = client(release)
+    for number, leg in enumerate(LEGS):
+        if (number % 2 == 0) == (begins == "ours"):
+            _run_ours(world, leg)
+        else:
+            _run_theirs(world, program, leg)
+        _assert_nothing_is_lost(_last_request(world), LEGS[: number + 1])
+    path = _session(world)
+    assert path is not None
+    chained = [line for line in lines_of(path) if "uuid" in line]
+    assert {line["parentUuid"] for line in chained} - {None} <= {line["uuid"] for line in chained}
+    done = run_steno("check", "--strict", path)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
