@@ -205,7 +205,7 @@ def test_an_unexpected_error_is_one_line_and_keeps_its_traceback_for_those_who_a
     (broken / "sitecustomize.py").write_text(
         "import stenograph.sessions.find as find\n"
         "def fail(*a, **k): raise RuntimeError('what a transcript says')\n"
-        "find.list_projects = fail\n"
+        "find.list_homes = fail\n"
     )
     path = f"{broken}{os.pathsep}{SOURCE}"
     done = run("ls", "--home", home, environment={"PYTHONPATH": path})
