@@ -191,16 +191,21 @@ def test_a_rule_allows_the_commands_that_2_1_325_allows_by_it(project: Path, com
         'git log "open',
         "git log \x00",
         "git log\r rm x",
-        "git log # comment",
         "$GIT log",
         "g{it,} log",
         "{ git log; }",
-        "! git log",
-        "if git log; then git log; fi",
         "git() { rm x; }; git log",
+        "git log &",
+        "git log & rm x",
+        "git log {a,b}",
+        "git log $X",
+        "git log \u00a0rm",
+        "git log <(rm x)",
+        "git log <<E\n$(rm x)\nE",
+        "git commit -m \"$(cat <<'E'\nE\nrm x\ncat <<'E'\nE\n)\"",
+        "for PATH in .; do git log; done",
         "PATH=. ; git log",
         "git log |& tee x",
-        "timeout -s KILL 5 git log",
         "",
         "   ",
         ";",
@@ -259,7 +264,8 @@ def test_a_rule_for_find_by_its_path_does_not_allow_what_it_deletes(project: Pat
 _PIECES = [
     "a", "b", "c", " ", " ", "\t", "&&", "||", ";", "|", "&", "\n", "'", '"', "\\", "$x", "${x}", "$(c)", "`c`", "$(", ")", "(",
     "{", "}", ">", "<", "2>&1", ">/dev/null", " >/dev/null ", "#", "!", "*", "[", "~", "if", "then", "fi", "time", "\\\n", "<<a",
-    "$'", "|&", "&>", "2", "[[", "{c,d}", "\\;", "in", "$", "${",
+    "$'", "|&", "&>", "2", "[[", "{c,d}", "\\;", "in", "$", "${", "<<'E'\n", "\nE\n", "<<< a", "for x in ", "do ", "done", "> d",
+    "$HOME", "else", "while ", "\"$(cat <<'E'\n", "E\n)\"", "]]",
 ]  # fmt: skip
 
 
@@ -283,8 +289,9 @@ def test_bash_runs_nothing_that_the_two_readings_do_not_see(tmp_path: Path, need
         ran = {name for name in log.read_text().split("\0") if name}
         if (parts := split_command(command)) is not None:
             split += 1
-            assert ran <= {part.words[0] for part in parts}, command
-            assert list(empty.iterdir()) == [], command
+            # A here-document in quotes is read by `cat`, which is in no path here.
+            assert ran - {"cat"} <= {part.words[0] for part in parts}, command
+            assert {path.name for path in empty.iterdir()} <= {name for part in parts for name in part.written}, command
         assert ran & set("abcd") <= {words[0] for words in commands_within(command) or ()}, command
         for written in empty.iterdir():
             written.unlink()
@@ -891,7 +898,7 @@ def test_commands_are_found_where_all_folders_are_the_project_s() -> None:
 
 
 def test_a_pattern_for_too_many_files_is_denied_where_any_is(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named_files, "_MOST_ENTRIES", 2)
+    monkeypatch.setattr(named_files, "MOST_ENTRIES", 2)
     assert not may_run(project, "cat sub*/x linked*/y", mode="bypassPermissions", denied="Read(.env)")
 
 
@@ -1058,7 +1065,13 @@ def test_plan_mode_reads_only_whatever_the_rules_allow(project: Path) -> None:
             "Claude requested permissions to use WebFetch, but you haven't granted it yet.",
             NOT_GRANTED,
         ),
-        (Bash(), {"command": "git push"}, {}, "This command requires approval", NOT_GRANTED),
+        (
+            Bash(),
+            {"command": "git push"},
+            {},
+            "This command requires approval. The rule Bash(git push:*) would allow it.",
+            NOT_GRANTED,
+        ),
         (
             Write(),
             {"file_path": ".git/config"},

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.print_input import LinePrompts, one_prompt, whole_prompt
     from stenograph.agent.faces.print_mode import OutputFormat, run_print, write_message
     from stenograph.agent.faces.stream_json import StreamMessages
+    from stenograph.agent.permissions.configuring import configured
     from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, similar_tools, split_rules
     from stenograph.agent.tools import all_tools
 
@@ -29,6 +30,7 @@ _MODULES = {
     "PermissionMode": "engine.options",
     "StreamMessages": "faces.stream_json",
     "all_tools": "tools",
+    "configured": "permissions.configuring",
     "is_rule_of_a_known_tool": "permissions.rules",
     "one_prompt": "faces.print_input",
     "open_agent": "engine.session",
@@ -53,6 +55,7 @@ __all__ = [
     "StreamMessages",
     "all_tools",
     "command_names",
+    "configured",
     "is_rule_of_a_known_tool",
     "one_prompt",
     "open_agent",

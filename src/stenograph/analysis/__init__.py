@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
-    from stenograph.analysis.changes import CHANGING_TOOLS, REASONS, FileChange, changed_files
+    from stenograph.analysis.changes import REASONS, FileChange, changed_files
     from stenograph.analysis.comparing import Comparison, Side, compare
     from stenograph.analysis.context import PARTS, context_of
     from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts, take_inventory
@@ -22,7 +22,6 @@ _MODULES = {
     "Inventory": "inventory",
     "RecordCounts": "inventory",
     "take_inventory": "inventory",
-    "CHANGING_TOOLS": "changes",
     "Comparison": "comparing",
     "FileChange": "changes",
     "REASONS": "changes",
@@ -55,7 +54,6 @@ _MODULES = {
 }
 
 __all__ = [
-    "CHANGING_TOOLS",
     "PARTS",
     "REASONS",
     "Comparison",

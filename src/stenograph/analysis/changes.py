@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from stenograph.disk import read_whole
 from stenograph.errors import DiskError
 from stenograph.records import (
+    CHANGING_TOOLS,
     EditResult,
     FileBackup,
     FileHistoryDeltaRecord,
@@ -28,7 +29,6 @@ from stenograph.turns import Session, ToolCall, Turn
 
 _READS = frozenset({"Read", "NotebookRead"})
 #: Tools that write files.
-CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _SHELLS = frozenset({"Bash", "PowerShell"})
 # Commands that may change a file they name; redirects to nowhere and to another stream don't count.
 _MAY_WRITE = re.compile(

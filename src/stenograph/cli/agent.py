@@ -127,12 +127,14 @@ def _could_be_value(option: str, argument: str) -> bool:
     type=click.Choice(["low", "medium", "high", "xhigh", "max"]),
     help="How hard to think, for models that decide themselves.",
 )
-@click.option("--permission-mode", type=click.Choice(_MODES), default="default", help="What may run without a permission rule.")
+@click.option("--permission-mode", type=click.Choice(_MODES), help="What may run without a permission rule. [default: default]")
 @click.option("--dangerously-skip-permissions", "is_bypass", is_flag=True, help="Same as --permission-mode bypassPermissions.")
 @click.option(
     *_RULES[:2], "allowed", multiple=True, metavar="RULES", help='Allow these tools: "Edit,Bash(git log:*)". Repeatable.'
 )
 @click.option(*_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Deny these tools. Overrides every other rule.")
+@click.option("--settings", "settings_flag", default="", metavar="FILE", help="More settings: a file or JSON.")
+@click.option("--trust-project", is_flag=True, help="Trust the hooks, servers and rules in this project's own settings.")
 @click.option("--system-prompt", type=_as_text, metavar="TEXT", help="Replace the system prompt.")
 @click.option("--append-system-prompt", default="", type=_as_text, metavar="TEXT", help="Append to the system prompt.")
 @click.option(
@@ -186,14 +188,14 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     if not given["is_print"] and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
         ctx.exit(_run_console(ctx, given))
     output_format = _output_format(given)
-    options = _options(ctx, given)
+    options = _with_settings(_options(ctx, given), given)
     _check_tool_names(options)
     descriptor = None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.fileno()
 
     from stenograph.agent import LinePrompts, command_names, one_prompt, whole_prompt
     from stenograph.model import endpoint_from_environment
 
-    endpoint = endpoint_from_environment(os.environ)
+    endpoint = endpoint_from_environment(options.environ)
     known = command_names(options.home, options.cwd)
     lines: LinePrompts | None = None
     if given["input_format"] == "stream-json":
@@ -308,7 +310,7 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
     cwd = Path.cwd()
     if _as_text(str(cwd)) != str(cwd):
         raise UsageError("the current directory's name is not UTF-8, so a session cannot record it")
-    mode = PermissionMode.BYPASS if given["is_bypass"] else PermissionMode(given["permission_mode"])
+    mode = PermissionMode.BYPASS if given["is_bypass"] else PermissionMode(given["permission_mode"] or "default")
     return AgentOptions(
         cwd=cwd,
         home=settings.homes[0],
@@ -363,6 +365,27 @@ def _schema(written: str | None) -> dict[str, Any] | None:
     if not isinstance(schema, dict):
         raise UsageError("--json-schema must be a JSON object")
     return schema
+
+
+def _with_settings(options: AgentOptions, given: dict[str, Any]) -> AgentOptions:
+    from stenograph.agent import configured
+
+    made, problems = configured(
+        options,
+        flag=given["settings_flag"],
+        has_mode=given["is_bypass"] or given["permission_mode"] is not None,
+        trusts=given["trust_project"],
+        ask=_ask_trust if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None,
+    )
+    for problem in problems:
+        echo_warning(problem)
+    return made
+
+
+def _ask_trust(wanted: Sequence[str]) -> bool:
+    """What a project's files would run is for the user to allow, once."""
+    click.echo(f"This project's own settings hold {', '.join(wanted)}, which can run commands on this machine.", err=True)
+    return click.confirm(f"Trust {Path.cwd()}?", prompt_suffix=" ", err=True)
 
 
 def _settings_of(ctx: click.Context) -> Settings:

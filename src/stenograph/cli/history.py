@@ -30,8 +30,8 @@ def history(ctx: click.Context, file: str, only_changed: bool, reveal: bool, as_
     Example:
       steno history src/checkout.ts
     """
-    from stenograph.analysis import CHANGING_TOOLS
     from stenograph.index import file_history
+    from stenograph.records import CHANGING_TOOLS
     from stenograph.views import history_page, render_history, short_path
 
     wanted = os.path.abspath(file) if os.path.exists(file) else file  # noqa: PTH100, PTH110 - text in, text out

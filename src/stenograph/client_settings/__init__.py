@@ -1,26 +1,66 @@
-"""The client's settings: where they are, their hooks, and planned changes that leave every other byte alone.
+"""The client's settings: where they are, what applies, their hooks, and planned changes that leave every other byte alone.
 
 `archive.settings` applies a change and keeps the original. A file that is not JSON is refused.
 """
 
-from stenograph.client_settings.events import client_of_unknown_release, events_known_to, release_on_path
-from stenograph.client_settings.files import (
-    SettingsChange,
-    cleanup_days,
-    home_settings,
-    hooks_of,
-    plan_hooks,
-    plan_removal,
-    plan_rules,
-    project_settings,
-    settings_files,
-)
-from stenograph.client_settings.text import Hook, IsOurs, add_hooks, hooks_in, parse_settings, remove_hooks
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from stenograph.client_settings.events import client_of_unknown_release, events_known_to, release_on_path
+    from stenograph.client_settings.files import SettingsChange, cleanup_days, hooks_of, plan_hooks, plan_removal, plan_rules
+    from stenograph.client_settings.places import home_settings, project_settings, settings_files
+    from stenograph.client_settings.reading import (
+        ClientSettings,
+        HookCommand,
+        Scope,
+        SettingsFile,
+        SettingsRule,
+        merge_settings,
+        read_settings_files,
+    )
+    from stenograph.client_settings.text import Hook, IsOurs, add_hooks, hooks_in, parse_settings, remove_hooks
+
+_MODULES = {
+    "ClientSettings": "reading",
+    "Hook": "text",
+    "HookCommand": "reading",
+    "IsOurs": "text",
+    "Scope": "reading",
+    "SettingsChange": "files",
+    "SettingsFile": "reading",
+    "SettingsRule": "reading",
+    "add_hooks": "text",
+    "cleanup_days": "files",
+    "client_of_unknown_release": "events",
+    "events_known_to": "events",
+    "home_settings": "places",
+    "hooks_in": "text",
+    "hooks_of": "files",
+    "merge_settings": "reading",
+    "parse_settings": "text",
+    "plan_hooks": "files",
+    "plan_removal": "files",
+    "plan_rules": "files",
+    "project_settings": "places",
+    "read_settings_files": "reading",
+    "release_on_path": "events",
+    "remove_hooks": "text",
+    "settings_files": "places",
+}
 
 __all__ = [
+    "ClientSettings",
     "Hook",
+    "HookCommand",
     "IsOurs",
+    "Scope",
     "SettingsChange",
+    "SettingsFile",
+    "SettingsRule",
     "add_hooks",
     "cleanup_days",
     "client_of_unknown_release",
@@ -28,12 +68,16 @@ __all__ = [
     "home_settings",
     "hooks_in",
     "hooks_of",
+    "merge_settings",
     "parse_settings",
     "plan_hooks",
     "plan_removal",
     "plan_rules",
     "project_settings",
+    "read_settings_files",
     "release_on_path",
     "remove_hooks",
     "settings_files",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

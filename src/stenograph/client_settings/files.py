@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from stenograph.client_settings.places import home_settings
 from stenograph.client_settings.text import Hook, IsOurs, add_hooks, add_rules, hooks_in, parse_settings, remove_hooks
 from stenograph.disk import FileState, read_whole, redacted_repr, state_of
 from stenograph.errors import DiskError, FieldError, UsageError
-
-_SETTINGS, _LOCAL_SETTINGS = "settings.json", "settings.local.json"
 
 
 @redacted_repr
@@ -43,22 +42,6 @@ class SettingsChange(msgspec.Struct, frozen=True):
 
     def settings_before(self) -> dict[str, Any]:
         return parse_settings((self.before or b"").decode())
-
-
-def home_settings(home: Path) -> Path:
-    """The settings of a client's home, or of its `projects` directory."""
-    return (home.parent if home.name == "projects" else home) / _SETTINGS
-
-
-def project_settings(folder: Path) -> tuple[Path, Path]:
-    """A project's settings: the shared ones, and the user's own."""
-    return folder / ".claude" / _SETTINGS, folder / ".claude" / _LOCAL_SETTINGS
-
-
-def settings_files(homes: Iterable[Path], folder: Path) -> list[Path]:
-    """The settings that a client in a directory reads, each file once."""
-    found = [*map(home_settings, homes), *project_settings(folder)]
-    return list({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
 
 
 def hooks_of(path: Path, is_ours: IsOurs) -> list[tuple[str, Hook]]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from stenograph.client_settings.places import parse_object
 from stenograph.errors import FieldError
 from stenograph.records import REMOVE, parse, splice
 
@@ -26,15 +27,8 @@ IsOurs = Callable[[Hook], bool]
 
 
 def parse_settings(text: str) -> dict[str, Any]:
-    """The settings as a client reads them; empty for a blank file. Raises FieldError."""
-    if not text.removeprefix(_BYTE_ORDER_MARK).strip():
-        return {}
-    try:
-        settings = parse(text.encode())
-    except (ValueError, RecursionError) as error:
-        raise FieldError("it is not valid JSON") from error
-    if not isinstance(settings, dict):
-        raise FieldError("it is not a JSON object")
+    """The settings with hooks that can be edited. Raises FieldError."""
+    settings = parse_object(text)
     hooks = settings.get(_HOOKS, {})
     if not isinstance(hooks, dict):
         raise FieldError("`hooks` in it is not an object", field=_HOOKS)

@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         TurnDurationRecord,
     )
     from stenograph.records.times import moment, to_client_time
+    from stenograph.records.tool_names import CHANGING_TOOLS
     from stenograph.records.tool_results import (
         AgentResult,
         AskUserQuestionResult,
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
     from stenograph.records.write import Envelope, Json, Position, file_history_snapshot
 
 _MODULES = {
+    "CHANGING_TOOLS": "tool_names",
     "AgentNameRecord": "sidecars",
     "AgentProgress": "progress",
     "AgentResult": "tool_results",
@@ -274,6 +276,7 @@ _MODULES = {
 
 __all__ = [
     "CAVEATS",
+    "CHANGING_TOOLS",
     "IMAGES",
     "INTERRUPTED",
     "INTERRUPTED_TOOL_USE",

@@ -305,9 +305,13 @@ def turn_duration_members(duration_ms: int, message_count: int) -> Json:
     }
 
 
-def informational_members(text: str) -> Json:
+def informational_members(text: str, *, level: str = "info") -> Json:
     """A note for the reader. Clients take such a line for the end of a chain, and send none."""
-    return {"type": "system", "subtype": "informational", "content": text, "isMeta": False, "level": "info"}
+    return {"type": "system", "subtype": "informational", "content": text, "isMeta": False, "level": level}
+
+
+def stop_hook_summary_members(summary: Json) -> Json:
+    return {"type": "system", "subtype": "stop_hook_summary", **summary}
 
 
 def boundary_members(*, logical_parent: str | None, trigger: str, before: int, after: int | None = None, took: int = 0) -> Json:

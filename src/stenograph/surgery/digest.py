@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from stenograph.analysis import CHANGING_TOOLS, FileChange, changed_files
-from stenograph.records import to_text
+from stenograph.analysis import FileChange, changed_files
+from stenograph.records import CHANGING_TOOLS, to_text
 from stenograph.turns import Session, ToolCall, Turn
 
 ANSWER_LENGTH = 1_500

@@ -91,7 +91,7 @@ async def run_call(
     try:
         tool, given = _checked(call, toolbox)
         passage = await decide(call, tool, given)
-        decision, said = passage.decision, passage.said
+        call, decision, said = passage.call, passage.decision, passage.said
         began += passage.waited
         if not decision.allowed:
             raise failed_use(decision.reason) if decision.is_tool_error else ToolFailed(decision.reason, denied_by=decision.kind)

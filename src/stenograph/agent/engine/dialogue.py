@@ -34,6 +34,7 @@ from stenograph.agent.engine.compaction import (
 from stenograph.agent.engine.conversation import Conversation, blocks_of, text_block
 from stenograph.agent.engine.events import Outcome
 from stenograph.agent.engine.gate import Gate
+from stenograph.agent.engine.hooks import HookOutcome
 from stenograph.agent.engine.inbox import TaskNotice, Waiting
 from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.engine.shared import Shared
@@ -41,7 +42,7 @@ from stenograph.agent.permissions.live_policy import Behavior, parse_rules
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.recording.file_history import FileHistory
 from stenograph.agent.recording.places import fresh_agent_id, spill_folder
-from stenograph.agent.recording.recorder import Recorder
+from stenograph.agent.recording.recorder import Recorder, plain_text
 from stenograph.agent.tools.base import Companion, RunAgent, ToolContext, ToolFailed, Workspace
 from stenograph.agent.tools.changing import ReadState
 from stenograph.agent.tools.structured_output import MOST_ATTEMPTS, STRUCTURED_OUTPUT
@@ -100,6 +101,12 @@ class TurnInProgress(Struct):
     #: Calls of StructuredOutput that were refused, and why the last one was.
     attempts: int = 0
     last_refusal: str = ""
+    #: By hooks about calls, until all results are there.
+    said: list[HookOutcome] = field(default_factory=list)
+    #: A hook ended it.
+    is_stopped: bool = False
+    #: A hook made it go on.
+    is_continued: bool = False
 
 
 class Dialogue:
@@ -144,6 +151,8 @@ class Dialogue:
         #: Takes what goes into the turn at a tool boundary; None in a subagent.
         self.waiting: Callable[[], list[Waiting]] | None = None
         self._is_truncation_told = False
+        #: What hooks said before the first prompt.
+        self.pending: list[HookOutcome] = []
         #: Called once, after the first response and before any tool runs. What it returns ends the turn.
         self.on_first_answer: Callable[[], str] | None = None
         #: Of the last turn, in the order they ended.
@@ -170,7 +179,18 @@ class Dialogue:
         turn = TurnInProgress(time.monotonic(), fallbacks=list(self.shared.options.fallback_models))
         if self.model != self._asked_model:
             self._call(self._asked_model)
+        said = await self._ask_hooks(content) if not is_notification and self._agent_id is None else None
+        if said is not None and said.is_blocked:
+            self.recorder.informational(said.reason)
+            self._report(said.reason.partition("\n\n")[0].replace("\n", " "))
+            return self._end_turn(turn, Outcome.DONE)
         self._record_prompt(content, is_notification=is_notification, uuid=uuid)
+        for told in (*self.pending, *([said] if said else [])):
+            self._follow(turn, told)
+        self.pending = []
+        if said is not None and said.stop_reason is not None:
+            self._ask_on(f"Operation stopped by hook: {said.stop_reason}")
+            return self._end_turn(turn, Outcome.DONE)
         for companion in companions:
             self.accompany(companion)
         try:
@@ -210,6 +230,34 @@ class Dialogue:
         self.model = model
         self._room = 0
 
+    async def _ask_hooks(self, content: str | list[Json]) -> HookOutcome | None:
+        return await self.shared.hooks.on_prompt(plain_text(content)) if self.shared.hooks else None
+
+    def _follow(self, turn: TurnInProgress, outcome: HookOutcome) -> None:
+        """What hooks said, into the file and the conversation."""
+        for aside in outcome.asides:
+            self._add_aside(aside)
+        for words in outcome.context:
+            self._add_aside(Aside(text=f"<system-reminder>\n{words}\n</system-reminder>"))
+        for line in outcome.notices:
+            self._report(line)
+        if outcome.stop_reason is not None:
+            turn.is_stopped = True
+
+    async def _goes_on(self, turn: TurnInProgress) -> bool:
+        """Whether a hook objects to the end of the turn, or has something to add."""
+        if self.shared.hooks is None:
+            return False
+        said = await self.shared.hooks.on_stop(turn.text, is_continued=turn.is_continued, agent_id=self._agent_id)
+        if said.is_blocked:
+            self._ask_on(f"Stop hook feedback:\n{said.reason}")
+        self._follow(turn, said)
+        if said.summary and self._agent_id is None:
+            self.recorder.stop_hooks(said.summary)
+        goes_on = (said.is_blocked or said.has_context) and said.stop_reason is None
+        turn.is_continued = turn.is_continued or goes_on
+        return goes_on
+
     def _record_prompt(self, content: str | list[Json], *, is_notification: bool, uuid: str = "") -> None:
         mode = self.shared.policy.mode.value
         self._locate()
@@ -219,6 +267,8 @@ class Dialogue:
             uuid = uuid or str(uuid4())
             snapshot = self._history.at_prompt(uuid) if self._history else None
             self.recorder.prompt(content, permission_mode=mode, snapshot=snapshot, uuid=uuid)
+        if self.shared.hooks and self._agent_id is None:
+            self.shared.hooks.prompt_id = self.recorder.prompt_id
         self.conversation.add_user(blocks_of(content))
         self._emit(events.TurnBegin(prompt=content, uuid=uuid, agent_id=self._agent_id))
 
@@ -264,6 +314,8 @@ class Dialogue:
                 return Outcome.OUT_OF_BUDGET, None
             if answer.calls_tools:
                 await self._run_calls(turn)
+                if turn.is_stopped:
+                    return Outcome.DONE, None
                 if turn.is_over:
                     return Outcome.DONE, None
                 if turn.attempts >= MOST_ATTEMPTS:
@@ -291,6 +343,8 @@ class Dialogue:
             if STRUCTURED_OUTPUT in self._toolbox.names and not unstructured:
                 unstructured += 1
                 self._ask_on(_UNSTRUCTURED)
+                continue
+            if await self._goes_on(turn):
                 continue
             return Outcome.DONE, None
 
@@ -506,6 +560,10 @@ class Dialogue:
             call, self._toolbox, self._gate.decide, self._context(call), self._report, self.shared.options.environ
         )
         self._record_result(turn, result)
+        if result.said is not None:
+            turn.said.append(result.said)
+        if self.shared.hooks and not result.is_error:
+            turn.said.append(await self.shared.hooks.after_tool(result, self._agent_id))
 
     def _begin_call(self, turn: TurnInProgress, call: Call) -> None:
         """Announce a call once, also when only to report it stopped."""
@@ -599,6 +657,10 @@ class Dialogue:
         for call, companion in turn.companions:
             self.accompany(companion, source=call)
         turn.companions = []
+        # Behind all results, where they are in every later request.
+        for outcome in turn.said:
+            self._follow(turn, outcome)
+        turn.said = []
         for item in self.waiting() if self.waiting else ():
             self._deliver(item)
 
@@ -679,11 +741,14 @@ class Dialogue:
                 self._add_aside(aside)
 
     def _add_aside(self, aside: Aside) -> None:
+        is_sent = bool(aside.text)
         if aside.attachment is None or self.recorder.envelope.is_old:
-            self.recorder.meta(aside.text)
-            self.conversation.add_user([text_block(aside.text)])
-        else:
-            line = self.recorder.attachment(aside.attachment, [aside.text])
+            if is_sent:
+                self.recorder.meta(aside.text)
+                self.conversation.add_user([text_block(aside.text)])
+            return
+        line = self.recorder.attachment(aside.attachment, [aside.text] if is_sent else [])
+        if is_sent:
             self.conversation.attach(line, called_name(self.model))
 
     def _report(self, line: str) -> None:
@@ -742,6 +807,12 @@ class Dialogue:
 
     async def _compact(self, trigger: str, instructions: str = "") -> str:
         """Replace the conversation with a summary; returns why not, if it failed."""
+        if hooks := self.shared.hooks:
+            said = await hooks.before_compaction(trigger, instructions)
+            if said.is_blocked:
+                self._failed_at = self.tokens
+                return f"a hook prevented the compaction: {said.reason}"
+            instructions = "\n\n".join(filter(None, [instructions, *said.context]))
         before = self.tokens
         began = time.monotonic()
         self._emit(events.CompactionBegin(trigger=trigger, tokens=before, agent_id=self._agent_id))
@@ -763,5 +834,8 @@ class Dialogue:
         self._room = self._failed_at = 0
         self.shared.memory.forget_nested()
         self.tokens = after
+        if hooks and self._agent_id is None:
+            for aside in (await hooks.on_session_start("compact")).asides:
+                self._add_aside(aside)
         self._emit(events.CompactionEnd(trigger=trigger, tokens_before=before, tokens_after=after, agent_id=self._agent_id))
         return ""

@@ -17,7 +17,7 @@ from stenograph.agent.engine.calls import Call, Passage
 from stenograph.agent.engine.hooks import HookOutcome
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.live_policy import Behavior, Decision, RuleDestination
-from stenograph.agent.permissions.policy import BY_RULE, Permissions
+from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permissions
 from stenograph.agent.tools.base import ToolInput
 from stenograph.agent.tools.toolbox import AnyTool
 
@@ -35,6 +35,7 @@ class Gate:
         self._shared = shared
         self._permissions = permissions
         self._agent_id = agent_id
+        self._notified: asyncio.Future[HookOutcome] | None = None
 
     async def decide(self, call: Call, tool: AnyTool, given: ToolInput) -> Passage:
         """Raises ToolFailed if a hook's or the user's input is not one."""
@@ -78,6 +79,10 @@ class Gate:
         shared.emit(
             events.Asked(tool_use_id=call.id, tool=tool.name, given=call.given, reason=decision.reason, agent_id=self._agent_id)
         )
+        if shared.hooks is not None:
+            # Nobody waits for it.
+            words = f"Claude needs your permission to use {tool.name}"
+            self._notified = asyncio.ensure_future(shared.hooks.on_notification(words, "permission_prompt"))
         approval = await shared.approver(question)
         for update in approval.updates:
             shared.policy.apply(update)
@@ -99,11 +104,14 @@ def _with_hook(decision: Decision, said: HookOutcome) -> Decision:
     """A rule's denial outranks a hook's allowance; everything else is the hook's to say."""
     match said.behavior:
         case Behavior.DENY:
-            return Decision(Behavior.DENY, said.reason, "hook", BY_RULE, record=_record("reject", "hook"))
+            record = _record("reject", "hook") | {"reasonType": "hook", "reasonCode": "hook:PreToolUse"}
+            return Decision(Behavior.DENY, said.reason, "hook", BY_RULE, record=record)
         case Behavior.ASK if decision.behavior is not Behavior.DENY:
-            return msgspec.structs.replace(decision, behavior=Behavior.ASK, reason=said.reason or decision.reason)
-        case Behavior.ALLOW if decision.behavior is Behavior.ASK:
-            return Decision(Behavior.ALLOW, "", "hook", record=_record("accept", "hook"))
+            record = _record("reject", "config") | {"reasonCode": "hook:PreToolUse"}
+            words = said.reason or decision.reason
+            return msgspec.structs.replace(decision, behavior=Behavior.ASK, reason=words, kind=NOT_GRANTED, record=record)
+        case Behavior.ALLOW if decision.behavior is not Behavior.DENY:
+            return Decision(Behavior.ALLOW, "", "hook", record=_record("accept", "hook") | {"reasonType": "hook"})
     return decision
 
 

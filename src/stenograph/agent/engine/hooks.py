@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from stenograph.agent.engine.asides import Aside
 from stenograph.agent.engine.calls import Call, CallResult
 from stenograph.agent.permissions.live_policy import Behavior
 from stenograph.records import Json
@@ -27,11 +28,18 @@ class HookOutcome(Struct, frozen=True, kw_only=True):
     stop_reason: str | None = None
     #: One line each for the user.
     notices: list[str] = field(default_factory=list)
-    #: Lines for the session file (`hook_success` and other attachments), in order.
-    attachments: list[Json] = field(default_factory=list)
+    #: Lines for the session file (`hook_success` and other attachments), in order; those with a text are sent.
+    asides: list[Aside] = field(default_factory=list)
+    #: Some of them are words for the model, which make a turn continue that was about to stop (2.1.325).
+    has_context: bool = False
+    #: Members of the line that says which hooks ran at a stop; empty if none did.
+    summary: Json = {}
 
 
 class Hooks(Protocol):
+    #: Of the turn under way, as its lines have it.
+    prompt_id: str
+
     async def before_tool(self, call: Call, agent_id: str | None) -> HookOutcome: ...
 
     async def after_tool(self, result: CallResult, agent_id: str | None) -> HookOutcome: ...

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from stenograph.client_settings import ClientSettings
 from stenograph.config import ModelProfile
 from stenograph.releases import NEWEST, PROVED
 
@@ -90,7 +91,9 @@ class AgentOptions(Struct, kw_only=True):
     mcp_config: list[str] = field(default_factory=list)
     #: No other MCP servers than these.
     strict_mcp_config: bool = False
-    #: Whether the project's own files may start programs.
+    #: Those of the client's files that apply.
+    settings: ClientSettings = field(default_factory=ClientSettings)
+    #: The user trusts what the project's own files would run.
     is_trusted: bool = False
     #: Added to the environment of commands, which never get the endpoint's keys.
     environment: dict[str, str] = field(default_factory=dict)

@@ -30,6 +30,7 @@ from stenograph.agent.engine.commands import Command, CommandRegistry, Expansion
 from stenograph.agent.engine.dialogue import Dialogue
 from stenograph.agent.engine.events import Event
 from stenograph.agent.engine.feed import Feed
+from stenograph.agent.engine.hooks import Hooks
 from stenograph.agent.engine.inbox import Control, ControlKind, Inbox, Priority, TaskNotice, UserPrompt, Waiting
 from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
 from stenograph.agent.engine.shared import Shared, UsageTally
@@ -44,6 +45,7 @@ from stenograph.agent.tools import all_tools, unwanted_tools
 from stenograph.agent.tools.agent import AgentType
 from stenograph.agent.tools.asking_user import user_tools
 from stenograph.agent.tools.base import Workspace
+from stenograph.agent.tools.shell import command_environment, search_path
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import history_folder
@@ -106,7 +108,12 @@ class Agent:
         policy = policy_from(options)
         policy.on_mode = self._mode_changed
         policy.persist = self._keep
-        permissions = Permissions(policy, workspace, readable=readable_folders(opened.recorder.path))
+        permissions = Permissions(
+            policy,
+            workspace,
+            readable=readable_folders(opened.recorder.path),
+            search_path=search_path(options.environ, workspace.folders),
+        )
         self._customs = SessionCustoms(options, opened.conversation.says)
         tools = [*all_tools(options, self._customs.agent_types), *self._customs.tools()]
         for_user = user_tools(is_old=options.compat is Compat.OLD)
@@ -140,6 +147,8 @@ class Agent:
         self._shared.background.on_begin = self._task_began
         self._shared.background.on_end = self._task_ended
         self._shared.asides += [PlanMode(hands_over="ExitPlanMode" in toolbox.names), changed_files, self._nested_memory]
+        if options.settings.hooks:
+            self._shared.hooks = self._client_hooks(workspace)
         self._permissions = permissions
         self._servers = SessionServers(options, opened.conversation.says)
         self._shared.asides += [self._customs.listing, self._servers.instructions]
@@ -162,6 +171,21 @@ class Agent:
             self._dialogue.read_state.recall(file.path, file.time, is_whole=file.is_whole)
         if opened.restore:
             self._dialogue.on_first_answer = functools.partial(self._bring_back, history, opened.restore)
+
+    def _client_hooks(self, workspace: Workspace) -> Hooks:
+        from stenograph.agent.hooks.client_hooks import ClientHooks, HookSetting  # few sessions have some
+
+        options = self._options
+        setting = HookSetting(
+            session_id=self.session_id,
+            path=self._recorder.path,
+            workspace=workspace,
+            policy=self._shared.policy,
+            environ=command_environment(options.environ, options.environment),
+            types_by_agent=self._shared.types_by_agent,
+            compat=options.compat,
+        )
+        return ClientHooks(options.settings.hooks, setting)
 
     def _bring_back(self, history: FileHistory, prompt: str) -> str:
         """Restore files once the endpoint has answered; before that nothing is worth a change. Returns why not, if it failed.
@@ -303,9 +327,14 @@ class Agent:
         for toolbox in {self._shared.toolbox, self._dialogue.toolbox}:
             toolbox.add(allowed)
         self._begin()
+        if hooks := self._shared.hooks:
+            is_resumed = self._options.resume is not None or self._options.go_on
+            self._dialogue.pending.append(await hooks.on_session_start("resume" if is_resumed else "startup"))
         while (item := await self._next()) is not None:
             await self._take(item)
         await self._shared.background.close()
+        if hooks:
+            await hooks.on_session_end("other")
         tally = self._shared.tally
         self._shared.emit(
             events.SessionEnd(

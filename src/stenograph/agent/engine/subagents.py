@@ -26,6 +26,7 @@ from stenograph.agent.recording.places import agent_path, readable_folders
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.tools.agent import READING_TOOLS, AgentType
 from stenograph.agent.tools.base import SubagentResult, ToolFailed, Workspace
+from stenograph.agent.tools.shell import search_path
 from stenograph.disk import make_folder, replace_file
 from stenograph.errors import DiskError, StenographError
 from stenograph.family import AgentFile, AgentLayout, meta_path, read_metas
@@ -140,7 +141,12 @@ class SubAgents:
             model=model,
             system=agent_system_blocks(workspace, shared.memory, kind, model),
             toolbox=toolbox,
-            permissions=Permissions(shared.policy, workspace, readable=readable_folders(shared.path)),
+            permissions=Permissions(
+                shared.policy,
+                workspace,
+                readable=readable_folders(shared.path),
+                search_path=search_path(shared.options.environ, workspace.folders),
+            ),
             workspace=workspace,
             run_agent=SubAgents(shared, self._envelope, workspace, model=model, depth=self._depth + 1, parent=agent_id),
         )

@@ -129,10 +129,13 @@ class LivePolicy:
 
 
 def policy_from(options: AgentOptions) -> LivePolicy:
-    """Of the command line's options. Raises UsageError for an invalid rule."""
+    """Of the command line's options, then of settings. Raises UsageError for an invalid rule."""
     policy = LivePolicy(options.permission_mode)
     policy.add(Behavior.ALLOW, parse_rules(options.allowed))
     policy.add(Behavior.DENY, parse_rules(options.disallowed))
+    settings = options.settings
+    for behavior, rules in ((Behavior.ALLOW, settings.allow), (Behavior.ASK, settings.ask), (Behavior.DENY, settings.deny)):
+        policy.add(behavior, (with_source(parse_rule(rule.text), rule.scope, rule.root) for rule in rules))
     return policy
 
 

@@ -29,7 +29,7 @@ _CODE = re.compile(r"[\s'\"`()<>;&|=@:,\[\]{}]+")
 _LONGEST = 4096
 _MOST_FOLDERS = 16
 #: Entries of folders that are looked at.
-_MOST_ENTRIES = 20_000
+MOST_ENTRIES = 20_000
 
 
 class NamedFiles(Struct, frozen=True):
@@ -46,8 +46,8 @@ class NamedFiles(Struct, frozen=True):
         return any(fnmatch.fnmatchcase(word.rstrip("/").rpartition("/")[2], last) for word in self.lost)
 
 
-class _Endless(Exception):  # noqa: N818 - never leaves this module
-    """Too many entries."""
+class TooManyFilesError(Exception):
+    """A pattern means more than can be looked at."""
 
 
 def files_named(command: str, cwd: Path) -> NamedFiles:
@@ -58,9 +58,9 @@ def files_named(command: str, cwd: Path) -> NamedFiles:
     try:
         folders, is_lost = _folders(commands, cwd, shows_hidden)
         words = {text for words in commands for word in words for text in _parts(word, is_code=_is_interpreter(words[0]))}
-        budget = [_MOST_ENTRIES]
+        budget = [MOST_ENTRIES]
         paths = {path for text in words for folder in folders for path in _expanded(folder, text, budget, shows_hidden)}
-    except _Endless:
+    except TooManyFilesError:
         return NamedFiles([], frozenset(), is_endless=True)
     # A name of more than one file can't be told either, where the folder is not known.
     is_lost = is_lost or "CDPATH" in command
@@ -85,7 +85,7 @@ def _folders(commands: Sequence[Sequence[str]], cwd: Path, shows_hidden: bool) -
     folders, is_lost = [cwd], False
     for target in _targets(commands):
         is_lost = is_lost or _UNKNOWN.search(target) is not None
-        reached = [path for folder in folders for path in _expanded(folder, target, [_MOST_ENTRIES], shows_hidden)]
+        reached = [path for folder in folders for path in _expanded(folder, target, [MOST_ENTRIES], shows_hidden)]
         folders = list(dict.fromkeys([*folders, *(Path(os.path.normpath(path)) for path in reached)]))
         if len(folders) > _MOST_FOLDERS:
             return folders[:_MOST_FOLDERS], True
@@ -102,7 +102,7 @@ def _targets(commands: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _expanded(folder: Path, text: str, budget: list[int], shows_hidden: bool) -> Iterator[Path]:
-    """The paths that a word may stand for in a folder. Raises _Endless."""
+    """The paths that a word may stand for in a folder. Raises TooManyFilesError."""
     if "{" in text or "$" in text or "`" in text:
         text = _UNKNOWN.sub("*", text)
         if not text.strip("*/."):  # nothing of it is known
@@ -112,7 +112,7 @@ def _expanded(folder: Path, text: str, budget: list[int], shows_hidden: bool) ->
         whole = folder / path
         yield whole
         if _MAGIC.search(one):
-            yield from _matching(whole, budget, shows_hidden)
+            yield from files_matching(whole, budget, shows_hidden)
 
 
 def _braces(text: str) -> list[str]:
@@ -126,7 +126,7 @@ def _braces(text: str) -> list[str]:
         return [text]
 
 
-def _matching(pattern: Path, budget: list[int], shows_hidden: bool) -> list[Path]:
+def files_matching(pattern: Path, budget: list[int], shows_hidden: bool) -> list[Path]:
     """The files that a shell would expand a pattern to."""
     found = [Path(pattern.anchor)]
     for part in pattern.parts[1:]:
@@ -142,7 +142,7 @@ def _matching(pattern: Path, budget: list[int], shows_hidden: bool) -> list[Path
                 continue
             budget[0] -= len(names)
             if budget[0] < 0:
-                raise _Endless
+                raise TooManyFilesError
             matched += [
                 path / name
                 for name in names

@@ -7,26 +7,35 @@ subshells, redirections); `commands_within`, for denying, finds all that might r
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 
 from msgspec import Struct
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_VARIABLE = rf"\$(?:{_NAME}|\{{{_NAME}\}})"
 _END = r"(?=[\s;&|]|$)"
 #: Redirections that write no file.
-_NOWHERE = rf"(?:[012]?>>?|&>|[012]?<)[ \t]*/dev/null{_END}|[12]?>&[12]{_END}"
-# What none of these matches (substitution, parenthesis, redirection, open quote) ends the strict reading.
+_NOWHERE = rf"(?:[012]?>>?|&>>?|[012]?<)[ \t]*/dev/null{_END}|[12]?>&[12]{_END}"
+#: The idiom for long messages: nothing in such a document is expanded, and nothing but `cat` runs.
+_DOCUMENT = r"""\$\(cat[ \t]+<<[ \t]*(?P<sign>['"])(?P<mark>\w+)(?P=sign)\n(?P<body>(?:(?!(?P=mark)\n).*\n)*)(?P=mark)\n\s*\)"""
+# What none of these matches (substitution, parenthesis, variable, `&`, open quote) ends the strict reading.
 _TOKEN = re.compile(
     rf"""(?P<continued>\\\n)
     |(?P<blank>[ \t]+)
     |(?P<nowhere>{_NOWHERE})
-    |(?P<split>&&|\|\||\|&|[;|&\n])
+    |(?P<here>0?<<(?!<)[ \t]*(?P<quote>['"])(?P<end>\w+)(?P=quote))
+    |(?P<redirect>[12]?>(?:>|\|)?(?![>&|(])|&>>?(?![>&|(])|0?<(?:<<)?(?![<>&(]))
+    |(?P<split>&&|\|\||\|&|[;|\n])
     |(?P<single>'[^']*')
-    |(?P<double>"(?:[^"\\`$]|\\[\s\S]|{_VARIABLE})*")
+    |(?P<double>"(?:[^"\\`$]|\\[\s\S]|\$HOME\b|\$(?=["\s]))*")
+    |(?P<document>"[^"\\`$]*{_DOCUMENT}[^"\\`$]*")
     |(?P<escape>\\[^\n])
-    |(?P<variable>{_VARIABLE})
-    |(?P<wild>[*?\[\]~{{}}\#])
+    |(?P<number>\$\(\([-0-9+*/%\ ]+\)\))
+    |(?P<home>\$HOME\b)
+    |(?P<wild>[*?\[\]])
+    |(?P<tilde>~)
+    |(?P<brace>[{{}}])
+    |(?P<hash>\#)
     |(?P<plain>[^\s'"\\$`<>()|&;*?\[\]~{{}}\#]+)""",
     re.VERBOSE,
 )
@@ -75,64 +84,215 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F
 class Part(Struct, frozen=True):
     """A simple command."""
 
-    #: As written, without redirections to nowhere.
+    #: As written, without redirections.
     text: str
     #: Unquoted.
     words: tuple[str, ...]
-    #: Words with a variable, a pattern, a tilde or a brace, as written. All others are what the program gets.
+    #: Words with a pattern, a tilde, a brace or `$HOME`, as written. All others are what the program gets.
     loose: tuple[str, ...] = ()
+    #: For each word the pattern that the shell expands, with what was quoted escaped; empty for a plain word.
+    patterns: tuple[str, ...] = ()
+    #: Files that it reads and writes by redirection.
+    read: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
 
     @property
     def is_literal(self) -> bool:
         return not self.loose
 
 
+class Unclear(Struct, frozen=True):
+    """Where the strict reading gave up."""
+
+    #: The beginning of what is not understood.
+    rest: str
+    why: str
+
+
+#: Before a command, they change nothing about what it runs.
+_LEADING = frozenset({"!", "if", "then", "elif", "else", "while", "until", "do"})
+_TRAILING = frozenset({"fi", "done"})
+_REST = 40
+#: Blanks and invisible characters that a shell takes for a part of a word, and a reader for none.
+_INVISIBLE = re.compile(r"[\u0085\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\u2066-\u206f]")
+
+
 def split_command(command: str) -> list[Part] | None:
-    """The simple commands between `&&`, `||`, `;`, `|`, `&` and newlines; None if uncertain."""
-    if _CONTROL.search(command):
-        return None
-    parts: list[Part] = []
-    text = word = written = ""
-    words: list[str] = []
-    loose: list[str] = []
-    in_word = is_loose = False
-    at = 0
-    while at <= len(command):
-        found = _TOKEN.match(command, at) if at < len(command) else None
-        if found is None and at < len(command):
-            return None
-        kind = "split" if found is None else found.lastgroup
-        raw = "" if found is None else found.group()
-        at = at + 1 if found is None else found.end()
-        if kind == "continued":  # words continue over it
-            continue
-        if kind in ("blank", "nowhere", "split"):
-            # In `a"b"2>&1` the digit belongs to the word: another redirection.
-            if kind == "nowhere" and in_word and raw[0].isdigit():
-                return None
-            if in_word:
-                words.append(word)
-                loose += [written] if is_loose else []
-            word = written = ""
-            in_word = is_loose = False
-            text += raw if kind == "blank" else " " if kind == "nowhere" else ""
-            if kind == "split" and words:
-                if words[0] in _KEYWORDS:
-                    return None
-                parts.append(Part(text.strip(), tuple(words), tuple(loose)))
-            if kind == "split":
-                text, words, loose = "", [], []
-            continue
-        if kind in ("variable", "wild") or (kind == "double" and re.search(r"(?<!\\)\$", raw)):
-            is_loose = True
-            # The program must be literal, and a comment hides what follows from this reader only.
-            if not words or (raw == "#" and not in_word):
-                return None
-        word += _unquoted(kind or "", raw)
-        written += raw
-        text += raw
-        in_word = True
-    return parts
+    """The simple commands between `&&`, `||`, `;`, `|` and newlines; None if uncertain."""
+    parts = read_command(command)
+    return None if isinstance(parts, Unclear) else parts
+
+
+def read_command(command: str) -> list[Part] | Unclear:
+    if found := _CONTROL.search(command) or _INVISIBLE.search(command):
+        return Unclear(command[: found.start()][-_REST:], "an invisible character follows")
+    return _Reader(command).read()
+
+
+class _Reader:
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.parts: list[Part] = []
+        self.at = 0
+        #: Ends of here-documents whose text follows the line.
+        self.documents: list[str] = []
+        #: An operator wants another command.
+        self.is_open = False
+        self.clear_part()
+
+    def clear_part(self) -> None:
+        self.text = ""
+        self.words: list[str] = []
+        self.loose: list[str] = []
+        self.patterns: list[str] = []
+        self.redirected: dict[str, list[str]] = {"<": [], ">": []}
+        self.clear_word()
+        #: Behind a redirection a keyword is the name of a program.
+        self.is_redirected_first = False
+        #: The redirection whose target comes next.
+        self.target = ""
+
+    def clear_word(self) -> None:
+        self.word = self.written = self.pattern = ""
+        self.in_word = self.is_loose = self.has_pattern = False
+
+    def unclear(self, why: str, at: int | None = None) -> Unclear:
+        rest = self.command[self.at if at is None else at :]
+        return Unclear(rest[:_REST] + ("…" if len(rest) > _REST else ""), why)
+
+    def read(self) -> list[Part] | Unclear:
+        command = self.command
+        while self.at < len(command):
+            found = _TOKEN.match(command, self.at)
+            if found is None:
+                return self.unclear(_why(command[self.at :]))
+            kind, raw, start = found.lastgroup or "", found.group(), self.at
+            kind = next((name for name in ("here", "document") if found[name] is not None), kind)
+            self.at = found.end()
+            if kind == "continued":  # words continue over it
+                continue
+            # The bash of macOS, 3.2, ends a substitution at a parenthesis of a document in it.
+            if kind == "document" and sys.platform == "darwin" and re.search(r"[)'\"]", found["body"]):
+                return self.unclear("a document inside another command", start)
+            if kind == "hash" and not self.in_word:
+                self.at = _find(command, "\n", self.at)
+            elif kind in ("blank", "nowhere", "split", "here", "redirect"):
+                # In `a"b"2>&1` the digit belongs to the word: another redirection.
+                if self.in_word and kind in ("nowhere", "here", "redirect") and raw[0].isdigit():
+                    return self.unclear("a redirection that cannot be checked", start)
+                if problem := self.end_word() or self.separate(kind, raw, found["end"] or ""):
+                    return self.unclear(problem, start)
+            else:
+                self.take(kind, raw, found["body"])
+        if problem := self.end_word() or self.end_part():
+            return self.unclear(problem)
+        if self.is_open:
+            return self.unclear("a command is missing at its end")
+        return self.unclear("a document without its end") if self.documents else self.parts
+
+    def separate(self, kind: str, raw: str, end: str) -> str:
+        """Returns why not."""
+        if kind in ("nowhere", "here", "redirect") and not self.words:
+            self.is_redirected_first = True
+        if kind == "blank":
+            self.text += raw
+        elif kind == "nowhere":
+            self.text += " "
+        elif self.target:
+            return "a redirection without a file"
+        elif kind == "here":
+            self.documents.append(end)
+        elif kind == "redirect":
+            self.target = "<<<" if raw.endswith("<<<") else "<" if "<" in raw else ">"
+        else:
+            if problem := self.end_part():
+                return problem
+            self.is_open = raw in ("&&", "||", "|", "|&")
+            if raw == "\n":
+                return self.skip_documents()
+        return ""
+
+    def skip_documents(self) -> str:
+        for end in self.documents:
+            found = re.compile(rf"(?:.*\n)*?{re.escape(end)}(?:\n|$)").match(self.command, self.at)
+            if found is None:
+                return "a document without its end"
+            self.at = found.end()
+        self.documents = []
+        return ""
+
+    def take(self, kind: str, raw: str, body: str | None) -> None:
+        value = _unquoted(kind, raw)
+        if kind == "document":
+            start = raw.index("$(")
+            value = raw[1:start] + (body or "").rstrip("\n") + raw[raw.rindex(")") + 1 : -1]
+        # Within a word a tilde is itself, but behind `=` and `:`.
+        is_tilde = kind == "tilde" and (not self.in_word or self.written.endswith(("=", ":")))
+        if is_tilde or kind in ("home", "number", "brace", "wild") or (kind == "double" and "$HOME" in raw):
+            self.is_loose = True
+        if kind == "wild":
+            self.has_pattern = True
+        self.word += value
+        self.pattern += raw if kind in ("wild", "plain", "tilde") else re.sub(r"([*?\[\]])", r"[\1]", value)
+        self.written += raw
+        self.text += "" if self.target else raw
+        self.in_word = True
+
+    def end_word(self) -> str:
+        """Returns why not."""
+        if not self.in_word:
+            return ""
+        if "{" in self.written and re.search(r"[{][^{}]*(?:,|\.\.)[^{}]*[}]", self.written) and self.is_loose:
+            return "a brace expansion"
+        if self.target:
+            if self.is_loose and self.target != "<<<":
+                return "the name of a file that the shell expands"
+            if self.target != "<<<":
+                self.redirected[self.target].append(self.word)
+            self.target = ""
+        else:
+            if not self.words and self.is_loose and self.written not in ("[", "[[", "{", "}"):
+                return "the name of a program that the shell expands"
+            self.words.append(self.word)
+            self.loose += [self.written] if self.is_loose and self.written not in ("[", "]", "[[", "]]") else []
+            self.patterns.append(self.pattern if self.has_pattern and self.written not in ("[", "]", "[[", "]]") else "")
+        self.clear_word()
+        return ""
+
+    def end_part(self) -> str:
+        """Returns why not."""
+        if self.target:
+            return "a redirection without a file"
+        words, patterns, text = self.words, self.patterns, self.text.strip()
+        if self.is_redirected_first and words and words[0] in _KEYWORDS:
+            return "a redirection before a keyword"
+        while words and words[0] in _LEADING and text.startswith(words[0]):
+            text = text[len(words[0]) :].lstrip()
+            words, patterns = words[1:], patterns[1:]
+        # A loop sets its variable, which must not be one that programs look at.
+        is_loop = re.match(r"for[ \t]+[a-z_][a-z0-9_]*[ \t]+in[ \t]", text) and words[:1] == ["for"]
+        if is_loop or (len(words) == 1 and words[0] in _TRAILING and text == words[0]):
+            words = []
+        elif words and words[0] in _KEYWORDS - {"[[", "time"}:
+            return "a group, function or loop that cannot be checked"
+        if words:
+            self.is_open = False
+            read, written = map(tuple, self.redirected.values())
+            self.parts.append(Part(text, tuple(words), tuple(self.loose), tuple(patterns), read, written))
+        elif any(self.redirected.values()):
+            return "a redirection without a command"
+        self.clear_part()
+        return ""
+
+
+def _why(rest: str) -> str:
+    if rest.startswith("&"):
+        return "it goes on in the background"
+    if rest.startswith(("$(", "`", '"', "<(", ">(")):
+        return "a command or variable inside another cannot be checked"
+    if rest.startswith("$"):
+        return "a variable cannot be checked"
+    return "a group or an open quote cannot be checked"
 
 
 def _unquoted(kind: str, raw: str) -> str:

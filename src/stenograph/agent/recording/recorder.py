@@ -207,6 +207,14 @@ class Recorder:
         )
         self._chain([members])
 
+    def informational(self, text: str) -> None:
+        """For the reader of the file."""
+        self._chain([write.informational_members(text, level="warning")])
+
+    def stop_hooks(self, summary: Json) -> None:
+        if not self.envelope.is_old:
+            self._chain([write.stop_hook_summary_members(summary)])
+
     def turn_duration(self, duration_ms: int) -> None:
         if not self.envelope.is_old:
             self._chain([write.turn_duration_members(duration_ms, self._chained)])

@@ -33,6 +33,8 @@ _FOLDER_DESCRIPTOR = 60
 _WITHHELD = re.compile(r"ANTHROPIC_|CLAUDE_CODE_OAUTH_TOKEN$|CDPATH$")
 #: Files that bash and ripgrep read before anything else; both can run programs.
 _STARTUP_FILES = frozenset({"BASH_ENV", "ENV", "RIPGREP_CONFIG_PATH"})
+#: For git commands that need no rule: no program of the repository's choice.
+_QUIET_GIT = {"core.fsmonitor": "false", "core.hooksPath": os.devnull, "diff.ignoreSubmodules": "all"}
 
 
 class CommandNotStarted(Exception):  # noqa: N818 - a result of a call, not an error of the program
@@ -281,9 +283,16 @@ def command_environment(environ: Mapping[str, str], more: Mapping[str, str], *, 
     kept = {name: value for name, value in both.items() if not _WITHHELD.match(name)}
     if folders := [os.path.realpath(folder) for folder in untrusted]:
         kept = {name: value for name, value in kept.items() if name not in _STARTUP_FILES}
-        kept["PATH"] = os.pathsep.join(_outside(kept.get("PATH", os.defpath), folders) or [os.defpath])
+        kept["PATH"] = search_path(kept, folders)
+        kept |= {"GIT_PAGER": "cat", "GIT_OPTIONAL_LOCKS": "0"}
     # An editor would wait forever; clients set this too (2.0.76, 2.1.325).
-    return {**kept, **_git_settings(kept), "GIT_EDITOR": "true", "AI_AGENT": "stenograph"}
+    return {**kept, **_git_settings(kept, _QUIET_GIT if folders else {}), "GIT_EDITOR": "true", "AI_AGENT": "stenograph"}
+
+
+def search_path(environ: Mapping[str, str], untrusted: Iterable[Path | str]) -> str:
+    """Where programs are looked for, without folders that the model can write to."""
+    folders = [os.path.realpath(folder) for folder in untrusted]
+    return os.pathsep.join(_outside(environ.get("PATH", os.defpath), folders) or [os.defpath])
 
 
 def _outside(path: str, folders: Sequence[str]) -> list[str]:
@@ -296,15 +305,14 @@ def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _git_settings(environ: Mapping[str, str]) -> dict[str, str]:
+def _git_settings(environ: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
     """No folder is taken for a repository because of what is in it: its configuration could name programs to run."""
     told = environ.get("GIT_CONFIG_COUNT", "")
     count = int(told) if told.isdecimal() else 0
-    return {
-        "GIT_CONFIG_COUNT": str(count + 1),
-        f"GIT_CONFIG_KEY_{count}": "safe.bareRepository",
-        f"GIT_CONFIG_VALUE_{count}": "explicit",
-    }
+    made: dict[str, str] = {}
+    for number, (name, value) in enumerate({"safe.bareRepository": "explicit", **more}.items(), count):
+        made |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value, "GIT_CONFIG_COUNT": str(number + 1)}
+    return made
 
 
 @functools.cache

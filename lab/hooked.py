@@ -1,0 +1,142 @@
+"""A session with hooks, played by a real client: what it wrote because of them, what it sent, and what the hooks got.
+
+In: a client's program, answers of hooks by event, the steps of the model. Out: the lines about hooks, the messages of each
+request, and the inputs of the hooks. The hook is a program that answers from a plan, one answer a call. Knows nothing of what an
+answer means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stenograph.testing.scripted_api import Json
+
+#: Gets an event's name, logs what it was given, and answers by the plan beside it.
+HOOK = """
+import json, pathlib, sys, time
+here, event = pathlib.Path(__file__).parent, sys.argv[1]
+given = json.load(sys.stdin)
+with open(here / "given.jsonl", "a") as log:
+    log.write(json.dumps(given) + "\\n")
+count = here / f"count-{event}"
+number = int(count.read_text()) if count.exists() else 0
+count.write_text(str(number + 1))
+answers = json.loads((here / "plan.json").read_text()).get(event, [])
+answer = answers[number] if number < len(answers) else {}
+time.sleep(answer.get("sleep", 0))
+sys.stderr.write(answer.get("err", ""))
+out = answer.get("out", "")
+sys.stdout.write(out if isinstance(out, str) else json.dumps(out))
+sys.exit(answer.get("code", 0))
+"""
+EVENTS = (
+    *("PreToolUse", "PostToolUse", "Notification", "UserPromptSubmit", "SessionStart", "SessionEnd", "Stop", "SubagentStop"),
+    "PreCompact",
+)
+Plan = Mapping[str, Sequence[Json]]
+
+
+def speaks(event: str, **more: object) -> Json:
+    """An answer in the form that belongs to an event."""
+    return {"out": {"hookSpecificOutput": {"hookEventName": event, **more}}}
+
+
+@dataclass(frozen=True)
+class Hooked:
+    #: What the hooks got, without what differs from run to run.
+    given: list[Json]
+    #: Lines about hooks, without what differs.
+    lines: list[Json]
+    #: Results that were denied. Ours are before what hooks said, theirs may be behind it.
+    denials: list[Json]
+    #: Texts and results of each request that the one before did not have.
+    sent: list[list[str]]
+
+
+def hook_settings(folder: Path, plan: Plan, timeout: float | None = None) -> Json:
+    """Put the hook and its plan into a folder; the settings that name it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "hook.py"
+    program.write_text(HOOK, encoding="utf-8")
+    (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    more = {} if timeout is None else {"timeout": timeout}
+    hook = {"type": "command", **more}
+    return {event: [{"matcher": "*", "hooks": [{**hook, "command": f"{sys.executable} {program} {event}"}]}] for event in EVENTS}
+
+
+def told(folder: Path, lines: Sequence[Json], requests: Sequence[Json]) -> Hooked:
+    """What can be compared, of a session whose hooks are in a folder."""
+    log = folder / "given.jsonl"
+    given = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
+    kept = [line for line in lines if _is_told(line)]
+    denials = [_bare(line) for line in kept if "toolDenialKind" in line]
+    others = [_bare(line) for line in kept if "toolDenialKind" not in line]
+    return Hooked([_given(one) for one in given], others, denials, _sent(requests))
+
+
+#: Of what hooks get, not compared: they differ from run to run, or ours has no such thing.
+_VARYING = frozenset({
+    "session_id", "transcript_path", "cwd", "prompt_id", "tool_use_id", "duration_ms", "effort", "agent_id",
+    "agent_transcript_path", "background_tasks", "session_crons",
+})  # fmt: skip
+_OF_HOOKS = re.compile(r"\w+(?::\w+)? hook (?:success|additional context|blocking|stopped)")
+_UNSENT = frozenset({"toolUseID", "durationMs", "rendered", "renderedRole"})
+
+
+def _given(one: Json) -> Json:
+    return {name: value for name, value in one.items() if name not in _VARYING}
+
+
+def _is_told(line: Json) -> bool:
+    match line["type"]:
+        case "attachment":
+            return str(line["attachment"]["type"]).startswith("hook_")
+        case "system":
+            return line.get("subtype") == "stop_hook_summary"
+        case "user":
+            return bool(line.get("isMeta")) or "toolDenialKind" in line
+    return False
+
+
+def _bare(line: Json) -> Json:
+    match line["type"]:
+        case "attachment" if line["attachment"]["type"] == "hook_stopped_continuation":
+            # Ours says the same in a meta line.
+            return {"words": line["rendered"][0]["content"], "denied": None, "decision": None}
+        case "attachment":
+            return {name: value for name, value in line["attachment"].items() if name not in _UNSENT}
+        case "system":
+            infos = [{"command": info["command"]} for info in line["hookInfos"]]
+            names = ("hookCount", "hookErrors", "hookAdditionalContext", "preventedContinuation", "stopReason", "hasOutput")
+            return {"hookInfos": infos, **{name: line[name] for name in names}}
+    content = line["message"]["content"]
+    words = content if isinstance(content, str) else content[0]["content"]
+    return {"words": words, "denied": line.get("toolDenialKind"), "decision": line.get("permissionDecision")}
+
+
+def _sent(requests: Sequence[Json]) -> list[list[str]]:
+    found: list[list[str]] = []
+    known = 0
+    for request in requests:
+        if not request.get("tools"):
+            continue
+        messages = request["messages"]
+        texts = [text for message in messages[known:] if message["role"] != "assistant" for text in _texts(message)]
+        # What a client says at the beginning is its own; words of hooks are not.
+        found.append(sorted(text for text in texts if known or _OF_HOOKS.match(text)))
+        known = len(messages)
+    return found
+
+
+def _texts(message: Json) -> list[str]:
+    content = message["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    texts = [str(block.get("text") or block.get("content")) for block in blocks]
+    parts = [part for text in texts for part in (text.split("\n\n") if message["role"] == "system" else [text])]
+    plain = [part.strip().removeprefix("<system-reminder>\n").removesuffix("\n</system-reminder>").strip() for part in parts]
+    return [part for part in plain if "hasn't heard from you" not in part]

@@ -1,0 +1,6 @@
+"""Tools by what they do to files, under every name that releases gave them."""
+
+from __future__ import annotations
+
+#: They change the file that their input names.
+CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
