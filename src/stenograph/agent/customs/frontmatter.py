@@ -14,7 +14,7 @@ _FRONT = re.compile(r"---[ \t]*\n(.*?)\n?---[ \t]*(?:\n|\Z)", re.DOTALL)
 _SIMPLE = re.compile(r"([\w-]+):[ \t]+(.+)")
 
 
-class Document(Struct, frozen=True):
+class MarkdownFile(Struct, frozen=True):
     members: dict[str, Any]
     body: str
 
@@ -36,7 +36,7 @@ class Document(Struct, frozen=True):
         return value if isinstance(value, bool) else str(value).lower() == "true"
 
 
-def read_document(path: Path) -> Document | None:
+def read_document(path: Path) -> MarkdownFile | None:
     """None if it can't be read."""
     try:
         with path.open("rb") as file:
@@ -44,7 +44,7 @@ def read_document(path: Path) -> Document | None:
     except OSError:
         return None
     found = _FRONT.match(text)
-    return Document(_members(found[1]), text[found.end() :]) if found else Document({}, text)
+    return MarkdownFile(_members(found[1]), text[found.end() :]) if found else MarkdownFile({}, text)
 
 
 def _members(text: str) -> dict[str, Any]:
