@@ -39,12 +39,12 @@ class Scenario:
 class Studio:
     """A context manager: it opens and closes the stage."""
 
-    def __init__(self, program: Path, release: str, scratch: Path) -> None:
+    def __init__(self, program: Path, release: str, scratch: Path, stage: Stage | None = None) -> None:
         self.program, self.release = program, release
         self.version = tuple(int(part) for part in release.split("."))
         self.home = scratch.resolve() / "home"
         self.project = self.home / "project"
-        self.stage = Stage()
+        self.stage = stage or Stage()
         self.notes: list[str] = []
 
     def __enter__(self) -> Studio:

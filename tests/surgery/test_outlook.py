@@ -8,46 +8,23 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from measure_estimates import estimates
 from tests.corpora import CORPUS, NO_CORPUS, without_agents
 from tests.homes import session_id, write_session
 from tests.surgery.conversations import linked, turn
 
-from stenograph.sessions import load_file
 from stenograph.surgery import Compress, DropTurns, Selector, make_plan
-from stenograph.turns import ApiCall, Session
-
-
-def _context(call: ApiCall) -> int:
-    """As the API counted it, with what was answered, which the next call sends too."""
-    tokens = call.tokens
-    return tokens.input + tokens.cache_read + tokens.cache_write + tokens.output
-
-
-def _counted(session: Session) -> list[int]:
-    """The context behind each turn; empty where some turn has none, or a compaction made another."""
-    turns = [[call for call in turn.calls if not call.is_synthetic and call.tokens.total] for turn in session.turns]
-    if any(turn.compactions for turn in session.turns) or not all(turns):
-        return []
-    return [_context(calls[-1]) for calls in turns]
 
 
 @pytest.mark.parametrize("corpus", [CORPUS / "public"] if (CORPUS / "public").is_dir() else [NO_CORPUS])
 def test_what_a_session_would_have_without_its_last_turns_is_what_the_api_counted_before_them(corpus: Path) -> None:
     """By characters alone it was a fifth to a half of that."""
-    befores, ratios = [], []
-    for path in without_agents(corpus.rglob("*.jsonl")):
-        session = load_file(path) if 10_000 < path.stat().st_size < 1_500_000 else None
-        counted = _counted(session) if session else []
-        if len(counted) < 3 or not counted[0]:
-            continue
-        kept = len(counted) * 2 // 3
-        plan = make_plan(path, [DropTurns(which=Selector(turns=((kept + 1, len(counted)),)))])
-        befores.append((plan.outlook.tokens_before, counted[-1]))
-        ratios.append(plan.outlook.tokens_after / counted[kept - 1])
-    assert len(ratios) > 15
-    assert all(said == api for said, api in befores)
-    assert statistics.median(ratios) == pytest.approx(1, abs=0.07)
-    assert sum(0.75 < ratio < 1.3 for ratio in ratios) >= 0.9 * len(ratios)
+    found = list(estimates(without_agents(corpus.rglob("*.jsonl"))))
+    assert len(found) > 15
+    assert all(before == counted for _, before, counted, _, _ in found)
+    ratios = [said / counted for _, _, _, said, counted in found]
+    assert statistics.median(ratios) == pytest.approx(1, abs=0.05)
+    assert all(0.9 < ratio < 1.1 for ratio in ratios)
 
 
 def _session(home: Path, usages: list[dict[str, int] | None]) -> Path:

@@ -9,7 +9,7 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.analysis.changes import REASONS, FileChange, changed_files
     from stenograph.analysis.comparing import Comparison, Side, compare
-    from stenograph.analysis.context import PARTS, context_of
+    from stenograph.analysis.context import PARTS, Resident, context_of, shape_of
     from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts, take_inventory
     from stenograph.analysis.reconcile import Reconciled, reconcile_sessions
     from stenograph.analysis.stats import KnownSession, Stats, ToolStats, TurnLink, known_sessions, stats_of
@@ -50,7 +50,9 @@ _MODULES = {
     "WasteKind": "waste",
     "find_waste": "waste",
     "PARTS": "context",
+    "Resident": "context",
     "context_of": "context",
+    "shape_of": "context",
 }
 
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "KnownSession",
     "Reconciled",
     "RecordCounts",
+    "Resident",
     "Side",
     "Spent",
     "Stats",
@@ -83,6 +86,7 @@ __all__ = [
     "known_sessions",
     "read_status_input",
     "reconcile_sessions",
+    "shape_of",
     "stats_of",
     "status_now",
     "take_inventory",

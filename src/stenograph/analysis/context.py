@@ -9,10 +9,11 @@ is the fixed part: system prompt and tools, and memory files, which only the new
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from stenograph.records import IMAGES
+from stenograph.records import IMAGES, ApiRequestShapeRecord, AttachmentRecord, Record, to_text
 from stenograph.turns import ApiCall, CallPart, Compaction, ToolCall, Turn
 
 #: In the order in which they are shown.
@@ -23,6 +24,15 @@ _TOKENS_PER_IMAGE = 1_600
 # Tokens that a text can have, beside what its length suggests: dense text has two characters to a token.
 _DENSEST = 1.7
 _SLACK = 40
+# Prose of people and of the client is much like the model's own.
+_LIKE_ANSWERS = 1.2
+_FEW = 10
+# Characters that a token of a response has at most, on average.
+_LONGEST_TOKEN = 8
+# Characters per token are at most so many times as usual.
+_THINNEST = 0.4
+# Tokens after which what was written says how long tokens are.
+_ENOUGH = 100
 _LARGEST_FIXED = 100_000
 # What a prompt loses leaves it in this order: clients drop old thinking and old results.
 _LEAVING = ("thinking", "output", "files", "unknown", "conversation", "memory", "system")
@@ -38,17 +48,64 @@ class Resident(Struct):
     calls: int = 0
 
 
-class FixedShape(Struct, frozen=True):
-    """Characters of what every request carries, where a release records it."""
+class Note(Struct, frozen=True):
+    """Something that the client itself put into the conversation, where a release records it."""
 
-    system: int
+    node: int
+    part: str
+    characters: int
+
+
+class FixedShape(Struct, frozen=True):
+    """Characters of what every request carries, and of what the client adds, where a release records it."""
+
+    system: int = 0
     #: By tool name.
-    tools: dict[str, int]
-    memory: int
+    tools: dict[str, int] = {}
+    #: In the order of the file.
+    notes: tuple[Note, ...] = ()
 
     @property
     def total(self) -> int:
-        return self.system + sum(self.tools.values()) + self.memory
+        """Of what every request carries."""
+        return self.system + sum(self.tools.values())
+
+    def between(self, first: int, last: int) -> list[Note]:
+        return [note for note in self.notes if first < note.node < last]
+
+
+#: Parts of what the client adds, by the kind of attachment; others belong to `system`.
+_NOTED = {
+    "attachment/instructions": "memory",
+    "attachment/nested_memory": "memory",
+    "attachment/file": "files",
+    "attachment/edited_text_file": "files",
+    "attachment/queued_command": "conversation",
+}
+
+
+def shape_of(records: Sequence[Record]) -> FixedShape:
+    """By the first request that is recorded with its shape, and by the notes that are recorded as they were sent."""
+    shape = next((each.shape for each in records if isinstance(each, ApiRequestShapeRecord) and each.shape), None)
+    given = shape if isinstance(shape, dict) else {}
+    tools = given.get("tools")
+    sizes = {
+        str(tool.get("name")): len(to_text(tool)) for tool in (tools if isinstance(tools, list) else ()) if isinstance(tool, dict)
+    }
+    notes = [
+        Note(node, _NOTED.get(record.kind, "system"), sum(map(_rendered, record.rendered)))
+        for node, record in enumerate(records)
+        if isinstance(record, AttachmentRecord) and record.rendered
+    ]
+    return FixedShape(len(to_text(given["system"])) if given.get("system") else 0, sizes, tuple(notes))
+
+
+def _rendered(part: object) -> int:
+    content = part.get("content") if isinstance(part, dict) else part
+    if isinstance(content, str):
+        return len(content)
+    texts = [block.get("text") for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return sum(len(text) for text in texts if isinstance(text, str))
 
 
 class CallContext(Struct):
@@ -84,36 +141,45 @@ def prompt_of(call: ApiCall) -> int:
 
 class _Reading:
     def __init__(self, shape: FixedShape | None, residents: list[Resident]) -> None:
-        self._shape = shape
+        self._shape = shape or FixedShape()
         self._residents = residents
         self._living: list[Resident] = []
         self._parts = dict.fromkeys(PARTS, 0)
         self._before: ApiCall | None = None
-        self._fixed = 0
+        self._fixed = self._memory = 0
+        # Characters that the model wrote, and their tokens, as the API counted them.
+        self._written = self._counted = 0
 
     def read(self, turn: Turn, call: ApiCall, *, is_first: bool, compactions: Sequence[int]) -> CallContext:
         prompt = prompt_of(call)
         before = self._before
         last = before.nodes[-1] if before else -1
         if before is None:
-            self._begin(turn, prompt)
+            self._begin(turn, call, prompt)
         elif any(last < node < call.nodes[0] for node in compactions):
             self._begin_again(prompt)
             before = None
         else:
-            self._grow(turn, before, prompt, is_first=is_first)
+            self._grow(turn, before, call, prompt, is_first=is_first)
         for resident in self._living:
             resident.calls += 1
         self._before = call
         return CallContext(turn, call, prompt, dict(self._parts), before)
 
-    def _begin(self, turn: Turn, prompt: int) -> None:
+    def _begin(self, turn: Turn, call: ApiCall, prompt: int) -> None:
         said = min(prompt, _length(turn.prompt))
         self._parts["conversation"] = said
         if prompt - said > _LARGEST_FIXED:  # the file begins in the middle of a conversation
             self._parts["unknown"] = prompt - said
             return
         self._fixed = prompt - said
+        notes = self._shape.between(-1, call.nodes[0])
+        known = self._shape.total + sum(note.characters for note in notes)
+        memory = sum(note.characters for note in notes if note.part == "memory")
+        if self._shape.total:  # all that there is
+            self._memory = self._fixed * memory // known
+        else:
+            self._memory = min(self._fixed, round(memory / _CHARACTERS_PER_TOKEN))
         self._put_fixed()
 
     def _begin_again(self, prompt: int) -> None:
@@ -125,54 +191,121 @@ class _Reading:
         self._parts["conversation"] = prompt - self._fixed
 
     def _put_fixed(self) -> None:
-        memory = self._fixed * self._shape.memory // self._shape.total if self._shape and self._shape.total else 0
-        self._parts["memory"] = memory
-        self._parts["system"] = self._fixed - memory
+        self._parts["memory"] = min(self._memory, self._fixed)
+        self._parts["system"] = self._fixed - self._parts["memory"]
 
-    def _grow(self, turn: Turn, before: ApiCall, prompt: int, *, is_first: bool) -> None:
+    def _grow(self, turn: Turn, before: ApiCall, call: ApiCall, prompt: int, *, is_first: bool) -> None:
+        added = self._added(turn, before, call, is_first=is_first)
+        if _is_counted(before):
+            output, thought = self._said(before)
+            self._parts["thinking"] += thought
+            self._parts["conversation"] += output - thought
+        else:
+            thought, output = _length(before.thinking), round(_characters(before) / _CHARACTERS_PER_TOKEN)
+            added += [_prose("thinking", thought), _prose("conversation", output)]
         grown = prompt - sum(self._parts.values())
-        output, thinking = _output(before)
-        said = min(max(0, grown), output)
-        thought = said * thinking // output if output else 0
-        self._parts["thinking"] += thought
-        self._parts["conversation"] += said - thought
-        grown -= said
-        if grown < 0:
-            self._shrink(-grown)
-            return
-        added: list[tuple[str, int, ToolCall | None]] = [
-            ("files" if tool.name in _READING else "output", _result(tool), tool) for tool in before.tool_calls if tool.answered
-        ]
-        if is_first:
-            added.append(("conversation", _length(turn.prompt), None))
-        expected = sum(length for _, length, _ in added)
-        for part, length, tool in added:
-            tokens = min(grown * length // expected if expected else 0, round(length * _DENSEST) + _SLACK)
-            self._parts[part] += tokens
-            if tool is not None:
-                resident = Resident(tool, turn.number, tokens)
+        expected = sum(each.tokens for each in added)
+        # Much less than was added: something has left the prompt as well.
+        has_lost = grown < expected * _THINNEST - _SLACK
+        for each in added:
+            share = each.tokens if has_lost else min(grown * each.tokens // expected if expected else 0, each.most)
+            self._parts[each.part] += share
+            if each.tool is not None:
+                resident = Resident(each.tool, turn.number, share)
                 self._living.append(resident)
                 self._residents.append(resident)
+        if has_lost:
+            self._shrink(sum(self._parts.values()) - prompt, is_first=is_first)
         self._parts["unknown"] += prompt - sum(self._parts.values())
 
-    def _shrink(self, tokens: int) -> None:
+    def _said(self, before: ApiCall) -> tuple[int, int]:
+        """Tokens of a response, and of its thinking."""
+        output, thought = _output(before)
+        if not before.thinking:
+            self._written += _characters(before)
+            self._counted += output
+        return output, thought
+
+    def _added(self, turn: Turn, before: ApiCall, call: ApiCall, *, is_first: bool) -> list[_Addition]:
+        added = []
+        for tool in before.tool_calls:
+            if tool.answered:
+                tokens = _result(tool)
+                added.append(_Addition(_part_of(tool), tokens, round(tokens * _DENSEST) + _SLACK, tool))
+        notes = [(note.part, note.characters) for note in self._shape.between(before.nodes[-1], call.nodes[0])]
+        if is_first:
+            notes.append(("conversation", len(turn.prompt)))
+        for part, characters in notes:
+            tokens = round(characters / self._density)
+            added.append(_prose(part, tokens))
+        return added
+
+    @property
+    def _density(self) -> float:
+        """Characters of prose to a token, by what the model itself has written so far."""
+        if self._counted < _ENOUGH:
+            return _CHARACTERS_PER_TOKEN
+        return min(max(self._written / self._counted, 2.0), 6.0)
+
+    def _shrink(self, tokens: int, *, is_first: bool) -> None:
+        """What a prompt lost: the thinking of the turn before, one result, or the oldest results."""
+        if is_first and _is_about(self._parts["thinking"], tokens):
+            self._parts["thinking"] = 0
+            return
+        alike = [each for each in self._living if _is_about(each.tokens, tokens)]
+        oldest = alike[-1:] or [each for each in self._living if each.tokens > _FEW]
+        for each in oldest:
+            if each.tokens > tokens + tokens // 10 + _SLACK:
+                continue
+            self._living.remove(each)
+            part = _part_of(each.tool)
+            taken = min(each.tokens, self._parts[part], tokens)
+            self._parts[part] -= taken
+            tokens -= taken
         for part in _LEAVING:
             taken = min(tokens, self._parts[part])
             self._parts[part] -= taken
             tokens -= taken
 
 
+class _Addition(NamedTuple):
+    part: str
+    #: By its length.
+    tokens: int
+    #: More than this is something else.
+    most: int
+    tool: ToolCall | None
+
+
+def _prose(part: str, tokens: int) -> _Addition:
+    return _Addition(part, tokens, round(tokens * _LIKE_ANSWERS) + _FEW, None)
+
+
+def _part_of(tool: ToolCall) -> str:
+    return "files" if tool.name in _READING else "output"
+
+
+def _is_about(one: int, other: int) -> bool:
+    return abs(one - other) <= other // 10 + _SLACK and one > _FEW
+
+
+def _characters(call: ApiCall) -> int:
+    return len(call.text) + sum(len(tool.name) + len(to_text(tool.input)) for tool in call.tool_calls)
+
+
+def _is_counted(call: ApiCall) -> bool:
+    """Whether the output tokens of a response are those of its end: some releases recorded its beginning."""
+    return call.stop_reason is not None or call.tokens.output * _LONGEST_TOKEN > _characters(call) + len(call.thinking)
+
+
 def _output(call: ApiCall) -> tuple[int, int]:
     """Tokens that a response adds to the next prompt, and how many of them are thinking, by length where no line says."""
-    thinking, text = _length(call.thinking), _length(call.text) + sum(_length(str(tool.input)) for tool in call.tool_calls)
-    recorded = call.tokens.output
+    recorded, thinking = call.tokens.output, len(call.thinking)
     usages = [record.message.usage for record in call.records if record.message and record.message.usage]
     details = [usage.output_tokens_details for usage in usages if usage.output_tokens_details]
     thought = max((value for detail in details if isinstance(value := detail.get("thinking_tokens"), int)), default=0)
-    if call.stop_reason is None:  # what was recorded may be the beginning only
-        recorded = max(recorded, thinking + text)
     if not thought and thinking:
-        thought = recorded * thinking // (thinking + text)
+        thought = recorded * thinking // (thinking + _characters(call))
     return recorded, min(thought, recorded)
 
 

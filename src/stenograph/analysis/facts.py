@@ -12,11 +12,11 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from stenograph.analysis.context import PARTS, CallContext, FixedShape, Resident, context_of, prompt_of
+from stenograph.analysis.context import PARTS, CallContext, FixedShape, Resident, context_of, prompt_of, shape_of
 from stenograph.index import call_key
 from stenograph.inputs import Status
 from stenograph.pricing import Tariff
-from stenograph.records import ApiRequestBlobRecord, ApiRequestShapeRecord, Record, TokenCounts, to_text
+from stenograph.records import TokenCounts
 from stenograph.turns import ApiCall, CallPart, Compaction, Session, ToolCall, Turn, runs_below
 
 #: A wait for the user that is longer is a break.
@@ -167,7 +167,7 @@ class _Facts:
         for turn in session.all_turns:
             for run in runs_below(turn.agent_runs):
                 self._started.setdefault(run.agent_id, turn.number)
-        self._shape = _shape_of(session.graph.records)
+        self._shape = shape_of(session.graph.records)
         self._residents: list[tuple[Resident, int, str]] = []
         self._rebuilds: list[CacheRebuild] = []
 
@@ -401,19 +401,3 @@ def _target(tool: ToolCall) -> str:
         if isinstance(value := tool.input.get(name), str):
             return value
     return ""
-
-
-def _shape_of(records: Sequence[Record]) -> FixedShape | None:
-    """The characters of system prompt, tools and memory files by the first request that is recorded with its shape."""
-    shape = next((each.shape for each in records if isinstance(each, ApiRequestShapeRecord) and each.shape), None)
-    if not isinstance(shape, dict):
-        return None
-    tools = shape.get("tools")
-    sizes = {
-        str(tool.get("name")): len(to_text(tool)) for tool in (tools if isinstance(tools, list) else ()) if isinstance(tool, dict)
-    }
-    blob = next((each.message for each in records if isinstance(each, ApiRequestBlobRecord) and each.message), None)
-    content = blob.get("content") if isinstance(blob, dict) else None
-    texts = [str(block.get("text")) for block in (content if isinstance(content, list) else ()) if isinstance(block, dict)]
-    memory = sum(len(text) for text in texts if "# claudeMd" in text)
-    return FixedShape(len(to_text(shape.get("system"))), sizes, memory)

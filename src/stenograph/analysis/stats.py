@@ -18,7 +18,7 @@ from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
 
 #: Rises with what facts are or mean.
-_FACTS = "facts 2"
+_FACTS = "facts 3"
 _BATCH = 50
 
 Progress = Callable[[int, int], None]

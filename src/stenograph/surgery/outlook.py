@@ -1,20 +1,25 @@
 """What a plan means for the bill: tokens that every later turn saves, and what it costs once to fill the prompt cache again.
 
-The context of the last call is what the API counted, system prompt, tools and thinking included. How much an edit takes of it is
-estimated from characters, at the rate that this session's own context grew by. Of public sessions, predicting earlier turns this
-way is within 15 % in nine of ten cases; characters alone give a quarter to a half of the truth. No endpoint is asked.
+The context of the last call is what the API counted, system prompt, tools and thinking included. Of what an edit takes of it,
+tool results are measured by how much the prompt grew when they came; the rest is estimated from characters, at the rate that this
+session's own context grew by. Predicting earlier turns of public sessions and requests of real clients this way is within a tenth
+(docs/usage.md); characters alone give a quarter to a half of the truth. No endpoint is asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
 
+from stenograph.analysis import Resident, context_of, shape_of
+from stenograph.errors import UsageError
 from stenograph.pricing import Basis, price_usage
 from stenograph.records import IMAGES, Usage
+from stenograph.releases import release_numbers
 from stenograph.surgery.verify import Messages, ReleaseOutcome
 from stenograph.surgery.working import WorkingFile
 from stenograph.turns import ApiCall
@@ -24,6 +29,7 @@ TOKENS_AN_IMAGE = 1_600
 #: Tokens as counted for each that characters suggest: the median of public sessions, and what is plausible.
 TYPICAL_RATE = 1.5
 _RATES = (0.5, 4.0)
+_REMINDER = "<system-reminder>"
 _FIVE_MINUTES, _HOUR = timedelta(minutes=5), timedelta(hours=1)
 
 
@@ -45,29 +51,77 @@ class Outlook(Struct, frozen=True):
     is_cache_expired: bool = False
 
 
-def look_ahead(outcome: ReleaseOutcome, working: WorkingFile, now: datetime | None = None) -> Outlook:
+def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: datetime | None = None) -> Outlook:
+    outcome = _as_recorded(outcomes, working.session.release)
     calls = [call for turn in working.session.turns for call in turn.calls if not call.is_synthetic]
     model = next((call.model for call in reversed(calls) if call.model), "")
-    was, will_be = estimate_tokens(outcome.before), estimate_tokens(outcome.after)
+    rates = _result_rates(working)
+    was, will_be = _Sizes(outcome.before, rates), _Sizes(outcome.after, rates)
     fixed = _fixed_part(working, calls)
     # A compaction after it made a new context, which nobody counted.
     last = next((call for call in reversed(calls) if _context(call) and call.nodes[-1] > working.last_compaction), None)
     if last is None:
-        rate, before = TYPICAL_RATE, fixed + round(TYPICAL_RATE * was)
+        rate, before = TYPICAL_RATE, fixed + was.at(TYPICAL_RATE)
     else:
         before = _context(last) + last.tokens.output
-        rate = min(max((before - fixed) / was, _RATES[0]), _RATES[1]) if was else TYPICAL_RATE
-    after = max(0, before - round(rate * (was - will_be)))
+        rate = min(max((before - fixed - was.measured) / was.other, _RATES[0]), _RATES[1]) if was.other else TYPICAL_RATE
+    after = max(0, before - was.at(rate) + will_be.at(rate))
     same = 0
     for one, other in zip(outcome.before, outcome.after, strict=False):
         if one != other:
             break
         same += 1
-    to_cache = round(rate * estimate_tokens(outcome.after[same:])) if outcome.before != outcome.after else 0
+    to_cache = _Sizes(outcome.after[same:], rates).at(rate) if outcome.before != outcome.after else 0
     read = price_usage(Usage(input_tokens=0, output_tokens=0, cache_read_input_tokens=max(0, before - after)), model)
     write = price_usage(Usage(input_tokens=0, output_tokens=0, cache_creation_input_tokens=to_cache), model)
     is_expired = _is_expired(calls, now or datetime.now(UTC))
     return Outlook(model, before, after, to_cache, read.usd, write.usd, read.basis is Basis.LIST, last is not None, is_expired)
+
+
+def _as_recorded(outcomes: Sequence[ReleaseOutcome], release: str | None) -> ReleaseOutcome:
+    """What the release that counted the last call would send, or the nearest one that was proved."""
+    ordered = sorted(outcomes, key=lambda each: release_numbers(each.release))
+    try:
+        wanted = release_numbers(release or "")
+    except UsageError:
+        return ordered[-1]
+    return next((each for each in reversed(ordered) if release_numbers(each.release) <= wanted), ordered[0])
+
+
+def _result_rates(working: WorkingFile) -> dict[str, float]:
+    """By tool call: tokens of its result, as the prompts grew by it, for each that characters suggest."""
+    session, residents = working.session, list[Resident]()
+    for _ in context_of(session.turns, session.compactions, shape_of(session.graph.records), residents):
+        pass
+    rates = {}
+    for each in residents:
+        block = each.tool.result_block
+        suggested = _estimate(each.tool.result) if block is not None else 0
+        if suggested and each.tokens:
+            rates[each.tool.id] = min(max(each.tokens / suggested, _RATES[0]), _RATES[1])
+    return rates
+
+
+class _Sizes:
+    """Messages in tokens: results by what they were measured at, the rest by characters, for a rate to be found.
+
+    Without the client's own notes: those that leave with a turn come back with the next prompt.
+    """
+
+    def __init__(self, messages: Messages, rates: dict[str, float]) -> None:
+        self.measured, self.other = 0.0, 0
+        for message in messages:
+            for block in message["content"]:
+                if message["role"] == "system" or _is_note(block):
+                    continue
+                rate = rates.get(block.get("tool_use_id", "")) if isinstance(block, dict) else None
+                if rate is None:
+                    self.other += _estimate(block)
+                else:
+                    self.measured += rate * _estimate(block)
+
+    def at(self, rate: float) -> int:
+        return round(self.measured + rate * self.other)
 
 
 def _is_expired(calls: list[ApiCall], now: datetime) -> bool:
@@ -88,8 +142,8 @@ def _fixed_part(working: WorkingFile, calls: list[ApiCall]) -> int:
     return max(0, first - _estimate(turns[0].prompt)) if turns else 0
 
 
-def estimate_tokens(messages: Messages) -> int:
-    return sum(_estimate(block) for message in messages for block in message["content"])
+def _is_note(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and block["text"].lstrip().startswith(_REMINDER)
 
 
 def _estimate(value: Any) -> int:

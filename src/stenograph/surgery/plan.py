@@ -18,7 +18,7 @@ from stenograph.surgery.edits import AnyEdit, MakePortable
 from stenograph.surgery.links import mark_the_end, settle
 from stenograph.surgery.outlook import Outlook, look_ahead
 from stenograph.surgery.reach import narrow, why_nothing
-from stenograph.surgery.verify import LossChange, ReleaseOutcome, compare_losses, of_newest, verify
+from stenograph.surgery.verify import LossChange, ReleaseOutcome, compare_losses, verify
 from stenograph.surgery.working import WorkingFile
 
 
@@ -111,7 +111,7 @@ def _make_plan(path: Path, edits: Sequence[AnyEdit], *, prune: bool) -> Plan:
         problems=verified.problems,
         is_easier_portable=bool(verified.problems) and _is_easier_portable(path, edits),
         notes=[*verified.notes, *_about_agents(working)],
-        outlook=look_ahead(of_newest(verified.outcomes), working),
+        outlook=look_ahead(verified.outcomes, working),
         losses=compare_losses(working, verified.graph) if any(isinstance(edit, MakePortable) for edit in edits) else [],
         taken_away={file: state_of(file) for file in working.deleted},
         working=working,
