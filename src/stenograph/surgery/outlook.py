@@ -79,13 +79,15 @@ def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: da
 
 
 def _as_recorded(outcomes: Sequence[ReleaseOutcome], release: str | None) -> ReleaseOutcome:
-    """What the release that counted the last call would send, or the nearest one that was proved."""
+    """What the release that counted the last call would send, or the nearest one that was proved; the newest, if that one would
+    lose most of the session, which then was not so when it was counted."""
     ordered = sorted(outcomes, key=lambda each: release_numbers(each.release))
     try:
         wanted = release_numbers(release or "")
     except UsageError:
         return ordered[-1]
-    return next((each for each in reversed(ordered) if release_numbers(each.release) <= wanted), ordered[0])
+    nearest = next((each for each in reversed(ordered) if release_numbers(each.release) <= wanted), ordered[0])
+    return ordered[-1] if nearest.refused or 2 * len(nearest.before) < len(ordered[-1].before) else nearest
 
 
 def _result_rates(working: WorkingFile) -> dict[str, float]:
