@@ -150,12 +150,18 @@ def _mutated(mutant: Mutant, source: str) -> str:
 
 
 def _compiles(mutant: Mutant) -> bool:
+    path = SOURCE / mutant.path
     try:
-        with warnings.catch_warnings(action="ignore"):
-            compile(_mutated(mutant, (SOURCE / mutant.path).read_text(encoding="utf-8")), mutant.path, "exec", dont_inherit=True)
+        _compiled(_mutated(mutant, path.read_text(encoding="utf-8")), path)
     except SyntaxError:
         return False
     return True
+
+
+def _compiled(text: str, path: Path) -> types.CodeType:
+    """Without warnings: a mutant may ask whether something `is` a word."""
+    with warnings.catch_warnings(action="ignore"):
+        return compile(text, str(path), "exec", dont_inherit=True)
 
 
 class Planter:
@@ -288,7 +294,7 @@ def _changed(mutant: Mutant) -> dict[Function, types.CodeType]:
     path = SOURCE / mutant.path
     source = path.read_text(encoding="utf-8")
     mutated = _mutated(mutant, source)
-    before, after = (_functions(compile(text, str(path), "exec", dont_inherit=True)) for text in (source, mutated))
+    before, after = (_functions(_compiled(text, path)) for text in (source, mutated))
     return {key: after[key] for key, code in before.items() if key in after and after[key] != code}
 
 
@@ -323,7 +329,7 @@ def can_be_planted(mutant: Mutant) -> bool:
     path = SOURCE / mutant.path
     source = path.read_text(encoding="utf-8")
     mutated = _mutated(mutant, source)
-    before, after = (compile(text, str(path), "exec", dont_inherit=True) for text in (source, mutated))
+    before, after = (_compiled(text, path) for text in (source, mutated))
     return _outside_of_functions(before) == _outside_of_functions(after)
 
 
