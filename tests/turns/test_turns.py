@@ -260,7 +260,7 @@ def test_reading_on_begins_behind_the_last_line_whatever_it_is(tmp_path: Path) -
     path = tmp_path / "session.jsonl"
     title = {"type": "custom-title", "customTitle": "t", "sessionId": "session"}
     lines = [said("a", None, "one"), answered("b", "a", "x", 5), said("c", "b", "two", 60), answered("d", "c", "y", 65), title]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + "\n")
     first, last = TurnReader(path).turns()
     assert first.after.offset == path.read_bytes().index(b'{"type": "user", "uuid": "c"')
     assert last.after.offset == path.stat().st_size
@@ -273,3 +273,18 @@ def test_a_turn_knows_when_somebody_last_said_something_before_it(tmp_path: Path
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     reader = TurnReader(path)
     assert [reader.lines(index).said_before for index in range(2)] == [None, "2026-01-01T10:00:05.000Z"]
+
+
+def test_a_command_at_the_end_of_a_growing_file_is_read_again(tmp_path: Path) -> None:
+    """Only all of its lines together say that nobody asked the model."""
+    path = tmp_path / "session.jsonl"
+    caveat = said("c", "b", "<local-command-caveat>Caveat: …</local-command-caveat>", 60, isMeta=True)
+    lines = [
+        said("a", None, "one"),
+        answered("b", "a", "x", 5),
+        caveat,
+        said("d", "c", "<command-name>/model</command-name>", 60),
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ends = [next(TurnReader(path).turns(is_ended=is_ended)).after.offset for is_ended in (False, True)]
+    assert ends == [path.read_bytes().index(b'{"type": "user", "uuid": "c"'), path.stat().st_size]
