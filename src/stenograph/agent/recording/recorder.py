@@ -36,6 +36,8 @@ class Recorder:
         self.envelope = envelope
         #: The parent of the next line; None at the root.
         self.tip: str | None = None
+        #: The line before the tip, where that only says how long a turn took.
+        self._said: str | None = None
         #: Of the last turn; None if the chain does not say, and then no later one does (rule 62).
         self.position: Position | None = Position()
         self.prompt_id = str(uuid4())
@@ -217,7 +219,9 @@ class Recorder:
 
     def turn_duration(self, duration_ms: int) -> None:
         if not self.envelope.is_old:
+            said = self.tip
             self._chain([write.turn_duration_members(duration_ms, self._chained)])
+            self._said = said
 
     def compaction(self, text: str, *, trigger: str, before: int, after: int, took: int) -> str:
         """The boundary, a new root, and the summary, in one write (rule 49). Returns the summary's uuid."""
@@ -282,8 +286,9 @@ class Recorder:
         records: list[Json] = []
         if self.title:
             records.append(write.custom_title(self.title, session))
-        if self.tip and self._last_prompt and not self.envelope.is_old:
-            records.append(write.last_prompt(self._last_prompt, self.tip, session))
+        # Not the duration behind the answer: 2.1.45 goes on from the answer, and 2.1.325 would cut off what it adds (rule 21).
+        if (leaf := self._said or self.tip) and self._last_prompt and not self.envelope.is_old:
+            records.append(write.last_prompt(self._last_prompt, leaf, session))
         if records and self.envelope.agent_id is None:
             self._append(records)
         self._since_anchor = 0
@@ -294,6 +299,7 @@ class Recorder:
             self.position = Position(self.position.prompt + prompts, self.position.turn + 1)
 
     def _chain(self, members: Sequence[Json], *, after: Sequence[Json] = (), uuids: Sequence[str] = ()) -> list[str]:
+        self._said = None
         records: list[Json] = []
         names: list[str] = []
         for place, one in enumerate(members):

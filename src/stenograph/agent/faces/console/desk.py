@@ -153,10 +153,6 @@ class Desk:
         link.agent.shared.asides.append(self.mentions)
         self.link = link
         link.serving.add_done_callback(self._served)
-        if is_shown and (options.resume is not None or options.go_on):
-            from stenograph.agent.faces.console.past import past_lines
-
-            self.painter.lines(past_lines(link.agent.path, self.look), "past")
         waiting, self._waiting = self._waiting, []
         for text, images in waiting:
             self.send(text, images)
@@ -280,6 +276,10 @@ class Desk:
             names = ", ".join(dict.fromkeys(file.path.name for file in memory))
             lines.append(self.look.row(f"{names} loaded", codes=QUIET))
         self.painter.lines(lines, "welcome")
+        if self.options.resume is not None or self.options.go_on:
+            from stenograph.agent.faces.console.past import past_lines
+
+            self.painter.lines(past_lines(Path(event.path), self.look), "past")
 
     # What the person does
 
