@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from stenograph.agent.engine.asides import Aside, AsideContext
@@ -64,6 +63,8 @@ def _change(path: Path, seen: Seen) -> str:
     words = f"{path} was changed by somebody else since you read it. Take the file as it is now, and do not undo the change."
     if not text or seen.text is None or seen.is_partial:
         return f"{words} Read it again before you rely on it."
+    import difflib  # 3 ms, only for a change
+
     lines = list(difflib.unified_diff(seen.text.splitlines(), text.splitlines(), lineterm="", n=2))[2:]
     if len(lines) > _MOST_LINES:
         return f"{words} Read it again before you rely on it."
