@@ -70,6 +70,11 @@ class StreamMessages:
         self._calls: list[str] = []
         self._message_id = ""
         self._results = 0
+        #: Of the turn under way.
+        self._tool_results = 0
+        #: Answers without calls that another response followed.
+        self._continued = 0
+        self._is_answered = False
         #: In the background, by id.
         self._tasks: dict[str, Json] = {}
         self._api_ms = 0
@@ -145,6 +150,8 @@ class StreamMessages:
             content = event.prompt if isinstance(event.prompt, list) else [{"type": "text", "text": event.prompt}]
             yield self._user(content, event.agent_id, event.uuid)
             return
+        self._tool_results = self._continued = 0
+        self._is_answered = False
         yield self._init()
         if self._replay_prompts:
             yield {**self._user(event.prompt, None, event.uuid), "isReplay": True}
@@ -183,8 +190,7 @@ class StreamMessages:
             "api_error_status": event.status or None,
             "duration_ms": event.duration_ms,
             "duration_api_ms": self._api_ms,
-            # The client counts the response that was not allowed any more.
-            "num_turns": event.responses + _is_counted_on(event),
+            "num_turns": self._turn_count(event),
             "result": self._words.of(event),
             "stop_reason": event.stop_reason or None,
             "session_id": self._session_id,
@@ -220,6 +226,17 @@ class StreamMessages:
             case Outcome.OUT_OF_ATTEMPTS:
                 return no_structured_output(event)
         return "Interrupted by the user"
+
+    def _turn_count(self, event: events.TurnEnd) -> int:
+        """As 2.1.325 counts: the prompt, every result of a tool, words that made the model continue, the note of an interruption.
+
+        At a limit of responses or money it counts responses, with the one that --max-turns did not allow any more.
+        """
+        if event.outcome is Outcome.OUT_OF_TURNS:
+            return event.responses + 1
+        if event.outcome is Outcome.OUT_OF_BUDGET:
+            return event.responses
+        return 1 + self._tool_results + self._continued + (event.outcome is Outcome.INTERRUPTED)
 
     def _failure(self, event: events.TurnEnd) -> Json:
         """A failure as a synthetic message, where readers look for an answer."""
@@ -286,6 +303,8 @@ class StreamMessages:
         self._bill.add(model, event.usage)
         if event.agent_id is None:
             self._usages.append(event.usage)
+            self._continued += self._is_answered
+            self._is_answered = not any(block.get("type") == "tool_use" for block in event.message.get("content") or ())
         if self._include_partial:
             delta = {"stop_reason": event.stop_reason, "stop_sequence": event.message.get("stop_sequence")}
             yield self._stream_event({"type": "message_delta", "delta": delta, "usage": event.usage}, event.agent_id)
@@ -317,6 +336,7 @@ class StreamMessages:
 
     def _tool_end(self, event: events.ToolEnd) -> Iterator[Json]:
         given = self._given.pop(event.tool_use_id, {})
+        self._tool_results += event.agent_id is None
         if event.tool_use_id in self._calls:
             self._calls.remove(event.tool_use_id)
         message: Json = {**self._user([event.result], event.agent_id, event.uuid), "tool_use_result": event.structured}
@@ -407,11 +427,6 @@ _WORDS = {
     Outcome.OUT_OF_WINDOW: "API Error: the conversation does not fit the model's window any more",
     Outcome.REFUSED: "API Error: the model declined to answer",
 }
-
-
-def _is_counted_on(end: events.TurnEnd) -> bool:
-    """Whether the turn ended before a response that the client counts: it counts what it would send."""
-    return end.outcome in (Outcome.OUT_OF_TURNS, Outcome.OUT_OF_ATTEMPTS) or end.structured_output is not None
 
 
 def no_structured_output(end: events.TurnEnd) -> str:
