@@ -114,6 +114,29 @@ Cloning needs no code: it renews every UUID that is a member's value (`surgery/i
 
 `steno files` is a good example to copy.
 
+### A face or an extension of the agent
+
+A face opens an `Agent` (`agent/engine/session.py`), subscribes to its events, and puts `UserPrompt` and `Control` items into its
+inbox:
+
+```python
+agent = await open_agent(options, client, approver=ask_the_user)
+events = agent.subscribe()
+serving = asyncio.create_task(agent.serve())
+agent.inbox.put(UserPrompt(content="…"))
+```
+
+| to add | use |
+| --- | --- |
+| who answers questions about calls | `Approver` (`engine/approval.py`): one `PermissionQuestion` at a time, an `Approval` back |
+| a rule or a mode during a session | `agent.policy.apply(…)`, `agent.policy.set_mode(…)` (`permissions/live_policy.py`) |
+| a slash command | `agent.commands.add(Command(…))` (`engine/commands.py`); `run` returns its turn or an `Expansion` |
+| a kind of subagent | `Shared.agent_types` |
+| words for the model before a request | `Shared.asides` (`engine/asides.py`); with an `attachment`, they are recorded as one |
+| hooks | `Shared.hooks`, an object with the methods of `engine/hooks.py` |
+
+What a face may rely on is in `engine/events.py`.
+
 ### A change in what a release does
 
 1. If the release is newer than `NEWEST` (`releases/numbers.py`), record it first.
