@@ -193,7 +193,10 @@ def test_instructions_are_said_once_also_after_a_resume(world: World) -> None:
 def test_a_projects_own_servers_need_trust(world: World) -> None:
     (world.cwd / ".mcp.json").write_text(configuration())
     seen = play(world, [], json.dumps({"mcpServers": {}}))
-    assert (offered(world), notices(seen)) == ([], [".mcp.json is not used, because this project is not trusted"])
+    assert (offered(world), notices(seen)) == (
+        [],
+        [".mcp.json is not used, because this project is not trusted; add --trust-project to use it"],
+    )
     play(world, [], json.dumps({"mcpServers": {}}), is_trusted=True)
     assert offered(world) != []
     seen = play(world, [], json.dumps({"mcpServers": {}}), is_trusted=True, strict_mcp_config=True)

@@ -31,7 +31,9 @@ class SessionServers:
         #: For the user.
         self.problems = found.problems
         if not options.is_trusted and not options.strict_mcp_config and has_project_servers(options.cwd):
-            self.problems.append(f"{PROJECT_FILE} is not used, because this project is not trusted")
+            self.problems.append(
+                f"{PROJECT_FILE} is not used, because this project is not trusted; add --trust-project to use it"
+            )
         self._configs = list(found.servers.values())
         self._environment = environment
         self._options = options
