@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.stream_json import StreamMessages
     from stenograph.agent.permissions.configuring import configured
     from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, similar_tools, split_rules
+    from stenograph.agent.permissions.secrecy import hide_process
     from stenograph.agent.tools import all_tools
 
 _MODULES = {
@@ -31,6 +32,7 @@ _MODULES = {
     "StreamMessages": "faces.stream_json",
     "all_tools": "tools",
     "configured": "permissions.configuring",
+    "hide_process": "permissions.secrecy",
     "is_rule_of_a_known_tool": "permissions.rules",
     "one_prompt": "faces.print_input",
     "open_agent": "engine.session",
@@ -56,6 +58,7 @@ __all__ = [
     "all_tools",
     "command_names",
     "configured",
+    "hide_process",
     "is_rule_of_a_known_tool",
     "one_prompt",
     "open_agent",

@@ -185,6 +185,9 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     from stenograph.cli._extras import require_extra
 
     require_extra("agent", "the agent", "h11")
+    from stenograph.agent import hide_process
+
+    hide_process()
     if not given["is_print"] and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
         ctx.exit(_run_console(ctx, given))
     output_format = _output_format(given)
@@ -228,7 +231,7 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
     from stenograph.config import state_folder
     from stenograph.model import endpoint_from_environment
 
-    options = _options(ctx, given)
+    options = _with_settings(_options(ctx, given), given)
     _check_tool_names(options)
 
     async def pick(verb: str) -> str | None:
@@ -242,7 +245,7 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
     return asyncio.run(
         run_console(
             options,
-            endpoint_from_environment(os.environ),
+            endpoint_from_environment(options.environ),
             first=given["prompt"] or "",
             color=ctx.color is not False,
             is_plain=is_plain(ctx),
