@@ -340,3 +340,24 @@ def test_plain_lines_for_screen_readers(tmp_path: Path) -> None:
         enter(terminal, "/exit")
         assert terminal.wait_for_exit() == 0
     assert (tmp_path / "work" / "made").exists()
+
+
+@pytest.mark.proof
+def test_questions_of_the_model_and_a_plan_are_answered_with_numbers(tmp_path: Path) -> None:
+    options = [{"label": "Red", "description": "Warm"}, {"label": "Blue", "description": "Cold"}]
+    asks = tool("AskUserQuestion", questions=[{"question": "Which color?", "header": "Color", "options": options}])
+    plans = tool("ExitPlanMode", plan="1. Do it\n2. Test it")
+    scenes = {"ask": [say(asks), say(text("Chosen."))], "plan": [say(plans), say(text("Carrying out."))]}
+    with console(tmp_path, scenes) as (terminal, stage):
+        enter(terminal, cue("ask", "Ask me."))
+        terminal.wait_for("2  Blue")
+        terminal.press("2")
+        terminal.wait_for("Chosen.")
+        assert '"Which color?"="Blue"' in messages_of(stage.requests[-1])
+        terminal.press("BTab", "BTab")
+        terminal.wait_for("  plan  ")
+        enter(terminal, cue("plan", "Plan it."))
+        assert "2 Test it" in terminal.wait_for("Carry out this plan?")
+        terminal.press("1")
+        terminal.wait_for("Carrying out.")
+        terminal.wait_for("  accept edits  ")
