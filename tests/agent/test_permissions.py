@@ -567,7 +567,7 @@ def test_commands_that_need_no_rule_show_nothing_from_outside_and_write_nothing(
     assert count > 300  # else hardly anything was run
 
 
-def test_git_needs_a_rule_because_what_it_runs_may_be_in_any_folder(project: Path) -> None:
+def test_git_needs_a_rule_where_a_folder_only_looks_like_a_repository(project: Path) -> None:
     """2.1.325 runs `git status` and the like without one."""
     for command in ("git status", "cd sub && git status", "git log --oneline", "git diff", "git -C sub status"):
         for mode in ("default", "plan", "acceptEdits"):

@@ -1,0 +1,81 @@
+"""What a project's own files may do before and after it is trusted, and which repositories git may look at."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab.observatory.project import make_project
+
+from stenograph.agent.engine.options import AgentOptions, PermissionMode
+from stenograph.agent.permissions.configuring import configured
+from stenograph.agent.permissions.git_reading import is_plain_repository
+
+HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
+
+
+def settle(tmp_path: Path, values: Any, **more: Any) -> tuple[AgentOptions, list[str]]:
+    project = tmp_path / "project"
+    (project / ".claude").mkdir(parents=True, exist_ok=True)
+    text = values if isinstance(values, str) else json.dumps(values)
+    (project / ".claude" / "settings.json").write_text(text, encoding="utf-8")
+    options = AgentOptions(cwd=project, home=tmp_path / "home", environ={"XDG_STATE_HOME": str(tmp_path / "state")})
+    return configured(options, has_mode=False, **more)
+
+
+def test_only_denials_apply_until_a_project_is_trusted(tmp_path: Path) -> None:
+    permissions = {"allow": ["Edit"], "deny": ["Read(.env)"], "ask": ["Bash(ls)"], "defaultMode": "acceptEdits"}
+    values = {"permissions": permissions, "env": {"A": "1", "HTTPS_PROXY": "x"}, "hooks": HOOKS}
+    options, lines = settle(tmp_path, values)
+    settings = options.settings
+    assert [rule.text for rule in (*settings.allow, *settings.ask, *settings.deny)] == ["Bash(ls)", "Read(.env)"]
+    assert (settings.hooks, options.environment, options.permission_mode) == ((), {}, PermissionMode.DEFAULT)
+    assert lines == [
+        f"{tmp_path}/project/.claude/settings.json: a project cannot set HTTPS_PROXY",
+        "this project is not trusted: 1 variable, 1 hook, 1 allow rule and 1 mode of its settings not used;"
+        " add --trust-project to use them",
+    ]
+    options, lines = settle(tmp_path, values, trusts=True)
+    assert [rule.text for rule in options.settings.allow] == ["Edit"]
+    assert (len(options.settings.hooks), options.environment) == (1, {"A": "1"})
+    assert options.permission_mode is PermissionMode.ACCEPT_EDITS
+    assert len(lines) == 1
+
+
+def test_trust_is_remembered_until_what_it_was_given_to_changes(tmp_path: Path) -> None:
+    assert settle(tmp_path, {"hooks": HOOKS}, ask=lambda _: True)[0].is_trusted
+    assert settle(tmp_path, {"hooks": HOOKS, "model": "opus"})[0].is_trusted
+    assert not settle(tmp_path, {"hooks": {**HOOKS, "SessionStart": HOOKS["Stop"]}})[0].is_trusted
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_project_never_gets_rid_of_all_questions(tmp_path: Path) -> None:
+    options, lines = settle(tmp_path, {"permissions": {"defaultMode": "bypassPermissions"}}, trusts=True)
+    assert options.permission_mode is PermissionMode.DEFAULT
+    assert len(lines) == 1
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"permissions": 1}', '{"hooks": {"Stop": 1}}', '{"permissions": {"deny": "x"}}'])
+def test_a_damaged_file_is_reported_in_one_line(tmp_path: Path, text: str) -> None:
+    _, lines = settle(tmp_path, text)
+    assert len(lines) == 1
+    assert "settings.json" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_plain"),
+    [
+        ("user.name=x", True),
+        ("core.fsmonitor=touch pwned", False),
+        ("diff.x.textconv=touch pwned", False),
+        ("include.path=x", False),
+    ],
+)
+def test_a_repository_is_looked_at_only_if_it_runs_nothing_by_itself(tmp_path: Path, setting: str, is_plain: bool) -> None:
+    make_project(tmp_path / "project")
+    name, _, value = setting.partition("=")
+    subprocess.run(["git", "config", name, value], cwd=tmp_path / "project", check=True)
+    assert is_plain_repository(tmp_path / "project", "/usr/local/bin:/usr/bin:/bin") is is_plain
