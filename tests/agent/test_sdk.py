@@ -19,6 +19,7 @@ from claude_agent_sdk import (
     AssistantMessage,
     ClaudeAgentOptions,
     ClaudeSDKClient,
+    HookMatcher,
     PermissionResultAllow,
     PermissionResultDeny,
     ResultMessage,
@@ -250,6 +251,32 @@ def test_a_denial_that_interrupts_ends_the_turn(world: World, options: Options) 
 
     assert run(ask()).subtype == "error_during_execution"
     assert_valid(world.session)
+
+
+def test_hooks_of_the_sdk_are_called_and_decide(world: World, options: Options) -> None:
+    called: list[tuple[str, str]] = []
+
+    async def guard(given: Any, use: str | None, _: Any) -> Any:
+        called.append((given["hook_event_name"], given["tool_name"]))
+        assert use == given["tool_use_id"]
+        if not str(given["tool_input"].get("file_path", "")).endswith("b.txt"):
+            return {}
+        decision = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "Not b."}
+        return {"hookSpecificOutput": decision}
+
+    hooks = {"PreToolUse": [HookMatcher(matcher="Write", hooks=[guard])]}
+
+    async def ask() -> list[str]:
+        async with talking(options(hooks=hooks, permission_mode="bypassPermissions")) as client:
+            await client.query(cue("writes"))
+            await answers(client)
+            await client.query(cue("runs"))
+            return (await answers(client))[0]
+
+    assert run(ask()) == ["Ran."]
+    assert called == [("PreToolUse", "Write")] * 3
+    assert [(world.cwd / name).exists() for name in ("a.txt", "b.txt", "c.txt")] == [True, False, True]
+    assert "Not b." in str([line for line in lines_of(world.session) if "toolUseResult" in line][1])
 
 
 def test_servers_in_the_process_of_the_sdk_are_used(world: World, options: Options) -> None:

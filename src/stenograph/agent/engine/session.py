@@ -53,6 +53,7 @@ from stenograph.model import ModelClient
 from stenograph.records import Json
 
 if TYPE_CHECKING:
+    from stenograph.agent.hooks.client_hooks import CallHook, ClientHooks
     from stenograph.agent.mcp.hosted import Exchange
 
 Prompt = str | list[Json]
@@ -91,6 +92,7 @@ class Agent:
         self._turns = 0
         #: Until the end of the turn is reported, which is a moment before its task ends.
         self._is_busy = False
+        self._hooks: ClientHooks | None = None
         self.inbox = Inbox()
         self.inbox.on_control = self._control
         self.inbox.on_arrival = self._arrive
@@ -172,6 +174,13 @@ class Agent:
         if opened.restore:
             self._dialogue.on_first_answer = functools.partial(self._bring_back, history, opened.restore)
 
+    def add_hook_callbacks(self, wanted: Json, call: CallHook) -> None:
+        """Hooks of the process that started us."""
+        if self._hooks is None:
+            self._shared.hooks = self._client_hooks(self._dialogue.workspace)
+        assert self._hooks is not None
+        self._hooks.add_callbacks(wanted, call)
+
     def _client_hooks(self, workspace: Workspace) -> Hooks:
         from stenograph.agent.hooks.client_hooks import ClientHooks, HookSetting  # few sessions have some
 
@@ -185,7 +194,8 @@ class Agent:
             types_by_agent=self._shared.types_by_agent,
             compat=options.compat,
         )
-        return ClientHooks(options.settings.hooks, setting)
+        self._hooks = ClientHooks(options.settings.hooks, setting)
+        return self._hooks
 
     def _bring_back(self, history: FileHistory, prompt: str) -> str:
         """Restore files once the endpoint has answered; before that nothing is worth a change. Returns why not, if it failed.
@@ -333,7 +343,7 @@ class Agent:
         while (item := await self._next()) is not None:
             await self._take(item)
         await self._shared.background.close()
-        if hooks:
+        if hooks := self._shared.hooks:
             await hooks.on_session_end("other")
         tally = self._shared.tally
         self._shared.emit(

@@ -111,7 +111,9 @@ class ControlChannel:
         raise ControlFailed(f"Unsupported control request subtype: {request.get('subtype')}", _UNSUPPORTED)
 
     def _initialize(self, agent: Agent, request: Json) -> Json:
-        del request  # hooks
+        hooks = request.get("hooks")
+        if isinstance(hooks, dict) and hooks:
+            agent.add_hook_callbacks(hooks, self.call_hook)
         return {
             "commands": [
                 {"name": command.name, "description": command.description, "argumentHint": command.argument_hint}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 from uuid import uuid4
 
 import msgspec
@@ -23,10 +24,14 @@ from stenograph.agent.hooks.running import BLOCKS, HookRun, run_hook
 from stenograph.agent.permissions.live_policy import Behavior, LivePolicy
 from stenograph.agent.recording.places import agent_path
 from stenograph.agent.tools.base import Workspace
-from stenograph.client_settings import HookCommand
+from stenograph.client_settings import HookCommand, Scope
 from stenograph.records import Json
 
 _NAMES_OF_ONE = ({"Agent", "Task"}, {"TaskStop", "KillShell", "KillBash"})
+#: Seconds.
+_CALLBACK_TIMEOUT = 60.0
+#: (callback, input, tool use) -> what it answers.
+CallHook: TypeAlias = Callable[[str, Json, str | None], Awaitable[Json]]
 #: The stricter the later.
 _STRICTNESS = (Behavior.ALLOW, Behavior.ASK, Behavior.DENY)
 
@@ -48,10 +53,36 @@ class HookSetting(Struct, kw_only=True):
 
 class ClientHooks:
     def __init__(self, hooks: Sequence[HookCommand], setting: HookSetting) -> None:
-        self._hooks = hooks
+        self._hooks = list(hooks)
+        #: Callback ids by the name that their hooks have here.
+        self._callbacks: dict[str, str] = {}
+        self._call: CallHook | None = None
         self._setting = setting
         #: Of the turn under way.
         self.prompt_id = ""
+
+    def add_callbacks(self, wanted: Json, call: CallHook) -> None:
+        """Hooks of the process that started us: {event: [{matcher, hookCallbackIds, timeout}]}."""
+        self._call = call
+        for event, groups in wanted.items():
+            for group in groups if isinstance(groups, list) else ():
+                timeout = group.get("timeout")
+                for callback in group.get("hookCallbackIds") or ():
+                    name = f"callback {callback}"
+                    self._callbacks[name] = str(callback)
+                    seconds = float(timeout) if isinstance(timeout, int | float) else _CALLBACK_TIMEOUT
+                    self._hooks.append(HookCommand(event, group.get("matcher") or "", name, seconds, Scope.FLAG))
+
+    async def _run_callback(self, hook: HookCommand, asked: Json) -> HookRun:
+        assert self._call is not None
+        try:
+            async with asyncio.timeout(hook.timeout):
+                answer = await self._call(self._callbacks[hook.command], asked, asked.get("tool_use_id"))
+        except TimeoutError:
+            return HookRun(hook=hook, exit_code=-1, has_timed_out=True)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong there, the turn goes on, as after a failed command
+            return HookRun(hook=hook, exit_code=1, stderr=str(error))
+        return HookRun(hook=hook, answer=answer)
 
     async def before_tool(self, call: Call, agent_id: str | None) -> HookOutcome:
         given = {"tool_name": call.name, "tool_input": call.given, "tool_use_id": call.id}
@@ -176,7 +207,11 @@ class ClientHooks:
         data = msgspec.json.encode(asked) + b"\n"
         cwd = setting.workspace.cwd if setting.workspace.cwd.is_dir() else setting.workspace.project
         environ = {**setting.environ, "CLAUDE_PROJECT_DIR": str(setting.workspace.project)}
-        return list(await asyncio.gather(*(run_hook(hook, data, cwd=cwd, environ=environ) for hook in hooks)))
+        runs = (
+            self._run_callback(hook, asked) if hook.command in self._callbacks else run_hook(hook, data, cwd=cwd, environ=environ)
+            for hook in hooks
+        )
+        return list(await asyncio.gather(*runs))
 
 
 def _matches(matcher: str, subject: str) -> bool:
