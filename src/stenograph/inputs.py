@@ -368,7 +368,7 @@ def is_note(record: AssistantRecord) -> bool:
 
 
 def is_warm_up(prompt: object) -> bool:
-    """Whether it starts a sub-agent ahead of need, as 2.0.x does."""
+    """Whether it starts a subagent ahead of need, as 2.0.x does."""
     return prompt == WARM_UP
 
 

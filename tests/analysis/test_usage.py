@@ -8,15 +8,20 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from bench.usage_home import Call, Truth, make_home
 from tests.conftest import Ccusage
+from tests.homes import assistant, session_id, user, write_session
 
-from stenograph.analysis import Spent, UsageBy, UsageScope, UsageTable, usage_table
+from stenograph.analysis import Spent, UsageBy, UsageScope, UsageTable, session_costs, usage_table
+from stenograph.archive import keep_sessions
+from stenograph.catalog import Catalog
 from stenograph.index import IndexStore, open_store, sync_usage
 from stenograph.pricing import OwnPrices, PricesFile, Tariff, micro_usd
+from stenograph.testing.lines import text
 
 #: USD per million tokens, as measured on the client: input, output, cache read, write 5 min, write 1 h.
 PRICES = {
@@ -255,3 +260,31 @@ def test_a_home_that_changes_is_counted_as_if_it_were_new(tmp_path: Path) -> Non
 def _is_copied(file: Path, files: list[Path]) -> bool:
     ids = [json.loads(line)["message"].get("id") for line in file.read_bytes().splitlines() if b'"assistant"' in line]
     return any(other != file and ids and ids[0].encode() in other.read_bytes() for other in files)
+
+
+def test_calls_of_a_session_that_only_the_archive_has_still_count(tmp_path: Path) -> None:
+    """Known before it was deleted, or read from the archive afterwards: the same total."""
+    home = tmp_path / "home"
+    write_session(home, session_id(1), [_called("msg_1", 100, 50)])
+    path = write_session(home, session_id(2), [user("Go"), _called("msg_2", 1000, 500)])
+    keep_sessions(tmp_path / "archive", [home])
+    store, fresh = open_store(None), open_store(None)
+    sync_usage(store, [home])
+    path.unlink()
+    scope = UsageScope((home,))
+    for each in (store, fresh):
+        with Catalog([home], tmp_path / "archive") as catalog:
+            sync_usage(each, [home], archived=catalog.archived_files())
+            (listed,) = catalog.archived()
+        assert usage_table(each, scope, Tariff(), by=UsageBy.SESSION).total.spent.tokens == 100 + 50 + 1000 + 500
+        assert session_costs(each, [home], [path], Tariff())[path].tokens == 1500
+    assert (listed.archived, listed.turns) == (True, 1)
+    sync_usage(store, [home])
+    assert usage_table(store, scope, Tariff()).total.spent.tokens == 150
+
+
+def _called(message: str, given: int, output: int) -> dict[str, Any]:
+    record = assistant(text("Done."), uuid=message, timestamp="2026-11-15T10:00:00.000Z")
+    record["message"] |= {"id": message, "model": "claude-opus-4-6", "stop_reason": "end_turn"}
+    record["message"]["usage"] = {"input_tokens": given, "output_tokens": output}
+    return record

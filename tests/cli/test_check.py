@@ -97,7 +97,7 @@ def test_a_home_begins_with_counts_and_shows_damage_before_drift_with_every_file
     listed = shown[shown.index("orphan-tool-use  8 times in 7 files") + 2 : shown.index("Drift") - 1]
     assert [line.split("/")[-1].split("-")[0] for line in listed[:-1]] == [f"0000000{number}" for number in range(5)]
     assert listed[0].endswith("  2 times")
-    assert listed[-1].strip() == "and 2 more files: --json lists them"
+    assert listed[-1].strip() == "and 2 more files: --explain lists them"
     [drift] = [line for line in shown if line.startswith("NEW_FIELD")]
     assert drift == "NEW_FIELD  record:user brandNewa, brandNewb, brandNewc, brandNewd and 8 more"
     page = json.loads(run("check", "--home", tmp_path / "home", "--json").stdout)

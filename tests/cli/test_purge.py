@@ -135,3 +135,15 @@ def test_a_clone_that_was_removed_is_said_to_be_in_the_archive(home: Path) -> No
     assert run("purge", clone, "--apply", "--home", home).returncode == 0
     told = json.loads(run("purge", ID, "--home", home, "--json").stdout)
     assert (told["clones"], told["archived_clones"]) == ([], [])
+
+
+def test_nothing_is_deleted_through_a_linked_project_directory(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "other", ID, linked(*turn("One")))
+    projects = tmp_path / "home" / "projects"
+    projects.mkdir(parents=True)
+    (projects / path.parent.name).symlink_to(path.parent)
+    before = path.read_bytes()
+    done = run("purge", ID, "--home", tmp_path / "home", "--apply")
+    assert done.returncode == 2
+    assert "is a link; nothing was deleted" in done.stderr
+    assert path.read_bytes() == before

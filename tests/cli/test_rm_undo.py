@@ -95,7 +95,7 @@ def test_the_demo_is_neither_removed_nor_undone() -> None:
     assert_one_clear_line(run("undo", "--demo"))
 
 
-@pytest.mark.parametrize(("columns", "header"), [(120, "what"), (84, "what"), (50, "size"), (30, "state")])
+@pytest.mark.parametrize(("columns", "header"), [(120, "what"), (84, "what"), (50, "state"), (30, "state")])
 def test_the_list_of_edits_names_them_and_fits_the_terminal(columns: int, header: str, tmp_path: Path) -> None:
     home = tmp_path / "home"
     write_session(home, session_id(0xCCCC0003), linked(*turn("One"), *turn("Two"), *turn("Three")))
@@ -103,9 +103,10 @@ def test_the_list_of_edits_names_them_and_fits_the_terminal(columns: int, header
     edits = ("--drop-turns", "--turns", "1", "--drop-bookkeeping", "--reason", reason)
     assert run("edit", "cccc", "--home", home, *edits, "--apply").returncode == 0
     shown = run_in_terminal("undo", "--list", "--home", home, "--no-color", columns=columns).splitlines()
-    assert shown[0].startswith("1 edit, 1 not undone;")
-    first, *lines = shown[shown.index("") + 1 :]
-    assert first.split()[:3] == ["edit", "time", "session"][: 2 + (columns > 30)]
+    assert shown[0].startswith("  1 edit, 1 can be undone;")
+    start = shown.index("") + 1
+    first, *lines = shown[start : shown.index("", start)]
+    assert first.split()[:3] == ["edit", "when", "session"]
     assert max(map(len, [first, *lines])) <= columns
     told = " ".join(" ".join(lines).split())
     assert f"edit drop-turns, drop-bookkeeping ({reason})" in told

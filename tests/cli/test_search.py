@@ -107,3 +107,13 @@ def test_values_that_only_their_names_make_secrets_are_masked_in_snippets(tmp_pa
 def test_a_query_of_thousands_of_words_is_refused(tmp_path: Path) -> None:
     done = run("--home", _home(tmp_path, "x"), "search", "redis OR " * 3000 + "redis")
     assert (done.returncode, done.stderr) == (2, "error: the query is too long; use at most 200 words\n")
+
+
+def test_a_regular_expression_that_explodes_gives_up(tmp_path: Path) -> None:
+    """`(a|aa)+$` has a hundred million ways to split forty letters before another one."""
+    home = _home(tmp_path, "a" * 40 + "b")
+    done = run("--home", home, "search", "--regex", "(a|aa)+$")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the regular expression takes longer than 2 s on one text" in done.stderr
+    assert run("--home", home, "search", "--regex", "a{40}b").returncode == 0
+    assert "invalid regular expression" in run("--home", home, "search", "--regex", "(").stderr

@@ -117,10 +117,10 @@ def test_a_session_is_followed_through_everything_its_writer_does(
         "Torn in ü halves",
         "● Bash $ make",
         "  │ > Agent told",
-        "  made it",
+        "    made it",
         "── the file was truncated or rewritten ──",
         "> After the cut",
-        "── compacted (manual, 1,234 tokens) ──",
+        "┊ compacted (manual, 1,234 tokens)",
         f"── /clear: following the new session {session_id(2)} ──",
         "> After clear",
     ):
@@ -138,7 +138,7 @@ def test_a_session_is_followed_through_everything_its_writer_does(
 def test_once_shows_what_is_there_and_ends(path: Path) -> None:
     done = run("tail", path, "--once", "-n", "2")
     assert done.returncode == 0
-    assert done.stdout.splitlines() == [f"── {session_id(1)} ──", "", "> Do it", "", "Done.", "", "> Do it", "", "Done."]
+    assert done.stdout.splitlines() == [f"── {session_id(1)} ──", "", "> Do it", "", "  Done.", "", "> Do it", "", "  Done."]
 
 
 def test_last_is_followed_where_none_is_named(path: Path) -> None:

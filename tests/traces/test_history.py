@@ -453,7 +453,8 @@ def test_status_counts_lines_that_are_not_json(steno: Steno, sink: OtlpSink, pro
 def test_status_tells_what_was_sent_and_what_is_behind(steno: Steno, sink: OtlpSink, both: list[Path], projects: Path) -> None:
     assert len(both) == 2
     fresh = steno("status", "--json")
-    assert fresh.json.keys() == {"schema", "worker", "events_waiting", "damaged", "destinations"}
+    assert fresh.json.keys() == {"schema", "worker", "events_waiting", "damaged", "destinations", "installed", "redact"}
+    assert (fresh.json["installed"], fresh.json["redact"]) == ([], True)
     assert (fresh.json["worker"], fresh.json["events_waiting"]) == ("none", 0)
     assert fresh.row["behind"] == {"sessions": 0, "size": 0}  # no hook was there yet, and nothing was asked for
     steno("backfill")

@@ -55,7 +55,7 @@ def test_an_agent_that_starts_itself_is_told_once(tmp_path: Path) -> None:
     session = _session(tmp_path, _starts("t1"), {"a1": ("t1", _starts("t1", "t1", "t1"))})
     lines = list(render_session(session, LOOK))
     assert len(lines) < 100
-    assert sum("┌ helper a1" in line for line in lines) == 4
+    assert sum("│ helper a1" in line for line in lines) == 4
     assert sum("shown above" in line for line in lines) == 3
     (call,) = turn_detail(session.turns[0]).calls[0].tool_calls
     assert call.agent is not None
@@ -67,7 +67,7 @@ def test_what_stands_too_deep_is_counted(tmp_path: Path) -> None:
     agents = {f"a{depth}": (f"t{depth}", _starts(f"t{depth + 1}")) for depth in range(1, 16)}
     session = _session(tmp_path, _starts("t1"), agents)
     shown = "\n".join(render_session(session, LOOK))
-    assert "┌ helper a13" in shown
+    assert "│ helper a13" in shown
     assert "too deep: 3 subagents left out" in shown
     assert b'"left_out":3' in encode_page(turn_detail(session.turns[0]))
 
@@ -75,7 +75,7 @@ def test_what_stands_too_deep_is_counted(tmp_path: Path) -> None:
 def test_agents_that_only_each_other_started_are_shown_once(tmp_path: Path) -> None:
     session = _session(tmp_path, _starts("t1"), {"a1": ("t3", _starts("t2")), "a2": ("t2", _starts("t3"))})
     assert [run.agent_id for run in stray_agents(session)] == ["a1"]
-    assert "┌ helper a2" in "\n".join(render_session(session, LOOK))
+    assert "│ helper a2" in "\n".join(render_session(session, LOOK))
     told = agent_detail(next(stray_agents(session))).turns[0].calls[0].tool_calls[0].agent
     assert told is not None
     assert told.agent_id == "a2"
@@ -118,7 +118,7 @@ def test_numbers_of_any_size_are_told() -> None:
 def test_a_note_is_one_line_whatever_its_words() -> None:
     (line,) = render_part(NotePart("compaction", "compacted (man\nual\u2028> me)"), LOOK)
     assert "\n" not in line
-    assert line == "── compacted (man ual > me) ──"
+    assert line == "┊ compacted (man ual > me)"
 
 
 @pytest.mark.parametrize("hidden", [f"{KEY[:9]}**{KEY[9:20]}**{KEY[20:]}", KEY.replace("_", "&#95;"), KEY.replace("_", "\\_")])
@@ -158,6 +158,6 @@ def test_branches_are_found_without_going_through_all_of_them_at_every_turn(tmp_
         records += [user("go", uuid=f"b{number}", parentUuid=parent), user("go", uuid=f"u{number}", parentUuid=parent), answer]
     session = load_file(write_session(tmp_path, session_id(1), records))
     started = time.process_time()
-    lines = [line for line in render_session(session, LOOK) if line.startswith("branch ")]
+    lines = [line for line in render_session(session, LOOK) if line.startswith("┬ branch ")]
     assert time.process_time() - started < 10
     assert len(lines) == len(session.branches) - 1

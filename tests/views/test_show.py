@@ -84,7 +84,7 @@ def test_a_long_output_is_cut_in_the_middle_and_whole_when_asked_for() -> None:
 
     part = ToolPart("1", "Bash", "$ seq 100", "done", (Output("\n".join(map(str, range(1, 101)))),))
     lines = list(render_part(part, RenderOptions(head=2, tail=1)))
-    assert lines == ["● Bash $ seq 100", "  1", "  2", "  … 97 lines left out (--full)", "  100"]
+    assert lines == ["• Bash $ seq 100", "    1", "    2", "    … 97 lines left out (--full)", "    100"]
     assert len(list(render_part(part, RenderOptions(full=True)))) == 101
 
 
@@ -110,7 +110,7 @@ def test_the_first_lines_are_there_before_the_second_turn_is_built(tmp_path: Pat
         return words
 
     lines = render_session(session, RenderOptions(), mask=mask)
-    assert "A" in [next(lines) for _ in range(10)]
+    assert "  A" in [next(lines) for _ in range(9)]
     assert "Two" not in built
     assert "> Two" in list(lines)
 
@@ -122,9 +122,9 @@ def test_sub_agents_that_nobody_started_are_shown_at_the_end(tmp_path: Path) -> 
     session = load_file(path)
     assert list(render_session(session, RenderOptions(agents=True)))[-4:] == [
         "· a subagent without a tool call in this session",
-        "  ┌ subagent abc1234",
+        "  │ subagent abc1234",
+        "  │",
         "  │ > Look around",
-        "  └",
     ]
     assert "> Look around" not in "\n".join(render_session(session, RenderOptions()))
 
@@ -141,7 +141,7 @@ def test_markdown_can_smuggle_nothing_into_the_terminal(color: bool) -> None:
 
 def test_markdown_is_rendered_for_a_screen_and_left_alone_in_a_pipe() -> None:
     part = TextPart("## Title\n\n- **bold** item")
-    assert list(render_part(part, RenderOptions())) == ["## Title", "", "- **bold** item"]
+    assert list(render_part(part, RenderOptions())) == ["  ## Title", "", "  - **bold** item"]
     screen = "\n".join(render_part(part, RenderOptions(width=40, markdown=True)))
     assert "Title" in screen
     assert "**" not in screen
@@ -157,7 +157,7 @@ def test_live_lines_are_those_of_a_session_in_short() -> None:
         tools = [part for part in page.parts if isinstance(part, ToolPart)]
         for tool in tools:
             assert any(line.startswith(f"● {tool.name} {tool.title}"[:60]) for line in lines)
-    assert '  -  <img src="/img/lamp-oak.jpg">' in lines
+    assert '    -  <img src="/img/lamp-oak.jpg">' in lines
 
 
 def test_a_secret_on_several_lines_of_a_patch_is_masked() -> None:
@@ -177,6 +177,6 @@ def test_results_of_parallel_calls_are_shown_with_the_call_they_belong_to() -> N
     lines = [line for record in records for line in renderer.lines(reader.page(Update("record", Path("s"), "", record)))]
     assert lines == [
         *("● Bash $ echo one", "● Bash $ echo two"),
-        *("↳ Bash $ echo one", "  said one", "↳ Bash $ echo two", "  said two"),
-        *("● Bash $ echo three", "  said three"),
+        *("↳ Bash $ echo one", "    said one", "↳ Bash $ echo two", "    said two"),
+        *("● Bash $ echo three", "    said three"),
     ]

@@ -26,6 +26,8 @@ PAGES = [
     "/search?q=onerror",
     "/search?q=%22%3E%3Cscript%3Ewindow.__probed%3D1%3C%2Fscript%3E",
     "/health",
+    "/usage?since=all",
+    "/usage?by=block&since=all",
 ]
 
 # What a transcript must not bring in: elements that run or fetch, attributes that run, addresses that run.

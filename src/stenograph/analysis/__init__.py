@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stenograph.analysis.reconcile import Reconciled, reconcile_sessions
     from stenograph.analysis.stats import KnownSession, Stats, ToolStats, TurnLink, known_sessions, stats_of
     from stenograph.analysis.statusline import StatusInput, UsageStatus, read_status_input, status_now
-    from stenograph.analysis.usage import Spent, UsageBy, UsageRow, UsageScope, UsageTable, usage_table
+    from stenograph.analysis.usage import Spent, UsageBy, UsageRow, UsageScope, UsageTable, session_costs, usage_table
     from stenograph.analysis.waste import WasteFinding, WasteKind, find_waste
 
 _MODULES = {
@@ -39,6 +39,7 @@ _MODULES = {
     "read_status_input": "statusline",
     "reconcile_sessions": "reconcile",
     "status_now": "statusline",
+    "session_costs": "usage",
     "usage_table": "usage",
     "KnownSession": "stats",
     "Stats": "stats",
@@ -86,6 +87,7 @@ __all__ = [
     "known_sessions",
     "read_status_input",
     "reconcile_sessions",
+    "session_costs",
     "shape_of",
     "stats_of",
     "status_now",

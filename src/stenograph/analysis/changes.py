@@ -110,7 +110,7 @@ class _Tracked(Struct):
 
 
 def changed_files(session: Session, turns: Sequence[Turn] | None = None) -> tuple[FileChange, ...]:
-    """The files that the turns (by default all) and their sub-agents read or changed."""
+    """The files that the turns (by default all) and their subagents read or changed."""
     tracked: dict[str, _Tracked] = {}
     backups = _first_backups(session)
     chosen = session.all_turns if turns is None else turns
@@ -121,7 +121,7 @@ def changed_files(session: Session, turns: Sequence[Turn] | None = None) -> tupl
 
 
 def _calls_in_order(session: Session, turns: Iterable[Turn], *, with_strays: bool) -> Iterator[tuple[int, ToolCall]]:
-    """Tool calls with the number of their turn: a sub-agent's at its start, those of stray agents last."""
+    """Tool calls with the number of their turn: a subagent's at its start, those of stray agents last."""
     seen: set[str] = set()
     for number, calls in _by_turn(turns):
         yield from _calls_of(calls, number, seen)

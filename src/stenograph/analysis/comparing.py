@@ -1,7 +1,7 @@
 """Two sessions, or two branches of one: where they part, and what differs from there on.
 
 Turns are the same when they say and do the same: a fork gives copies new uuids, a resumed turn keeps its own, and a clone names
-its own directory and sub-agents where the original names its.
+its own directory and subagents where the original names its.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _done(call: ApiCall, rename: Mask) -> list[tuple[str, object, str]]:
 
 
 def _renames(session: Session, original: Session) -> Mask:
-    """What a clone renews in content, put back: the way to the session's directory, and its sub-agents."""
+    """What a clone renews in content, put back: the way to the session's directory, and its subagents."""
     theirs = {run.tool_use_id: run.agent_id for run in original.agents if run.tool_use_id}
     names = {
         _directory(session): _directory(original),

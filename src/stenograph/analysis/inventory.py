@@ -68,18 +68,18 @@ class RecordCounts(msgspec.Struct):
 
 class FileInventory(msgspec.Struct):
     path: Path
-    #: Of a session file its name, of a sub-agent's file what its lines say.
+    #: Of a session file its name, of a subagent's file what its lines say.
     session_id: str | None
     size: int
     counts: RecordCounts
     findings: list[Finding]
-    #: The session's sub-agents among the files.
+    #: The session's subagents among the files.
     agents: int = 0
 
 
 class Inventory(msgspec.Struct):
     sessions: list[FileInventory]
-    #: Files of sub-agents, in any layout.
+    #: Files of subagents, in any layout.
     agents: list[FileInventory]
     session_totals: RecordCounts
     agent_totals: RecordCounts
@@ -87,7 +87,7 @@ class Inventory(msgspec.Struct):
 
 
 def take_inventory(paths: Sequence[Path], progress: Progress | None = None) -> Inventory:
-    """Count what is in files and folders. Raises SessionNotFoundError for a path that does not exist or holds none."""
+    """Count what is in files and directories. Raises SessionNotFoundError for a path that does not exist or holds none."""
     files, failures = gather(paths)
     inventory = Inventory([], [], RecordCounts(), RecordCounts(), failures)
     total = sum(size_of(file) for file in files)

@@ -54,13 +54,16 @@ class Reconciled(Struct, frozen=True):
 
 
 def reconcile_sessions(
-    store: IndexStore, homes: tuple[Path, ...], tariff: Tariff, *, since: float | None = None, explain: bool = True
+    store: IndexStore, homes: tuple[Path, ...], tariff: Tariff, *, since: float | None = None, explain: int | bool = True
 ) -> list[Reconciled]:
-    """Every session with a total of the client's, the greatest difference first. `explain` reads those that differ."""
+    """Every session with a total of the client's, the greatest difference first.
+
+    `explain` reads those that differ: all of them, or so many.
+    """
     found = [_compared(row, store, tariff) for row in _sessions(store, homes, since)]
-    if explain:
-        found = [each if each.is_equal else _explained(each) for each in found]
-    return sorted(found, key=lambda each: (-abs(each.difference), each.session))
+    found.sort(key=lambda each: (-abs(each.difference), each.session))
+    most = len(found) if explain is True else int(explain)
+    return [_explained(each) if number < most and not each.is_equal else each for number, each in enumerate(found)]
 
 
 def _sessions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -102,9 +103,14 @@ def known_sessions(
     since: float | None = None,
     until: float | None = None,
     only: Path | None = None,
+    seconds: float | None = None,
     progress: Progress | None = None,
 ) -> list[KnownSession]:
-    """The sessions with a call in the time given, with their facts: those that changed are read, the others are kept."""
+    """The sessions with a call in the time given, with their facts: those that changed are read, the others are kept.
+
+    With `seconds` they are read for about that long; the rest is left out.
+    """
+    deadline = None if seconds is None else time.monotonic() + seconds
     places = list(facts_places(store, homes, f"{_FACTS} {tariff.source}", since=since, until=until))
     if only is not None:
         places = [place for place in places if place.path == only]
@@ -113,6 +119,8 @@ def known_sessions(
     for number, place in enumerate(places):
         facts = _kept(place)
         if facts is None:
+            if deadline is not None and time.monotonic() > deadline:
+                continue
             try:
                 facts = session_facts(load_file(place.path), tariff, place.copies)
             except StenographError:

@@ -9,7 +9,7 @@ are copies.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from pathlib import Path
@@ -45,6 +45,8 @@ class UsageScope(Struct, frozen=True):
     homes: tuple[Path, ...]
     since: float | None = None
     until: float | None = None
+    #: Only calls in the files of sessions with these ids; None: of all.
+    sessions: tuple[str, ...] | None = None
 
 
 class Spent(Struct):
@@ -160,6 +162,14 @@ def usage_table(
     return UsageTable(by, rows, total, overview.interrupted, overview.copies, most)
 
 
+def session_costs(store: IndexStore, homes: Sequence[Path], sessions: Iterable[Path], tariff: Tariff) -> dict[Path, Spent]:
+    """What some sessions cost, as far as calls of theirs are known; each call counts for one session only."""
+    wanted = set(sessions)
+    scope = UsageScope(tuple(homes), sessions=tuple({path.stem for path in wanted}))
+    rows = usage_table(store, scope, tariff, by=UsageBy.SESSION).rows if wanted else []
+    return {row.path: row.spent for row in rows if row.path in wanted}
+
+
 def _of_calls(total: UsageRow, by_model: UsageTable) -> UsageRow:
     """The total of a table whose rows count tool calls: it counts calls."""
     return UsageRow(total.name, by_model.total.spent, by_model.total.models, total.sessions)
@@ -238,6 +248,10 @@ def _where(store: IndexStore, scope: UsageScope) -> tuple[str, list[object]]:
     others = store.connection.execute(f"SELECT 1 FROM usage_sessions WHERE home NOT {homes} LIMIT 1", named).fetchone()
     where = f" WHERE c.session IN (SELECT id FROM usage_sessions WHERE home {homes})" if others else " WHERE 1"
     values = named if others else []
+    if scope.sessions is not None:
+        named_so = f"SELECT id FROM usage_sessions WHERE name IN ({', '.join('?' * len(scope.sessions))})"
+        where += f" AND c.file IN (SELECT id FROM usage_files WHERE session IN ({named_so}))"
+        values += scope.sessions
     if scope.since is not None:
         where += " AND c.time >= ?"
         values.append(int(scope.since))

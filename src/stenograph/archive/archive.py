@@ -2,8 +2,8 @@
 
 One process at a time edits; what a process before it was stopped in is settled first.
 
-    <folder>/journal.jsonl   one entry for each edit, and the steps it went through
-    <folder>/objects/        originals, compressed, each once
+    <directory>/journal.jsonl   one entry for each edit, and the steps it went through
+    <directory>/objects/        originals, compressed, each once
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _OTHERS = "steno undo --list"
 
 
 def default_archive_folder(environ: Mapping[str, str]) -> Path:
-    """`$XDG_DATA_HOME/stenograph/archive`, or the system's default for it. Raises UsageError where there is no user's folder."""
+    """`$XDG_DATA_HOME/stenograph/archive`, or the system's default for it. Raises UsageError if the user has no home."""
     folder = archive_folder(environ)
     if folder is None:
         raise UsageError("cannot find a directory for the archive; set HOME or XDG_DATA_HOME")
@@ -170,6 +170,15 @@ class Archive:
         for file in entry.files:
             _unchanged(file, entry, ledger)
 
+    def changed_since(self) -> set[int]:
+        """The numbers of standing edits that cannot be undone in place: something else than a later edit changed their files."""
+        ledger = self._read()
+        return {
+            entry.number
+            for entry in ledger.entries.values()
+            if entry.is_standing and not all(_is_left(file, entry, ledger) for file in entry.files)
+        }
+
     def undo(self, number: int, *, active_seconds: float = ACTIVE_SECONDS) -> Entry:
         """Undo an edit: its files get the bytes that they had, those it made go, those it deleted return.
 
@@ -195,7 +204,7 @@ class Archive:
         return change.entry or entry
 
     def restore(self, number: int, to: Path) -> list[Path]:
-        """Write the originals of an entry below another folder, where none may exist yet. Raises UsageError, DiskError."""
+        """Write the originals of an entry below another directory, where none may exist yet. Raises UsageError, DiskError."""
         kept = [file for file in self.entry(number).files if file.before is not None]
         if not kept:
             raise UsageError(f"edit {number} has no originals; it only created files")
@@ -287,7 +296,7 @@ class Archive:
             try:
                 outcome = settle(entry, self._store, journal, ledger.leavings.get(entry.number))
                 journal.note(outcome, entry.number)
-            except DiskError as error:  # one folder that can't be written must not stop edits elsewhere
+            except DiskError as error:  # one directory that can't be written must not stop edits elsewhere
                 recovered.append(Recovery(entry, State.BEGUN, str(error)))
             else:
                 recovered.append(Recovery(entry, outcome))
@@ -343,19 +352,34 @@ def _originals(entry: Entry) -> str:
     return f"get the originals: steno undo --entry {entry.number} --to DIR"
 
 
+def _is_left(file: JournaledFile, entry: Entry, ledger: Ledger) -> bool:
+    """Whether a file is as an edit or a later one left it. A file that cannot be read is not."""
+    try:
+        _unchanged(file, entry, ledger)
+    except BusyError:
+        return bool(_later(file, entry, ledger))
+    except DiskError:
+        return False
+    return True
+
+
+def _later(file: JournaledFile, entry: Entry, ledger: Ledger) -> list[int]:
+    """Standing edits that changed the file since."""
+    return [
+        other.number
+        for other in ledger.entries.values()
+        if other.number > entry.number and other.is_standing
+        if any(change.path == file.path for change in other.files)
+    ]
+
+
 def _unchanged(file: JournaledFile, entry: Entry, ledger: Ledger) -> FileState | None:
     """The state of a file that is still as an edit left it; None: it is missing, as it should be. Raises BusyError."""
     state = state_of(file.path) if os.path.lexists(file.path) else None
     if holds(file.path, state, file.after, file.after_size):
         return state
     # Never an undo: then someone else changed the file.
-    later = [
-        other.number
-        for other in ledger.entries.values()
-        if other.number > entry.number and other.is_standing
-        if any(change.path == file.path for change in other.files)
-    ]
-    if later:
+    if later := _later(file, entry, ledger):
         raise BusyError(
             f"edit {later[-1]} changed {file.path} since; nothing was undone",
             hint=f"undo that one first: steno undo --entry {later[-1]}",

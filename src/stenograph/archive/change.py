@@ -96,7 +96,7 @@ class Change:
         modified_ns: int | None = None,
         mode: int | None = None,
     ) -> None:
-        """Give a file new bytes; a new one is made, with its folders. Bytes that it has already change nothing.
+        """Give a file new bytes; a new one is made, with its directories. Bytes that it has already change nothing.
 
         `expect` is the state in which it was read, `mode` the permissions of a new file. Raises BusyError where it is in another
         state or in use, DiskError, UsageError.
@@ -140,13 +140,13 @@ class Change:
         )
 
     def make_folder(self, folder: Path) -> None:
-        """Make a folder, even one that stays empty. Raises UnwritableError."""
+        """Make a directory, even one that stays empty. Raises UnwritableError."""
         folder = absolute_path(folder)
         self._leave([], missing_folders(folder))
         make_folder(folder)
 
     def remove_folder(self, folder: Path) -> None:
-        """Remove a folder at the very end, if it is empty then."""
+        """Remove a directory at the very end, if it is empty then."""
         self._folders_removed.append(absolute_path(folder))
 
     def commit(self) -> None:

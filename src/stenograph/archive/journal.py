@@ -66,7 +66,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     command: Any = None
     reason: str = ""
     files: tuple[JournaledFile, ...] = ()
-    #: None: outside of any home's project folder.
+    #: None: outside of any home's project directory.
     home: Path | None = None
     project: Path | None = None
     folders_made: tuple[Path, ...] = ()

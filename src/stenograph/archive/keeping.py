@@ -21,7 +21,7 @@ from stenograph.disk import Finding, read_slice
 from stenograph.errors import BusyError, DiskError, UnreadableError
 from stenograph.family import LINES_SUFFIX, ProjectListing, SessionFile, find_family, is_session_id, list_contents, named_owner
 from stenograph.records import ChainedRecord, read_records
-from stenograph.sessions import SessionInfo, describe, find_projects
+from stenograph.sessions import SessionInfo, describe, find_projects, with_turns
 
 #: Called with the bytes read and the bytes to read.
 Progress = Callable[[int, int], None]
@@ -93,7 +93,7 @@ def keep_sessions(
     progress: Progress | None = None,
     clock: Callable[[], float] = time.time,
 ) -> KeepReport:
-    """Keep the sessions of some homes in the archive in a folder, those that clients delete first before the others.
+    """Keep the sessions of some homes in the archive in a directory, those that clients delete first before the others.
 
     `only` are the session files to keep; with `seconds`, for about that long. Raises BusyError where another process keeps
     something for longer than `patience` seconds, UnwritableError.
@@ -321,7 +321,7 @@ def _facts(file: SessionFile) -> str:
         info = describe(file, written=set())
     except DiskError:
         return "{}"
-    return json.dumps(msgspec.to_builtins(info, enc_hook=str))
+    return json.dumps(msgspec.to_builtins(with_turns([info])[0], enc_hook=str))
 
 
 def read_facts(facts: str) -> SessionInfo | None:

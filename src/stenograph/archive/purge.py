@@ -6,6 +6,7 @@ Originals that edits of other sessions need too are kept. Numbers of edits are n
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from stenograph.archive.recovery import remove_folders
 from stenograph.archive.removal import Removal, plan_removal
 from stenograph.archive.store import Store
 from stenograph.disk import delete_file, state_of
+from stenograph.errors import UsageError
 
 
 class ArchivePurge(msgspec.Struct, frozen=True):
@@ -44,7 +46,13 @@ class ArchivePurge(msgspec.Struct, frozen=True):
 def plan_archive_purge(
     entries: Sequence[Entry], store: Store, kept_store: KeptStore | None, session_id: str, path: Path | None
 ) -> ArchivePurge:
-    """Raises UnreadableError where a part of the session could not be deleted."""
+    """Raises UnreadableError where a part of the session could not be deleted, UsageError for a linked project directory."""
+    if path is not None and os.path.islink(path.parent):  # noqa: PTH114 - never raises
+        raise UsageError(
+            f"{path.parent} is a link; nothing was deleted",
+            why="what is behind it may belong to another home",
+            hint=f"steno purge {shlex.quote(os.path.realpath(path))}",
+        )
     own = [entry for entry in entries if entry.session_id == session_id]
     kept = {sha for entry in own for file in entry.files if (sha := file.before) is not None}
     needed = {sha for entry in entries if entry.session_id != session_id for file in entry.files for sha in (file.before,)}

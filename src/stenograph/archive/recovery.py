@@ -73,7 +73,7 @@ def settle(entry: Entry, store: Store, journal: OpenJournal, leavings: Leftovers
         outcome = State.DONE
     else:
         outcome = State.LEFT
-    # Folders last: unfinished files may lie in them.
+    # Directories last: unfinished files may lie in them.
     emptied = {State.DONE: entry.folders_removed, State.ROLLED_BACK: entry.folders_made}.get(outcome, ())
     unfinished = [change.unfinished for change in entry.files if change.unfinished is not None]
     tidy(Leftovers([*unfinished, *(leavings.unfinished if leavings else ())], list(emptied)))
@@ -81,14 +81,14 @@ def settle(entry: Entry, store: Store, journal: OpenJournal, leavings: Leftovers
 
 
 def tidy(leavings: Leftovers) -> None:
-    """Remove unfinished files, and folders that were made for them and are empty. Raises DiskError."""
+    """Remove unfinished files, and directories that were made for them and are empty. Raises DiskError."""
     for unfinished in leavings.unfinished:
         discard(unfinished)
     remove_folders(leavings.folders)
 
 
 def remove_folders(folders: Iterable[Path]) -> None:
-    """Remove those of the folders that are empty, the deepest first."""
+    """Remove those of the directories that are empty, the deepest first."""
     for folder in sorted(set(folders), key=lambda folder: len(folder.parts), reverse=True):
         remove_empty_folder(folder)
 

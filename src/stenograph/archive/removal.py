@@ -1,4 +1,4 @@
-"""A session -> all files and folders that go when it is removed: the family, with its file history.
+"""A session -> all files and directories that go when it is removed: the family, with its file history.
 
 What clients keep elsewhere by session, such as lists of tasks, stays.
 """

@@ -14,11 +14,10 @@ from pathlib import Path
 import msgspec
 
 from stenograph.archive.kept import KeptFile, open_kept
-from stenograph.client_settings import cleanup_days
+from stenograph.client_settings import USUAL_DAYS, cleanup_days
 from stenograph.family import SessionFile
 from stenograph.sessions import find_sessions
 
-USUAL_DAYS = 30
 SOON = timedelta(days=7)
 
 
@@ -48,8 +47,15 @@ class ExpiringSession(msgspec.Struct, frozen=True):
     is_kept: bool
 
 
+def _here() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:  # it was deleted
+        return None
+
+
 def retention_of(home: Path) -> Retention:
-    days = cleanup_days(home)
+    days = cleanup_days(home, _here())
     return Retention(home, USUAL_DAYS if days is None else days or None, days is not None)
 
 

@@ -70,7 +70,7 @@ def _installs(path: Path, archive: Archive, install: dict[str, str]) -> list[Jou
 
 
 def _folders_that_go(path: Path, archive: Archive, commands: tuple[dict[str, str], ...]) -> tuple[Path, ...]:
-    """The folders that an install made around a file, or around one beside it, and that hold nothing else."""
+    """The directories that an install made around a file, or around one beside it, and that hold nothing else."""
     made: set[Path] = set()
     for entry in archive.entries():
         if entry.is_standing and entry.command in commands:
@@ -85,7 +85,7 @@ def _folders_that_go(path: Path, archive: Archive, commands: tuple[dict[str, str
 def _holds_only(folder: Path, name: str) -> bool:
     try:
         return [path.name for path in folder.iterdir()] == [name]
-    except OSError:  # a folder that can't be listed stays
+    except OSError:  # a directory that can't be listed stays
         return False
 
 

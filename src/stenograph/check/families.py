@@ -26,7 +26,7 @@ from stenograph.family import (
 
 
 def family_findings(looked: Iterable[FileReport], *, whole_folders: bool) -> Iterator[Finding]:
-    """What is wrong around the files. `whole_folders`: all files of their folders were checked, so owners can be missed."""
+    """What is wrong around the files. `whole_folders`: all files of their directories were checked, so owners can be missed."""
     files = list(looked)
     for file in files:
         # Sessions under other names were copied: their families stayed behind.

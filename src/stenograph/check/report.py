@@ -108,7 +108,7 @@ def check(
     registry: Registry | None = None,
     resuming: bool | None = False,
 ) -> CheckReport:
-    """Check files, folders or homes.
+    """Check files, directories or homes.
 
     `since`: only files changed at or after this time (seconds since 1970). `jobs`: maximum number of processes; by default two
     where there are two cores and enough to do. `resuming`: also report what clients would lose of the files in `paths`; None

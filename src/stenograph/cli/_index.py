@@ -24,18 +24,32 @@ _LEAST = 0.05
 
 
 def known_store(ctx: click.Context) -> IndexStore | None:
-    """The index where it can be had at once: it knows the homes, or they are the demo's. Nothing is built for a list."""
-    from stenograph.index import knows_home, open_store, store_path, sync
+    """The index where there is one, or the demo's; nothing is built for a list."""
+    from stenograph.index import open_store, store_path
 
-    settings = state_options(ctx)
-    path = None if settings.demo else store_path(os.environ)
+    path = None if state_options(ctx).demo else store_path(os.environ)
     if path is not None and not os.path.exists(path):  # noqa: PTH110 - Path.exists raises without rights
         return None
-    store = open_store(path)
-    if path is not None and not all(knows_home(store, home) for home in settings.homes):
-        return None
+    return open_store(path)
+
+
+def knows_texts(ctx: click.Context, store: IndexStore) -> bool:
+    """Whether the index has the sessions, brought up to date as far as a list can wait for it."""
+    from stenograph.index import knows_home, sync
+
+    settings = state_options(ctx)
+    if not settings.demo and not all(knows_home(store, home) for home in settings.homes):
+        return False
     sync(store, settings.homes, seconds=_PATIENCE)
-    return store
+    return True
+
+
+def knows_costs(ctx: click.Context, store: IndexStore) -> bool:
+    """Whether the index has every call, brought up to date as far as a list can wait for it."""
+    from stenograph.index import sync_usage
+
+    archived = archived_files(catalog_of(ctx))
+    return not sync_usage(store, state_options(ctx).homes, archived=archived, seconds=_PATIENCE).pending
 
 
 def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
@@ -52,7 +66,7 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
         report = sync(
             store,
             settings.homes,
-            archived=_archived(catalog),
+            archived=archived_files(catalog),
             seconds=_PATIENCE if is_warm else None,
             progress=show,
         )
@@ -63,8 +77,8 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
     return store, report
 
 
-def _archived(catalog: Catalog) -> list[IndexedFile]:
-    """The files that only the archive has; an unreadable archive does not stop a search."""
+def archived_files(catalog: Catalog) -> list[IndexedFile]:
+    """The files that only the archive has; an unreadable archive stops no answer."""
     from stenograph.cli._messages import echo_warning
     from stenograph.errors import DiskError
 

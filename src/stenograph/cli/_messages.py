@@ -64,7 +64,8 @@ def _is_colored() -> bool:
     from stenograph.config import Config, wants_color
 
     ctx = click.get_current_context(silent=True)
-    wanted = ctx.color if ctx is not None else wants_color(Config(), os.environ)
+    # The context knows what the settings say once they are read; a message may come before that.
+    wanted = ctx.color if ctx is not None and ctx.color is not None else wants_color(Config(), os.environ)
     if {"--no-color", "--plain", "--color=never"} & set(sys.argv):  # at the last error the context is gone
         wanted = False
     return sys.stderr.isatty() and wanted is not False

@@ -150,7 +150,7 @@ def is_plain(ctx: click.Context) -> bool:
 
 
 def what_is_wrong_with(home: Path) -> str:
-    """Why a folder that a user named can't be a client's home; empty when it can."""
+    """Why a directory that a user named can't be a client's home; empty when it can."""
     try:
         home.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -222,7 +222,7 @@ def _homes(explicit: tuple[Path, ...], demo: bool, config: Config) -> list[Path]
         explicit = tuple(_of_user(home) for home in config.homes)
     try:
         return resolve_homes(explicit, os.environ)
-    except RuntimeError as error:  # neither the environment nor the system knows the user's folder
+    except RuntimeError as error:  # neither the environment nor the system knows the user's directory
         raise UsageError("cannot find your home directory; set HOME or use --home") from error
     except OSError as error:
         where = error.filename or "the current directory"

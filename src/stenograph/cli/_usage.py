@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
+import click
+
+from stenograph.cli._catalog import catalog_of
+from stenograph.cli._index import archived_files
 from stenograph.cli._output import progress
+from stenograph.cli._settings import state_options
 from stenograph.errors import UsageError, in_quotes
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from stenograph.cli._settings import Settings
     from stenograph.index import IndexStore, UsageSync
 
 
-def synced_usage(settings: Settings, environ: Mapping[str, str]) -> tuple[IndexStore, UsageSync]:
-    """The index with its calls brought up to date. The demo leaves none behind."""
+def synced_usage(ctx: click.Context) -> tuple[IndexStore, UsageSync]:
+    """The index with its calls brought up to date, those of archived sessions included. The demo leaves none behind."""
     from stenograph.index import open_store, store_path, sync_usage
 
-    store = open_store(None if settings.demo else store_path(environ))
+    settings = state_options(ctx)
+    store = open_store(None if settings.demo else store_path(os.environ))
+    archived = archived_files(catalog_of(ctx))
     with progress("Reading usage") as show:
-        return store, sync_usage(store, settings.homes, progress=show)
+        return store, sync_usage(store, settings.homes, archived=archived, progress=show)
 
 
 def parse_zone(name: str | None) -> tzinfo | None:

@@ -44,7 +44,7 @@ class AgentCommand(click.Command):
 
 
 def _repeated(arguments: list[str]) -> list[str]:
-    """Each further value with its option before it. A value is what could be one: a rule, or a folder that is there."""
+    """Each further value with its option before it. A value is what could be one: a rule, or a directory that is there."""
     done: list[str] = []
     option = ""
     has_value = False

@@ -1,4 +1,4 @@
-"""`steno check`: drift and damage of files, folders and homes, and what clients would make of a session."""
+"""`steno check`: drift and damage of files, directories and homes, and what clients would make of a session."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from stenograph.errors import UsageError
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Ignore findings listed in this baseline.")
 @click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Write all findings to this baseline.")
+@click.option("--explain", is_flag=True, help="Say what each finding means, and list every file.")
 @click.option("--jobs", type=click.IntRange(min=1, max=64), metavar="N", help="Processes. [default: 2 where it pays]")
 @json_option
 @shared_options
@@ -41,6 +42,7 @@ def check(
     resuming: bool | None,
     baseline: Path | None,
     write_baseline: Path | None,
+    explain: bool,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -73,7 +75,7 @@ def check(
         write(baseline_of(report), write_baseline)
         click.echo(f"wrote all findings to {write_baseline}", err=True)
     page = check_page(without(report, accepted) if accepted else report, partial(again, ctx))
-    echo_page(page, render_check, render_options(ctx), as_json=as_json)
+    echo_page(page, partial(render_check, explain=explain), render_options(ctx), as_json=as_json)
     if page.note:
         echo_note(page.note)
     is_failed = bool({failure.path for failure in page.failures} & set(map(str, places)))

@@ -98,7 +98,6 @@ def edit(
     """
     from stenograph.archive import Archive, default_archive_folder
     from stenograph.surgery import Attempt, attempt, make_plan
-    from stenograph.surgery import preview as preview_plan
     from stenograph.views import EditPage, edit_page, mask_page, plain, render_edit, render_edit_result
 
     settings = state_options(ctx)
@@ -116,8 +115,7 @@ def edit(
     refusal = DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None
 
     def page_of(attempted: Attempt) -> EditPage:
-        shown = preview_plan(plan) if previewing else None
-        return mask_page(edit_page(plan, attempted, partial(again, ctx), preview=shown, refusal=refusal), mask)
+        return mask_page(edit_page(plan, attempted, partial(again, ctx), previewing=previewing, refusal=refusal), mask)
 
     attempted = attempt(plan, archive, is_applied=applying, active_seconds=settings.config.active_seconds)
     busy, is_refused = attempted.busy, applying and attempted.busy is not None

@@ -48,7 +48,7 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
 
 
 def place_of(ctx: click.Context, path: str) -> Path:
-    """A folder as it is; anything else is what a user calls a session."""
+    """A directory as it is; anything else is what a user calls a session."""
     from stenograph.sessions import session_at
 
     place = Path(os.path.expanduser(path))  # noqa: PTH111 - never raises

@@ -23,6 +23,8 @@ from stenograph.inputs import Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stenograph.analysis import Spent, UsageTable
+    from stenograph.index import IndexStore
     from stenograph.sessions import Listing, SessionInfo
     from stenograph.views import FindingPage, SessionsPage
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 _COUNTED_ROWS = 100
 #: A terminal of so many columns has room for the tape.
 _TAPE_COLUMNS = 96
+#: Of which the overview says what they cost.
+_SPENT_DAYS = 30
 _SORTS = ("last", "started", "size", "turns", "title", "project")
 
 
@@ -70,23 +74,25 @@ def ls(
 ) -> None:
     """List sessions, newest first.
 
-    The tape shows what happened: prompts, changes, shell commands, reads, subagents and errors. It needs the index, which the
-    first search builds. A narrow terminal shows less. Turns are those of the current branch, in lists of up to 100. In a pipe,
-    ids and dates are whole and the status is a word. Secrets of known formats are masked (--reveal).
+    The tape shows what happened: prompts, changes, shell commands, reads, subagents, errors. Tape and cost come from the index,
+    which the first search or `steno usage` builds. Turns are counted on the current branch, in lists of up to 100 sessions. A
+    narrow terminal shows fewer columns; a pipe gets full ids and dates, and the status as a word. Secrets are masked (--reveal).
 
     Hidden unless --all: finished sessions under five steps, those under ten without an answer, empty files, files that are not
     named by a UUID, warm-ups, files with only subagents' lines, print mode and the SDK. How many is shown on stderr.
 
-    Running is what a live process writes to, or what changed in the last two minutes (`active_seconds` in the config file) and
-    ends in an open turn or an unfinished line. Of more than 2,000 sessions only as many are read as the limit asks for.
+    A session is running while a process writes to it, or if it changed in the last two minutes (`active_seconds` in the config
+    file) and its last turn is still open. With more than 2,000 sessions, only as many are read as --limit asks for.
 
-    Archived is what Claude Code has deleted and `steno archive` keeps: it can be read, and `steno restore` brings it back.
+    Archived sessions were deleted by Claude Code and kept by `steno archive`. They can be read, and `steno restore` brings them
+    back.
 
     \b
     Example:
       steno ls --project . --since 7d
       steno ls --status interrupted --sort size
     """
+    from stenograph.cli._index import known_store, knows_texts
     from stenograph.cli._output import echo_page, echo_unreadable, progress, render_options
     from stenograph.views import left_out_lines, mask_page, render_sessions, sessions_page
 
@@ -108,8 +114,12 @@ def ls(
                 active_seconds=settings.config.active_seconds,
                 progress=report,
             )
-        tapes = _tapes(ctx, found) if as_json or (options.width or 0) >= _TAPE_COLUMNS else {}
-        return sessions_page(found, sort, tapes)
+        store = known_store(ctx) if found.sessions else None
+        if store is None:
+            return sessions_page(found, sort)
+        has_room = as_json or (options.width or 0) >= _TAPE_COLUMNS
+        tapes = _tapes(store, found) if has_room and knows_texts(ctx, store) else {}
+        return sessions_page(found, sort, tapes, _costs(ctx, store, [info.path for info in found.sessions]))
 
     page = listed(working_folder(project) if project else None, wanted)
     if project and not page.sessions and not page.hidden:
@@ -129,14 +139,20 @@ def ls(
         ctx.exit(NOTHING_MATCHED)
 
 
-def _tapes(ctx: click.Context, found: Listing) -> dict[Path, str]:
-    from stenograph.cli._index import known_store
+def _tapes(store: IndexStore, found: Listing) -> dict[Path, str]:
     from stenograph.index import session_ticks
     from stenograph.views import tape_letters
 
-    store = known_store(ctx) if found.sessions else None
-    ticks = session_ticks(store, [info.path for info in found.sessions]) if store is not None else {}
+    ticks = session_ticks(store, [info.path for info in found.sessions])
     return {path: tape_letters(met) for path, met in ticks.items()}
+
+
+def _costs(ctx: click.Context, store: IndexStore, paths: list[Path]) -> dict[Path, Spent]:
+    from stenograph.analysis import session_costs
+    from stenograph.cli._index import knows_costs
+    from stenograph.pricing import Tariff
+
+    return session_costs(store, state_options(ctx).homes, paths, Tariff()) if knows_costs(ctx, store) else {}
 
 
 def _wanted(filters: dict[str, str | None]) -> Callable[[SessionInfo], bool] | None:
@@ -197,14 +213,29 @@ def working_folder(project: str) -> str:
         raise UsageError("the current directory no longer exists; use a full path") from error
 
 
+def _spending(ctx: click.Context, paths: list[Path]) -> tuple[dict[Path, Spent], UsageTable | None]:
+    """What the first sessions cost, and the last 30 days; nothing where the index does not know it."""
+    from stenograph.analysis import UsageBy, UsageScope, usage_table
+    from stenograph.cli._index import known_store, knows_costs
+    from stenograph.pricing import Tariff
+    from stenograph.views import OVERVIEW_ROWS
+
+    store = known_store(ctx)
+    if not paths or store is None or not knows_costs(ctx, store):
+        return {}, None
+    since = datetime.now(UTC).timestamp() - _SPENT_DAYS * 86_400
+    scope = UsageScope(tuple(state_options(ctx).homes), since)
+    return _costs(ctx, store, paths[:OVERVIEW_ROWS]), usage_table(store, scope, Tariff(), by=UsageBy.DAY)
+
+
 def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: bool) -> None:
     from stenograph.cli._output import echo_page, echo_unreadable, make_mask, progress, render_options
-    from stenograph.sessions import list_sessions
     from stenograph.views import mask_page, overview_page, render_overview
 
     with progress("Reading") as report:
-        listing = list_sessions(settings.homes, everything=True, active_seconds=settings.config.active_seconds, progress=report)
-    page = mask_page(overview_page(listing, settings.homes), make_mask(reveal)[0])
+        listing = catalog_of(ctx).list_sessions(everything=True, active_seconds=settings.config.active_seconds, progress=report)
+    costs, days = _spending(ctx, [info.path for info in listing.sessions if info.hidden is None])
+    page = mask_page(overview_page(listing, settings.homes, costs, days), make_mask(reveal)[0])
     is_closed = any(finding.code.startswith("unreadable") for finding in page.findings)
     if not page.sessions and (settings.explicit or is_closed):
         raise no_sessions(settings, page.findings)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from stenograph.cli import NOTHING_MATCHED
@@ -66,7 +64,7 @@ def search(
 ) -> None:
     """Search everything that was said and done.
 
-    Finds sessions whose prompts, answers, thinking, tool calls, results, titles or branches hold all words, subagents included.
+    Finds sessions whose prompts, answers, thinking, tool calls, results, titles or branches have all words, subagents included.
     Without a query, in a terminal, choose a session while you type.
 
     Case and accents do not matter. Use quotes for a phrase, a trailing * for a prefix, and AND, OR, NOT and parentheses.
@@ -86,7 +84,7 @@ def search(
     from datetime import datetime
 
     from stenograph.cli._arguments import moment_of
-    from stenograph.index import Filter, TextKind, parse_query, scan
+    from stenograph.index import BoundedPattern, Filter, TextKind, parse_query, scan
     from stenograph.index import search as find
     from stenograph.views import render_search, search_page
 
@@ -107,9 +105,9 @@ def search(
         until=None if until is None else moment_of(until, now),
     )
     text = " ".join(words)
-    sought = _pattern(text) if is_regex else parse_query(text)
+    sought = BoundedPattern(text) if is_regex else parse_query(text)
     store, synced = synced_store(ctx)
-    if isinstance(sought, re.Pattern):
+    if isinstance(sought, BoundedPattern):
         with progress("Searching") as report:
             found = scan(store, sought, narrowed, limit=limit, lines=lines, progress=report)
     else:
@@ -119,13 +117,6 @@ def search(
     if not page.hits:
         echo_note("nothing matches")
         ctx.exit(NOTHING_MATCHED)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise UsageError(f"invalid regular expression: {error}") from error
 
 
 def _pick(ctx: click.Context) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,8 +63,8 @@ def stats(
 ) -> None:
     """Show activity, errors, waits and what filled the context.
 
-    Of one session, or of all. The parts of the context are measured by how much each prompt grew; what cannot be attributed is
-    unknown. Sessions are read once and kept in the index until they change. A turn that a fork copied counts once.
+    Covers one session or all of them. What filled the context is measured by how much each prompt grew; the part that cannot be
+    attributed is shown as unknown. A turn that a fork copied counts once. Results are cached in the index.
 
     \b
     Example:
@@ -111,8 +110,8 @@ def waste(
 ) -> None:
     """Find avoidable cost.
 
-    Lists what was paid for nothing, the dearest first, with the edit, setting or habit that avoids it. What was spent is
-    measured; what would have been saved is estimated. With a number, lists the turns behind that finding.
+    Lists avoidable cost, largest first, with the edit, setting or habit that avoids it. Spending is measured; savings are
+    estimated. With a number, lists the turns behind that finding.
 
     \b
     Example:
@@ -141,6 +140,6 @@ def _known(
     settings = state_options(ctx)
     only = named_session(ctx, session).path if session else None
     start, stop = moments(since, until, zone)
-    store, _ = synced_usage(settings, os.environ)
+    store, _ = synced_usage(ctx)
     with progress("Reading sessions") as show:
         return known_sessions(store, settings.homes, Tariff(), since=start, until=stop, only=only, progress=show)

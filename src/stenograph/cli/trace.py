@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -49,9 +50,8 @@ def trace(ctx: click.Context, as_json: bool) -> None:
         if as_json and ctx.invoked_subcommand != "hook":
             ctx.default_map = {ctx.invoked_subcommand: {"as_json": True}}
         return
-    from stenograph.client_settings import settings_files
     from stenograph.config import load_trace_config, no_destination, trace_config_file
-    from stenograph.traces import default_trace_folder, is_installed, notes_on_all
+    from stenograph.traces import default_trace_folder, notes_on_all
     from stenograph.views import render_trace, trace_page
 
     config = load_trace_config(os.environ, named_config(ctx))
@@ -60,7 +60,7 @@ def trace(ctx: click.Context, as_json: bool) -> None:
         config,
         file if file is not None and is_file(file) else None,
         default_trace_folder(os.environ),
-        installed=[place for place in settings_files(state_options(ctx).homes, Path.cwd()) if is_installed(place)],
+        installed=_with_hooks(state_options(ctx).homes),
         notes=notes_on_all(config, os.environ),
         missing=no_destination(os.environ, named_config(ctx)),
     )
@@ -186,11 +186,15 @@ def _next_steps(ctx: click.Context) -> list[str]:
 
 
 def _others(ctx: click.Context, path: Path) -> list[Path]:
+    return [place for place in _with_hooks([_home(ctx)]) if os.path.realpath(place) != os.path.realpath(path)]
+
+
+def _with_hooks(homes: Sequence[Path]) -> list[Path]:
+    """The settings files with our hooks."""
     from stenograph.client_settings import settings_files
     from stenograph.traces import is_installed
 
-    places = settings_files([_home(ctx)], Path.cwd())
-    return [place for place in places if os.path.realpath(place) != os.path.realpath(path) and is_installed(place)]
+    return [place for place in settings_files(homes, Path.cwd()) if is_installed(place)]
 
 
 def _uninstall(ctx: click.Context, path: Path) -> str:
@@ -347,7 +351,9 @@ def status(ctx: click.Context, as_json: bool) -> None:
 
     settings = state_options(ctx)
     folder = default_trace_folder(os.environ)
-    page = trace_status_page(_working_config(), folder, settings.homes, elsewhere=not settings.explicit)
+    page = trace_status_page(
+        _working_config(), folder, settings.homes, elsewhere=not settings.explicit, installed=_with_hooks(settings.homes)
+    )
     echo_page(page, render_trace_status, render_options(ctx), as_json=as_json)
 
 

@@ -12,14 +12,14 @@ from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._arguments import SessionReference
 from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._messages import echo_note, echo_warning
-from stenograph.cli._output import echo_page, json_option, render_options
+from stenograph.cli._output import echo_page, json_option, make_mask, render_options
 from stenograph.cli._settings import GivenPath, again, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError
 
 
 @click.command(short_help="Undo an edit, byte for byte.")
 @click.argument("session", type=SessionReference(), required=False)
-@click.option("--list", "is_list", is_flag=True, help="List the edits, oldest first.")
+@click.option("--list", "is_list", is_flag=True, help="List the edits.")
 @click.option(
     "--entry", "number", type=click.IntRange(min=1), metavar="N", help="Undo the edit with this number. [default: the last one]"
 )
@@ -68,7 +68,7 @@ def undo(
     if is_list:
         if to is not None:
             raise UsageError("--list conflicts with --to")
-        listed = edits_page(archive, [edit for edit in edits if number in (None, edit.number)])
+        listed = edits_page(archive, [edit for edit in edits if number in (None, edit.number)], make_mask(False)[0])
         echo_page(listed, render_edits, render_options(ctx), as_json=as_json)
         if listed.findings:
             echo_warning(f"{count_of(len(listed.findings), 'line')} of the journal cannot be read")

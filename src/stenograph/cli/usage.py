@@ -99,7 +99,7 @@ def usage(
         _print_status(settings, tariff, zone)
         return
     start, stop = moments(since, until, zone)
-    store, report = synced_usage(settings, os.environ)
+    store, report = synced_usage(ctx)
     if wants_reconciliation:
         _reconcile(ctx, store, report, settings, tariff, start, as_json=as_json)
         return

@@ -11,7 +11,15 @@ from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
     from stenograph.client_settings.events import client_of_unknown_release, events_known_to, release_on_path
-    from stenograph.client_settings.files import SettingsChange, cleanup_days, hooks_of, plan_hooks, plan_removal, plan_rules
+    from stenograph.client_settings.files import (
+        USUAL_DAYS,
+        SettingsChange,
+        cleanup_days,
+        hooks_of,
+        plan_hooks,
+        plan_removal,
+        plan_rules,
+    )
     from stenograph.client_settings.places import home_settings, project_settings, settings_files
     from stenograph.client_settings.reading import (
         ClientSettings,
@@ -33,6 +41,7 @@ _MODULES = {
     "SettingsChange": "files",
     "SettingsFile": "reading",
     "SettingsRule": "reading",
+    "USUAL_DAYS": "files",
     "add_hooks": "text",
     "cleanup_days": "files",
     "client_of_unknown_release": "events",
@@ -53,6 +62,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "USUAL_DAYS",
     "ClientSettings",
     "Hook",
     "HookCommand",

@@ -10,10 +10,13 @@ from typing import Any
 
 import msgspec
 
-from stenograph.client_settings.places import home_settings
+from stenograph.client_settings.places import home_settings, managed_settings, project_settings
 from stenograph.client_settings.text import Hook, IsOurs, add_hooks, add_rules, hooks_in, parse_settings, remove_hooks
 from stenograph.disk import FileState, read_whole, redacted_repr, state_of
 from stenograph.errors import DiskError, FieldError, UsageError
+
+#: After which a client deletes a session, where no settings say otherwise.
+USUAL_DAYS = 30
 
 
 @redacted_repr
@@ -53,11 +56,27 @@ def hooks_of(path: Path, is_ours: IsOurs) -> list[tuple[str, Hook]]:
         return []
 
 
-def cleanup_days(home: Path) -> int | None:
-    """After how many days without a change clients delete a session, as a home's settings say; None: they do not."""
+def cleanup_days(home: Path, folder: Path | None = None) -> int | None:
+    """After how many days without a change clients delete a session; None where no settings say, 0 for never.
+
+    What is managed overrides the rest. Otherwise a client that starts in `folder` goes by its settings, and one that starts
+    elsewhere by the home's: both delete sessions of every project, so the shorter time counts.
+    """
+    managed = [days for path in managed_settings() if (days := _cleanup_days(path)) is not None]
+    if managed:  # the last one applies
+        return managed[-1]
+    own = () if folder is None else reversed(project_settings(folder))
+    of_project = next((days for path in own if (days := _cleanup_days(path)) is not None), None)
+    of_home = _cleanup_days(home_settings(home))
+    if of_project is None:
+        return of_home
+    return min((days for days in (of_project, USUAL_DAYS if of_home is None else of_home) if days), default=0)
+
+
+def _cleanup_days(path: Path) -> int | None:
     try:
-        before, _ = _read(home_settings(home))
-        days = parse_settings(_text(home_settings(home), before)).get("cleanupPeriodDays")
+        before, _ = _read(path)
+        days = parse_settings(_text(path, before)).get("cleanupPeriodDays")
     except (DiskError, UsageError, FieldError):
         return None
     return days if isinstance(days, int) and not isinstance(days, bool) and days >= 0 else None

@@ -1,4 +1,4 @@
-"""Bytes and paths: homes, project folders, lines with offsets, and the one writer. Does not know what a line holds."""
+"""Bytes and paths: homes, project directories, lines with offsets, and the one writer. Does not know what a line holds."""
 
 from __future__ import annotations
 

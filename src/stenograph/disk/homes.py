@@ -1,4 +1,4 @@
-"""Where clients keep their things: the config folders ("homes") and the `projects` folder in each. Paths need not exist."""
+"""Where clients keep things: the config directories ("homes") and `projects` in each. Paths need not exist."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 def default_homes(environ: Mapping[str, str]) -> list[Path]:
     """`$CLAUDE_CONFIG_DIR`, else those of `~/.claude` and `~/.config/claude` that exist, else `~/.claude`.
 
-    The variable may list several folders with commas, as ccusage reads it. Clients take it as one folder, normalized to NFC, so a
-    folder that exists under the whole value wins.
+    The variable may list several directories with commas, as ccusage reads it. Clients take it as one directory, normalized to
+    NFC, so a directory that exists under the whole value wins.
     """
     if chosen := unicodedata.normalize("NFC", environ.get("CLAUDE_CONFIG_DIR", "")).strip():
         if Path(chosen).is_dir():
@@ -30,13 +30,13 @@ def resolve_homes(explicit: Sequence[Path], environ: Mapping[str, str]) -> list[
 
 
 def projects_folder(home: Path) -> Path:
-    """The folder that holds the project folders; `home` may be that folder itself."""
+    """The directory that holds the project directories; `home` may be that directory itself."""
     projects = home / "projects"
     return home if home.name == "projects" and not projects.is_dir() else projects
 
 
 def distinct_homes(homes: Iterable[Path]) -> list[Path]:
-    """The homes, each once, as first named: a link to one, or its `projects` folder, is the same home."""
+    """The homes, each once, as first named: a link to one, or its `projects` directory, is the same home."""
     found: dict[str, Path] = {}
     for home in homes:
         found.setdefault(os.path.realpath(projects_folder(home)), home)

@@ -1,6 +1,6 @@
-"""The folder under `projects` where a client keeps the sessions of a working folder.
+"""The directory under `projects` where a client keeps the sessions of a working directory.
 
-A name is one-way (`a.b`, `a_b` and `a-b` share one folder): only the records say where a session ran.
+A name is one-way (`a.b`, `a_b` and `a-b` share one directory): only the records say where a session ran.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SPELLINGS = stages("composes_folder_names", "cuts_folder_names")
 
 
 def project_folder_name(cwd: str, release: str = NEWEST) -> str:
-    """The name of the project folder that `release` uses for sessions in `cwd` (rules 2 to 4 of the resume contract).
+    """The name of the project directory that `release` uses for sessions in `cwd` (rules 2 to 4 of the resume contract).
 
-    Also where the file system can't hold it: releases that do not cut make no folder for a name over 255 bytes.
+    Also where the file system can't hold it: releases that do not cut make no directory for a name over 255 bytes.
     """
     composed, cut = value_of("composes_folder_names", release), value_of("cuts_folder_names", release)
     return _spell(cwd, composed=composed, cut=cut)
@@ -37,7 +37,7 @@ def project_folder_names(cwd: str) -> dict[str, None]:
 
 
 def find_project_folders(projects: Path, cwd: str) -> list[Path]:
-    """The existing folders in `projects` that any release uses for `cwd`, the newest spelling first.
+    """The existing directories in `projects` that any release uses for `cwd`, the newest spelling first.
 
     A long name is also found by its first 200 units, because another build of a client may hash differently.
     """
@@ -55,7 +55,7 @@ def find_project_folders(projects: Path, cwd: str) -> list[Path]:
 
 
 def chosen_project_folder(environ: Mapping[str, str]) -> str | None:
-    """The folder name that `$CLAUDE_CODE_PROJECT_DIR_NAME` gives to every working folder, only with `$CLAUDE_CONFIG_DIR` set."""
+    """The directory name that `$CLAUDE_CODE_PROJECT_DIR_NAME` gives to every project, only with `$CLAUDE_CONFIG_DIR` set."""
     name = environ.get("CLAUDE_CODE_PROJECT_DIR_NAME", "")
     return name if environ.get("CLAUDE_CONFIG_DIR") and _CHOSEN_NAME.fullmatch(name) else None
 
@@ -65,7 +65,7 @@ def _spell(cwd: str, *, composed: bool, cut: bool) -> str:
         import unicodedata
 
         cwd = unicodedata.normalize("NFC", cwd)
-    # surrogatepass: a path that is not UTF-8 arrives with lone surrogates. Clients make no folder for one (folder-names.json),
+    # surrogatepass: a path that is not UTF-8 arrives with lone surrogates. Clients make no directory for one (folder-names.json),
     # so any name will do, as long as asking for it does not fail.
     units = memoryview(cwd.encode("utf-16-le", "surrogatepass")).cast("H")
     name = "".join(chr(unit) if unit < 128 and chr(unit).isalnum() else "-" for unit in units)

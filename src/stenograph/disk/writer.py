@@ -159,7 +159,7 @@ def _carry_over(old: int, size: int, new: int) -> None:
 
 @contextlib.contextmanager
 def lock(path: Path, *, timeout: float = LOCK_TIMEOUT, create: bool = False) -> Iterator[LockedFile]:
-    """Hold the file against every other user of this module; `create` makes it, with its folder.
+    """Hold the file against every other user of this module; `create` makes it, with its directory.
 
     Raises BusyError after `timeout` seconds, UnwritableError.
     """
@@ -220,7 +220,7 @@ def write_atomically(
 
 
 def write_user_file(path: Path, data: bytes) -> None:
-    """Write a file of a user's project at once, with the folders above it. Does not wait for the disk.
+    """Write a file of a user's project at once, with the directories above it. Does not wait for the disk.
 
     In place where a new file would break hard links or change the owner. Raises UnwritableError, whose cause is the OSError.
     """
@@ -232,7 +232,7 @@ def write_user_file(path: Path, data: bytes) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             _write_whole(target, data, owner=None, sync=False)
             return None
-        # Replacing a file needs rights on its folder only, so check the file's own.
+        # Replacing a file needs rights on its directory only, so check the file's own.
         if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if not stat.S_ISREG(before.st_mode):
@@ -242,7 +242,7 @@ def write_user_file(path: Path, data: bytes) -> None:
             try:
                 return _write_whole(target, data, owner=before, sync=False)
             except UnwritableError as error:
-                if not isinstance(error.__cause__, PermissionError):  # the folder takes no new file
+                if not isinstance(error.__cause__, PermissionError):  # the directory takes no new file
                     raise
         target.write_bytes(data)
     except OSError as error:
@@ -296,7 +296,7 @@ def stage_file(
     modified_ns: int | None = None,
     mode: int | None = None,
 ) -> StagedFile:
-    """Write a whole file beside its place, under the name `unfinished`; the folder must exist. Raises UnwritableError.
+    """Write a whole file beside its place, under the name `unfinished`; the directory must exist. Raises UnwritableError.
 
     `mode`: the permissions of a new file; one that is replaced keeps its own.
     """
@@ -381,7 +381,7 @@ def discard(unfinished: Path) -> None:
 
 
 def missing_folders(folder: Path) -> list[Path]:
-    """The folders that `make_folder` would make, the uppermost first."""
+    """The directories that `make_folder` would make, the uppermost first."""
     missing: list[Path] = []
     while not os.path.lexists(folder):
         missing.insert(0, folder)
@@ -390,7 +390,7 @@ def missing_folders(folder: Path) -> list[Path]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, for its owner alone, with those above it. Raises UnwritableError."""
+    """Make a directory, for its owner alone, with those above it. Raises UnwritableError."""
     for missing in missing_folders(folder):
         try:
             missing.mkdir(PRIVATE_FOLDER, exist_ok=True)
@@ -403,7 +403,7 @@ def make_folder(folder: Path) -> None:
 
 
 def remove_empty_folder(folder: Path) -> bool:
-    """Remove an empty folder; False where it stays, for whatever reason."""
+    """Remove an empty directory; False where it stays, for whatever reason."""
     try:
         folder.rmdir()
     except OSError:
@@ -413,7 +413,7 @@ def remove_empty_folder(folder: Path) -> bool:
 
 
 def _owner_of(path: Path) -> os.stat_result | None:
-    """Whose a new file is: the old one's owner; what root makes anew belongs to the owner of the folder."""
+    """Whose a new file is: the old one's owner; what root makes anew belongs to the owner of the directory."""
     if sys.platform == "win32":
         return None
     with contextlib.suppress(OSError):
@@ -606,7 +606,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new names in a folder last. The files are in place already, so a file system that can't is not a failure."""
+    """Make new names in a directory last. The files are in place already, so a file system that can't is not a failure."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         try:

@@ -1,6 +1,6 @@
-"""What is in a project folder: sessions, and for one session its family of files. Opens no file.
+"""What is in a project directory: sessions, and for one session its family of files. Opens no file.
 
-A family is never more than clients are known to write: only a session named by a UUID has folders, and a link to a folder is a
+A family is never more than clients are known to write: only a session named by a UUID has directories, and a link to one is a
 finding, not the family's. Whoever removes or copies a family relies on that.
 """
 
@@ -58,13 +58,13 @@ class SessionFile(msgspec.Struct, frozen=True):
 
 
 class ProjectListing(msgspec.Struct, frozen=True):
-    """One project folder, as one scan saw it."""
+    """One project directory, as one scan saw it."""
 
     folder: Path
     sessions: list[SessionFile]
     #: Agents whose place does not say whose they are.
     loose_agents: list[AgentFile]
-    #: Names of session folders; some have no session file.
+    #: Names of session directories; some have no session file.
     session_folders: list[str]
     findings: list[Finding]
 
@@ -73,13 +73,13 @@ class Family(msgspec.Struct, frozen=True):
     """A session and every file that belongs to it."""
 
     session_id: str
-    #: None: only the session's folder is left.
+    #: None: only the session's directory is left.
     path: Path | None
     folder: Path | None
     agents: tuple[AgentFile, ...] = ()
     tool_results: tuple[Path, ...] = ()
     file_history: Path | None = None
-    #: Everything else in the session's folder, such as `custom-title.json`.
+    #: Everything else in the session's directory, such as `custom-title.json`.
     others: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -88,15 +88,15 @@ class Family(msgspec.Struct, frozen=True):
 
     @property
     def hidden_agents(self) -> list[Finding]:
-        """What of the folder of agents could not be looked at."""
+        """What of the directory of agents could not be looked at."""
         return [each for each in self.findings if each.code in _HIDING and each.path and AGENTS_FOLDER in each.path.parts]
 
 
 class FolderContents(msgspec.Struct, frozen=True):
-    """Everything below a folder, by name; links to folders are findings."""
+    """Everything below a directory, by name; links to directories are findings."""
 
     files: list[Path]
-    #: The folder itself first.
+    #: The directory itself first.
     folders: list[Path]
     findings: list[Finding]
 
@@ -123,14 +123,14 @@ def list_homes(homes: Iterable[Path]) -> tuple[list[ProjectListing], list[Findin
 
 
 def list_projects(projects: Path) -> tuple[list[Path], list[Finding]]:
-    """The project folders in a `projects` folder; none where it is missing. Raises UnreadableError."""
+    """The project directories in a `projects` directory; none where it is missing. Raises UnreadableError."""
     findings: list[Finding] = []
     folders = [Path(entry.path) for entry in _scan(projects, missing_is_empty=True) if _is_folder(entry, findings)]
     return folders, findings
 
 
 def list_project(folder: Path) -> ProjectListing:
-    """Everything in one project folder. Raises UnreadableError when the folder itself can't be read."""
+    """Everything in one project directory. Raises UnreadableError when the directory itself can't be read."""
     listing = ProjectListing(folder, [], [], [], [])
     metas: dict[str, Path] = {}
     agents: list[Path] = []
@@ -160,7 +160,7 @@ def list_project(folder: Path) -> ProjectListing:
 def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentFile] = ()) -> Family:
     """The family of one session; `loose_agents` are those of a ProjectListing that are this session's.
 
-    Never raises: what can't be read is a finding, and a session of which nothing is left has neither path nor folder.
+    Never raises: what can't be read is a finding, and a session of which nothing is left has neither path nor directory.
     """
     main = project / (session_id + LINES_SUFFIX)
     folder = project / session_id
@@ -195,7 +195,7 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
 
 
 def list_contents(folder: Path) -> FolderContents:
-    """All files and folders below a folder, to any depth. Never raises."""
+    """All files and directories below a directory, to any depth. Never raises."""
     contents = FolderContents([], [], [])
     folders: list[str] = []
     contents.files.extend(map(Path, _files_below(str(folder), contents.findings, folders)))

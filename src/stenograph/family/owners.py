@@ -1,6 +1,6 @@
 """Whose agent is it, where its place does not say?
 
-Up to 2.0.x agents are beside the sessions, and other tools keep them in a `subagents` folder of the project: the first line of
+Up to 2.0.x agents are beside the sessions, and other tools keep them in a `subagents` directory of the project: the first line of
 the conversation names its session. Later lines may name a session that continued the agent.
 """
 
@@ -43,7 +43,7 @@ def named_owner(agent: Path) -> str | None:
 
 
 def owner_of(agent: Path) -> tuple[Path, str | None]:
-    """The project folder and the session of an agent's file: as its place says, otherwise as its lines do."""
+    """The project directory and the session of an agent's file: as its place says, otherwise as its lines do."""
     for folder in agent.parents:
         if folder.name == AGENTS_FOLDER:
             above = folder.parent

@@ -25,7 +25,7 @@ class GraphFile(msgspec.Struct, frozen=True):
     path: Path
     first: int
     last: int
-    # The sub-agent whose file this is; empty for the session's own.
+    # The subagent whose file this is; empty for the session's own.
     agent_id: str = ""
 
 
@@ -44,7 +44,7 @@ class Graph(msgspec.Struct, dict=True):
     findings: list[Finding]
     # The node that a uuid means: of several, the last in the file (rule 17).
     by_uuid: dict[str, int]
-    # The nodes that say of themselves that they are a sub-agent's.
+    # The nodes that say of themselves that they are a subagent's.
     sidechains: list[int]
     # Links that were cut because they close a loop: the node and the parent it names.
     cut: dict[int, int]
@@ -192,7 +192,7 @@ def _nodes_that_close_a_loop(links: Sequence[int]) -> list[int]:
 
 def _gaps(graph: Graph, file: GraphFile) -> list[int]:
     """The nodes of a file that follow none that counts; nothing is left before them."""
-    # What hangs off a line of a sub-agent's file (2.1.29) hangs off nothing in the session's own.
+    # What hangs off a line of a subagent's file (2.1.29) hangs off nothing in the session's own.
     last = len(graph.nodes) if file.agent_id else file.last
     gaps = [node for node in range(file.first, file.last) if not 0 <= graph.parents[node] < last]
     for node in gaps:

@@ -183,7 +183,7 @@ def _is_note(record: Record) -> bool:
 def _rehung_leaf(graph: Graph, reading: Reading) -> int:
     """Rule 50: where a compaction preserved messages, the only end that there is; else the last record of the file.
 
-    A sub-agent's end counts as one, but nothing is resumed from it.
+    A subagent's end counts as one, but nothing is resumed from it.
     """
     nodes = sorted(reading.by_uuid.values())
     inner = {reading.parents[node] for node in nodes}
@@ -308,7 +308,7 @@ class _Bridges:
     """Rule 23, as 2.1.325 does it: behind a missing parent the newest record that is not newer, up to five seconds before.
 
     Where it is in the file does not matter; of equals the first counts. What the chain holds already is left out. From a line of
-    a sub-agent no bridge leads on. All records are sorted by time once: files of nothing but missing parents exist.
+    a subagent no bridge leads on. All records are sorted by time once: files of nothing but missing parents exist.
     """
 
     def __init__(self, graph: Graph, reading: Reading) -> None:

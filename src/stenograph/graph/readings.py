@@ -54,7 +54,7 @@ class Reading(Struct):
 
     # Of every node of the graph: the one that the release goes back to; NOWHERE for a root, DANGLING where it finds none.
     parents: list[int]
-    # The node that a uuid means, sub-agents' among them. In the order in which the uuids were met first.
+    # The node that a uuid means, subagents' among them. In the order in which the uuids were met first.
     by_uuid: dict[object, int]
     heeds_lists: bool = False
     # Whether the last compaction preserved messages, so that the tree hangs otherwise than it was written (rule 50), and which.

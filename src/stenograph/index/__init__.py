@@ -8,7 +8,7 @@ from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
     from stenograph.index.catalogue import CatalogueRow, StoredTurn, list_catalogue, stored_turns
-    from stenograph.index.find import Filter, Found, Hit, HitLine, highlight, scan, search
+    from stenograph.index.find import Filter, Found, Hit, HitLine, Sought, highlight, scan, search
     from stenograph.index.history import Touch, file_history
     from stenograph.index.model_calls import (
         ABORTED,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         sync_usage,
     )
     from stenograph.index.opening import StoredBranch, StoredSession, open_session
+    from stenograph.index.patterns import BoundedPattern
     from stenograph.index.picking import Pick, PickList, Picks
     from stenograph.index.query import Query, parse_query
     from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
@@ -39,6 +40,7 @@ _MODULES = {
     "ABORTED": "model_calls",
     "ADVISOR": "model_calls",
     "AGENT": "model_calls",
+    "BoundedPattern": "patterns",
     "CatalogueRow": "catalogue",
     "COPY": "model_calls",
     "discard_store": "store",
@@ -60,6 +62,7 @@ _MODULES = {
     "list_catalogue": "catalogue",
     "open_session": "opening",
     "open_store": "store",
+    "Sought": "find",
     "StoredSession": "opening",
     "parse_query": "query",
     "Pick": "picking",
@@ -94,6 +97,7 @@ __all__ = [
     "FINISHED",
     "SIDECHAIN",
     "US",
+    "BoundedPattern",
     "CatalogueRow",
     "FactsPlace",
     "FilePart",
@@ -107,6 +111,7 @@ __all__ = [
     "PickList",
     "Picks",
     "Query",
+    "Sought",
     "StoredBranch",
     "StoredSession",
     "StoredTurn",

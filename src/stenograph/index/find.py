@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from stenograph.disk import project_folder_name, read_lines, redacted_repr
 from stenograph.errors import DiskError
+from stenograph.index.patterns import BoundedPattern
 from stenograph.index.query import AllOf, AnyOf, NoneOf, Query, Term, relaxed, terms_of
 from stenograph.index.sources import FilePart
 from stenograph.index.store import IndexStore
@@ -132,7 +133,7 @@ class _Match(Struct):
 
 _Matches = dict[int, _Match]
 #: What a text is compared with.
-Sought: TypeAlias = Query | re.Pattern[str]
+Sought: TypeAlias = Query | re.Pattern[str] | BoundedPattern
 
 
 def search(
@@ -172,7 +173,7 @@ def search(
 
 def scan(
     store: IndexStore,
-    pattern: re.Pattern[str],
+    pattern: re.Pattern[str] | BoundedPattern,
     narrowed: Filter = EVERYTHING,
     *,
     limit: int | None = None,
@@ -497,14 +498,14 @@ def _read_texts(path: Path, offset: int) -> tuple[list[tuple[TextKind, str]], li
 
 def _worth(text: str, sought: Sought) -> int:
     """How much of what was sought a text holds."""
-    if isinstance(sought, re.Pattern):
+    if isinstance(sought, re.Pattern | BoundedPattern):
         return bool(sought.search(text))
     return sum(bool(_spans(text, term)) for term in terms_of(sought))
 
 
 def highlight(text: str, sought: Sought) -> tuple[tuple[int, int], ...]:
     """Where a text holds what was sought."""
-    if isinstance(sought, re.Pattern):
+    if isinstance(sought, re.Pattern | BoundedPattern):
         return tuple(match.span() for match in islice(sought.finditer(text), _MANY) if match[0])
     merged: list[tuple[int, int]] = []
     for begin, end in sorted(span for term in terms_of(sought) for span in _spans(text, term)):

@@ -25,7 +25,8 @@ from msgspec import Struct
 
 from stenograph.disk import Finding, distinct_homes, read_line_blocks, read_slice
 from stenograph.errors import UnreadableError, UnwritableError, UsageError
-from stenograph.family import AgentFile, find_family, list_homes, named_owner, read_metas, session_name
+from stenograph.family import AgentFile, AgentLayout, find_family, list_homes, named_owner, read_metas, session_name
+from stenograph.index.sources import FilePart, IndexedFile
 from stenograph.index.store import IndexStore
 from stenograph.records import TokenCounts, UsageLine, characters_written, gc_paused, last_total, moment, usage_lines
 from stenograph.releases import first_with, release_numbers
@@ -64,11 +65,18 @@ class UsageSync(Struct, frozen=True):
 class _Source(Struct, frozen=True):
     path: Path
     home: Path
-    #: The project's folder, and the session's name; empty for an agent of which nothing says whose it is.
+    #: The project's directory, and the session's name; empty for an agent of which nothing says whose it is.
     folder: Path
     session: str
     agent: AgentFile | None
     state: tuple[int, int, int, int]
+    #: Of a file that only the archive has: writes a copy and returns its path.
+    unpack: Callable[[], Path] | None = None
+
+    @property
+    def place(self) -> Path:
+        """Where it can be read."""
+        return self.path if self.unpack is None else self.unpack()
 
     @property
     def size(self) -> int:
@@ -111,16 +119,24 @@ class _Scanned(Struct):
 
 
 def sync_usage(
-    store: IndexStore, homes: Sequence[Path], *, seconds: float | None = None, progress: Progress | None = None
+    store: IndexStore,
+    homes: Sequence[Path],
+    *,
+    archived: Sequence[IndexedFile] = (),
+    seconds: float | None = None,
+    progress: Progress | None = None,
 ) -> UsageSync:
-    """Bring the calls of these homes up to date; with `seconds`, for about that long."""
+    """Bring the calls of these homes up to date; with `seconds`, for about that long. `archived`: files that no home has now."""
     findings: list[Finding] = []
     sources = {os.fsencode(source.path): source for source in _sources(homes, findings)}
     rows = store.connection.execute("SELECT path, device, inode, size, changed_ns FROM usage_files")
     known = {row[0]: row[1:] for row in rows}
     roots = tuple(os.fsencode(home) + os.sep.encode() for home in homes)
-    gone = [path for path in known.keys() - sources.keys() if path.startswith(roots)]
+    kept = {os.fsencode(file.path): file for file in archived if file.part is not FilePart.RESULT}
+    gone = [path for path in known.keys() - sources.keys() - kept.keys() if path.startswith(roots)]
     stale = [source for path, source in sources.items() if known.get(path) != source.state]
+    # What is known of a file from before it was deleted stays so: the archive has the same bytes.
+    stale += [_archived_source(file) for path, file in kept.items() if path not in known and path not in sources]
     # Oldest first: of a session and its clone, whose lines are the same, the one that was read first is the original.
     stale.sort(key=lambda source: source.state[3])
     done = _write(store, stale, gone, seconds, findings, progress)
@@ -157,6 +173,13 @@ def _sources(homes: Sequence[Path], findings: list[Finding]) -> Iterator[_Source
         for path, session, agent in candidates:
             if (source := _source(path, home, folder, session, agent)) is not None:
                 yield source
+
+
+def _archived_source(file: IndexedFile) -> _Source:
+    session = file.session
+    agent = AgentFile(file.path, file.agent, AgentLayout.NESTED) if file.agent else None
+    state = (0, 0, file.size, file.changed_ns)
+    return _Source(file.path, file.home, session.path.parent, session.session_id, agent, state, file.unpack)
 
 
 def _source(path: Path, home: Path, folder: Path, session: str, agent: AgentFile | None) -> _Source | None:
@@ -251,8 +274,8 @@ class _Writing:
         ).fetchone()
         if known and known[4:] == source.state:
             return  # another process was quicker
-        start = known[1] if known and known[1] <= source.size and fingerprint(source.path, known[1]) == known[2] else 0
-        scanned = ahead if ahead is not None and not start else _scan(source.path, start, _named_after(source))
+        start = known[1] if known and known[1] <= source.size and fingerprint(source.place, known[1]) == known[2] else 0
+        scanned = ahead if ahead is not None and not start else _scan(source.place, start, _named_after(source))
         session = self._session(source, scanned.cwd)
         total = scanned.total if scanned.total is not None or not start else known[3]
         if known:
@@ -277,7 +300,7 @@ class _Writing:
         self._db.execute(
             "UPDATE usage_files SET session = ?, device = ?, inode = ?, size = ?, changed_ns = ?, offset = ?, fingerprint = ?,"
             " client_total = ? WHERE id = ?",
-            (session, *source.state, scanned.end, fingerprint(source.path, scanned.end), total, file),
+            (session, *source.state, scanned.end, fingerprint(source.place, scanned.end), total, file),
         )
 
     def finish(self) -> None:
@@ -405,7 +428,7 @@ def _scan_each(sources: Sequence[_Source]) -> dict[Path, _Scanned]:
     found = {}
     for source in sources:
         with contextlib.suppress(UnreadableError):  # said when it is read again
-            found[source.path] = _scan(source.path, 0, _named_after(source))
+            found[source.path] = _scan(source.place, 0, _named_after(source))
     return found
 
 

@@ -23,7 +23,7 @@ from stenograph.model.transport import Dialer, StreamConnection
 from stenograph.net import ResponseHead, can_decompress
 
 API_VERSION = "2023-06-01"
-#: More than one is open only while sub-agents run in parallel.
+#: More than one is open only while subagents run in parallel.
 _MOST_IDLE = 4
 #: Seconds. Routers forget idle connections silently.
 _LONGEST_IDLE = 60.0

@@ -12,7 +12,7 @@ ZERO_UUID = "00000000-0000-0000-0000-000000000000"
 NOTIFICATION = "task-notification"
 INTERRUPTED = "[Request interrupted by user"
 INTERRUPTED_TURN, INTERRUPTED_TOOL_USE = f"{INTERRUPTED}]", f"{INTERRUPTED} for tool use]"
-#: The prompt by which 2.0.x starts its sub-agents ahead of need.
+#: The prompt by which 2.0.x starts its subagents ahead of need.
 WARM_UP = "Warmup"
 #: How the note before a local command begins: without a tag up to 2.0.x.
 CAVEATS = ("Caveat:", "<local-command-caveat>")

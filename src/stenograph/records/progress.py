@@ -1,4 +1,4 @@
-"""Progress records: signs of life of a running tool, hook or sub-agent, one shape per type. 2.1.11 to 2.1.81 wrote them."""
+"""Progress records: signs of life of a running tool, hook or subagent, one shape per type. 2.1.11 to 2.1.81 wrote them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ProgressRecord(ChainedRecord, tag_field="type", tag="progress"):
 
 
 class AgentProgress(Progress, tag_field="type", tag="agent_progress"):
-    """A sub-agent's record, whole, inside the parent's file (2.1.12 to 2.1.81)."""
+    """A subagent's record, whole, inside the parent's file (2.1.12 to 2.1.81)."""
 
     message: Opt[dict[str, Json]] = UNSET
     normalizedMessages: Opt[list[Json]] = UNSET

@@ -89,7 +89,7 @@ class Snapshot(Shape):
 
     @once
     def trackedFileBackups(self) -> Opt[dict[str, FileBackup | Json]]:  # noqa: N802 - the file's own spelling
-        """By path, absolute or relative to the working folder."""
+        """By path, absolute or relative to the working directory."""
         return read_later(self.trackedFileBackups_raw, _read_backups)
 
 
@@ -177,7 +177,7 @@ class PrLinkRecord(SessionRecord, tag_field="type", tag="pr-link"):
 
 
 class ForkContextRefRecord(Record, tag_field="type", tag="fork-context-ref"):
-    """The first line of a forked sub-agent's file: its context is a conversation up to a line, which is not copied."""
+    """The first line of a forked subagent's file: its context is a conversation up to a line, which is not copied."""
 
     agentId: Opt[str] = UNSET
     parentSessionId: Opt[str] = UNSET

@@ -175,7 +175,7 @@ class GrepResult(ToolResult):
 
 
 class AgentResult(ToolResult):
-    """A sub-agent that has ended, or (`isAsync`) one that was started in the background."""
+    """A subagent that has ended, or (`isAsync`) one that was started in the background."""
 
     known_by = frozenset({"status", "prompt", "agentId"})
 
@@ -212,7 +212,7 @@ class AgentResult(ToolResult):
 
 
 class EarlyAgentResult(AgentResult):
-    """A sub-agent's result of 1.0.x, before agents had ids."""
+    """A subagent's result of 1.0.x, before agents had ids."""
 
     known_by = frozenset({"content", "totalDurationMs", "totalToolUseCount"})
 

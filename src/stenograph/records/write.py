@@ -50,7 +50,7 @@ class Envelope(Struct, kw_only=True):
     git_branch: str
     slug: str
     version: str = NEWEST
-    #: Of a sub-agent; None in the main conversation.
+    #: Of a subagent; None in the main conversation.
     agent_id: str | None = None
     agent_type: str = ""
 
@@ -127,7 +127,7 @@ def user_members(content: str | list[Json], *, prompt_id: str = "") -> Json:
 def prompt_members(
     envelope: Envelope, content: str | list[Json], *, prompt_id: str, permission_mode: str, position: Position | None
 ) -> Json:
-    """A person's prompt. `position` is None where it is not known, and in sub-agents."""
+    """A person's prompt. `position` is None where it is not known, and in subagents."""
     if envelope.is_old:
         return user_members(content)
     members = user_members(content, prompt_id=prompt_id)
@@ -214,7 +214,7 @@ def result_members(
     permission: Json | None = None,
     more: Json | None = None,
 ) -> Json:
-    """A tool's result. In a sub-agent's file clients keep no structured result."""
+    """A tool's result. In a subagent's file clients keep no structured result."""
     members = user_members([block], prompt_id="" if envelope.is_old else prompt_id)
     if structured is not None and envelope.agent_id is None:
         members["toolUseResult"] = structured
@@ -346,7 +346,7 @@ def progress_members(data: Json, *, tool_use_id: str, parent_tool_use_id: str) -
 
 
 def agent_progress(line: Json, content: list[Json], *, prompt: str, agent_id: str) -> Json:
-    """The data of a sign of life that shows a line of a sub-agent, its content as blocks."""
+    """The data of a sign of life that shows a line of a subagent, its content as blocks."""
     message: Json = {
         "type": line["type"],
         "message": {**line["message"], "content": content},
@@ -418,7 +418,7 @@ def file_history_snapshot(message_id: str, snapshot: Json, *, is_update: bool) -
 
 
 def agent_meta(*, agent_type: str, description: str, tool_use_id: str, parent_agent_id: str | None, depth: int) -> bytes:
-    """The content of a sub-agent's `.meta.json`."""
+    """The content of a subagent's `.meta.json`."""
     parent = {"parentAgentId": parent_agent_id} if parent_agent_id else {}
     meta = {"agentType": agent_type, "isBuiltIn": True, "description": description, "toolUseId": tool_use_id}
     return to_text({**meta, **parent, "spawnDepth": depth})

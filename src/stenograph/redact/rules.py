@@ -407,7 +407,7 @@ RULES = (
     _rule(
         "connection-password",
         "assword= ASSWORD= wd= WD=",
-        # `Pwd=` may also be the working folder of a shell: that one begins with a slash.
+        # `Pwd=` may also be the working directory of a shell: that one begins with a slash.
         r"(?:(?:(?<=[;?&]P)|(?<=[;?&]p)|(?<=[;?&] P)|(?<=[;?&] p))(?i:assword|wd)|(?:(?<=\bP)|(?<=\bp))(?i:assword|wd)"
         r"(?=[ ]?=[^;\s\"'`]{1,128};[ ]?(?i:user|uid|server|data|database|host|port|driver|encrypt|trust|ssl|pooling|initial)))"
         rf"=(?P<secret>{_STANDS_FOR_NOTHING}(?![/~.])[^;&\s\"'`<>\\]{{1,}}+)",

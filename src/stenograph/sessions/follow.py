@@ -1,7 +1,7 @@
 """A live session, followed: what is new in its file and its subagents' files since the last look.
 
 Every look reads only what was added: each file has a cursor behind its last whole line. A file that was cut or rewritten is read
-again from its start, without repeating records that were reported. When `/clear` opens another file in the project folder, that
+again from its start, without repeating records already reported. When `/clear` opens another file in the project directory, that
 one is followed. Nothing in the new file says which session was cleared: if the old one continues, it was another client's
 `/clear`, and the old one is followed again.
 """
@@ -33,21 +33,21 @@ _FIRST_LINES = 12
 _SEEN = 50_000
 # Of a session that was left, how much is told when it turns out to go on.
 _HEARD = 1000
-# A folder whose time is younger may have changed again without getting another one: file systems' clocks are coarse.
+# A directory whose time is younger may have changed again without getting another one: file systems' clocks are coarse.
 _YOUNG_SECONDS = 2.0
-# Agents in the session's own folder; of others their lines say whose they are.
+# Agents in the session's own directory; of others their lines say whose they are.
 _INSIDE = frozenset({AgentLayout.NESTED, AgentLayout.WORKFLOW})
 
 
 class Update(Struct, frozen=True):
     """One thing that happened."""
 
-    #: `record`; `damaged` (a line that is none); `cut` (the file was cut or rewritten); `agent` (a sub-agent began);
+    #: `record`; `damaged` (a line that is none); `cut` (the file was cut or rewritten); `agent` (a subagent began);
     #: `cleared` (the conversation goes on in another file, `path`); `returned` (that was another client's `/clear`, back to
     #: `path`); `gone` (the file is not there any more).
     kind: str
     path: Path
-    #: The sub-agent whose file it is; empty for the session's own.
+    #: The subagent whose file it is; empty for the session's own.
     agent_id: str = ""
     record: Record | None = None
 
@@ -101,7 +101,7 @@ class Follower:
         self.began_at = 0
         self._known_files = {file.path for file in list_project(path.parent).sessions} | {path}
         self._not_ours: set[Path] = set()
-        # What was in the folders when they were last looked into, and is not decided yet.
+        # What was in the directories when they were last looked into, and is not decided yet.
         self._folder_times: dict[Path, int] = {}
         self._new_files: list[Path] = []
         self._new_agents: list[AgentFile] = []
@@ -218,7 +218,7 @@ class Follower:
         return updates
 
     def _look_around(self) -> None:
-        """List the folders where files may come, if one of them changed since they were listed."""
+        """List the directories where files may come, if one of them changed since they were listed."""
         own = session_folder(self.path)
         folders = [self.path.parent, own, *self._folder_times]
         times = {folder: time_ for folder in folders if (time_ := _folder_time(folder)) is not None}

@@ -58,7 +58,7 @@ def as_unreadable(path: Path) -> Iterator[None]:
 
 
 def unreadable(error: DiskError) -> Finding:
-    """The finding for a file or folder that a list has to go without."""
+    """The finding for a file or directory that a list has to go without."""
     return Finding("unreadable", error.path, detail=str(error))
 
 
@@ -118,7 +118,7 @@ class Glance(msgspec.Struct, frozen=True):
     steps_exact: bool
     #: Some assistant record holds text and no tool use.
     has_assistant_message: bool
-    #: There are lines of a conversation, and all of them are a sub-agent's.
+    #: There are lines of a conversation, and all of them are a subagent's.
     all_sidechain: bool
     warm_up: bool
     #: The last line is cut off: its writer is at work, or was killed.

@@ -32,7 +32,7 @@ def load(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> S
 
 
 def load_file(path: Path) -> Session:
-    """The whole session of a file, with its sub-agents."""
+    """The whole session of a file, with its subagents."""
     family = read_family(path)
     with gc_paused():
         unread: list[Finding] = []

@@ -4,7 +4,7 @@ A reference is, in this order:
 
     last, last~1    the newest session of the current directory, or the one before; of all where it has none. Newest by its last
                     record, never by the file's time; empty files and subagents' files are skipped
-    a path          of a `.jsonl` file, or of the folder of the same name beside it
+    a path          of a `.jsonl` file, or of the directory of the same name beside it
     an id           the whole UUID, or a prefix of any length; of another file's name only where no id begins so
     a title         as `steno ls` shows it: exactly, else in any case
     a slug          the client's own name for the conversation
@@ -105,7 +105,7 @@ def find_match(
 
 
 def session_at(path: Path) -> SessionFile:
-    """The session in a file that is named by its path, a session's own folder standing for the file beside it.
+    """The session in a file that is named by its path, a session's own directory standing for the file beside it.
 
     Raises SessionNotFoundError where nothing is there or no line of it is a record, UnreadableError.
     """

@@ -1,7 +1,7 @@
 """How a client resumes a session: the command, the directory, the environment. Starts and writes nothing.
 
-A client finds a session by its id only in the project folder of the directory that it is started in (rule 1), so the right one is
-a directory that the session's lines name and that encodes to the file's folder. Anything else is resumed by its path (rule 8).
+A client finds a session by its id only in the project directory of where it is started (rule 1), so the right one is
+a directory that the session's lines name and that encodes to the file's directory. Anything else is resumed by its path (rule 8).
 """
 
 from __future__ import annotations

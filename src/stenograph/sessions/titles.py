@@ -44,9 +44,9 @@ def list_title(glance: Glance, summaries: Mapping[str, str] = _NO_SUMMARIES) -> 
 
 
 class ListTitles:
-    """Titles as lists show them, also where the summary of a session is in another file of its project folder.
+    """Titles as lists show them, also where the summary of a session is in another file of its project directory.
 
-    Those files are looked at once, and only when a session has no title in its own file; not at all in the folders of `glances`,
+    Those files are looked at once, and only when a session has no title in its own file; not at all in directories of `glances`,
     which are those of all their files, the newest first.
     """
 
@@ -74,7 +74,7 @@ def title_of(glance: Glance) -> str | None:
 
 
 def titled_by(path: Path) -> list[Path]:
-    """The other sessions of a project folder whose only titles are summaries in this file."""
+    """The other sessions of a project directory whose only titles are summaries in this file."""
     given = glance_at(path).summaries
     others = [] if not given else [file for file in _files(path.parent) if file != path]
     if not others:
@@ -101,7 +101,7 @@ def _given(glance: Glance) -> list[str]:
 
 
 def _summaries_in(folder: Path, *, without: Path | None = None) -> dict[str, str]:
-    """The summaries in the files of a project folder by leafUuid, the newest file's first."""
+    """The summaries in the files of a project directory by leafUuid, the newest file's first."""
     found: dict[str, str] = {}
     for file in _files(folder):
         if file != without:

@@ -1,4 +1,4 @@
-"""A selection -> the turns, tool calls and sub-agents that it means, on the branch that a client resumes."""
+"""A selection -> the turns, tool calls and subagents that it means, on the branch that a client resumes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def tool_calls_of(session: Session, which: Selector) -> Iterator[ToolCall]:
 
 
 def agent_runs_of(session: Session, which: Selector) -> list[AgentRun]:
-    """The sub-agents that the selected tool calls started. Where nothing but agents is selected, or nothing at all, also those
+    """The subagents that the selected tool calls started. Where nothing but agents is selected, or nothing at all, also those
     that other agents started or that no call is known of.
     """
     if which == Selector(agents=which.agents):

@@ -1,4 +1,4 @@
-"""A session cut at one of its messages: which of its lines and sub-agents belong to the conversation up to there.
+"""A session cut at one of its messages: which of its lines and subagents belong to the conversation up to there.
 
 Kept is what a client copies when it forks there (rule 52: the chain), and what belongs to it: older history behind a compaction,
 other lines of the same response with their results (rule 30), what compactions preserved (rule 50), snapshots, inline

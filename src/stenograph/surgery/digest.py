@@ -1,7 +1,7 @@
 """Turns -> a digest: what a model needs to continue without having read them. Deterministic; no model is asked.
 
 Prompts are word for word, of each answer the last text, files with their net differences, commands with their outcome, failures
-and sub-agents with the end of their output. Other calls are counted by tool or, with `keep_tool_calls`, named with their input.
+and subagents with the end of their output. Other calls are counted by tool or, with `keep_tool_calls`, named with their input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DIFF_LINES = 60
 VALUE_LENGTH = 80
 MOST_VALUES = 4
 _SHELLS = frozenset({"Bash", "PowerShell"})
-#: The tool that starts sub-agents: `Agent` from 2.1.63 on.
+#: The tool that starts subagents: `Agent` from 2.1.63 on.
 _AGENTS = frozenset({"Task", "Agent"})
 
 

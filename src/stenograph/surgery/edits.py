@@ -21,7 +21,7 @@ class Selector(Struct, frozen=True, omit_defaults=True):
     tools: tuple[str, ...] = ()
     larger_than: int | None = None
     errors: bool = False
-    #: Calls that started these sub-agents: a type, an id or its prefix.
+    #: Calls that started these subagents: a type, an id or its prefix.
     agents: tuple[str, ...] = ()
     #: Calls by the ids of their tool uses.
     calls: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Compress(Edit, frozen=True, tag="compress"):
 
 
 class DropAgents(Edit, frozen=True, tag="drop-agents"):
-    """Delete the files of sub-agents, and their lines in the session's own; their calls and answers stay."""
+    """Delete the files of subagents, and their lines in the session's own; their calls and answers stay."""
 
     summary: ClassVar[str] = "drop subagents"
 

@@ -2,12 +2,12 @@
 
 An id is a UUID that makes up a whole value outside of what was said, read or answered: of the session, of records, snapshots,
 prompts, queued inputs and logged requests. Content keeps its bytes, except for what would lead back to the original
-(docs/decisions/0015): paths into the session's own folder, and sub-agents whose files are beside the sessions. Not renewed:
+(docs/decisions/0015): paths into the session's own directory, and subagents whose files are beside the sessions. Not renewed:
 
     message.id, requestId, tool-use ids    the API's: they show that a clone's answers were paid for once
     hashes and digests                     they name contents
     leafUuid of a summary, forkedFrom      lines of another family
-    sub-agents in the session's own folder
+    subagents in the session's own directory
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _NOT_OWN = frozenset(
 )
 #: What makes an id in a line that is not JSON.
 _OWN_IN_DAMAGED_LINES = frozenset(b"uuid parentUuid logicalParentUuid sessionId promptId messageId leafUuid".split())
-#: Parts of the session's folder that a clone has copies of.
+#: Parts of the session's directory that a clone has copies of.
 _COPIED_NAMES = (b"tool-results", b"subagents")
 _COPIED_FOLDERS = rb"(?=(?:/|\\+)(?:%b)(?![\w.-]))" % b"|".join(_COPIED_NAMES)
 
@@ -80,7 +80,7 @@ class _Envelope(msgspec.Struct):
     result: msgspec.Raw = _NOTHING
     forkedFrom: msgspec.Raw = _NOTHING  # noqa: N815
     attachment: msgspec.Raw = _NOTHING
-    #: Of a progress line: a sub-agent's record among other things.
+    #: Of a progress line: a subagent's record among other things.
     data: msgspec.Raw = _NOTHING
 
 
@@ -95,7 +95,7 @@ class OwnIds:
         self.session_id = session_id
         #: In the order in which they were met.
         self.uuids: dict[bytes, None] = {}
-        #: Of those sub-agents that need other names.
+        #: Of those subagents that need other names.
         self.agents: set[str] = set()
         #: Of a form that no client gives them.
         self.odd: set[str] = set()
@@ -135,7 +135,7 @@ class IdRenewal:
     """New ids for old ones. The same family and the same new session id give the same new ids."""
 
     def __init__(self, own: OwnIds, new_id: str, *, taken: Iterable[str] = (), projects: tuple[str, str] | None = None) -> None:
-        """`taken`: agents that are where the new ones will be. `projects`: names of the old project folder and of the new one.
+        """`taken`: agents that are where the new ones will be. `projects`: names of the old project directory and of the new one.
 
         Raises UsageError.
         """

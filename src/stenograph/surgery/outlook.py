@@ -41,7 +41,8 @@ class Outlook(Struct, frozen=True):
     tokens_after: int
     #: From the first changed message on.
     tokens_to_cache: int
-    #: USD, with the prompt read from the cache.
+    #: USD, with the prompt read from the cache: what it costs each later turn as it is, and what the edit saves of that.
+    cost_a_turn: Decimal
     saved_a_turn: Decimal
     cache_cost: Decimal
     is_listed: bool
@@ -72,10 +73,22 @@ def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: da
             break
         same += 1
     to_cache = _Sizes(outcome.after[same:], rates).at(rate) if outcome.before != outcome.after else 0
+    whole = price_usage(Usage(input_tokens=0, output_tokens=0, cache_read_input_tokens=before), model)
     read = price_usage(Usage(input_tokens=0, output_tokens=0, cache_read_input_tokens=max(0, before - after)), model)
     write = price_usage(Usage(input_tokens=0, output_tokens=0, cache_creation_input_tokens=to_cache), model)
     is_expired = _is_expired(calls, now or datetime.now(UTC))
-    return Outlook(model, before, after, to_cache, read.usd, write.usd, read.basis is Basis.LIST, last is not None, is_expired)
+    return Outlook(
+        model=model,
+        tokens_before=before,
+        tokens_after=after,
+        tokens_to_cache=to_cache,
+        cost_a_turn=whole.usd,
+        saved_a_turn=read.usd,
+        cache_cost=write.usd,
+        is_listed=read.basis is Basis.LIST,
+        is_measured=last is not None,
+        is_cache_expired=is_expired,
+    )
 
 
 def _as_recorded(outcomes: Sequence[ReleaseOutcome], release: str | None) -> ReleaseOutcome:

@@ -61,7 +61,7 @@ def encode(lines: Iterable[Line]) -> bytes:
 
 
 def write(path: Path, lines: Iterable[Line]) -> Path:
-    """A session file with these lines; its folder is made if it is missing."""
+    """A session file with these lines; its directory is made if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(encode(lines))
     return path

@@ -2,7 +2,7 @@
 
 In: the requests of a client. Out: answers played from a script, and the requests, recorded. The script rides in the prompt
 (`script_prompt`), so the server keeps no state between requests: the step to play is the number of assistant messages since
-the prompt that carries it, and a sub-agent's prompt carries a script of its own. A prompt without a script gets a short
+the prompt that carries it, and a subagent's prompt carries a script of its own. A prompt without a script gets a short
 text. Knows nothing of sessions or files.
 
     with ScriptedApi() as api:

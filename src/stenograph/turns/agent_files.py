@@ -1,4 +1,4 @@
-"""Which sub-agents' files belong to which turn: by their meta file, by a result that names them, else by the time they began."""
+"""Which subagents' files belong to which turn: by their meta file, by a result that names them, else by the time they began."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ReadFailure(Struct, frozen=True):
     path: Path
     #: From the file system, never from a file.
     reason: str
-    #: The sub-agent whose lines it would hold; empty if unknown, and for a session's own file.
+    #: The subagent whose lines it would hold; empty if unknown, and for a session's own file.
     agent_id: str = ""
 
 
@@ -44,7 +44,7 @@ class TimeSpan(NamedTuple):
 
 
 class AgentFiles:
-    """The sub-agents' files of one session."""
+    """The subagents' files of one session."""
 
     def __init__(self, path: Path, family: Family) -> None:
         self._path = path
@@ -87,7 +87,7 @@ class AgentFiles:
         return list(found.values())
 
     def any_began_in(self, lines: Iterable[Located], span: TimeSpan) -> bool:
-        """Whether a sub-agent that nothing names may have begun in a turn."""
+        """Whether a subagent that nothing names may have begun in a turn."""
         if not self._without_meta:
             return False
         _, named = _mentioned(lines)

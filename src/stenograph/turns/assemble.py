@@ -247,7 +247,7 @@ def _is_said_with(context: Context, node: int, spoken: Collection[str]) -> bool:
 
 
 def split_conversations(graph: Graph) -> tuple[Sequence[int], dict[str, Sequence[int]]]:
-    """The nodes of the session's own conversation, and those of each sub-agent: a file's, or those of an inline sidechain."""
+    """The nodes of the session's own conversation, and those of each subagent: a file's, or those of an inline sidechain."""
     agents: dict[str, Sequence[int]] = {}
     for file in graph.files:
         if file.agent_id:  # two workflows may each have an agent of the same name: one run

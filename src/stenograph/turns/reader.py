@@ -72,13 +72,13 @@ class ReadTurn(Struct, frozen=True):
     #: It was known before, and has grown.
     is_again: bool = False
     is_last: bool = False
-    #: Sub-agents that began in it, started by nothing known.
+    #: Subagents that began in it, started by nothing known.
     unlinked: tuple[AgentRun, ...] = ()
     failures: tuple[ReadFailure, ...] = ()
 
 
 class TurnReader:
-    """The turns of one session file behind a place; without a family, sub-agents' files are not read. Raises UnreadableError.
+    """The turns of one session file behind a place; without a family, subagents' files are not read. Raises UnreadableError.
 
     With `prompts`, nothing is read behind that many of them. `watch` sees each line, from the beginning of the last known turn
     on, and returns it.
@@ -110,7 +110,7 @@ class TurnReader:
             opened = opens
         begins = [self._outline.begin(turn) for turn in self._outline.turns]
         self._after_first = self._find_after_first()
-        #: Sub-agents with lines in the file itself: where each begins, and its lines.
+        #: Subagents with lines in the file itself: where each begins, and its lines.
         offsets = self._outline.lines.offsets
         self._inline = sorted((offsets[nodes[0]], nodes) for nodes in self._outline.agents.values())
         self._later = [*reversed(list(accumulate(reversed(begins[1:]), min))), sys.maxsize]
@@ -128,7 +128,7 @@ class TurnReader:
         """The turns with lines behind the place; of those known before only what says something more.
 
         Without `is_ended` more may come: a local command at the end may be incomplete, so it is left out, as are unnamed
-        sub-agents that began after the last line.
+        subagents that began after the last line.
         """
         for index, turn in enumerate(self._outline.turns):
             if not self._is_new(index, turn):
@@ -291,7 +291,7 @@ class TurnReader:
         return at if isinstance(at, str) else ""
 
     def _inline_agents(self, index: int) -> list[int]:
-        """The lines of sub-agents that begin inside a turn, or before the first."""
+        """The lines of subagents that begin inside a turn, or before the first."""
         begin = self._begins[index] if index or self._place.last_offset else 0
         end = self._begins[index + 1] if index + 1 < len(self._begins) else None
         first = bisect_left(self._inline, begin, key=itemgetter(0))

@@ -40,7 +40,7 @@ def build_session(
 
 
 def link_agents(context: Context, agents: dict[str, Sequence[int]], metas: dict[str, AgentMeta]) -> list[AgentRun]:
-    """The sub-agents' runs, each linked to the tool call that started it."""
+    """The subagents' runs, each linked to the tool call that started it."""
     if not agents:
         return []
     evidence = _evidence(context, metas)

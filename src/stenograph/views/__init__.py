@@ -74,8 +74,15 @@ if TYPE_CHECKING:
     from stenograph.views.pages.search import SearchPage, search_page
     from stenograph.views.pages.secret import SecretPage
     from stenograph.views.pages.session import Piece, SessionPage, opened_pieces, session_page, session_pieces
-    from stenograph.views.pages.sessions import OverviewPage, SessionsPage, overview_page, session_row, sessions_page
-    from stenograph.views.pages.stats import stats_page, waste_page
+    from stenograph.views.pages.sessions import (
+        OVERVIEW_ROWS,
+        OverviewPage,
+        SessionsPage,
+        overview_page,
+        session_row,
+        sessions_page,
+    )
+    from stenograph.views.pages.stats import WastePage, stats_page, waste_page
     from stenograph.views.pages.summary import SummaryPage, summary_page
     from stenograph.views.pages.timeline import TimelinePage
     from stenograph.views.pages.timeline_tools import tool_step
@@ -86,7 +93,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.turns import StepsPage, TurnsPage, steps_page, turns_page
     from stenograph.views.pages.undo import EditsPage, UndoPage, edits_page, originals_page, undo_page, undo_plan_page
     from stenograph.views.pages.updates import UpdatePage, UpdateReader
-    from stenograph.views.pages.usage import UsagePage, reconciliation_page, usage_page
+    from stenograph.views.pages.usage import ReconciliationPage, UsagePage, reconciliation_page, usage_page
     from stenograph.views.pages.viewer import ViewerPage
     from stenograph.views.schema import documents, field_docs, json_schema, schema_components
     from stenograph.views.terminal.archive import (
@@ -192,6 +199,7 @@ _MODULES = {
     "MessagesPage": "pages.messages",
     "opened_pieces": "pages.session",
     "originals_page": "pages.undo",
+    "OVERVIEW_ROWS": "pages.sessions",
     "overview_page": "pages.sessions",
     "OverviewPage": "pages.sessions",
     "Page": "pages.page",
@@ -320,13 +328,16 @@ _MODULES = {
     "UpdateRenderer": "terminal.updates",
     "usage_csv": "terminal.usage",
     "usage_page": "pages.usage",
+    "ReconciliationPage": "pages.usage",
     "UsagePage": "pages.usage",
+    "WastePage": "pages.stats",
     "ViewerHomePage": "pages.home",
     "ViewerPage": "pages.viewer",
     "waste_page": "pages.stats",
 }
 
 __all__ = [
+    "OVERVIEW_ROWS",
     "ArchiveInstallPage",
     "CheckPage",
     "CompletionPage",
@@ -351,6 +362,7 @@ __all__ = [
     "Piece",
     "ProblemPage",
     "PurgePage",
+    "ReconciliationPage",
     "RecordPage",
     "RecordsPage",
     "RemovalsPage",
@@ -377,6 +389,7 @@ __all__ = [
     "UsagePage",
     "ViewerHomePage",
     "ViewerPage",
+    "WastePage",
     "archive_page",
     "backfill_page",
     "check_page",

@@ -185,7 +185,7 @@ def column_width(cells: Iterable[str]) -> int:
 
 
 def short_path(path: str) -> str:
-    """A path with the user's folder as `~`, harmless."""
+    """A path with the user's directory as `~`, harmless."""
     user = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if user not in ("~", "/") and (path == user or path.startswith(user + os.sep)):
         path = "~" + path[len(user) :]

@@ -35,7 +35,7 @@ from stenograph.views.text import count_of
 class ToolFacts(Struct, frozen=True):
     name: str
     input: dict[str, Any]
-    #: The working folder at the time; empty when unknown.
+    #: The working directory at the time; empty when unknown.
     cwd: str = ""
     answered: bool = False
     #: As the model got it.
@@ -58,7 +58,7 @@ class ToolFacts(Struct, frozen=True):
 
 
 def path_from(folder: str, path: str) -> str:
-    """A path as one in a folder would write it: without the folder where it is inside, else as it is."""
+    """A path as one in a directory would write it: without the directory where it is inside, else as it is."""
     folder = folder.rstrip("/\\")
     if folder and path == folder:
         return ""

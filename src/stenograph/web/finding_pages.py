@@ -65,7 +65,15 @@ async def usage(request: Request) -> Response:
     def render(questions: Library) -> str:
         projects = questions.usage(replace(over_time, by="project"))
         sessions = questions.usage(replace(over_time, by="session"))
-        return render_usage(questions.usage(over_time), projects, sessions, context, since=since)
+        return render_usage(
+            questions.usage(over_time),
+            projects,
+            sessions,
+            context,
+            since=since,
+            reconciled=questions.reconciliation(over_time),
+            waste=questions.waste(over_time),
+        )
 
     return await html_answer(request, render)
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from stenograph.catalog import Catalog
 from stenograph.errors import DiskError
-from stenograph.index import IndexStore, SyncReport, knows_home, open_store, sync
+from stenograph.index import IndexedFile, IndexStore, SyncReport, knows_home, open_store, sync
 
 T = TypeVar("T")
 # How long a question waits for changed files to be indexed, in seconds; longer where nothing is indexed yet.
@@ -59,11 +59,14 @@ class IndexThread:
         self._catalog.close()
         self._catalog = self._new_catalog()
         store.place_of = self._catalog.place_of
+        return sync(store, self._homes, archived=self.archived(), seconds=seconds)
+
+    def archived(self) -> list[IndexedFile]:
+        """The files that only the archive has; an unreadable archive stops no answer."""
         try:
-            archived = self._catalog.archived_files()
-        except DiskError:  # an unreadable archive does not stop a search
-            archived = []
-        return sync(store, self._homes, archived=archived, seconds=seconds)
+            return self._catalog.archived_files()
+        except DiskError:
+            return []
 
     def _new_catalog(self) -> Catalog:
         return Catalog(self._homes, None if self._path is None else self._path.parent / "archive")

@@ -20,12 +20,22 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stenograph.catalog import Catalog
 from stenograph.config import Config
 from stenograph.disk import projects_folder
-from stenograph.errors import SessionNotFoundError, UsageError
+from stenograph.errors import DiskError, SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, read_family
 from stenograph.redact import Masker
-from stenograph.sessions import ListCache, Listing, SessionFilter, choose_branch, date_or_age, find_sessions, list_sessions
+from stenograph.sessions import (
+    ListCache,
+    Listing,
+    SessionFilter,
+    SessionInfo,
+    choose_branch,
+    date_or_age,
+    find_sessions,
+    list_sessions,
+)
 from stenograph.turns import Branch, Session, Turn, round_types
 from stenograph.views import (
     SecretPage,
@@ -72,6 +82,7 @@ if TYPE_CHECKING:
         LostPage,
         MessagesPage,
         OverviewPage,
+        ReconciliationPage,
         RecordPage,
         RecordsPage,
         ResumabilityPage,
@@ -85,6 +96,7 @@ if TYPE_CHECKING:
         TurnsPage,
         UndoPage,
         UsagePage,
+        WastePage,
     )
 
 #: Bytes of a session that takes longer to load than a reader wants to wait.
@@ -105,6 +117,12 @@ _USAGE_PATIENCE = 5.0
 #: How long a list waits for the first costs, and how long it shows them before they are counted again, in seconds.
 _COST_PATIENCE = 0.2
 _COUNTED_SECONDS = 15.0
+#: How long a page waits for sessions to be read for what was avoidable, in seconds.
+_WASTE_PATIENCE = 1.0
+#: Sessions whose difference from Claude Code's own figure is explained.
+_EXPLAINED = 6
+#: How long a look at the archive is good for.
+_CATALOG_SECONDS = 30.0
 #: How long an answer says that a session is running after it ended.
 _STATUS_SECONDS = 10.0
 
@@ -135,6 +153,8 @@ class Library:
         self._roots = tuple(os.path.join(root, "") for root in roots)  # noqa: PTH118 - with a slash at its end
         self._can_edit = viewer.allow_edits
         self._archive_folder = viewer.archive
+        # No client deletes the sessions of the demo, which has no index of its own either.
+        self._is_demo = viewer.index is None
         #: Placeholders are the same for as long as the server runs, and say nothing to who does not have its key.
         self.masker = Masker(secrets.token_bytes(32))
         self._cache = SessionCache()
@@ -146,6 +166,9 @@ class Library:
         self._listing = threading.Lock()
         self._files: dict[str, SessionFile] = {}
         self._lock = threading.Lock()
+        # Copies of archived sessions live as long as the server, so all catalogs are kept.
+        self._catalogs: list[Catalog] = []
+        self._catalog_until = 0.0
         self._index = IndexThread(self.homes, viewer.index)
         # Its own: to count what everything cost takes long, and lists need the other one.
         self._usage = IndexThread(self.homes, viewer.index)
@@ -158,10 +181,31 @@ class Library:
                 # The newest of several with one id: they come newest first.
                 self._files = {file.session_id: file for file in reversed(find_sessions(self.homes))}
                 known = self._files.get(session_id)
-        if known is None:
-            raise SessionNotFoundError("no session has this id")
+                if known is None:
+                    return self._archived(session_id)
         self._refuse_outside(known.path)
         return known
+
+    def _archived(self, session_id: str) -> SessionFile:
+        """A copy of a session that only the archive has. Raises SessionNotFoundError."""
+        is_archived = any(info.id == session_id for info in self._catalog().archived())
+        if not is_archived:
+            raise SessionNotFoundError("no session has this id")
+        return self._catalog().find(session_id).file
+
+    def _catalog(self) -> Catalog:
+        """What the archive has, as it was a moment ago."""
+        if not self._catalogs or time.monotonic() > self._catalog_until:
+            self._catalogs.append(Catalog(self.homes, self._archive_folder))
+            self._catalog_until = time.monotonic() + _CATALOG_SECONDS
+        return self._catalogs[-1]
+
+    def _kept(self) -> list[SessionInfo]:
+        """The sessions that only the archive has; an unreadable archive stops no list."""
+        try:
+            return self._catalog().archived()
+        except DiskError:
+            return []
 
     def _refuse_outside(self, path: Path) -> None:
         """A link in a home must not lead out of it. Raises RequestError."""
@@ -214,7 +258,13 @@ class Library:
         """Every session there is, hidden ones included."""
         # One at a time: the first one reads the files, and the others would read the same ones.
         with self._listing:
-            return list_sessions(self.homes, everything=True, active_seconds=self.config.active_seconds, cache=self._lists)
+            return list_sessions(
+                self.homes,
+                everything=True,
+                active_seconds=self.config.active_seconds,
+                cache=self._lists,
+                also=self._kept(),
+            )
 
     def ticks(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Tick]]:
         """What happened in some sessions, from the index as it is: a list does not wait for it."""
@@ -247,6 +297,7 @@ class Library:
                 turns=True,
                 active_seconds=self.config.active_seconds,
                 cache=self._lists,
+                also=self._kept(),
             )
         page = sessions_page(replace(found, sessions=found.sessions[query.offset :]))
         return mask_page(page, self.masker.mask)
@@ -377,6 +428,8 @@ class Library:
         """Sessions that Claude Code deletes soon and that are not archived as they are."""
         from stenograph.archive import expiring_sessions
 
+        if self._is_demo:
+            return frozenset()
         return frozenset(each.file.path for each in expiring_sessions(self._archive_folder, self.homes) if not each.is_kept)
 
     def costs(self, paths: Sequence[Path]) -> Mapping[Path, float]:
@@ -410,7 +463,7 @@ class Library:
         until = None if query.until is None else date_or_age(query.until, now)
 
         def answer(store: IndexStore) -> UsagePage:
-            report = sync_usage(store, self.homes, seconds=_USAGE_PATIENCE)
+            report = sync_usage(store, self.homes, archived=self._usage.archived(), seconds=_USAGE_PATIENCE)
             table = usage_table(store, UsageScope(tuple(self.homes), since, until), tariff, by=UsageBy(query.by))
             titles = {info.path: info.title for info in self.listing().sessions} if query.by == "session" else None
             return usage_page(
@@ -418,6 +471,29 @@ class Library:
             )
 
         return mask_page(self._usage.peek(answer), self.masker.mask)
+
+    def reconciliation(self, query: UsageQuery) -> ReconciliationPage:
+        """Our figures beside Claude Code's own; the greatest differences are explained. Raises UsageError."""
+        from stenograph.analysis import reconcile_sessions
+        from stenograph.pricing import Tariff
+        from stenograph.views import reconciliation_page
+
+        since = None if query.since is None else date_or_age(query.since, datetime.now().astimezone())
+        found = self._usage.peek(
+            lambda store: reconcile_sessions(store, tuple(self.homes), Tariff(), since=since, explain=_EXPLAINED)
+        )
+        return reconciliation_page(found, mask=self.masker.mask)
+
+    def waste(self, query: UsageQuery) -> WastePage:
+        """Avoidable cost, of the sessions that are known or can be read soon. Raises UsageError."""
+        from stenograph.analysis import find_waste, known_sessions
+        from stenograph.pricing import Tariff
+        from stenograph.views import waste_page
+
+        since = None if query.since is None else date_or_age(query.since, datetime.now().astimezone())
+        found = self._usage.peek(lambda store: known_sessions(store, self.homes, Tariff(), since=since, seconds=_WASTE_PATIENCE))
+        cost = sum(each.facts.cost for each in found)
+        return waste_page(find_waste(found), sessions=len(found), cost=cost, mask=self.masker.mask)
 
     def check_session(self, session_id: str, _: NoQuery) -> CheckPage:
         """Raises SessionNotFoundError, UnreadableError."""
@@ -461,7 +537,7 @@ class Library:
 
     def edit(self, session_id: str, body: EditBody) -> EditPage:
         """Raises SessionNotFoundError, UsageError, DiskError, RequestError."""
-        from stenograph.surgery import attempt, make_plan, preview, refuse_idle_selectors
+        from stenograph.surgery import attempt, make_plan, refuse_idle_selectors
         from stenograph.views import edit_page
 
         archive = self._archive(writes=body.apply)
@@ -470,7 +546,7 @@ class Library:
         attempted = attempt(plan, archive, is_applied=body.apply, active_seconds=self.config.active_seconds)
         self._answers.clear()
         refusal = None if self._can_edit else EDITS_ARE_OFF
-        return mask_page(edit_page(plan, attempted, command, preview=preview(plan), refusal=refusal), self.masker.mask)
+        return mask_page(edit_page(plan, attempted, command, previewing=True, refusal=refusal), self.masker.mask)
 
     def undo(self, session_id: str, body: UndoBody) -> UndoPage:
         """Raises SessionNotFoundError, UsageError, DiskError, RequestError."""

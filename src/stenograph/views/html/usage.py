@@ -10,13 +10,18 @@ from stenograph.views.html.charts import Column, columns, money
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.pages import project_names
 from stenograph.views.html.rendering import Template, local
+from stenograph.views.terminal.options import RenderOptions
+from stenograph.views.terminal.stats import waste_advice
 
 if TYPE_CHECKING:
+    from stenograph.views.pages.stats import WastePage
     from stenograph.views.pages.usage import ReconciliationPage, UsagePage, UsageRowPage
 
 #: Models that have a color of their own; the others share the last one.
 _COLORS = 5
 _OTHERS = "others"
+_ADVICE_COLUMNS = 90
+_HALF_A_CENT = 5_000
 
 
 def render_usage(
@@ -27,6 +32,7 @@ def render_usage(
     *,
     since: str = "30d",
     reconciled: ReconciliationPage | None = None,
+    waste: WastePage | None = None,
 ) -> str:
     """Costs over time, and by project, kind of token and session."""
     ranked = sorted(time.total.models, key=lambda model: -model.cost_micro_usd)
@@ -54,6 +60,9 @@ def render_usage(
         project_name=project_names([row.name for row in projects.rows]).get,
         sessions=sessions.rows,
         reconciled=reconciled,
+        apart=[row for row in reconciled.sessions if abs(row.difference_micro_usd) >= _HALF_A_CENT] if reconciled else [],
+        waste=waste,
+        advice=lambda finding: waste_advice(finding, RenderOptions(width=_ADVICE_COLUMNS)),
         models=models,
         kinds=kinds,
         largest_kind=max(1, *(kind[1] for kind in kinds)),

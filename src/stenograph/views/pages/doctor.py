@@ -169,7 +169,7 @@ def _home(home: Path) -> tuple[HomeHealthPage, list[Finding]]:
 
 
 def _can_be_written(folder: Path) -> bool:
-    """Whether files can be made in a folder, or the folder itself."""
+    """Whether files can be made in a directory, or the directory itself."""
     there = next((each for each in (folder, *folder.parents) if os.path.exists(each)), folder)  # noqa: PTH110 - never raises
     return _may(there, os.W_OK | os.X_OK)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from stenograph.surgery import Attempt, EditEffect, LossChange, Plan, Preview, ReleaseOutcome, of_newest
+from stenograph.surgery import Attempt, EditEffect, LossChange, Plan, Preview, ReleaseOutcome, of_newest, preview
 from stenograph.views.pages.changing import BeforeAfterPage, CommandLine, FileSizePage, file_sizes
 from stenograph.views.pages.messages import LossPage, SaidPage, said_page
 from stenograph.views.pages.page import Document, Page
@@ -92,7 +92,12 @@ class EditPage(Document, frozen=True, tag="edit/1"):
 
     id: str
     path: str
+    title: str | None
     edits: tuple[EditStepPage, ...]
+    turns: tuple[int, ...]
+    """The numbers of the turns that leave the conversation."""
+    calls: tuple[ChangedCallPage, ...]
+    """Tool calls that go, or whose results change, in turns that stay."""
     changes_file: bool
     """False: the session stays as it is."""
     lines: BeforeAfterPage
@@ -117,7 +122,10 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     """Whether those before are what the API counted at the last call; otherwise they are estimated too."""
     tokens_to_cache: int
     """Of those after, the tokens that the prompt cache does not know, estimated."""
+    usd_per_turn: float
+    """What the context costs each later turn as it is, read from the prompt cache."""
     saved_usd_per_turn: float
+    """What the edit saves of that."""
     cache_cost_usd: float
     """What it costs once to fill the prompt cache anew."""
     cache_expired: bool
@@ -145,14 +153,17 @@ class EditPage(Document, frozen=True, tag="edit/1"):
 
 
 def edit_page(
-    plan: Plan, attempt: Attempt, again: CommandLine, *, preview: Preview | None = None, refusal: str | None = None
+    plan: Plan, attempt: Attempt, again: CommandLine, *, previewing: bool = False, refusal: str | None = None
 ) -> EditPage:
-    """`refusal`: why nothing may be written at all."""
-    entry, outlook = attempt.entry, plan.outlook
+    """`previewing`: with what goes, piece by piece. `refusal`: why nothing may be written at all."""
+    entry, outlook, goes = attempt.entry, plan.outlook, preview(plan)
     return EditPage(
         id=plan.session_id,
         path=str(plan.path),
+        title=plan.working.session.title,
         edits=tuple(_step(done) for done in plan.done),
+        turns=tuple(turn.number for turn in goes.turns),
+        calls=_calls(goes),
         changes_file=not plan.is_empty,
         lines=BeforeAfterPage(plan.lines_before, plan.lines_after),
         size=BeforeAfterPage(plan.size_before, plan.size_after),
@@ -167,6 +178,7 @@ def edit_page(
         tokens=BeforeAfterPage(outlook.tokens_before, outlook.tokens_after),
         tokens_measured=outlook.is_measured,
         tokens_to_cache=outlook.tokens_to_cache,
+        usd_per_turn=float(outlook.cost_a_turn),
         saved_usd_per_turn=float(outlook.saved_a_turn),
         cache_cost_usd=float(outlook.cache_cost),
         cache_expired=outlook.is_cache_expired,
@@ -175,7 +187,7 @@ def edit_page(
         problems=tuple(plan.problems),
         try_first=again("edit", str(plan.path), "--portable", "--apply") if plan.is_easier_portable else None,
         notes=tuple(plan.notes),
-        preview=None if preview is None else _preview(preview),
+        preview=_preview(goes) if previewing else None,
         in_use=attempt.busy is not None and refusal is None,
         refusal=None if entry else refusal or (str(attempt.busy) if attempt.busy else None),
         applied=entry is not None,
@@ -199,10 +211,14 @@ def _losses(change: LossChange) -> LossChangePage:
     return LossChangePage(change.release, said_page(change.before.total), said_page(change.after.total), remaining)
 
 
-def _preview(preview: Preview) -> PreviewPage:
+def _calls(goes: Preview) -> tuple[ChangedCallPage, ...]:
+    return tuple(ChangedCallPage(call.turn, call.tool, call.before, call.after) for call in goes.calls)
+
+
+def _preview(goes: Preview) -> PreviewPage:
     return PreviewPage(
-        turns=tuple(DroppedTurnPage(turn.number, turn.prompt, turn.is_condensed) for turn in preview.turns),
-        calls=tuple(ChangedCallPage(call.turn, call.tool, call.before, call.after) for call in preview.calls),
-        blocks=tuple(DroppedBlocksPage(blocks.turn, blocks.what, blocks.count) for blocks in preview.blocks),
-        digest=preview.digest,
+        turns=tuple(DroppedTurnPage(turn.number, turn.prompt, turn.is_condensed) for turn in goes.turns),
+        calls=_calls(goes),
+        blocks=tuple(DroppedBlocksPage(blocks.turn, blocks.what, blocks.count) for blocks in goes.blocks),
+        digest=goes.digest,
     )

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from stenograph.sessions import SORTS
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
 from stenograph.views.pages.sessions import SessionRow, session_row
-from stenograph.views.pages.timeline_tools import family_of
-from stenograph.views.pages.timeline_turns import TICKS
+from stenograph.views.pages.tapes import TICKS, family_of
 
 if TYPE_CHECKING:
     from stenograph.index import Tick

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from stenograph.views.pages.page import Document, Page
 from stenograph.views.text import harmless, one_line
 
 if TYPE_CHECKING:
-    from stenograph.index import Found, Hit, HitLine, Query, SyncReport
+    from stenograph.index import Found, Hit, HitLine, Sought, SyncReport
 
 #: How a snippet is cut out of a long text: characters before the first match, and in all.
 _BEFORE = 50
@@ -81,7 +80,7 @@ class SearchPage(Document, frozen=True, tag="search/1"):
 
 
 def search_page(
-    text: str, sought: Query | re.Pattern[str], found: Found, report: SyncReport, mask: Mask = as_is, *, context: int = 0
+    text: str, sought: Sought, found: Found, report: SyncReport, mask: Mask = as_is, *, context: int = 0
 ) -> SearchPage:
     """Texts are masked whole, and cut afterwards. `context`: so many lines of the text on both sides of a match."""
     page = SearchPage(
@@ -95,7 +94,7 @@ def search_page(
     return mask_page(page, mask)
 
 
-def _hit_page(hit: Hit, sought: Query | re.Pattern[str], mask: Mask, context: int) -> HitPage:
+def _hit_page(hit: Hit, sought: Sought, mask: Mask, context: int) -> HitPage:
     return HitPage(
         id=hit.session,
         path=str(hit.path),
@@ -119,7 +118,7 @@ def _masked_text(line: HitLine, mask: Mask) -> str:
     return mask(text)
 
 
-def line_page(line: HitLine, sought: Query | re.Pattern[str], mask: Mask, context: int = 0) -> HitLinePage:
+def line_page(line: HitLine, sought: Sought, mask: Mask, context: int = 0) -> HitLinePage:
     from stenograph.index import highlight
 
     text, before, after = _masked_text(line, mask), [], []

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
+from stenograph.pricing import session_cost
 from stenograph.records import SYNTHETIC, AssistantRecord, ChainedRecord, PrLinkRecord, Record, SummaryRecord
 from stenograph.turns import AgentRun, Branch, Session, Tokens, Turn, round_types, runs_below
 from stenograph.views.pages.page import Document, Page, TokensPage, tokens_page, utc
+from stenograph.views.pages.tapes import turn_letters
 from stenograph.views.pages.transcript import AgentPart, NotePart, TurnPage
 from stenograph.views.pages.turn_parts import agent_part, aside_parts, turn_page
 
@@ -64,6 +66,15 @@ class SessionHeading(Page, frozen=True):
     branches: tuple[BranchPage, ...]
     continues: tuple[str, ...]
     """Ids of the sessions that it continues."""
+    ended: datetime | None
+    """When its last turn ended; null where only some turns are read."""
+    status: str
+    """Of its last turn; empty where only some turns are read."""
+    usd: float | None
+    """What all branches and subagents cost by the recorded token counts; null where no call has a price, or where only some turns
+    of a session are read."""
+    tape: str
+    """What happened on the branch, a letter each, as in lists; empty for a very large session."""
     notes: tuple[NotePart, ...]
     """What belongs to no turn; none where only some turns are shown."""
     whole: bool
@@ -78,6 +89,9 @@ class SessionPage(Document, frozen=True, tag="session/1"):
     agents: tuple[AgentPart, ...]
     """Subagents that no tool call here started; none where only some turns are shown."""
 
+
+#: Of a larger session the heading says neither what it cost nor what happened: it would have to be read to its end first.
+_MOST_RECORDS = 20_000
 
 #: A page in the pieces that it is made of, in their order, so that the first can be read while the rest is made.
 Piece: TypeAlias = SessionHeading | TurnPage | AgentPart
@@ -155,6 +169,10 @@ def opened_pieces(
             for number, branch in enumerate(opened.branches, 1)
         ),
         continues=(),
+        ended=None,
+        status="",
+        usd=None,
+        tape="",
         notes=(),
         whole=False,
     )
@@ -164,6 +182,7 @@ def opened_pieces(
 
 
 def session_heading(session: Session, branch: Branch, *, title: str | None = None, whole: bool = True) -> SessionHeading:
+    is_short = len(session.graph.records) <= _MOST_RECORDS
     return SessionHeading(
         id=session.id,
         path=str(session.path or ""),
@@ -182,9 +201,18 @@ def session_heading(session: Session, branch: Branch, *, title: str | None = Non
         branch=session.branches.index(branch) + 1 if branch in session.branches else 1,
         branches=branch_pages(session, branch),
         continues=tuple(link.session_id for link in session.continues),
+        ended=utc(next((turn.ended for turn in reversed(branch.turns) if turn.ended), None)),
+        status=branch.turns[-1].status.value if branch.turns else "done",
+        usd=_usd(session) if is_short else None,
+        tape="".join(map(turn_letters, branch.turns)) if is_short else "",
         notes=aside_parts(session) if whole else (),
         whole=whole,
     )
+
+
+def _usd(session: Session) -> float | None:
+    cost = session_cost(session.graph.records)
+    return float(cost.usd) if len(cost.unknown_models) < len(cost.models) else None
 
 
 def _own_records(session: Session) -> Sequence[Record]:

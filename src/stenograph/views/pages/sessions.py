@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stenograph.family import is_session_id
+from stenograph.pricing import micro_usd
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages, utc
 
 if TYPE_CHECKING:
+    from stenograph.analysis import Spent, UsageTable
     from stenograph.sessions import Listing, SessionInfo
 
 
@@ -54,7 +56,10 @@ class SessionRow(Page, frozen=True):
     turns: int | None
     """Of the branch that a client continues; null where they were not counted: files are large, or a command shows none."""
     usd: float | None
-    """What it cost; null where that is not known without reading the whole file."""
+    """What it cost, subagents included; null where the index does not know it. A call counts for one session only: copies that
+    resumes and forks made are not counted again."""
+    usd_estimated: bool
+    """A part of it is estimated: old releases did not record all output."""
     tape: str
     """What happened, a letter each: `p` prompt, `e` change, `b` shell, `r` read, `g` subagent, `w` web, `o` other tool and `x`
     error. Empty where the session is not indexed, or the list does not draw it."""
@@ -103,12 +108,12 @@ def sessions_page(
     listing: Listing,
     sort: str = "last",
     tapes: Mapping[Path, str] | None = None,
-    costs: Mapping[Path, float] | None = None,
+    costs: Mapping[Path, Spent] | None = None,
 ) -> SessionsPage:
-    """`tapes` and `costs`, by path: what is known of the sessions from elsewhere."""
+    """`tapes` and `costs`, by path: what the index knows of the sessions."""
     return SessionsPage(
         sessions=tuple(
-            session_row(info, tape=(tapes or {}).get(info.path, ""), usd=(costs or {}).get(info.path))
+            session_row(info, tape=(tapes or {}).get(info.path, ""), spent=(costs or {}).get(info.path))
             for info in listing.sessions
         ),
         hidden=listing.hidden,
@@ -122,7 +127,8 @@ def sessions_page(
     )
 
 
-def session_row(info: SessionInfo, *, tape: str = "", usd: float | None = None) -> SessionRow:
+def session_row(info: SessionInfo, *, tape: str = "", spent: Spent | None = None) -> SessionRow:
+    is_priced = spent is not None and spent.calls > spent.unpriced_calls
     return SessionRow(
         id=info.id,
         short_id=info.short_id or (info.id[:_SHORT_ID] if is_session_id(info.id) else info.id),
@@ -144,7 +150,8 @@ def session_row(info: SessionInfo, *, tape: str = "", usd: float | None = None) 
         summary=info.summary,
         pull_requests=info.pull_requests,
         turns=info.turns,
-        usd=usd,
+        usd=_usd(spent) if is_priced else None,
+        usd_estimated=bool(is_priced and spent and spent.estimated),
         tape=tape,
         steps=info.steps,
         steps_exact=info.steps_exact,
@@ -153,10 +160,14 @@ def session_row(info: SessionInfo, *, tape: str = "", usd: float | None = None) 
     )
 
 
+def _usd(spent: Spent | None) -> float | None:
+    return None if spent is None else micro_usd(spent.cost) / 1_000_000
+
+
 #: Of an id, where it is not known what other sessions there are.
 _SHORT_ID = 8
 #: Rows of the overview.
-NEWEST = 8
+OVERVIEW_ROWS = 8
 
 
 class HomePage(Page, frozen=True):
@@ -186,6 +197,12 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     """The newest sessions that lists show."""
     days: dict[str, int]
     """How many sessions lists show of each day of `newest`, in local time."""
+    costs: dict[str, float]
+    """What the calls of each of these days cost, in dollars; empty where the index does not know it."""
+    usd: float | None
+    """What the calls of the last 30 days cost; null where the index does not know it."""
+    usd_estimated: bool
+    """A part of it is estimated."""
     running: int
     sessions: int
     hidden: int
@@ -198,20 +215,27 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     """What could not be read, or is unusual."""
 
 
-def overview_page(listing: Listing, homes: Sequence[Path], costs: Mapping[Path, float] | None = None) -> OverviewPage:
+def overview_page(
+    listing: Listing, homes: Sequence[Path], costs: Mapping[Path, Spent] | None = None, days: UsageTable | None = None
+) -> OverviewPage:
+    """`costs` of the newest sessions by their paths and `days` of the last 30 days, where the index knows them."""
     from stenograph.sessions import with_turns
 
     shown = [info for info in listing.sessions if info.hidden is None]
-    newest = with_turns(shown[:NEWEST])
-    days = Counter(map(_day, shown))
+    newest = with_turns(shown[:OVERVIEW_ROWS])
+    met = Counter(map(_day, shown))
+    spent = {} if days is None else {row.name: row.spent for row in days.rows}
     return OverviewPage(
         homes=tuple(HomePage(os.fspath(home), os.path.isdir(home)) for home in homes),  # noqa: PTH112 - never raises
         projects=tuple(
             ProjectRow(name, len(found), max(info.last_record for info in found))
             for name, found in _by_project(listing.sessions).items()
         ),
-        newest=tuple(session_row(info, usd=(costs or {}).get(info.path)) for info in newest),
-        days={name: days[name] for name in dict.fromkeys(map(_day, newest))},
+        newest=tuple(session_row(info, spent=(costs or {}).get(info.path)) for info in newest),
+        days={name: met[name] for name in dict.fromkeys(map(_day, newest))},
+        costs={name: _usd(spent[name]) or 0.0 for name in dict.fromkeys(map(_day, newest)) if name in spent},
+        usd=_usd(days.total.spent) if days is not None else None,
+        usd_estimated=days is not None and bool(days.total.spent.estimated),
         running=sum(info.status.value == "running" for info in shown),
         sessions=len(listing.sessions),
         hidden=len(listing.sessions) - len(shown),
@@ -228,7 +252,7 @@ def _day(info: SessionInfo) -> str:
 
 
 def _by_project(sessions: list[SessionInfo]) -> dict[str, list[SessionInfo]]:
-    """Sessions by project folder, each under the working folder that its newest lines name, else the folder's name."""
+    """Sessions by project directory, each under the working directory that its newest lines name, else the directory's name."""
     from stenograph.sessions import project_names
 
     folders: dict[Path, list[SessionInfo]] = {}

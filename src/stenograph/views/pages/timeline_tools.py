@@ -27,6 +27,7 @@ from stenograph.records import (
 )
 from stenograph.turns import ToolCall
 from stenograph.views.pages.page import utc
+from stenograph.views.pages.tapes import family_of
 from stenograph.views.pages.timeline import (
     AgentSteps,
     FileListing,
@@ -52,45 +53,6 @@ _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b\s*")
 _NUMBERED = re.compile(r" *(\d+)[→\t]")
 _REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
-
-_FAMILIES = {
-    "Bash": "shell",
-    "PowerShell": "shell",
-    "BashOutput": "shell",
-    "KillShell": "shell",
-    "KillBash": "shell",
-    "TaskOutput": "shell",
-    "TaskStop": "shell",
-    "Read": "read",
-    "NotebookRead": "read",
-    "LS": "search",
-    "Grep": "search",
-    "Glob": "search",
-    "ToolSearch": "search",
-    "Edit": "change",
-    "MultiEdit": "change",
-    "Write": "change",
-    "NotebookEdit": "change",
-    "WebFetch": "web",
-    "WebSearch": "web",
-    "TodoWrite": "todo",
-    "TodoRead": "todo",
-    "TaskCreate": "todo",
-    "TaskUpdate": "todo",
-    "TaskGet": "todo",
-    "TaskList": "todo",
-    "AskUserQuestion": "question",
-    "ExitPlanMode": "plan",
-    "EnterPlanMode": "plan",
-    "Skill": "skill",
-    "SlashCommand": "skill",
-    "Task": "agent",
-    "Agent": "agent",
-}
-
-
-def family_of(name: str) -> str:
-    return _FAMILIES.get(name, "other")
 
 
 def tool_step(call: ToolCall, agent: AgentSteps | None = None, *, is_live: bool = False) -> ToolStep:

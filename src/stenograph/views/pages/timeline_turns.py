@@ -17,9 +17,8 @@ from msgspec.structs import replace
 
 from stenograph.analysis import PARTS, context_of
 from stenograph.inputs import InputKind, Status
-from stenograph.pricing import Basis, price_usage, session_cost
+from stenograph.pricing import session_cost
 from stenograph.records import (
-    AssistantRecord,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
@@ -30,7 +29,6 @@ from stenograph.turns import (
     AgentRun,
     ApiCall,
     Branch,
-    CallPart,
     Compaction,
     Interjection,
     Session,
@@ -38,11 +36,11 @@ from stenograph.turns import (
     ToolCall,
     Turn,
     moment_of,
-    runs_below,
-    tokens_of,
 )
+from stenograph.views.pages.costs import agent_usd, call_usd, turn_usd
 from stenograph.views.pages.page import tokens_page, utc
 from stenograph.views.pages.session import BranchPage, SessionHeading, session_heading, stray_agents
+from stenograph.views.pages.tapes import TICKS, family_of
 from stenograph.views.pages.timeline import (
     AgentSteps,
     BranchOption,
@@ -60,9 +58,9 @@ from stenograph.views.pages.timeline import (
     ToolStep,
     TurnOutline,
 )
-from stenograph.views.pages.timeline_tools import family_of, pictures_in, tool_step
+from stenograph.views.pages.timeline_tools import pictures_in, tool_step
 from stenograph.views.pages.transcript import NotePart
-from stenograph.views.pages.turn_parts import DEEPEST, leave_out, local_output_parts, note_parts, notification_note
+from stenograph.views.pages.turn_parts import DEEPEST, leave_out, local_output_parts, note_parts, notification_note, run_duration
 from stenograph.views.text import count_of, one_line
 
 if TYPE_CHECKING:
@@ -76,11 +74,6 @@ _MOST_RECORDS = 20_000
 _SHORT = 160
 #: Ways through a session that are offered where it forks; a file may claim thousands.
 _MOST_BRANCHES = 60
-#: The letter of each family of tools on a tape.
-TICKS = {
-    "read": "r", "search": "r", "shell": "b", "change": "e", "agent": "g", "web": "w", "todo": "o", "question": "o",
-    "plan": "o", "skill": "o", "other": "o",
-}  # fmt: skip
 
 
 class _Seed(NamedTuple):
@@ -110,7 +103,7 @@ class Timeline:
 
     def _usd(self, call: ApiCall) -> float | None:
         if call.nodes[0] not in self._prices:
-            self._prices[call.nodes[0]] = _call_usd(call)
+            self._prices[call.nodes[0]] = call_usd(call)
         return self._prices[call.nodes[0]]
 
     def chunk_of(self, number: int) -> int:
@@ -194,7 +187,7 @@ class Timeline:
             started=utc(turn.started),
             prompt=one_line(prompt[: 4 * _SHORT])[:_SHORT],
             tape="".join(seed.letter for seed in seeds),
-            usd=_turn_usd(turn, self._usd),
+            usd=turn_usd(turn, self._usd),
             size=sum(seed.size for seed in seeds),
             fork=len(self._options.get(turn.node, ())),
             compacted=(last.tokens_before, last.tokens_after) if last else None,
@@ -219,7 +212,8 @@ def timeline_preview(opened: StoredSession, number: int) -> TimelinePage | None:
         id=opened.id, path=str(opened.path), title=opened.title, project=opened.project, release=opened.release,
         model=opened.model, git_branch=opened.git_branch, slug=opened.slug, summary=None, pull_requests=(),
         started=started[way[0].number], turns=len(way), agents=0, tokens=tokens_page(Tokens()), branch=1,
-        branches=(BranchPage(1, True, len(way), len(way)),), continues=(), notes=(), whole=False,
+        branches=(BranchPage(1, True, len(way), len(way)),), continues=(), ended=None,
+        status="", usd=None, tape="", notes=(), whole=False,
     )  # fmt: skip
     prompt = one_line(turn.prompt[: 4 * _SHORT])[:_SHORT]
     return TimelinePage(
@@ -299,7 +293,7 @@ def _turn_page(turn: Turn, seeds: Sequence[_Seed], begin: int = 0, end: int | No
         duration_ms=turn.duration_ms,
         models=tuple(dict.fromkeys(call.model for call in turn.calls if call.model and not call.is_synthetic)),
         tokens=tokens_page(turn.tokens),
-        usd=_turn_usd(turn),
+        usd=turn_usd(turn),
         steps=tuple(steps),
         first=begin,
         of=len(seeds),
@@ -433,9 +427,6 @@ def agent_steps(run: AgentRun, *, depth: int = 0, seen: set[str] | None = None) 
     left_out = 0 if above or depth <= DEEPEST else leave_out(run, seen)
     seen.add(run.agent_id)
     shown = () if above or left_out else run.turns
-    starts = [turn.started for turn in run.turns if turn.started]
-    ends = [turn.ended for turn in run.turns if turn.ended]
-    prices = [usd for turn in run.turns for call in turn.calls if (usd := _call_usd(call)) is not None]
     return AgentSteps(
         agent_id=run.agent_id,
         own_file=run.path is not None,
@@ -443,38 +434,13 @@ def agent_steps(run: AgentRun, *, depth: int = 0, seen: set[str] | None = None) 
         description=run.description,
         background=run.background,
         models=tuple(dict.fromkeys(c.model for turn in run.turns for c in turn.calls if c.model and not c.is_synthetic)),
-        duration_ms=max(0, round((max(ends) - min(starts)).total_seconds() * 1000)) if starts and ends else None,
+        duration_ms=run_duration(run),
         tokens=tokens_page(run.tokens),
-        usd=sum(prices) if prices else None,
+        usd=agent_usd(run),
         turns=tuple(_turn_page(turn, _seeds(turn, depth, seen)) for turn in shown),
         shown_above=above,
         left_out=left_out,
     )
-
-
-def _call_usd(call: ApiCall) -> float | None:
-    """By the newest table, of the dearest of its lines; None for what is not charged or has no price."""
-    if call.part is not CallPart.WHOLE or call.is_synthetic:
-        return None
-    # Lines of one response repeat its usage, or it grows: the line with most tokens is the dearest.
-    charged = [record for record in call.records if record.message and record.message.usage]
-    record = max(charged, key=lambda each: tokens_of(each.message.usage if each.message else None).total, default=None)
-    return _record_usd(record) if record is not None else None
-
-
-def _record_usd(record: AssistantRecord) -> float | None:
-    message = record.message
-    if not message or not message.usage:
-        return None
-    cost = price_usage(message.usage, record.requestedModel or message.model or "")
-    return None if cost.basis is Basis.UNKNOWN else float(cost.usd)
-
-
-def _turn_usd(turn: Turn, price: Callable[[ApiCall], float | None] = _call_usd) -> float | None:
-    runs = list(runs_below(turn.agent_runs))
-    calls = (*turn.calls, *(call for run in runs for each in run.turns for call in each.calls))
-    prices = [usd for call in calls if (usd := price(call)) is not None]
-    return sum(prices) if prices else None
 
 
 def _parts(session: Session, turns: Sequence[Turn]) -> dict[int, tuple[int, ...]]:

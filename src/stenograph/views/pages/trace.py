@@ -192,6 +192,10 @@ class TraceStatusPage(Document, frozen=True, tag="trace-status/1"):
     damaged: tuple[str, ...]
     """Files of our state that were damaged and replaced."""
     destinations: tuple[DestinationStatusPage, ...]
+    installed: tuple[str, ...]
+    """Settings files with our hooks."""
+    redact: bool
+    """Whether secrets are masked before anything is sent."""
 
 
 class BackfillRow(Page, frozen=True):
@@ -244,13 +248,22 @@ class TraceTestPage(Document, frozen=True, tag="trace-test/1"):
     destinations: tuple[ProbePage, ...]
 
 
-def trace_status_page(config: TraceConfig, folder: Path, homes: Iterable[Path], *, elsewhere: bool) -> TraceStatusPage:
+def trace_status_page(
+    config: TraceConfig, folder: Path, homes: Iterable[Path], *, elsewhere: bool, installed: Sequence[Path] = ()
+) -> TraceStatusPage:
     """`elsewhere`: also sessions outside these homes that were sent in part. Raises UnwritableError."""
     sessions = find_sessions(homes)
     with TraceState(folder) as state:
         rows = tuple(_status(each, sessions, state, elsewhere=elsewhere) for each in config.destinations)
         damaged = tuple(map(str, state.damaged()))
-    return TraceStatusPage("running" if is_held(folder) else "none", len(waiting_events(folder)), damaged, rows)
+    return TraceStatusPage(
+        worker="running" if is_held(folder) else "none",
+        events_waiting=len(waiting_events(folder)),
+        damaged=damaged,
+        destinations=rows,
+        installed=tuple(map(str, installed)),
+        redact=config.redact,
+    )
 
 
 def backfill_page(done: Backfill) -> BackfillPage:
@@ -329,7 +342,7 @@ def _moment(seconds: float | None) -> datetime | None:
 
 
 def _is_gone(path: Path) -> bool:
-    """A file that was deleted is not reported any more; one in a folder that can't be read is not gone."""
+    """A file that was deleted is not reported any more; one in a directory that can't be read is not gone."""
     try:
         path.lstat()
     except FileNotFoundError:

@@ -94,6 +94,11 @@ class AgentPart(Page, frozen=True, tag_field="part", tag="agent"):
     agent_type: str
     description: str
     background: bool
+    tool_calls: int
+    """Of its own turns."""
+    duration_ms: int | None
+    usd: float | None
+    """What it cost by the recorded token counts; null where no call has a price."""
     turns: tuple[TurnPage, ...]
     shown_above: bool = False
     """Already shown further up. A run appears once per page, so a run that starts itself does not repeat."""
@@ -117,6 +122,8 @@ class TurnPage(Page, frozen=True):
     models: tuple[str, ...]
     tokens: TokensPage
     """Of its own calls; subagents have their own."""
+    usd: float | None
+    """What it cost by the recorded token counts, its subagents included; null where no call has a price."""
     parts: tuple[Part, ...]
     new_model: str = ""
     """The model that it went on with, where that is another than before."""

@@ -19,6 +19,7 @@ from stenograph.records import (
     ToolUseBlock,
 )
 from stenograph.turns import AgentRun, ApiCall, Compaction, Context, Event, Session, ToolCall, Turn, runs_below
+from stenograph.views.pages.costs import agent_usd, turn_usd
 from stenograph.views.pages.page import tokens_page, utc
 from stenograph.views.pages.transcript import (
     AgentPart,
@@ -33,14 +34,14 @@ from stenograph.views.pages.transcript import (
 from stenograph.views.text import count_of, harmless
 from stenograph.views.tools import ToolFacts, tool_part
 
-#: Sub-agents start sub-agents; a file may claim any depth.
+#: Subagents start subagents; a file may claim any depth.
 DEEPEST = 12
 # What claims to be more was not counted (JavaScript counts no further).
 _GREATEST = 2**53
 
 
 def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: int = 0, seen: set[str] | None = None) -> TurnPage:
-    """One turn; with `agents` also what its sub-agents did, with `whole` spilled outputs read from their files.
+    """One turn; with `agents` also what its subagents did, with `whole` spilled outputs read from their files.
 
     Runs whose ids are in `seen` are only named, and those that are told here are added to it.
     """
@@ -52,6 +53,7 @@ def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: in
         duration_ms=turn.duration_ms,
         models=tuple(dict.fromkeys(call.model for call in turn.calls if call.model and not call.is_synthetic)),
         tokens=tokens_page(turn.tokens),
+        usd=turn_usd(turn),
         parts=tuple(_parts(turn, _Wish(agents, whole, depth, set() if seen is None else seen))),
         new_model=next((event.what for event in reversed(turn.events) if event.kind == "model"), ""),
     )
@@ -131,10 +133,20 @@ def agent_part(run: AgentRun, *, whole: bool = False, depth: int = 0, seen: set[
         agent_type=run.agent_type,
         description=run.description,
         background=run.background,
+        tool_calls=sum(len(call.tool_calls) for turn in run.turns for call in turn.calls),
+        duration_ms=run_duration(run),
+        usd=agent_usd(run),
         turns=() if above or left_out else tuple(turn_page(turn, whole=whole, depth=depth, seen=seen) for turn in run.turns),
         shown_above=above,
         left_out=left_out,
     )
+
+
+def run_duration(run: AgentRun) -> int | None:
+    """From the first line of a subagent to the last, in milliseconds."""
+    starts = [turn.started for turn in run.turns if turn.started]
+    ends = [turn.ended for turn in run.turns if turn.ended]
+    return max(0, round((max(ends) - min(starts)).total_seconds() * 1000)) if starts and ends else None
 
 
 def leave_out(run: AgentRun, seen: set[str]) -> int:

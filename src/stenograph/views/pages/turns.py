@@ -12,8 +12,10 @@ from stenograph.records import Record
 from stenograph.redact import Mask, as_is
 from stenograph.turns import AgentRun, ApiCall, Branch, Compaction, Session, Step, ToolCall, Turn, steps
 from stenograph.views.masking import mask_page
+from stenograph.views.pages.costs import turn_usd
 from stenograph.views.pages.page import Document, FindingPage, Page, TokensPage, finding_pages, tokens_page, utc
 from stenograph.views.pages.session import BranchPage, branch_pages, stray_agents
+from stenograph.views.pages.tapes import turn_letters
 from stenograph.views.pages.turn_parts import DEEPEST, leave_out
 
 
@@ -107,6 +109,10 @@ class TurnDetail(Page, frozen=True):
     """As the client measured it, else from the first line to the last."""
     tokens: TokensPage
     """Of its own calls; subagents have their own."""
+    usd: float | None
+    """What it cost by the recorded token counts, its subagents included; null where no call has a price."""
+    tape: str
+    """What happened, a letter each, as in lists of sessions; also `i` interrupted and `c` compaction."""
     calls: tuple[CallDetail, ...]
     interjections: tuple[InterjectionDetail, ...]
     compactions: tuple[CompactionDetail, ...]
@@ -184,6 +190,8 @@ def turn_detail(
         ended=utc(turn.ended),
         duration_ms=turn.duration_ms,
         tokens=tokens_page(turn.tokens),
+        usd=turn_usd(turn),
+        tape=turn_letters(turn),
         calls=tuple(_call(call, results, depth, seen) for call in turn.calls),
         interjections=tuple(InterjectionDetail(each.text, each.evidence) for each in turn.interjections),
         compactions=tuple(map(_compaction, turn.compactions)),

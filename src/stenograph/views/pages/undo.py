@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from stenograph.archive import Archive, Entry, JournaledFile, Recovery, Undone
-from stenograph.redact import Masker, mask
+from stenograph.errors import StenographError
+from stenograph.redact import Mask, Masker, as_is, mask
+from stenograph.views.masking import mask_page
 from stenograph.views.pages.changing import BeforeAfterPage, CommandLine
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
 
@@ -70,6 +74,8 @@ class EntryPage(Page, frozen=True):
     session_id: str
     summary: str
     """The edit in a few words."""
+    title: str | None
+    """What lists call the session; null where it is gone or has none."""
     reason: str | None
     command: Any
     """The edit as data."""
@@ -78,6 +84,8 @@ class EntryPage(Page, frozen=True):
     undoes: int | None
     """The number of the edit that it takes back."""
     undone_by: int | None
+    changed: bool
+    """Its files were changed since, and not by a later edit: it cannot be undone in place."""
     home: str | None
     """Null: its files are in no home."""
     files: tuple[EntryFilePage, ...]
@@ -129,26 +137,48 @@ def undo_plan_page(entry: Entry, again: CommandLine) -> UndoPage:
     )
 
 
-def edits_page(archive: Archive, entries: Sequence[Entry]) -> EditsPage:
-    """Raises UnreadableError."""
-    return EditsPage(str(archive.folder), tuple(_entry(entry) for entry in entries), finding_pages(archive.findings()))
+def edits_page(archive: Archive, entries: Sequence[Entry], mask: Mask = as_is) -> EditsPage:
+    """With titles, masked. Raises UnreadableError."""
+    changed = archive.changed_since() if any(entry.is_standing for entry in entries) else set()
+    title_of = functools.cache(_title)
+    pages = tuple(_entry(entry, title_of(_session_file(entry)), entry.number in changed) for entry in entries)
+    return mask_page(EditsPage(str(archive.folder), pages, finding_pages(archive.findings())), mask)
+
+
+def _session_file(entry: Entry) -> Path | None:
+    """The session's own file, where it is there."""
+    own = [file.path for file in entry.files if file.path.stem == entry.session_id]
+    return own[0] if own and os.path.isfile(own[0]) else None  # noqa: PTH113 - never raises
+
+
+def _title(path: Path | None) -> str | None:
+    from stenograph.sessions import describe, session_at
+
+    if path is None:
+        return None
+    try:
+        return describe(session_at(path), written=set()).title
+    except StenographError:
+        return None
 
 
 def originals_page(entry: int, places: Sequence[Path]) -> OriginalsPage:
     return OriginalsPage(entry, tuple(map(str, places)))
 
 
-def _entry(entry: Entry) -> EntryPage:
+def _entry(entry: Entry, title: str | None, changed: bool) -> EntryPage:
     return EntryPage(
         entry=entry.number,
         time=entry.time.astimezone(UTC),
         session_id=entry.session_id,
         summary=_summary(entry),
+        title=title,
         reason=mask(entry.reason)[0] or None,
         command=Masker().mask_json(entry.command),
         state=entry.state.value,
         undoes=entry.undoes,
         undone_by=entry.undone_by,
+        changed=changed,
         home=None if entry.home is None else str(entry.home),
         files=tuple(
             EntryFilePage(str(file.path), file.before, file.after, BeforeAfterPage(file.before_size, file.after_size))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from stenograph.errors import in_quotes
 from stenograph.views.pages.changing import ClonePage, LostUndoPage, PurgePage, RemovalsPage, RenamePage, TagPage
 from stenograph.views.pages.undo import EditsPage, EntryPage, OriginalsPage, RecoveryPage, UndoPage
-from stenograph.views.terminal.options import BOLD, DIM, RenderOptions
+from stenograph.views.terminal.options import BOLD, COMMAND, QUIET, STRONG, RenderOptions
 from stenograph.views.terminal.sessions import NO_TITLE, short_id
-from stenograph.views.text import age, count_of, local_time, plain, short_path, size, table, width, wrap
+from stenograph.views.text import age, count_of, cut, local_time, plain, short_path, size, table, when, width, wrap
 
 
 def render_clone(page: ClonePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
@@ -123,12 +123,6 @@ def _lost_undo(lost: LostUndoPage | None) -> Iterator[str]:
         yield f"Edit {lost.entry} can no longer be undone in place. Originals: {lost.instead}"
 
 
-_ENTRY_HEADER = ("edit", "time", "session", "state", "size", "files", "what")
-_ENTRY_RIGHT = frozenset({0})
-#: For what was done; with fewer it gets lines of its own.
-_SUMMARY_COLUMNS = 24
-
-
 def render_undo(page: UndoPage, options: RenderOptions) -> Iterator[str]:
     yield from map(_recovery, page.recovered)
     if page.undoes is None:
@@ -151,33 +145,88 @@ def render_originals(page: OriginalsPage, options: RenderOptions) -> Iterator[st
     yield from map(short_path, page.files)
 
 
-def render_edits(page: EditsPage, options: RenderOptions) -> list[str]:
-    """One edit a line, in a terminal under a header. Where that is too narrow, the count of files is left out, then what was done
-    gets lines of its own, and then the size goes there too."""
-    rows = [_entry_row(entry) for entry in page.entries]
+def render_edits(page: EditsPage, options: RenderOptions) -> Iterator[str]:
+    """One edit a line; in a terminal the newest first, with marks for those that cannot be undone in place."""
     columns = options.width
-    if columns is None or not rows:
-        return table(rows, right=_ENTRY_RIGHT)
-    standing = sum(entry.state == "done" and entry.undone_by is None and entry.undoes is None for entry in page.entries)
-    total = f"{count_of(len(page.entries), 'edit')}, {standing:,} not undone; originals in {short_path(page.archive)}"
-    head = [*(options.paint(line, BOLD) for line in wrap(total, columns)), ""]
-    rows = [list(_ENTRY_HEADER), *rows]
-    wanted = min(_SUMMARY_COLUMNS, max(width(row[-1]) for row in rows))
-    for kept in (rows, [[*row[:-2], row[-1]] for row in rows]):
-        # A mark in the place of the last column keeps the one before it padded.
-        starts = [line[:-1] for line in table([[*row[:-1], "|"] for row in kept], right=_ENTRY_RIGHT)]
-        if columns - width(starts[0]) >= wanted:
-            lines = [_hanging(start, row[-1], columns) for start, row in zip(starts, rows, strict=True)]
-            break
-    else:
-        indent = " " * (width(_ENTRY_HEADER[0]) + 2)
-        below = [row[-1] for row in rows]
-        if max(width(start.rstrip()) for start in starts) > columns:  # the size, which must not be broken, goes below too
-            starts = [line[:-1] for line in table([[*row[:4], "|"] for row in rows], right=_ENTRY_RIGHT)]
-            below = [f"{row[4]}  {row[-1]}" for row in rows]
-        lines = [_hanging("", start.rstrip(), columns, indent) for start in starts]
-        lines = [[*line, *_hanging(indent, text, columns)] for line, text in zip(lines, below, strict=True)]
-    return [*head, *(options.paint(line, DIM) for line in lines[0]), *(line for each in lines[1:] for line in each)]
+    if columns is None or not page.entries:
+        yield from table([_entry_row(entry) for entry in page.entries], right=frozenset({0}))
+        return
+    can = sum(_can_be_undone(entry) for entry in page.entries)
+    total = f"{count_of(len(page.entries), 'edit')}, {can:,} can be undone; originals in {short_path(page.archive)}"
+    yield from (f"  {options.paint(line, *STRONG)}" for line in wrap(total, columns - _GUTTER))
+    yield ""
+    yield from _entry_lines(page.entries[::-1], options, columns)
+    for entry in page.entries[::-1]:
+        if entry.changed and entry.undone_by is None:
+            yield ""
+            told = f"edit {entry.entry}: its files have changed since, so it cannot be undone in place."
+            first, *more = wrap(told, columns - _GUTTER)
+            yield options.mark("care") + first
+            yield from (f"  {line}" for line in more)
+            originals = f"{options.command('undo', '--entry', str(entry.entry), '--to')} DIR"
+            yield f"  try: {options.paint(originals, *COMMAND)}"
+    if can:
+        last = max(entry.entry for entry in page.entries if _can_be_undone(entry))
+        yield ""
+        yield f"  undo the last  {options.paint(options.command('undo'), *COMMAND)}"
+        yield f"  undo by number {options.paint(options.command('undo', '--entry', str(last)), *COMMAND)}"
+
+
+_GUTTER = 2
+#: Below this an edit takes two lines.
+_NARROW = 72
+_TITLE_COLUMNS = 20
+#: For what was done.
+_SUMMARY_COLUMNS = 24
+
+
+def _can_be_undone(entry: EntryPage) -> bool:
+    return entry.state == "done" and entry.undone_by is None and entry.undoes is None and not entry.changed
+
+
+def _entry_lines(entries: Sequence[EntryPage], options: RenderOptions, columns: int) -> Iterator[str]:
+    now = options.now or datetime.now(UTC)
+    room = columns - _GUTTER
+    rows = [
+        [str(each.entry), when(each.time, now), short_id(each.session_id), _short_title(each), _state(each)] for each in entries
+    ]
+    rows = [["edit", "when", "session", "", "state"], *rows]
+    if columns < _NARROW or not any(row[3] for row in rows):
+        rows = [[*row[:3], row[4]] for row in rows]
+    # A mark in the place of the last column keeps the one before it padded.
+    starts = [line[:-1] for line in table([[*row, "|"] for row in rows], right=frozenset({0}))]
+    is_narrow = room - width(starts[0]) < _SUMMARY_COLUMNS
+    yield f"  {options.paint(starts[0].rstrip() if is_narrow else starts[0] + 'what', *QUIET)}"
+    for start, entry in zip(starts[1:], entries, strict=True):
+        mark = options.mark("care" if entry.changed and entry.undone_by is None else "")
+        done = f"{plain(entry.summary)}, {_sizes(entry)}"
+        if is_narrow:
+            first, *more = wrap(start.rstrip(), room)
+            yield mark + first
+            for line in (*more, *filter(None, [plain(entry.title or "")]), *_unbroken(done, room - 6)):
+                yield f"        {cut(line, room - 6)}".rstrip()
+        else:
+            first, *more = _unbroken(done, room - width(start))
+            yield mark + start + first
+            yield from (f"  {' ' * width(start)}{line}" for line in more)
+
+
+def _unbroken(text: str, columns: int) -> list[str]:
+    """Wrapped, sizes whole."""
+    return [line.replace("\u00a0", " ") for line in wrap(text, columns)]
+
+
+def _sizes(entry: EntryPage) -> str:
+    before, after = (sum(getattr(file.size, name) for file in entry.files) for name in ("before", "after"))
+    return f"{size(before)} → {size(after)}".replace(" ", "\u00a0")
+
+
+def _short_title(entry: EntryPage) -> str:
+    return cut(plain(entry.title or ""), _TITLE_COLUMNS)
+
+
+def _state(entry: EntryPage) -> str:
+    return f"undone by {entry.undone_by}" if entry.undone_by else "changed" if entry.changed else entry.state
 
 
 def _entry_row(entry: EntryPage) -> list[str]:
@@ -190,13 +239,6 @@ def _entry_row(entry: EntryPage) -> list[str]:
         count_of(len(entry.files), "file"),
         plain(entry.summary),
     ]
-
-
-def _hanging(start: str, text: str, columns: int, indent: str | None = None) -> list[str]:
-    """A text behind a start, in lines of so many columns; what does not fit goes on below, under the text or so far in."""
-    first, *more = wrap(text, columns - width(start))
-    indent = " " * width(start) if indent is None else indent
-    return [start + first, *(indent + line for line in wrap(" ".join(more), columns - width(indent)) if more)]
 
 
 def _recovery(recovery: RecoveryPage) -> str:

@@ -61,7 +61,7 @@ def _cell(turn: TurnDetail | None) -> list[str]:
     done = ", ".join(f"{name} ×{number}" if number > 1 else name for name, number in tools.items())
     lines = [f"{turn.number} {turn.status} > {one_line(turn.prompt)}"]
     if done:
-        lines.append(f"  ● {one_line(done)}")
+        lines.append(f"  • {one_line(done)}")
     if turn.answer:
         lines.append(f"  {one_line(turn.answer)}")
     return lines
@@ -70,7 +70,7 @@ def _cell(turn: TurnDetail | None) -> list[str]:
 def render_unified(
     page: ComparisonPage, options: RenderOptions, *, first: Sequence[TurnPage], second: Sequence[TurnPage]
 ) -> Iterator[str]:
-    simple = RenderOptions(width=options.width, agents=True, thinking=True, full=True)
+    simple = RenderOptions(width=options.width, agents=True, thinking=True, full=True, figures=False)
 
     def lines(turns: Sequence[TurnPage]) -> list[str]:
         # Without times and counts, which always differ.

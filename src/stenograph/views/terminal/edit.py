@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from stenograph.views.pages.edit import EditPage, EditStepPage, PreviewPage
+from stenograph.errors import in_quotes
+from stenograph.views.pages.edit import ChangedCallPage, EditPage, EditStepPage, PreviewPage
 from stenograph.views.pages.messages import SaidPage
 from stenograph.views.terminal.options import BAD, BOLD, GOOD, GREEN, PROSE, QUIET, STRONG, RenderOptions
 from stenograph.views.text import count_of, cut, cut_start, harmless, one_line, plain, short_path, size, table, width, wrap
@@ -37,18 +38,24 @@ def render_edit(page: EditPage, options: RenderOptions) -> Iterator[str]:
 
 
 _FACTS = 36
+_TITLE_COLUMNS = 48
+#: Of tool calls that go.
+_MOST_DROPS = 8
 
 
 def _plan(page: EditPage, options: RenderOptions, columns: int) -> Iterator[str]:
     room = columns - 2
-    for step in page.edits:
-        yield from (
-            f"  {options.paint(line, *STRONG)}" for line in wrap(f"{_capital(step.summary)}: {_what_is_done(step)}", room)
-        )
+    title = in_quotes(cut(one_line(page.title), _TITLE_COLUMNS)) if page.title else ""
+    for number, step in enumerate(page.edits):
+        done = _sentence(step, page)
+        where = f" {'in' if ':' in done else 'of'} {title}" if title and not number else ""
+        line = f"{done}{where}{f'; {step.note}' if step.note else ''}"
+        yield from (f"  {options.paint(each, *STRONG)}" for each in wrap(line, room))
     if bill := _savings(page):
         yield from (f"  {options.paint(line, *GOOD)}" for line in wrap(bill, room))
     yield ""
     yield from _figures(page, options, room)
+    yield from _drops(page, options, room)
     yield ""
     yield from _proof(page, options, room)
     if page.deleted_files:
@@ -89,7 +96,8 @@ def _figures(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]
     rows = [
         *([["messages sent", str(sent.messages.before), str(sent.messages.after), f"by {sent.release}"]] if sent else []),
         ["tokens sent", f"{'' if page.tokens_measured else '~'}{page.tokens.before:,}", f"~{page.tokens.after:,}", measured],
-        ["cost of the edit, once", "", f"~{_dollars(page.cache_cost_usd)}" if page.cache_cost_usd else "$0", _model(page)],
+        *([_turn_cost(page)] if page.priced and page.usd_per_turn else []),
+        ["cost of the edit, once", "", _once(page), _model(page)],
         ["lines", f"{page.lines.before:,}", f"{page.lines.after:,}", f"{count_of(page.changed, 'line')} changed"],
         ["file", size(page.size.before), size(page.size.after), f"{page.detached} detached, {page.deleted} deleted"],
     ]
@@ -101,9 +109,69 @@ def _figures(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]
         yield f"  {line}{options.paint(note, *QUIET)}"
 
 
+def _turn_cost(page: EditPage) -> list[str]:
+    after = max(0.0, page.usd_per_turn - page.saved_usd_per_turn)
+    return ["cost per later turn", _dollars(page.usd_per_turn), f"~{_dollars(after)}", plain(page.model or "")]
+
+
+def _once(page: EditPage) -> str:
+    return f"~{_dollars(page.cache_cost_usd)}" if page.cache_cost_usd and not page.cache_expired else "$0.00"
+
+
+def _drops(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]:
+    """What goes, without a word of what was said."""
+    calls = [
+        [f"turn {call.turn}", plain(call.tool), _characters(call)] for call in page.calls if call.before or call.after is None
+    ]
+    rows = [*([_turn_numbers(page.turns)] if page.turns else []), *table(calls[:_MOST_DROPS], frozenset())]
+    if not rows or page.preview is not None:
+        return
+    yield ""
+    about = "each in full: --preview"
+    heading = "Drops" if page.turns or any(call.after is None for call in page.calls) else "Shortens"
+    space = " " * max(2, room - width(heading) - width(about))
+    yield f"  {options.paint(heading, *STRONG)}{space}{options.paint(about, *QUIET)}"
+    yield from (f"{options.paint('-', *BAD)} {cut(row, room)}" for row in rows)
+    if len(calls) > _MOST_DROPS:
+        yield f"  {options.paint(f'and {len(calls) - _MOST_DROPS:,} more', *QUIET)}"
+
+
+def _characters(call: ChangedCallPage) -> str:
+    before = count_of(call.before, "character")
+    return before if call.after is None else f"{before}, cut to {call.after:,}"
+
+
+def _turn_numbers(numbers: Sequence[int]) -> str:
+    """`turn 5`, `turns 1-4, 7`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    named = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return f"turn{'' if len(numbers) == 1 else 's'} {named}"
+
+
+def _sentence(step: EditStepPage, page: EditPage) -> str:
+    """`Drop 2 tool calls from turn 5`; of other edits what they are and do."""
+    counts, met = step.counts, tuple(dict.fromkeys(call.turn for call in page.calls))
+    is_alone = len(page.edits) == 1
+    if step.edit == "drop-turns" and is_alone and page.turns:
+        return f"Drop {_turn_numbers(page.turns)}"
+    if step.edit == "drop-tool-calls" and is_alone and counts.get("tool calls") and met:
+        return f"Drop {count_of(counts['tool calls'], 'tool call')} from {_turn_numbers(met)}"
+    if step.edit == "truncate-results" and is_alone and counts and met:
+        results, characters = count_of(counts["results"], "result"), count_of(counts["characters"], "character")
+        return f"Shorten {results} by {characters} in {_turn_numbers(met)}"
+    return f"{_capital(step.summary)}: {_what_is_done(step, with_note=False)}"
+
+
 def _model(page: EditPage) -> str:
     if not page.cache_cost_usd:
         return "the prompt cache stays valid"
+    if page.cache_expired:
+        return "the prompt cache has expired"
     return f"rebuilds the prompt cache{'' if page.priced else ', model not in the price table'}"
 
 
@@ -206,7 +274,7 @@ def _listed(heading: str, lines: list[str], options: RenderOptions) -> Iterator[
         yield from lines
 
 
-def _what_is_done(step: EditStepPage) -> str:
+def _what_is_done(step: EditStepPage, *, with_note: bool = True) -> str:
     known = step.counts
     if step.edit == "compress" and known:
         digest = count_of(known["characters"], "character")
@@ -215,7 +283,7 @@ def _what_is_done(step: EditStepPage) -> str:
         counts = f"{count_of(known['results'], 'result')} shorter by {count_of(known['characters'], 'character')}"
     else:
         counts = ", ".join(_counted(what, count) for what, count in known.items() if count)
-    return "; ".join([counts or "nothing to do", *([step.note] if step.note else [])])
+    return "; ".join([counts or "nothing to do", *([step.note] if step.note and with_note else [])])
 
 
 def _counted(what: str, count: int) -> str:

@@ -50,8 +50,10 @@ class RenderOptions(Struct, frozen=True):
     thinking: bool = False
     #: What tools gave back.
     results: bool = True
-    #: What sub-agents did.
+    #: What subagents did.
     agents: bool = False
+    #: How long subagents took and what they cost: that always differs between two sessions.
+    figures: bool = True
     #: Hooks one by one; else their number, and those that went wrong or held something up.
     hooks: bool = False
     #: Everything to its end: outputs, patches, summaries.

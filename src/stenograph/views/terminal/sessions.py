@@ -76,6 +76,8 @@ def render_sessions(page: SessionsPage, options: RenderOptions, *, long: bool = 
     yield from (f"  {options.paint(line, *QUIET)}" for line in wrap(left_out, options.width - _GAP) if line)
     if legend:
         yield f"  {legend}"
+    if any(row.usd_estimated for row in page.sessions):
+        yield f"  {options.paint('~ estimated: old releases did not record all output', *QUIET)}"
 
 
 def _piped(sessions: Sequence[SessionRow], options: RenderOptions, *, long: bool, sort: str) -> Iterator[str]:
@@ -89,7 +91,7 @@ def _piped(sessions: Sequence[SessionRow], options: RenderOptions, *, long: bool
             "status": "archived" if info.archived else info.status,
             **_moment(info, sort, local_time),
             "turns": "" if info.turns is None else f"{info.turns:,}",
-            "cost": money(info.usd),
+            "cost": _cost(info),
             **({"size": size(info.size)} if long or sort == "size" else {}),
             **({"release": plain(info.release or "")} if long else {}),
             "project": short_path(project_of(info)),
@@ -131,7 +133,7 @@ def _two_lines(info: SessionRow, now: datetime, columns: int, options: RenderOpt
     yield options.mark(info.status) + _painted_title(cut(_title(info), columns - _GAP), info, options)
     turns = "" if info.turns is None else count_of(info.turns, "turn")
     amount = size(info.size) if sort == "size" else ""
-    facts = "  ".join(filter(None, (_last_folder(short_path(project_of(info))), turns, amount, money(info.usd))))
+    facts = "  ".join(filter(None, (last_folder(short_path(project_of(info))), turns, amount, _cost(info))))
     last = "".join(_shown_moment(info, now, sort).values())
     facts = cut(facts, columns - _GAP - len(info.short_id) - _GAP - _GAP - len(last))
     space = " " * max(_GAP, columns - _GAP - len(info.short_id) - _GAP - width(facts) - len(last))
@@ -142,15 +144,19 @@ def _row(info: SessionRow, now: datetime, *, long: bool, sort: str) -> dict[str,
     return {
         "id": plain(info.short_id),
         "title": _title(info),
-        "project": cut_start(_last_folder(short_path(project_of(info))), _PROJECT_COLUMNS),
+        "project": cut_start(last_folder(short_path(project_of(info))), _PROJECT_COLUMNS),
         "branch": cut(plain(info.git_branch or ""), _BRANCH_COLUMNS),
         "tape": binned(info.tape),
         **({"release": plain(info.release or "")} if long else {}),
         **({"size": size(info.size)} if long or sort == "size" else {}),
         "turns": "" if info.turns is None else f"{info.turns:,}",
-        "cost": money(info.usd),
+        "cost": _cost(info),
         **_shown_moment(info, now, sort),
     }
+
+
+def _cost(info: SessionRow) -> str:
+    return money(info.usd, estimated=info.usd_estimated)
 
 
 def _shown_moment(info: SessionRow, now: datetime, sort: str) -> dict[str, str]:
@@ -224,7 +230,7 @@ def _right(names: Sequence[str]) -> frozenset[int]:
     return frozenset(index for index, name in enumerate(names) if name in _RIGHT and name not in ("started", _LAST))
 
 
-def _last_folder(project: str) -> str:
+def last_folder(project: str) -> str:
     return project.replace("\\", "/").rstrip("/").rpartition("/")[2] or project
 
 
@@ -237,9 +243,9 @@ def _folder_of(info: SessionRow) -> str:
 
 
 def is_shown_as(info: SessionRow, name: str) -> bool:
-    """Whether this is what the column `project` shows of a session, whole or cut; or its project folder's name."""
+    """Whether this is what the column `project` shows of a session, whole or cut; or its project directory's name."""
     project = short_path(project_of(info))
-    shown = (project, _last_folder(project))
+    shown = (project, last_folder(project))
     if name in shown or name == _folder_of(info):
         return True
     start, ellipsis, end = name.partition(ELLIPSIS)
@@ -292,7 +298,8 @@ def render_overview(page: OverviewPage, options: RenderOptions, *, demo: bool = 
     shown = page.sessions - page.hidden
     of = f"{count_of(shown, 'session')} in {count_of(len(page.projects), 'project')}"
     running = f", {page.running} running" if page.running else ""
-    yield f"  {options.paint(f'{of}{running}', *STRONG)}{options.paint('  (demo)', *QUIET) if demo else ''}"
+    spent = f", {money(page.usd, estimated=page.usd_estimated)} in the last 30 days" if page.usd else ""
+    yield f"  {options.paint(f'{of}{running}{spent}', *STRONG)}{options.paint('  (demo)', *QUIET) if demo else ''}"
     missing = [home.path for home in page.homes if not home.exists]
     yield from (f"{options.mark('care')}{short_path(path)} does not exist" for path in missing)
     if page.newest and options.width is None:
@@ -325,7 +332,8 @@ def _by_day(page: OverviewPage, options: RenderOptions, shown: int) -> Iterator[
         if name != seen:
             count = page.days.get(date, 0)
             recent += count if name != "earlier" else 0
-            label = f"  {name}, {count_of(count if name != 'earlier' else shown - recent, 'session')}"
+            spent = f", {money(page.costs[date])}" if name != "earlier" and page.costs.get(date) else ""
+            label = f"  {name}, {count_of(count if name != 'earlier' else shown - recent, 'session')}{spent}"
             yield ""
             yield _over_columns(label, header if not seen else "", options)
             seen = name
@@ -350,6 +358,7 @@ def _next_commands(page: OverviewPage, options: RenderOptions) -> Iterator[str]:
         tries += [(command("show"), "read the newest one")]
     tries += [
         (f"{command('search')} WORDS", "find what was said or done"),
+        (command("usage"), "what it cost, by day and model"),
         (command("doctor"), "show the setup and what is wrong"),
     ]
     columns = max(width(each) for each, _ in tries)

@@ -183,7 +183,7 @@ def render_waste(page: WastePage, options: RenderOptions) -> Iterator[str]:
     amounts = max(len(dollars(finding.cost_micro_usd)) for finding in page.findings) + 1
     for finding in page.findings:
         yield ""
-        heading, lines, command = _advice(finding, options)
+        heading, lines, command = waste_advice(finding, options)
         amount = pad(f"~{dollars(finding.cost_micro_usd)}", amounts, right=True)
         room = None if options.width is None else options.width - amounts - 4
         yield f"{_INDENT}{options.paint(amount, BOLD)}  {options.paint(cut(heading, room), BOLD)}"
@@ -205,7 +205,7 @@ def list_waste(page: WastePage, number: int, options: RenderOptions) -> Iterator
         yield _listed(link, facts, options)
 
 
-def _advice(finding: WasteFindingPage, options: RenderOptions) -> tuple[str, list[str], str]:
+def waste_advice(finding: WasteFindingPage, options: RenderOptions) -> tuple[str, list[str], str]:
     """What it is, more about it and the way to avoid it, and a command."""
     first = finding.turns[0] if finding.turns else None
     session = first.session[:_ID] if first else "last"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 from stenograph.views.pages.trace import (
     BackfillPage,
@@ -15,8 +15,8 @@ from stenograph.views.pages.trace import (
     TraceStatusPage,
     TraceTestPage,
 )
-from stenograph.views.terminal.options import BOLD, CYAN, GREEN, RED, STRONG, RenderOptions
-from stenograph.views.text import count_of, plain, short_path, size
+from stenograph.views.terminal.options import BAD, BOLD, COMMAND, CYAN, GREEN, QUIET, RED, STRONG, RenderOptions
+from stenograph.views.text import count_of, cut, plain, short_path, size, table, when, width, wrap
 
 _COLORS = {"+": GREEN, "-": RED, "@": CYAN}
 #: What was done, and what there is where nothing is to be done.
@@ -82,15 +82,83 @@ def _sent(row: BackfillRow) -> Iterator[str]:
 
 
 def render_trace_status(page: TraceStatusPage, options: RenderOptions) -> Iterator[str]:
-    """In a terminal the verdict comes first; then each destination, and what is wrong with it."""
+    """In a terminal the verdict comes first, then a table, then what is wrong; in a pipe each destination in lines."""
     if options.width is not None and page.destinations:
-        yield f"  {options.paint(plain(' '.join(map(_verdict, page.destinations))), *STRONG)}"
-        yield ""
+        yield from _drawn_status(page, options, options.width)
+        return
     for row in page.destinations:
         yield from _status(row, options)
     yield f"worker {page.worker}, {count_of(page.events_waiting, 'event')} waiting"
     yield from (plain(f"note: {path} {_DAMAGED}") for path in page.damaged)
     yield from (plain(f"note: {note}") for row in page.destinations for note in row.notes)
+
+
+#: Below this the endpoint gets a line of its own.
+_NARROW = 72
+
+
+def _drawn_status(page: TraceStatusPage, options: RenderOptions, columns: int) -> Iterator[str]:
+    now = options.now or datetime.now(UTC)
+    room = columns - 2
+    for line in wrap(plain(" ".join(map(_verdict, page.destinations))), room):
+        yield f"  {options.paint(line, *STRONG)}"
+    yield ""
+    rows = [["", "sent", "behind", "last sent"]]
+    for row in page.destinations:
+        behind = count_of(row.behind.sessions, "session") if row.behind.sessions else "0"
+        last = when(row.last_success, now) if row.last_success else "never"
+        rows.append([plain(row.name), count_of(row.turns, "turn"), behind, last])
+    heading, *lines = table(rows, frozenset({1, 2, 3}))
+    yield f"  {options.paint(heading if columns < _NARROW else f'{heading}  endpoint', *QUIET)}"
+    for line, row in zip(lines, page.destinations, strict=True):
+        mark = options.mark("failed" if row.last_error else "passed" if not row.behind.sessions else "care")
+        where = f"{row.endpoint} ({row.kind})"
+        if columns < _NARROW:
+            yield mark + line
+            yield f"  {options.paint(cut(plain(where), room), *QUIET)}"
+        else:
+            yield f"{mark}{line}  {options.paint(cut(plain(where), max(12, room - width(line) - 2)), *QUIET)}"
+    for row in page.destinations:
+        yield from _problems(row, options, now, room)
+    yield ""
+    hooks = ", ".join(short_path(path) for path in page.installed) or f"not installed  {options.command('trace', 'install')}"
+    facts = [
+        ("hooks", hooks),
+        ("worker", f"{page.worker}, {count_of(page.events_waiting, 'event')} waiting"),
+        ("secrets", "masked before sending" if page.redact else "sent as they are"),
+    ]
+    for name, fact in facts:
+        needs_care = (name == "hooks" and not page.installed) or (name == "secrets" and not page.redact)
+        first, *more = wrap(fact, room - 9)
+        yield f"{options.mark('care') if needs_care else '  '}{options.paint(f'{name:<7}', *QUIET)}  {first}"
+        yield from (f"{' ' * 11}{line}" for line in more)
+    notes = [f"{path} {_DAMAGED}." for path in page.damaged] + [note for row in page.destinations for note in row.notes]
+    for note in notes:
+        first, *more = wrap(plain(note), room)
+        yield options.mark("care") + first
+        yield from (f"  {line}" for line in more)
+
+
+def _problems(row: DestinationStatusPage, options: RenderOptions, now: datetime, room: int) -> Iterator[str]:
+    if row.last_error:
+        failed = f" ({when(row.last_failure, now)})" if row.last_failure else ""
+        retry = f", next at {when(row.retry_at, now)}" if row.retry_at else ""
+        first, *more = wrap(plain(f"{row.name}: {row.last_error}{failed}{retry}"), room)
+        yield ""
+        yield options.mark("failed") + options.paint(first, *BAD)
+        yield from (f"  {options.paint(line, *BAD)}" for line in more)
+        if row.behind.sessions:
+            later = count_of(row.behind.sessions, "session")
+            yield f"  Nothing is lost: {later}, {size(row.behind.size)}, will be sent later."
+        yield f"  try: {options.paint(options.command('trace', 'test'), *COMMAND)}"
+    told = [f"{count_of(row.refused, 'span')} refused by the receiver"] if row.refused else []
+    told += [f"cannot read {failure.detail}" for failure in row.failures]
+    told += [f"skipped {count_of(each.lines, 'line')} that are not valid JSON: {short_path(each.path)}" for each in row.skipped]
+    for each in told:
+        first, *more = wrap(plain(f"{row.name}: {each}"), room)
+        yield ""
+        yield options.mark("care") + first
+        yield from (f"  {line}" for line in more)
 
 
 def _verdict(row: DestinationStatusPage) -> str:
@@ -102,8 +170,7 @@ def _verdict(row: DestinationStatusPage) -> str:
 
 
 def _status(row: DestinationStatusPage, options: RenderOptions) -> Iterator[str]:
-    gutter = "" if options.width is None else options.mark("failed" if row.last_error else "passed")
-    yield gutter + options.paint(plain(f"{row.name}  {row.kind}, {row.endpoint}"), BOLD)
+    yield options.paint(plain(f"{row.name}  {row.kind}, {row.endpoint}"), BOLD)
     yield f"  sent    {count_of(row.turns, 'turn')}, {count_of(row.spans, 'span')}, last at {_time(row.last_success)}"
     yield f"  behind  {count_of(row.behind.sessions, 'session')}, {size(row.behind.size)}; {row.due} due"
     if row.refused:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from stenograph.inputs import InputKind
-from stenograph.views.pages.timeline_tools import family_of
-from stenograph.views.pages.timeline_turns import TICKS
+from stenograph.views.pages.session import BranchPage
 from stenograph.views.pages.turn_parts import notification_summary
 from stenograph.views.pages.turns import StepsPage, TurnDetail, TurnsPage
-from stenograph.views.terminal.options import BOLD, CARE, QUIET, STRONG, RenderOptions
+from stenograph.views.terminal.options import BOLD, CARE, COMMAND, OTHER, QUIET, STRONG, RenderOptions
+from stenograph.views.terminal.sessions import short_id
 from stenograph.views.terminal.tape import binned, tape
-from stenograph.views.text import column_width, cut, duration, local_time, one_line, table, thousands, when
+from stenograph.views.text import (
+    column_width,
+    count_of,
+    cut,
+    duration,
+    local_time,
+    money,
+    one_line,
+    table,
+    thousands,
+    when,
+    width,
+)
 
 _PROMPT_IN_A_PIPE = 200
-_HEADINGS = ("turn", "kind", "round", "status", "started", "took", "calls", "tools", "agents", "in", "out", "prompt")
-_RIGHT = frozenset({"turn", "took", "calls", "tools", "agents", "in", "out"})
+_HEADINGS = ("turn", "kind", "round", "status", "started", "took", "calls", "tools", "agents", "in", "out", "cost", "prompt")
+_RIGHT = frozenset({"turn", "took", "calls", "tools", "agents", "in", "out", "cost"})
 _PROMPT_COLUMNS = 30
 #: What a narrow terminal goes without, in this order.
 _DISPENSABLE = ("round", "in", "out", "calls", "agents", "tools", "took", "kind", "started")
@@ -25,7 +37,7 @@ _DISPENSABLE = ("round", "in", "out", "calls", "agents", "tools", "took", "kind"
 def render_turns(page: TurnsPage, options: RenderOptions) -> Iterator[str]:
     """A table: in a pipe everything, in a terminal what fits beside the prompts, with marks, tapes and a total."""
     if options.width is not None:
-        yield from _drawn(page.turns, options, min(options.width, _WIDEST))
+        yield from _drawn(page, options, min(options.width, _WIDEST))
         return
     columns = None
     rows = [dict(zip(_HEADINGS, _row(turn), strict=True)) for turn in page.turns]
@@ -36,14 +48,15 @@ def render_turns(page: TurnsPage, options: RenderOptions) -> Iterator[str]:
     yield from lines
 
 
-_TERMINAL_RIGHT = frozenset({"turn", "took", "calls", "tools", "context"})
+_TERMINAL_RIGHT = frozenset({"turn", "took", "calls", "tools", "context", "cost"})
 _WIDEST = 140
 _GUTTER = 2
 #: Of a turn.
 _TAPE_COLUMNS = 12
 
 
-def _drawn(turns: Sequence[TurnDetail], options: RenderOptions, columns: int) -> Iterator[str]:
+def _drawn(page: TurnsPage, options: RenderOptions, columns: int) -> Iterator[str]:
+    turns = page.turns
     if not turns:
         return
     now = options.now or datetime.now(UTC)
@@ -51,20 +64,24 @@ def _drawn(turns: Sequence[TurnDetail], options: RenderOptions, columns: int) ->
     rows = [_terminal_row(turn, now, first) for turn in turns]
     total = _total_row(turns)
     rows = [{name: name for name in rows[0]}, *rows, *([total] if len(turns) > 1 else [])]
+    if not any(turn.usd is not None for turn in turns):
+        rows = [{name: cell for name, cell in row.items() if name != "cost"} for row in rows]
     wanted = min(_PROMPT_COLUMNS, column_width(row["prompt"] for row in rows))
-    for name in ("tape", "tools", "calls", "context", "took", "start"):
+    for name in ("tape", "tools", "calls", "context", "took", "start", "cost"):
         room = columns - _GUTTER - sum(column_width(row[other] for row in rows) + 2 for other in rows[0] if other != "prompt")
         if room >= wanted:
             break
         rows = [{other: cell for other, cell in row.items() if other != name} for row in rows]
     right = frozenset(place for place, name in enumerate(rows[0]) if name in _TERMINAL_RIGHT)
-    letters = [turn_letters(turn) for turn in turns]
+    letters = [turn.tape for turn in turns]
     heading, *lines = [cut(line, columns - _GUTTER) for line in table([list(row.values()) for row in rows], right)]
     start = -1
     if "tape" in rows[0]:
         before = list(rows[0])[: list(rows[0]).index("tape")]
         start = sum(column_width(row[name] for row in rows) + 2 for name in before)
+    leaving = _leaving(page)
     yield f"  {options.paint(heading, *QUIET)}"
+    yield from _branch_lines(leaving.get(0, ()), page, options, columns)
     for line, turn, steps in zip(lines, turns, letters, strict=False):
         drawn = binned(steps, _TAPE_COLUMNS)
         if start >= 0 and drawn:
@@ -73,19 +90,32 @@ def _drawn(turns: Sequence[TurnDetail], options: RenderOptions, columns: int) ->
         for each in turn.compactions:
             amounts = [thousands(count) for count in (each.tokens_before, each.tokens_after) if count is not None]
             sizes = f"{', ' if len(amounts) == 2 else ' at '}{' to '.join(amounts)} tokens" if amounts else ""
-            yield options.paint(f"┊ compacted{sizes}", *CARE)
+            yield options.paint(f"┊       compacted{sizes}", *CARE)
+        yield from _branch_lines(leaving.get(turn.number, ()), page, options, columns)
     if len(lines) > len(turns):
         yield f"  {options.paint(lines[-1], *STRONG)}"
 
 
-def turn_letters(turn: TurnDetail) -> str:
-    """What happened in a turn, a letter each, as on the tape of a session."""
-    steps = [
-        "x" if tool.is_error else "g" if tool.agent is not None else TICKS[family_of(tool.name)]
-        for call in turn.calls
-        for tool in call.tool_calls
-    ]
-    return "p" + "".join(steps) + ("i" if turn.status == "interrupted" else "") + "c" * len(turn.compactions)
+def _leaving(page: TurnsPage) -> dict[int, list[BranchPage]]:
+    """The branches that are not shown, by the last turn that they share with the one that is; none where all turns are listed."""
+    numbers = [turn.number for turn in page.turns]
+    others: dict[int, list[BranchPage]] = {}
+    if len(set(numbers)) == len(numbers):
+        for branch in page.branches:
+            if branch.shared < branch.turns:
+                others.setdefault(branch.shared, []).append(branch)
+    return others
+
+
+def _branch_lines(branches: Iterable[BranchPage], page: TurnsPage, options: RenderOptions, columns: int) -> Iterator[str]:
+    for branch in branches:
+        own = count_of(branch.turns - branch.shared, "turn")
+        where = "leaves here" if branch.shared else "starts apart"
+        line = f"┬       branch {branch.number} {where}, {own}{', current' if branch.current else ', abandoned'}"
+        command = options.command("show", short_id(page.id), "--branch", str(branch.number))
+        space = columns - width(line) - width(command)
+        way = f"{' ' * space}{options.paint(command, *COMMAND)}" if space >= 2 else ""
+        yield options.paint(line, *OTHER) + way
 
 
 def _terminal_row(turn: TurnDetail, now: datetime, first: datetime | None) -> dict[str, str]:
@@ -98,7 +128,8 @@ def _terminal_row(turn: TurnDetail, now: datetime, first: datetime | None) -> di
         "calls": str(len(turn.calls)),
         "tools": str(sum(len(call.tool_calls) for call in turn.calls)),
         "context": thousands(sent[-1]) if sent else "",
-        "tape": binned(turn_letters(turn), _TAPE_COLUMNS),
+        "cost": money(turn.usd),
+        "tape": binned(turn.tape, _TAPE_COLUMNS),
         "prompt": one_line(_asked(turn)),
     }
 
@@ -111,6 +142,7 @@ def _start(moment: datetime, now: datetime, first: datetime | None) -> str:
 
 def _total_row(turns: Sequence[TurnDetail]) -> dict[str, str]:
     took = sum(turn.duration_ms or 0 for turn in turns)
+    known = [turn.usd for turn in turns if turn.usd is not None]
     return {
         "turn": str(len(turns)),
         "status": "",
@@ -119,6 +151,7 @@ def _total_row(turns: Sequence[TurnDetail]) -> dict[str, str]:
         "calls": str(sum(len(turn.calls) for turn in turns)),
         "tools": str(sum(len(call.tool_calls) for turn in turns for call in turn.calls)),
         "context": "",
+        "cost": money(sum(known)) if known else "",
         "tape": "",
         "prompt": "",
     }
@@ -152,6 +185,7 @@ def _row(turn: TurnDetail) -> list[str]:
         str(sum(tool.agent is not None for tool in tools)),
         thousands(turn.tokens.sent),
         thousands(turn.tokens.output),
+        money(turn.usd),
         cut(one_line(_asked(turn)), _PROMPT_IN_A_PIPE),
     ]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stenograph.views.pages.transcript import Fact, Output, Part, PromptPart, TextPart, ToolPart
 from stenograph.views.pages.updates import UpdatePage
-from stenograph.views.terminal.options import DIM, RenderOptions
+from stenograph.views.terminal.options import DIM, OTHER, RenderOptions
 from stenograph.views.terminal.transcript import render_bodies, render_part
 from stenograph.views.text import cut, one_line
 
@@ -45,12 +45,12 @@ class UpdateRenderer:
     def _record(self, page: UpdatePage) -> Iterator[str]:
         agent_id = page.agent_id or ""
         options = self._inside if agent_id else self._options
-        edge = options.paint("  │ ", DIM) if agent_id else ""
+        edge = options.paint("  │ ", *OTHER) if agent_id else ""
         for line in (line for part in page.parts for line in self._part(part, options)):
             if agent_id != self._speaker:
                 self._speaker = agent_id
                 if agent_id:
-                    yield options.paint(f"  ┌ subagent {one_line(agent_id)}", DIM)
+                    yield f"{edge}{options.paint(f'subagent {one_line(agent_id)}', DIM)}"
             yield f"{edge}{line}".rstrip()
 
     def _part(self, part: Part, options: RenderOptions) -> Iterator[str]:
@@ -74,6 +74,6 @@ def _result(part: ToolPart, options: RenderOptions) -> Iterator[str]:
     bodies = [body for body in part.bodies if not isinstance(body, Fact)]
     facts = ", ".join(body.text for body in part.bodies if isinstance(body, Fact))
     if facts:
-        yield options.paint(cut(f"  {one_line(facts)}", options.width), DIM)
+        yield options.paint(cut(f"    {one_line(facts)}", options.width), DIM)
     if options.results or any(isinstance(body, Output) and body.is_error for body in bodies):
         yield from render_bodies(bodies, options)

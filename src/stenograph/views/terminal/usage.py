@@ -21,6 +21,8 @@ _SHORT_ID = 8
 _FEW = 5
 _LONGEST_NAME = 40
 _CENT = 10_000
+#: Longer names get a line of their own in a narrow terminal.
+_LONGEST_NARROW = 22
 
 
 def dollars(micro_usd: int) -> str:
@@ -93,6 +95,9 @@ def _table(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Itera
     is_narrow = options.width is not None and options.width < 72
     columns = 0 if options.width is None else max(8, min(_BAR, options.width - 58)) if not is_narrow else 0
     is_session = page.by == "session"
+    if is_narrow and any(width(_whole_label(page, row)) > _LONGEST_NARROW for row in page.rows):
+        yield from _two_lines(page, options, breakdown=breakdown)
+        return
     heading = [_HEADINGS.get(page.by, page.by), "cost", "", *(() if is_session else ("sessions",)), "calls", "tokens"]
     rows = [heading]
     for row in _with_gaps(page, options):
@@ -107,6 +112,32 @@ def _table(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Itera
         rows = [[*row[:2], *row[3:]] for row in rows]
     right = {1, *range(3 if columns else 2, len(rows[0]))}
     yield from _lines(rows, right, options, dim_first=True, bold_last=True, colored=2 if columns else None)
+
+
+def _two_lines(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Iterator[str]:
+    """Names that a narrow terminal would cut get a line of their own."""
+    room = (options.width or 0) - len(_INDENT)
+    for row in page.rows:
+        label = _whole_label(page, row)
+        yield _INDENT + (cut_start(label, room) if page.by == "project" else cut(label, room))
+        yield from _facts(row, options, is_session=page.by == "session")
+        for model in row.models if breakdown else ():
+            yield f"{_INDENT}  {options.paint(plain(model.model), DIM)}"
+            yield from _facts(model, options, is_session=True)
+    yield options.paint(f"{_INDENT}total  {cost(page.total)}  {count_of(page.total.calls, 'call')}", BOLD)
+
+
+def _facts(spent: SpentPage, options: RenderOptions, *, is_session: bool) -> Iterator[str]:
+    sessions = count_of(spent.sessions, "session") if isinstance(spent, UsageRowPage) and not is_session else ""
+    facts = "  ".join(filter(None, (sessions, count_of(spent.calls, "call"), f"{thousands(spent.all_tokens)} tokens")))
+    space = " " * max(2, (options.width or 0) - 2 * len(_INDENT) - width(facts) - width(cost(spent)))
+    yield f"{_INDENT}  {options.paint(facts, DIM)}{space}{cost(spent)}"
+
+
+def _whole_label(page: UsagePage, row: UsageRowPage) -> str:
+    if page.by == "session":
+        return f"{row.name[:_SHORT_ID]}  {plain(row.title or '(no prompt)')}"
+    return short_path(row.name) if page.by == "project" else plain(row.name)
 
 
 def _cells(name: str, spent: SpentPage, drawn: str, is_session: bool) -> list[str]:
