@@ -48,10 +48,10 @@ CREATE TABLE contents (
   size INTEGER NOT NULL,
   sha256 BLOB,
   anchor TEXT,
-  directory BLOB NOT NULL
+  folder BLOB NOT NULL
 );
 CREATE INDEX contents_by_anchor ON contents (anchor) WHERE anchor IS NOT NULL;
-CREATE INDEX contents_by_folder ON contents (directory);
+CREATE INDEX contents_by_folder ON contents (folder);
 CREATE INDEX contents_by_base ON contents (base) WHERE base IS NOT NULL;
 CREATE TABLE segments (
   content INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL,

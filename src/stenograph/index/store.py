@@ -46,7 +46,7 @@ CREATE TABLE sessions (
   home BLOB NOT NULL,
   path BLOB NOT NULL UNIQUE,
   name TEXT NOT NULL,
-  directory TEXT NOT NULL,
+  folder TEXT NOT NULL,
   title TEXT, project TEXT, repository TEXT, branch TEXT, release TEXT,
   started REAL, ended REAL,
   turns INTEGER NOT NULL DEFAULT 0,
@@ -86,9 +86,9 @@ CREATE INDEX calls_by_spilled ON calls (spilled) WHERE spilled IS NOT NULL;
 CREATE TABLE usage_names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE usage_sessions (
   id INTEGER PRIMARY KEY,
-  home BLOB NOT NULL, directory BLOB NOT NULL, name TEXT NOT NULL,
+  home BLOB NOT NULL, folder BLOB NOT NULL, name TEXT NOT NULL,
   project TEXT,
-  UNIQUE (directory, name)
+  UNIQUE (folder, name)
 );
 CREATE TABLE usage_files (
   id INTEGER PRIMARY KEY,
