@@ -164,6 +164,11 @@ def classify_local(record: LocalCommandRecord) -> Input:
     return Input(InputKind.LOCAL_OUTPUT, text)
 
 
+def as_typed(text: str) -> str:
+    """A prompt as it was typed: clients record a command in tags."""
+    return _command_as_typed(text) if _kind_by_tag(text) is InputKind.COMMAND else text
+
+
 def input_at(records: Sequence[Record], place: int) -> Input | None:
     """What the user record at a place is, given the lines before it; None for any other record.
 

@@ -18,7 +18,7 @@ from stenograph.views.encode import encode_page
 from stenograph.views.pages.session import stray_agents
 from stenograph.views.pages.transcript import NotePart
 from stenograph.views.pages.turns import agent_detail, turn_detail
-from stenograph.views.terminal.markdown import render_markdown
+from stenograph.views.terminal.markdown import markdown_lines
 from stenograph.views.terminal.transcript import render_part
 from stenograph.views.text import duration, local_time, thousands
 
@@ -126,7 +126,7 @@ def test_a_note_is_one_line_whatever_its_words() -> None:
 def test_a_secret_that_markdown_put_together_is_masked(hidden: str, columns: int) -> None:
     from stenograph.redact import Masker
 
-    shown = list(render_markdown(f"# A key\n\nIt is {hidden}, yes.\n\n---\n", columns, color=True, mask=Masker().mask))
+    shown = list(markdown_lines(f"# A key\n\nIt is {hidden}, yes.\n\n---\n", columns, color=True, mask=Masker().mask))
     assert "[github-token:1]" in " ".join(shown)
     assert KEY[9:20] not in "".join(shown)
     assert max(map(len, shown)) <= columns

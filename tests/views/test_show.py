@@ -22,7 +22,7 @@ from stenograph.testing.lines import encode, text, tool_result, tool_use
 from stenograph.views import RenderOptions, UpdateReader, UpdateRenderer, mask_page
 from stenograph.views.pages.transcript import Patch, TextPart, ToolPart
 from stenograph.views.pages.turn_parts import turn_page
-from stenograph.views.terminal.markdown import render_markdown
+from stenograph.views.terminal.markdown import markdown_lines
 from stenograph.views.terminal.transcript import render_part
 
 _UPDATE = bool(os.environ.get("STENO_UPDATE_SNAPSHOTS"))
@@ -133,7 +133,7 @@ def test_sub_agents_that_nobody_started_are_shown_at_the_end(tmp_path: Path) -> 
 def test_markdown_can_smuggle_nothing_into_the_terminal(color: bool) -> None:
     nasty = "# a &#27;[31m b\n\n[link](https://x/\x1b]8;;evil\x07) `\x1b[2J` &#x202e; &#155;1m <b>\x07</b>"
     nasty += "\n\n```\n\x1b[31mcode\x9b\n```\n"
-    shown = "\n".join(render_markdown(nasty, 60, color=color))
+    shown = "\n".join(markdown_lines(nasty, 60, color=color))
     for word in ("\x07", "\x9b", "\u202e", "\x1b]", "\x1b[2J", "\x1b[31mcode"):
         assert word not in shown
     assert ("\x1b" in shown) == color

@@ -128,6 +128,7 @@ if TYPE_CHECKING:
         WebFetchResult,
         WebSearchResult,
         WriteResult,
+        read_tool_result,
     )
     from stenograph.records.usages import TokenCounts, UsageLine, characters_written, last_total, usage_lines
     from stenograph.records.write import Envelope, Json, Position, file_history_snapshot
@@ -137,6 +138,7 @@ _MODULES = {
     "AgentNameRecord": "sidecars",
     "AgentProgress": "progress",
     "AgentResult": "tool_results",
+    "read_tool_result": "tool_results",
     "AiTitleRecord": "sidecars",
     "ApiErrorRecord": "system",
     "ApiRequestBlobRecord": "sidecars",
@@ -407,6 +409,7 @@ __all__ = [
     "plain_message",
     "read_all_records",
     "read_records",
+    "read_tool_result",
     "rebuild",
     "splice",
     "text_of",

@@ -171,6 +171,28 @@ def meta_members(
     return members
 
 
+def beside_members(envelope: Envelope, content: str, *, prompt_id: str = "") -> Json:
+    """What a person did without asking the model: a shell command, its output."""
+    members = meta_members(envelope, content, prompt_id=prompt_id)
+    return {name: value for name, value in members.items() if name != "isMeta"}
+
+
+def command_words(name: str, arguments: str) -> str:
+    """A command that a person typed."""
+    said = [f"<command-message>{name}</command-message>", f"<command-name>/{name}</command-name>"]
+    return "\n".join([*said, *([f"<command-args>{arguments}</command-args>"] if arguments else [])])
+
+
+def shell_words(command: str, output: str) -> tuple[str, str, str]:
+    """A shell command that a person ran: what the model is to make of it, the command, its output."""
+    caveat = "Caveat: the user ran what follows in a shell of their own. Do not answer it unless they ask about it."
+    return (
+        f"<local-command-caveat>{caveat}</local-command-caveat>",
+        f"<bash-input>{command}</bash-input>",
+        f"<bash-stdout>{output}</bash-stdout><bash-stderr></bash-stderr>",
+    )
+
+
 def queued_body(
     content: str | list[Json], *, uuid: str, delivery_id: str, arrived: str, run_id: str = "", usage: Json | None = None
 ) -> Json:

@@ -88,7 +88,18 @@ if TYPE_CHECKING:
     from stenograph.views.pages.timeline_tools import tool_step
     from stenograph.views.pages.timeline_turns import Timeline, find_step, timeline_preview
     from stenograph.views.pages.trace import backfill_page, settings_change_page, trace_page, trace_status_page, trace_test_page
-    from stenograph.views.pages.transcript import TurnPage
+    from stenograph.views.pages.transcript import (
+        Body,
+        Checklist,
+        Fact,
+        NotePart,
+        Output,
+        Patch,
+        PromptPart,
+        TextPart,
+        ToolPart,
+        TurnPage,
+    )
     from stenograph.views.pages.turn_parts import turn_pages
     from stenograph.views.pages.turns import StepsPage, TurnsPage, steps_page, turns_page
     from stenograph.views.pages.undo import EditsPage, UndoPage, edits_page, originals_page, undo_page, undo_plan_page
@@ -121,8 +132,9 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.files import render_files
     from stenograph.views.terminal.history import render_history
     from stenograph.views.terminal.inventory import render_inventory
+    from stenograph.views.terminal.markdown import markdown_lines
     from stenograph.views.terminal.messages import render_explained, render_lost, render_messages, render_resume
-    from stenograph.views.terminal.options import RenderOptions
+    from stenograph.views.terminal.options import BAD, CARE, COMMAND, GOOD, OTHER, PROSE, QUIET, TOOL, YOU, RenderOptions
     from stenograph.views.terminal.picker import render_choices, render_count, render_picker
     from stenograph.views.terminal.record_schema import render_release_schema, render_schema, render_schema_diff
     from stenograph.views.terminal.search import render_search
@@ -136,13 +148,59 @@ if TYPE_CHECKING:
         render_trace_status,
         render_trace_test,
     )
-    from stenograph.views.terminal.transcript import render_session
+    from stenograph.views.terminal.transcript import render_part, render_session
     from stenograph.views.terminal.turns import render_steps, render_turns
     from stenograph.views.terminal.updates import UpdateRenderer
     from stenograph.views.terminal.usage import dollars, render_reconciliation, render_usage, status_line, usage_csv
-    from stenograph.views.text import count_of, cut, harmless, local_time, plain, quoted, short_path, table, when
+    from stenograph.views.text import (
+        count_of,
+        cut,
+        duration,
+        harmless,
+        local_time,
+        money,
+        one_line,
+        plain,
+        quoted,
+        short_path,
+        table,
+        thousands,
+        when,
+        width,
+        wrap,
+    )
+    from stenograph.views.tools import ToolFacts, tool_part, tool_title
 
 _MODULES = {
+    "duration": "text",
+    "one_line": "text",
+    "thousands": "text",
+    "wrap": "text",
+    "money": "text",
+    "width": "text",
+    "BAD": "terminal.options",
+    "CARE": "terminal.options",
+    "GOOD": "terminal.options",
+    "OTHER": "terminal.options",
+    "QUIET": "terminal.options",
+    "YOU": "terminal.options",
+    "TOOL": "terminal.options",
+    "COMMAND": "terminal.options",
+    "PROSE": "terminal.options",
+    "Body": "pages.transcript",
+    "ToolPart": "pages.transcript",
+    "Checklist": "pages.transcript",
+    "Output": "pages.transcript",
+    "Patch": "pages.transcript",
+    "Fact": "pages.transcript",
+    "NotePart": "pages.transcript",
+    "PromptPart": "pages.transcript",
+    "TextPart": "pages.transcript",
+    "render_part": "terminal.transcript",
+    "ToolFacts": "tools",
+    "tool_part": "tools",
+    "tool_title": "tools",
+    "markdown_lines": "terminal.markdown",
     "archive_page": "pages.archive",
     "ArchiveInstallPage": "pages.archive",
     "backfill_page": "pages.trace",
@@ -337,9 +395,20 @@ _MODULES = {
 }
 
 __all__ = [
+    "BAD",
+    "CARE",
+    "COMMAND",
+    "GOOD",
+    "OTHER",
     "OVERVIEW_ROWS",
+    "PROSE",
+    "QUIET",
+    "TOOL",
+    "YOU",
     "ArchiveInstallPage",
+    "Body",
     "CheckPage",
+    "Checklist",
     "CompletionPage",
     "DemoCopyPage",
     "DoctorPage",
@@ -348,6 +417,7 @@ __all__ = [
     "EditsPage",
     "ErrorPage",
     "ExportPage",
+    "Fact",
     "FileSizePage",
     "FilesPage",
     "FindingPage",
@@ -356,11 +426,15 @@ __all__ = [
     "LivePage",
     "LostPage",
     "MessagesPage",
+    "NotePart",
+    "Output",
     "OverviewPage",
     "Page",
+    "Patch",
     "PickerPage",
     "Piece",
     "ProblemPage",
+    "PromptPart",
     "PurgePage",
     "ReconciliationPage",
     "RecordPage",
@@ -377,8 +451,11 @@ __all__ = [
     "StepsPage",
     "SummaryPage",
     "TerminalPage",
+    "TextPart",
     "Timeline",
     "TimelinePage",
+    "ToolFacts",
+    "ToolPart",
     "TracingPage",
     "TurnPage",
     "TurnsPage",
@@ -400,6 +477,7 @@ __all__ = [
     "doctor_page",
     "documents",
     "dollars",
+    "duration",
     "edit_page",
     "edits_page",
     "encode_long",
@@ -423,9 +501,12 @@ __all__ = [
     "list_waste",
     "local_time",
     "lost_page",
+    "markdown_lines",
     "mask_page",
     "message_pages",
     "messages_page",
+    "money",
+    "one_line",
     "opened_pieces",
     "originals_page",
     "overview_page",
@@ -468,6 +549,7 @@ __all__ = [
     "render_messages",
     "render_originals",
     "render_overview",
+    "render_part",
     "render_picker",
     "render_purge",
     "render_reconciliation",
@@ -514,9 +596,12 @@ __all__ = [
     "table",
     "tag_page",
     "tape_letters",
+    "thousands",
     "timeline_preview",
     "timer_page",
+    "tool_part",
     "tool_step",
+    "tool_title",
     "trace_page",
     "trace_status_page",
     "trace_test_page",
@@ -528,6 +613,8 @@ __all__ = [
     "usage_page",
     "waste_page",
     "when",
+    "width",
+    "wrap",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -15,6 +15,7 @@ from stenograph.agent.engine.commands import Command, CommandRegistry, Expansion
 from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.tools.agent import TYPES
 from stenograph.agent.tools.base import Companion, Tool, ToolFailed
+from stenograph.records import write
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.dialogue import Dialogue
@@ -64,13 +65,11 @@ class SessionCustoms:
         # They hold for the commands in its text too.
         dialogue.grant(allowed)
         text = await with_output(command.expanded(arguments), dialogue.run_command)
-        said = [f"<command-message>{command.name}</command-message>", f"<command-name>/{command.name}</command-name>"]
-        said += [f"<command-args>{arguments}</command-args>"] if arguments else []
         companions = [Companion(content=[{"type": "text", "text": text}], allowed=allowed)]
         for name in list(dict.fromkeys(_FILE.findall(text)))[:_MOST_FILES]:
             if file := await _file_text(name.rstrip("."), dialogue.read_file):
                 companions.append(Companion(content=file))
-        return Expansion(prompt="\n".join(said), companions=companions)
+        return Expansion(prompt=write.command_words(command.name, arguments), companions=companions)
 
     async def listing(self, context: AsideContext) -> list[Aside]:
         """The skills that the model can call: once, and again after a compaction."""

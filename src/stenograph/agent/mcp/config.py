@@ -23,7 +23,7 @@ _CLIENT_FILE = ".claude.json"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-class Scope(StrEnum):
+class ServerScope(StrEnum):
     """Where a server is configured; of two with one name, the first scope's wins."""
 
     DYNAMIC = "dynamic"  # --mcp-config
@@ -41,7 +41,7 @@ class Transport(StrEnum):
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
     name: str
-    scope: Scope
+    scope: ServerScope
     transport: Transport
     command: str = ""
     args: list[str] = []
@@ -81,7 +81,7 @@ def configured_servers(
     client = _client_file(home)
     project = client.get("projects", {}).get(str(cwd)) if isinstance(client.get("projects"), dict) else None
     if isinstance(project, dict):
-        found.add(_servers(project, Scope.LOCAL, environ, found.problems, _CLIENT_FILE))
+        found.add(_servers(project, ServerScope.LOCAL, environ, found.problems, _CLIENT_FILE))
     path = cwd / PROJECT_FILE
     if is_trusted and path.is_file():
         try:
@@ -89,8 +89,8 @@ def configured_servers(
         except (OSError, ValueError) as error:
             found.problems.append(f"cannot read {path}: {error}")
         else:
-            found.add(_servers(content, Scope.PROJECT, environ, found.problems, PROJECT_FILE))
-    found.add(_servers(client, Scope.USER, environ, found.problems, _CLIENT_FILE))
+            found.add(_servers(content, ServerScope.PROJECT, environ, found.problems, PROJECT_FILE))
+    found.add(_servers(client, ServerScope.USER, environ, found.problems, _CLIENT_FILE))
     return found
 
 
@@ -108,7 +108,7 @@ def _given(text: str, cwd: Path, environ: Mapping[str, str], problems: list[str]
         raise UsageError(f"the MCP configuration {'given' if is_json else text} is not valid JSON") from error
     if not isinstance(content.get("mcpServers"), dict):
         raise UsageError("an MCP configuration has an object `mcpServers`")
-    return _servers(content, Scope.DYNAMIC, environ, problems, "--mcp-config")
+    return _servers(content, ServerScope.DYNAMIC, environ, problems, "--mcp-config")
 
 
 def _client_file(home: Path) -> Json:
@@ -130,7 +130,9 @@ def _decoded(data: bytes) -> Json:
     return content
 
 
-def _servers(content: Json, scope: Scope, environ: Mapping[str, str], problems: list[str], where: str) -> list[ServerConfig]:
+def _servers(
+    content: Json, scope: ServerScope, environ: Mapping[str, str], problems: list[str], where: str
+) -> list[ServerConfig]:
     servers = content.get("mcpServers")
     found: list[ServerConfig] = []
     for name, value in servers.items() if isinstance(servers, dict) else ():
@@ -146,7 +148,7 @@ def _servers(content: Json, scope: Scope, environ: Mapping[str, str], problems: 
     return found
 
 
-def _server(name: str, scope: Scope, value: Json) -> ServerConfig:
+def _server(name: str, scope: ServerScope, value: Json) -> ServerConfig:
     kind = value.get("type") or ("stdio" if value.get("command") else "http" if value.get("url") else "")
     kind = {"streamable-http": "http", "streamableHttp": "http"}.get(kind, kind)
     if kind not in set(Transport):

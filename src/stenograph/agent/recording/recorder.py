@@ -137,8 +137,7 @@ class Recorder:
 
     def beside_turn(self, content: str) -> str:
         """What the user did without asking the model: a shell command, its output."""
-        members = write.meta_members(self.envelope, content, prompt_id=self.prompt_id)
-        return self._chain([{name: value for name, value in members.items() if name != "isMeta"}])[0]
+        return self._chain([write.beside_members(self.envelope, content, prompt_id=self.prompt_id)])[0]
 
     def attachment(self, body: Json, rendered: Sequence[str]) -> Json:
         """Words that nobody typed as a prompt, in a form that readers know. Returns the line. Not for 2.0, which writes none."""

@@ -25,7 +25,7 @@ _STYLES = {
 _WIDE = 10_000
 
 
-def render_markdown(text: str, columns: int, *, color: bool, mask: Mask = as_is) -> Iterator[str]:
+def markdown_lines(text: str, columns: int, *, color: bool, mask: Mask = as_is) -> Iterator[str]:
     """The lines of a Markdown text. Marks and entities may hide a secret that shows when they are gone: it is masked then."""
     lines = list(_rendered(text, columns, color=color))
     if mask is not as_is:

@@ -176,9 +176,9 @@ def _said(part: TextPart, options: RenderOptions) -> Iterator[str]:
         yield options.paint(cut(f"· Claude Code: {one_line(part.text)}", options.width), *QUIET)
     else:
         if options.markdown:
-            from stenograph.views.terminal.markdown import render_markdown
+            from stenograph.views.terminal.markdown import markdown_lines
 
-            lines = render_markdown(part.text, columns or _RULE_COLUMNS, color=options.color, mask=options.mask)
+            lines = markdown_lines(part.text, columns or _RULE_COLUMNS, color=options.color, mask=options.mask)
         else:
             lines = (piece for line in _lines(part.text) for piece in wrap(line, columns))
         yield from (f"  {line}".rstrip() for line in lines)

@@ -14,14 +14,13 @@ from msgspec.structs import replace
 from stenograph.agent.engine.approval import Approval
 from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.faces.console.change_preview import change_preview
-from stenograph.agent.faces.console.panels import Choice, Menu, TextLine
+from stenograph.agent.faces.console.panels import Menu, MenuChoice, TextLine
 from stenograph.agent.faces.console.tool_lines import PATCH, asked_part, patch_lines
 from stenograph.agent.permissions.live_policy import PermissionUpdate, RuleDestination
 from stenograph.agent.permissions.rules import parse_rule
 from stenograph.client_settings import project_settings
 from stenograph.errors import UsageError
-from stenograph.views.terminal.options import QUIET
-from stenograph.views.text import count_of, cut, harmless, one_line, wrap
+from stenograph.views import QUIET, count_of, cut, harmless, one_line, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.approval import PermissionQuestion
@@ -48,7 +47,7 @@ _INSTEAD = (
 class PermissionMenu(Menu):
     """The call above, the choices below; Tab changes the rule that would be written."""
 
-    def __init__(self, question: PermissionQuestion, choices: list[Choice], cwd: Path) -> None:
+    def __init__(self, question: PermissionQuestion, choices: list[MenuChoice], cwd: Path) -> None:
         has_rule = any(_rule_in(choice.value) for choice in choices)
         keys = f"1-{len(choices)}{'  tab edit rule' if has_rule else ''}  esc no"
         super().__init__(_title(question, cwd), choices, keys=keys)
@@ -111,12 +110,12 @@ def _title(question: PermissionQuestion, cwd: Path) -> str:
     return f"{who}{question.tool} {about}?" if question.tool != "Bash" else f"{who}Run this command?"
 
 
-def _choices(question: PermissionQuestion) -> list[Choice]:
-    choices = [Choice("Yes", value=Approval(is_allowed=True))]
+def _choices(question: PermissionQuestion) -> list[MenuChoice]:
+    choices = [MenuChoice("Yes", value=Approval(is_allowed=True))]
     for update in question.suggestions or _usual(question):
         label, detail = _words(update)
-        choices.append(Choice(label, detail, value=Approval(is_allowed=True, updates=[update])))
-    return [*choices, Choice("No, and say what to do instead")]
+        choices.append(MenuChoice(label, detail, value=Approval(is_allowed=True, updates=[update])))
+    return [*choices, MenuChoice("No, and say what to do instead")]
 
 
 def _usual(question: PermissionQuestion) -> list[PermissionUpdate]:
@@ -174,9 +173,9 @@ async def _judge_plan(desk: Desk, question: PermissionQuestion) -> Approval:
         return Approval(is_allowed=True, updates=[PermissionUpdate(kind="setMode", mode=mode)])
 
     choices = [
-        Choice("Yes, and accept edits", value=switch(PermissionMode.ACCEPT_EDITS)),
-        Choice("Yes, and ask before each edit", value=switch(PermissionMode.DEFAULT)),
-        Choice("No, keep planning"),
+        MenuChoice("Yes, and accept edits", value=switch(PermissionMode.ACCEPT_EDITS)),
+        MenuChoice("Yes, and ask before each edit", value=switch(PermissionMode.DEFAULT)),
+        MenuChoice("No, keep planning"),
     ]
     found = await desk.ask(Menu("Carry out this plan?", choices, keys="1-3  esc keep planning"))
     if found is not None and found[0] is not None:
@@ -208,17 +207,17 @@ async def _one_answer(desk: Desk, words: str, one: dict[str, Any]) -> str | None
     chosen: list[str] = []
     while True:
         choices = [
-            Choice(
+            MenuChoice(
                 ("✓ " if (label := str(option.get("label") or "")) in chosen else "") + label,
                 str(option.get("description") or ""),
                 value=label,
             )
             for option in options
         ]
-        choices.append(Choice("Something else", value=""))
+        choices.append(MenuChoice("Something else", value=""))
         is_many = bool(one.get("multiSelect"))
         if is_many and chosen:
-            choices.append(Choice("Done", value=None))
+            choices.append(MenuChoice("Done", value=None))
         found = await desk.ask(Menu(words, choices))
         if found is None:
             return None

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from stenograph.agent.faces.console.completing import Candidate
-from stenograph.views.terminal.options import COMMAND, QUIET
-from stenograph.views.text import cut, one_line, width
+from stenograph.agent.faces.console.completing import Completable
+from stenograph.views import COMMAND, QUIET, cut, one_line, width
 
 if TYPE_CHECKING:
     from stenograph.agent.faces.console.desk import Desk
@@ -95,15 +94,15 @@ class Commands:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def candidates(self) -> Iterable[Candidate]:
+    def candidates(self) -> Iterable[Completable]:
         """Ours, then the engine's and those of files."""
-        yield from (Candidate(one.name, " ".join(filter(None, (one.about, one.hint)))) for one in COMMANDS)
+        yield from (Completable(one.name, " ".join(filter(None, (one.about, one.hint)))) for one in COMMANDS)
         known = {one.name for one in COMMANDS}
         agent = self._desk.agent
         for command in agent.commands if agent is not None else ():
             if f"/{command.name}" not in known:
                 source = "" if command.source == "builtin" else f" ({command.source})"
-                yield Candidate(f"/{command.name}", f"{command.description}{source} {command.argument_hint}".rstrip())
+                yield Completable(f"/{command.name}", f"{command.description}{source} {command.argument_hint}".rstrip())
 
     def take(self, text: str, *, echo: bool = False) -> bool:
         """Run a command of ours; False if the text is none. An unknown one is shown, not sent: it would cost money."""

@@ -12,8 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.agent.faces.console.look import Look
-from stenograph.views.terminal.options import COMMAND, QUIET
-from stenograph.views.text import cut, one_line, width
+from stenograph.views import COMMAND, QUIET, cut, one_line, width
 
 _MOST = 8
 _FRESH = 5.0  # seconds that a list of files holds
@@ -22,7 +21,7 @@ _AT = re.compile(r"(?:^|(?<=\s))@([^\s@]*)$")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
 
 
-class Candidate(Struct, frozen=True):
+class Completable(Struct, frozen=True):
     text: str
     about: str = ""
 
@@ -30,14 +29,14 @@ class Candidate(Struct, frozen=True):
 class Completion(Struct):
     #: Where in the text the completed word starts.
     start: int
-    candidates: list[Candidate]
+    candidates: list[Completable]
     selected: int = 0
 
     def move(self, by: int) -> None:
         self.selected = (self.selected + by) % len(self.candidates)
 
     @property
-    def chosen(self) -> Candidate:
+    def chosen(self) -> Completable:
         return self.candidates[self.selected]
 
     def lines(self, look: Look) -> list[str]:
@@ -55,7 +54,7 @@ class Completion(Struct):
 
 
 class Completer:
-    def __init__(self, cwd: Path, commands: Callable[[], Iterable[Candidate]]) -> None:
+    def __init__(self, cwd: Path, commands: Callable[[], Iterable[Completable]]) -> None:
         self._cwd = cwd
         self._commands = commands
         self._files: list[str] = []
@@ -68,7 +67,7 @@ class Completer:
             found += [one for one in self._commands() if before[1:] in one.text and one not in found]
             return Completion(0, found) if found and [one.text for one in found] != [before] else None
         if (at := _AT.search(before)) is not None:
-            found = [Candidate(f"@{name}") for name in matching(at[1], self.files())]
+            found = [Completable(f"@{name}") for name in matching(at[1], self.files())]
             return Completion(at.start(), found) if found else None
         return None
 

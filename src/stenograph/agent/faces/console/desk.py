@@ -22,21 +22,20 @@ from stenograph.agent.faces.bill import Bill
 from stenograph.agent.faces.console.commands import Commands
 from stenograph.agent.faces.console.look import Look, short_model
 from stenograph.agent.faces.console.painter import Painter, words_of
-from stenograph.agent.faces.console.panels import Choice, Menu
+from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.agent.faces.console.prompt_content import content_of
 from stenograph.agent.faces.console.prompt_history import PromptHistory
-from stenograph.agent.faces.console.status import Status
+from stenograph.agent.faces.console.status import StatusState
 from stenograph.config import is_debugging
 from stenograph.errors import StenographError
-from stenograph.views.terminal.options import QUIET, YOU
-from stenograph.views.text import cut, one_line, short_path
+from stenograph.views import QUIET, YOU, cut, one_line, short_path
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.approval import Approval, PermissionQuestion
     from stenograph.agent.engine.events import Event
     from stenograph.agent.engine.options import AgentOptions
     from stenograph.agent.engine.session import Agent
-    from stenograph.agent.faces.console.link import Link
+    from stenograph.agent.faces.console.link import AgentLink
     from stenograph.agent.faces.console.shell_command import ShellCommand
     from stenograph.model import ModelClient
 
@@ -66,12 +65,12 @@ class Desk:
         self.pick = pick
         self.steno = steno
         self.client = client
-        self.state = Status(mode=options.permission_mode.value, model=options.model)
+        self.state = StatusState(mode=options.permission_mode.value, model=options.model)
         self.bill = Bill()
         self.commands = Commands(self)
         self.history = PromptHistory(state_folder, str(options.cwd))
         self.painter, self.screen = self._plain() if is_plain else self._drawn()
-        self.link: Link | None = None
+        self.link: AgentLink | None = None
         self.is_idle = True
         self.failure: StenographError | None = None
         self.is_busy = False
@@ -139,7 +138,7 @@ class Desk:
 
         `is_shown`: with a heading, and the end of what was said in it.
         """
-        from stenograph.agent.faces.console.link import Link
+        from stenograph.agent.faces.console.link import AgentLink
         from stenograph.agent.faces.console.mentions import Mentions
 
         if self.link is not None:
@@ -149,7 +148,7 @@ class Desk:
         self.options = options
         self._is_welcome = is_shown
         self.mentions = Mentions(options.cwd)
-        link = await Link.to(options, self.client, self.hear, self._approve)
+        link = await AgentLink.to(options, self.client, self.hear, self._approve)
         link.agent.shared.asides.append(self.mentions)
         self.link = link
         link.serving.add_done_callback(self._served)
@@ -405,7 +404,7 @@ class Desk:
         await self.screen.aside(lambda: Pager(lines, self.look).run(at_end=True))
 
     async def _search_prompts(self) -> None:
-        choices = [Choice(one_line(text), value=text) for text in dict.fromkeys(reversed(self.history.texts))]
+        choices = [MenuChoice(one_line(text), value=text) for text in dict.fromkeys(reversed(self.history.texts))]
         found = await self.ask(Menu("Earlier prompts", choices, filtered=True, keys="type to filter  enter use  esc back"))
         if found is not None:
             self.screen.set_text(found[0])

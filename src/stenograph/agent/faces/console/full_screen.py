@@ -12,7 +12,7 @@ from prompt_toolkit.layout import HSplit, Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 
 from stenograph.agent.faces.console.look import Look
-from stenograph.views.terminal.options import QUIET
+from stenograph.views import QUIET
 
 
 class Pager:

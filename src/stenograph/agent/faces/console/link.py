@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stenograph.model import ModelClient
 
 
-class Link:
+class AgentLink:
     def __init__(self, options: AgentOptions, agent: Agent, hear: Callable[[Event], None]) -> None:
         self.options = options
         self.agent = agent
@@ -26,7 +26,7 @@ class Link:
         self.serving = asyncio.create_task(agent.serve())
 
     @classmethod
-    async def to(cls, options: AgentOptions, client: ModelClient, hear: Callable[[Event], None], approver: Approver) -> Link:
+    async def to(cls, options: AgentOptions, client: ModelClient, hear: Callable[[Event], None], approver: Approver) -> AgentLink:
         """Raises StenographError."""
         return cls(options, await open_agent(options, client, approver), hear)
 

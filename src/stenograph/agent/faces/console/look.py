@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from stenograph.views.terminal.options import PROSE, QUIET, RenderOptions
-from stenograph.views.text import cut, one_line, width
+from stenograph.views import PROSE, QUIET, RenderOptions, cut, one_line, width
 
 #: Columns in which marks stand, left of the text.
 GUTTER = 2

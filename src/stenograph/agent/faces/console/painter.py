@@ -5,7 +5,6 @@ In: events, a look. Out: `take_lines`, each line once, and `live`. Knows nothing
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,11 +18,11 @@ from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.markdown_stream import MarkdownStream
 from stenograph.agent.faces.console.tool_lines import asked_part, done_lines, done_part, full_lines, heading, output_lines
-from stenograph.views.terminal.options import BAD, CARE, GOOD, OTHER, QUIET, YOU
-from stenograph.views.text import count_of, cut, duration, harmless, one_line, thousands, wrap
+from stenograph.inputs import as_typed
+from stenograph.views import BAD, CARE, GOOD, OTHER, QUIET, YOU, count_of, cut, duration, harmless, one_line, thousands, wrap
 
 if TYPE_CHECKING:
-    from stenograph.views.pages.transcript import ToolPart
+    from stenograph.views import ToolPart
 
 #: Lines of a running tool's output.
 _TAIL = 3
@@ -131,7 +130,7 @@ class Painter:
             case events.TurnBegin():
                 words = words_of(event.prompt)
                 if not words.startswith("<task-notification>"):
-                    self.prompt(_shown_command(words))
+                    self.prompt(as_typed(words))
                 self.waits_since = self._clock()
             case events.ResponseBegin():
                 self._retry = None
@@ -275,9 +274,9 @@ class Painter:
             self._has_text, self._is_spaced, self._last_kind = True, False, "text"
 
     def _markdown(self, text: str) -> list[str]:
-        from stenograph.views.terminal.markdown import render_markdown
+        from stenograph.views import markdown_lines
 
-        lines = list(render_markdown(text, self.look.prose, color=self.look.color))
+        lines = list(markdown_lines(text, self.look.prose, color=self.look.color))
         while lines and not lines[0].strip():
             del lines[0]
         while lines and not lines[-1].strip():
@@ -303,7 +302,7 @@ class Painter:
     def _end_tool(self, event: events.ToolEnd) -> None:
         running = self._running.pop(event.tool_use_id, None)
         given = running.given if running else {}
-        from stenograph.views.pages.transcript import Output
+        from stenograph.views import Output
 
         part = done_part(event, given, self.cwd)
         status = "interrupted" if event.denied_by == "user-rejected" and event.duration_ms == 0 else ""
@@ -386,15 +385,6 @@ class Painter:
             if number:
                 yield ""
             yield from make()
-
-
-def _shown_command(words: str) -> str:
-    """A command as it was typed: clients record it in tags."""
-    found = re.search(r"<command-name>(.*?)</command-name>", words, re.DOTALL)
-    if found is None:
-        return words
-    given = re.search(r"<command-args>(.*?)</command-args>", words, re.DOTALL)
-    return f"{found[1]} {given[1] if given else ''}".strip()
 
 
 def words_of(prompt: Any) -> str:

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from stenograph.agent.faces.console.look import Look
-from stenograph.views.terminal.options import QUIET
-from stenograph.views.text import cut, one_line, width, wrap
+from stenograph.views import QUIET, cut, one_line, width, wrap
 
 
 class Panel(Protocol):
@@ -26,7 +25,7 @@ class Panel(Protocol):
         """A named key or a letter."""
 
 
-class Choice(Struct, frozen=True):
+class MenuChoice(Struct, frozen=True):
     label: str
     #: What it would do, on lines of its own.
     detail: str = ""
@@ -41,13 +40,13 @@ class Menu:
     def __init__(
         self,
         title: str,
-        choices: Sequence[Choice],
+        choices: Sequence[MenuChoice],
         *,
         keys: str = "enter choose  esc close",
         selected: int = 0,
         numbered: bool = True,
         filtered: bool = False,
-        foot: Callable[[Choice], str] | None = None,
+        foot: Callable[[MenuChoice], str] | None = None,
         letters: str = "",
     ) -> None:
         """`letters` are keys that also answer, as (value, letter). `filtered`: typing narrows the list down."""
@@ -64,7 +63,7 @@ class Menu:
         self.answer: asyncio.Future[tuple[Any, str] | None] = asyncio.get_running_loop().create_future()
 
     @property
-    def selected(self) -> Choice | None:
+    def selected(self) -> MenuChoice | None:
         return self._shown[self._selected] if self._shown else None
 
     def lines(self, look: Look) -> list[str]:
@@ -84,7 +83,7 @@ class Menu:
             lines += ["", *(f"  {look.paint(piece, *QUIET)}" for piece in wrap(foot, look.columns - 4))]
         return lines
 
-    def _choice(self, place: int, choice: Choice, look: Look) -> list[str]:
+    def _choice(self, place: int, choice: MenuChoice, look: Look) -> list[str]:
         number = f"{place + 1:<2} " if self._numbered else ""
         room = look.columns - 2 - len(number) - (width(choice.fact) + 2 if choice.fact else 0)
         label = cut(one_line(choice.label), room)

@@ -7,7 +7,7 @@ from pathlib import Path
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.painter import Painter
 from stenograph.agent.faces.console.tool_lines import done_lines
-from stenograph.views.terminal.options import QUIET
+from stenograph.views import QUIET
 
 #: Bytes read from the end, and lines shown.
 _TAIL = 200_000
@@ -16,8 +16,7 @@ _MOST = 40
 
 def past_lines(path: Path, look: Look) -> list[str]:
     from stenograph.records import decode
-    from stenograph.views.pages.transcript import NotePart, PromptPart, TextPart, ToolPart
-    from stenograph.views.pages.updates import UpdateReader
+    from stenograph.views import NotePart, PromptPart, TextPart, ToolPart, UpdateReader
 
     try:
         with path.open("rb") as file:

@@ -18,7 +18,7 @@ from stenograph.agent.engine import events
 from stenograph.agent.faces.console.painter import Painter
 from stenograph.agent.faces.console.panels import Menu
 from stenograph.agent.faces.console.pasting import Pastes
-from stenograph.views.text import duration, harmless
+from stenograph.views import duration, harmless
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.events import Event

@@ -51,7 +51,7 @@ _PANEL_KEYS = (
 _HOLD, _SHOW = "\x1b[?2026h", "\x1b[?2026l"
 
 
-class Desk(Protocol):
+class ScreenDesk(Protocol):
     """What the screen asks, and what it reports."""
 
     look: Look
@@ -70,7 +70,7 @@ class Desk(Protocol):
 
 
 class Screen:
-    def __init__(self, desk: Desk, *, history: PromptHistory, completer: Completer, cwd: Path) -> None:
+    def __init__(self, desk: ScreenDesk, *, history: PromptHistory, completer: Completer, cwd: Path) -> None:
         self._desk = desk
         self._history = history
         self._completer = completer

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stenograph.agent.faces.console.panels import Choice, Menu
+from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.agent.faces.console.settings_commands import session_of
 from stenograph.errors import StenographError, UsageError
-from stenograph.views.terminal.options import QUIET, TOOL
-from stenograph.views.text import count_of, one_line, thousands
+from stenograph.views import QUIET, TOOL, count_of, one_line, thousands
 
 if TYPE_CHECKING:
     from stenograph.agent.faces.console.desk import Desk
@@ -79,7 +78,7 @@ async def rewind(desk: Desk, _: str) -> None:
     turns = await asyncio.to_thread(_prompts, path)
     if not turns:
         raise UsageError("no prompt to rewind to")
-    choices = [Choice(one_line(text), fact=when, value=(uuid, text)) for uuid, text, when in turns]
+    choices = [MenuChoice(one_line(text), fact=when, value=(uuid, text)) for uuid, text, when in turns]
     menu = Menu(
         "Rewind to before a prompt",
         choices,
@@ -121,7 +120,7 @@ def _prompts(path: Path) -> list[tuple[str, str, str]]:
 
     from stenograph.records import UserRecord
     from stenograph.sessions import load_file
-    from stenograph.views.text import when
+    from stenograph.views import when
 
     now = datetime.now().astimezone()
     session = load_file(path)
@@ -145,7 +144,7 @@ async def branches(desk: Desk, _: str) -> None:
     for number, branch in enumerate(session.branches, 1):
         last = branch.turns[-1].prompt if branch.turns else ""
         now = "now" if branch.is_current else count_of(len(branch.turns), "turn")
-        choices.append(Choice(f"Branch {number}: {one_line(last)}", fact=now, value=number))
+        choices.append(MenuChoice(f"Branch {number}: {one_line(last)}", fact=now, value=number))
     found = await desk.ask(Menu("Switch to a branch. It continues in a copy of this session.", choices))
     if found is None or session.branches[found[0] - 1].is_current:
         return
@@ -185,10 +184,9 @@ async def context(desk: Desk, _: str) -> None:
 
 
 def _filled(path: Path) -> tuple[dict[str, int], list[tuple[str, int]], int]:
-    from stenograph.analysis import context_of
-    from stenograph.analysis.context import Resident
+    from stenograph.analysis import Resident, context_of
     from stenograph.sessions import load_file
-    from stenograph.views.tools import ToolFacts, tool_title
+    from stenograph.views import ToolFacts, tool_title
 
     session = load_file(path)
     residents: list[Resident] = []
@@ -210,7 +208,7 @@ async def surgery(desk: Desk, given: str) -> None:
     words: Sequence[str] = shlex.split(given)
     if not words:
         found = await desk.ask(
-            Menu("Trim this session. The plan comes first.", [Choice(name, value=args) for name, args in _EDITS])
+            Menu("Trim this session. The plan comes first.", [MenuChoice(name, value=args) for name, args in _EDITS])
         )
         if found is None:
             return

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stenograph.agent.faces.console.look import MODES
-from stenograph.agent.faces.console.panels import Choice, Menu
+from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.errors import UsageError
-from stenograph.views.terminal.options import QUIET
-from stenograph.views.text import count_of, cut, money, one_line, short_path, table, thousands
+from stenograph.views import QUIET, count_of, cut, money, one_line, short_path, table, thousands
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.session import Agent
@@ -34,9 +33,9 @@ async def model(desk: Desk, name: str) -> None:
     agent = session_of(desk)
     if not name:
         families = agent.shared.models.families
-        choices = [Choice(short, fact=full, value=short) for short, full in families.items()]
+        choices = [MenuChoice(short, fact=full, value=short) for short, full in families.items()]
         if agent.model not in families.values():
-            choices.insert(0, Choice(agent.model, fact="now", value=agent.model))
+            choices.insert(0, MenuChoice(agent.model, fact="now", value=agent.model))
         now = next((place for place, one in enumerate(choices) if one.fact == agent.model), 0)
         found = await desk.ask(Menu("Model", choices, selected=now))
         if found is None:
@@ -49,7 +48,7 @@ async def model(desk: Desk, name: str) -> None:
 async def effort(desk: Desk, level: str) -> None:
     options = session_of(desk).shared.options
     if not level:
-        found = await desk.ask(Menu("Effort", [Choice(one, value=one) for one in _EFFORTS]))
+        found = await desk.ask(Menu("Effort", [MenuChoice(one, value=one) for one in _EFFORTS]))
         if found is None:
             return
         level = found[0]
@@ -83,7 +82,7 @@ async def memory(desk: Desk, _: str) -> None:
     for path in (desk.options.cwd / "CLAUDE.md", desk.options.home / "CLAUDE.md"):
         if path not in paths:
             paths.append(path)
-    choices = [Choice(short_path(str(path)), fact="" if path.exists() else "new", value=path) for path in paths]
+    choices = [MenuChoice(short_path(str(path)), fact="" if path.exists() else "new", value=path) for path in paths]
     found = await desk.ask(Menu("Edit memory. Changes apply to new sessions.", choices))
     if found is not None:
         await edit_file(desk, found[0])
@@ -107,10 +106,11 @@ async def remember(desk: Desk, text: str) -> None:
     """`# words`: one more line in a CLAUDE.md."""
     from stenograph.disk import write_user_file
 
+    everywhere = desk.options.home / "CLAUDE.md"
     choices = [
-        Choice("This project", fact="CLAUDE.md", value=desk.options.cwd / "CLAUDE.md"),
-        Choice("This project, not shared", fact="CLAUDE.local.md", value=desk.options.cwd / "CLAUDE.local.md"),
-        Choice("All your projects", fact=short_path(str(desk.options.home / "CLAUDE.md")), value=desk.options.home / "CLAUDE.md"),
+        MenuChoice("This project", fact="CLAUDE.md", value=desk.options.cwd / "CLAUDE.md"),
+        MenuChoice("This project, not shared", fact="CLAUDE.local.md", value=desk.options.cwd / "CLAUDE.local.md"),
+        MenuChoice("All your projects", fact=short_path(str(everywhere)), value=everywhere),
     ]
     found = await desk.ask(Menu(f"Remember: {one_line(text)}", choices))
     if found is None:
@@ -184,7 +184,7 @@ async def tasks(desk: Desk, _: str) -> None:
     if not running:
         desk.painter.lines([desk.look.row("Nothing runs in the background.", codes=QUIET)])
         return
-    choices = [Choice(one_line(task.command), fact=task.task_id, value=task) for task in running]
+    choices = [MenuChoice(one_line(task.command), fact=task.task_id, value=task) for task in running]
     found = await desk.ask(Menu("In the background", choices, keys="enter output  k stop  esc close", letters="k"))
     if found is None:
         return
@@ -195,7 +195,7 @@ async def tasks(desk: Desk, _: str) -> None:
         desk.state.background = len(background.running)
         return
     from stenograph.agent.faces.console.full_screen import Pager
-    from stenograph.views.text import harmless
+    from stenograph.views import harmless
 
     lines = harmless(task.output()).split("\n")
     await desk.screen.aside(lambda: Pager(lines, desk.look, one_line(task.command)).run(at_end=True))

@@ -11,8 +11,7 @@ from msgspec import Struct
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event
 from stenograph.agent.faces.console.look import MODES, Look, short_model
-from stenograph.views.terminal.options import BAD, CARE, GOOD, QUIET, TOOL
-from stenograph.views.text import duration, money, thousands, width
+from stenograph.views import BAD, CARE, GOOD, QUIET, TOOL, duration, money, thousands, width
 
 _BAR = 10
 #: Of the window; above, the figure is yellow.
@@ -22,7 +21,7 @@ _FIGURE, _BARRED = 1, 4
 _Part: TypeAlias = tuple[str, tuple[int, ...], int]
 
 
-class Status(Struct, kw_only=True):
+class StatusState(Struct, kw_only=True):
     mode: str = "default"
     model: str = ""
     #: Tokens of the conversation, and what the model takes.

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.faces.console.look import Look
-from stenograph.views.terminal.options import BAD, CARE, GOOD, QUIET
-from stenograph.views.text import count_of, cut, duration, harmless, one_line, short_path
+from stenograph.views import BAD, CARE, GOOD, QUIET, count_of, cut, duration, harmless, one_line, short_path
 
 if TYPE_CHECKING:
     from stenograph.agent.engine import events
-    from stenograph.views.pages.transcript import Body, ToolPart
+    from stenograph.views import Body, ToolPart
 
 #: Lines of an output that are shown: all of so many, else the first and the last.
 SHOWN = 4
@@ -30,7 +29,7 @@ _MARKS = {"done": ("•", QUIET), "failed": ("✗", BAD), "interrupted": ("■",
 
 def asked_part(tool: str, given: dict[str, Any], cwd: str, tool_use_id: str = "") -> ToolPart:
     """A call before its result."""
-    from stenograph.views.tools import ToolFacts, tool_part
+    from stenograph.views import ToolFacts, tool_part
 
     return tool_part(tool_use_id, ToolFacts(tool, given, cwd))
 
@@ -38,8 +37,8 @@ def asked_part(tool: str, given: dict[str, Any], cwd: str, tool_use_id: str = ""
 def done_part(event: events.ToolEnd, given: dict[str, Any], cwd: str) -> ToolPart:
     import msgspec
 
-    from stenograph.records.tool_results import read_tool_result
-    from stenograph.views.tools import ToolFacts, tool_part
+    from stenograph.records import read_tool_result
+    from stenograph.views import ToolFacts, tool_part
 
     content = event.result.get("content")
     result = content if isinstance(content, str) else _text(content)
@@ -72,7 +71,7 @@ def heading(part: ToolPart, look: Look, *, status: str, facts: Sequence[str] = (
 
 def done_lines(part: ToolPart, look: Look, *, took: int = 0, status: str = "") -> list[str]:
     """The heading, and what came out: folded, unless it is short."""
-    from stenograph.views.pages.transcript import Fact, Output, Patch
+    from stenograph.views import Fact, Output, Patch
 
     status = status or ("failed" if part.status == "failed" else "done")
     facts = [one_line(body.text) for body in part.bodies if isinstance(body, Fact)]
@@ -104,7 +103,7 @@ def _count(text: str) -> int:
 
 
 def _body(body: Body, look: Look) -> tuple[list[str], bool]:
-    from stenograph.views.pages.transcript import Checklist, Output, Patch
+    from stenograph.views import Checklist, Output, Patch
 
     match body:
         case Output():
@@ -180,6 +179,6 @@ def _starts(hunk: str) -> tuple[int, int]:
 
 def full_lines(part: ToolPart, look: Look) -> Iterator[str]:
     """Everything, as `views` renders it."""
-    from stenograph.views.terminal.transcript import render_part
+    from stenograph.views import render_part
 
     yield from render_part(part, look.options(full=True, agents=True))
