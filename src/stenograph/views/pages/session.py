@@ -67,14 +67,14 @@ class SessionHeading(Page, frozen=True):
     continues: tuple[str, ...]
     """Ids of the sessions that it continues."""
     ended: datetime | None
-    """When its last turn ended; null where only some turns are read."""
+    """When its last turn ended; null where only some turns are shown."""
     status: str
-    """Of its last turn; empty where only some turns are read."""
+    """Of its last turn; empty where only some turns are shown."""
     usd: float | None
     """What all branches and subagents cost by the recorded token counts; null where no call has a price, or where only some turns
-    of a session are read."""
+    are shown."""
     tape: str
-    """What happened on the branch, a letter each, as in lists; empty for a very large session."""
+    """What happened on the branch, a letter each, as in lists; empty where only some turns are shown, or the file is large."""
     notes: tuple[NotePart, ...]
     """What belongs to no turn; none where only some turns are shown."""
     whole: bool
@@ -182,7 +182,8 @@ def opened_pieces(
 
 
 def session_heading(session: Session, branch: Branch, *, title: str | None = None, whole: bool = True) -> SessionHeading:
-    is_short = len(session.graph.records) <= _MOST_RECORDS
+    # Of some turns it says what the index would say of them.
+    is_short = whole and len(session.graph.records) <= _MOST_RECORDS
     return SessionHeading(
         id=session.id,
         path=str(session.path or ""),
@@ -201,8 +202,8 @@ def session_heading(session: Session, branch: Branch, *, title: str | None = Non
         branch=session.branches.index(branch) + 1 if branch in session.branches else 1,
         branches=branch_pages(session, branch),
         continues=tuple(link.session_id for link in session.continues),
-        ended=utc(next((turn.ended for turn in reversed(branch.turns) if turn.ended), None)),
-        status=branch.turns[-1].status.value if branch.turns else "done",
+        ended=utc(next((turn.ended for turn in reversed(branch.turns) if turn.ended), None)) if whole else None,
+        status=(branch.turns[-1].status.value if branch.turns else "done") if whole else "",
         usd=_usd(session) if is_short else None,
         tape="".join(map(turn_letters, branch.turns)) if is_short else "",
         notes=aside_parts(session) if whole else (),

@@ -339,11 +339,11 @@ def _session_heading(page: SessionHeading, options: RenderOptions) -> Iterator[s
     counts = [
         span,
         count_of(page.turns, "turn"),
-        count_of(page.agents, "subagent") if page.agents else "",
+        count_of(page.agents, "subagent") if page.agents and page.whole else "",
         f"branch {page.branch} of {branches}" if branches > 1 else "",
     ]
     yield _figures("  ".join(count for count in counts if count), money(page.usd) if page.usd else "", options)
-    if page.tokens.sent or page.tokens.output:
+    if page.whole and (page.tokens.sent or page.tokens.output):
         cached = f" ({round(100 * page.tokens.cache_read / page.tokens.sent)}% cached)" if page.tokens.cache_read else ""
         tokens = f"{thousands(page.tokens.sent)} tokens in{cached}  {thousands(page.tokens.output)} out"
         yield _figures(tokens + (" on all branches" if branches > 1 else ""), "", options)
