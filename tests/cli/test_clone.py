@@ -47,5 +47,6 @@ def _cloned(session: Path) -> Path:
 def test_the_heading_says_that_its_tokens_are_of_all_branches(session: Path) -> None:
     lines = [json.loads(line) for line in session.read_bytes().splitlines()]
     spent = {line["message"]["id"]: line["message"]["usage"]["output_tokens"] for line in lines if line["type"] == "assistant"}
-    shown = run("show", session, "--no-pager").stdout.splitlines()[3]
-    assert f"{sum(spent.values())} out on all branches · branch 1 of 2" in shown
+    shown = run("show", session, "--no-pager").stdout.splitlines()[:5]
+    assert any(f"{sum(spent.values())} out on all branches" in line for line in shown)
+    assert any("branch 1 of 2" in line for line in shown)

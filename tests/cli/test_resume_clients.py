@@ -59,7 +59,7 @@ def test_the_client_goes_on_with_the_session(release: str, client: Client, tmp_p
     assert any("First SCRIPT" in messages and "One." in messages and "Second SCRIPT" in messages for messages in sent)
     assert path.read_bytes().startswith(before)
     shown = run("tail", path, "--once", "-n", "2").stdout.splitlines()
-    assert [line for line in shown if line in ("One.", "Two.")] == ["One.", "Two."]
+    assert [line.strip() for line in shown if line.strip() in ("One.", "Two.")] == ["One.", "Two."]
 
 
 @pytest.mark.clients

@@ -115,7 +115,7 @@ def test_a_named_home_that_is_missing_is_a_problem_to_doctor(tmp_path: Path) -> 
 
 def test_every_key_of_the_config_file_is_documented() -> None:
     page = (SOURCE.parent / "docs" / "config.md").read_text()
-    tables = {"ls": ListSettings, "archive": ArchiveSettings}
+    tables = {"ls": ListSettings, "archive": ArchiveSettings, "agent": AgentSettings}
     inner = [f"{table}.{name}" for table, kind in tables.items() for name in kind.__struct_fields__]
     for key in (*Config.__struct_encode_fields__, *inner):
         if key not in tables:

@@ -55,11 +55,10 @@ def permissions_text(policy: LivePolicy) -> str:
         " one; do what is allowed, and name at the end what was refused and why it matters.",
         _ALLOWED[policy.mode],
     ]
-    for behavior, words in ((Behavior.ALLOW, "Also allowed"), (Behavior.DENY, "Never allowed")):
-        rules = [rule.text for rule in policy.rules(behavior)]
-        if rules:
-            more = f" and {len(rules) - _MOST_RULES} more" if len(rules) > _MOST_RULES else ""
-            told.append(f"{words}: {', '.join(rules[:_MOST_RULES])}{more}.")
+    # What is denied may name what the model is not to know of.
+    if rules := [rule.text for rule in policy.rules(Behavior.ALLOW)]:
+        more = f" and {len(rules) - _MOST_RULES} more" if len(rules) > _MOST_RULES else ""
+        told.append(f"Also allowed: {', '.join(rules[:_MOST_RULES])}{more}.")
     return "\n".join(told)
 
 

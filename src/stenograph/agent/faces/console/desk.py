@@ -241,7 +241,8 @@ class Desk:
             case events.SessionBegin():
                 self._welcome(event)
             case events.TurnBegin(agent_id=None):
-                self.is_busy, self.is_idle, self._was_interrupted = True, False, False
+                self.is_busy = True
+                self.is_idle = self._was_interrupted = False
             case events.ResponseEnd():
                 self.bill.add(event.message["model"], event.usage)
                 self.state.usd = self.bill.usd
