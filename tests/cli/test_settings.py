@@ -10,7 +10,7 @@ import pytest
 from tests.cli.running import SOURCE, assert_one_clear_line, run, run_unprivileged
 from tests.homes import session_id, turns, write_session
 
-from stenograph.config import ArchiveSettings, Config, ListSettings
+from stenograph.config import AgentSettings, ArchiveSettings, Config, ListSettings
 from stenograph.sessions import ACTIVE_SECONDS
 
 
