@@ -87,9 +87,9 @@ def test_a_refusal_names_the_part_and_the_rule_that_would_allow_it(tmp_path: Pat
     decided = ours(Group(commands, GROUPS["rules"].settings), tmp_path, monkeypatch)
     first = "This Bash command contains multiple operations. The following part requires approval: "
     assert {command: decision.reason for command, decision in decided.items()} == {
-        commands[0]: f"{first}npm run lint -- x. The rule Bash(npm run lint:*) would allow it.",
-        commands[1]: "This command requires approval. The rule Bash(git push:*) would allow it.",
-        commands[2]: f"{first}tee out. The rule Bash(tee:*) would allow it.",
+        commands[0]: f"{first}npm run lint -- x. The rule Bash(npm run *) would allow it.",
+        commands[1]: "This command requires approval. The rule Bash(git push *) would allow it.",
+        commands[2]: f"{first}tee out. The rule Bash(tee out *) would allow it.",
         commands[3]: "Output redirection to 'out.txt' needs approval. The rule Edit(out.txt) would allow it.",
         commands[4]: "This command requires approval: a variable cannot be checked, at `$X`."
         " Only the rule Bash, or one with exactly this command, would allow it.",

@@ -1069,7 +1069,7 @@ def test_plan_mode_reads_only_whatever_the_rules_allow(project: Path) -> None:
             Bash(),
             {"command": "git push"},
             {},
-            "This command requires approval. The rule Bash(git push:*) would allow it.",
+            "This command requires approval. The rule Bash(git push *) would allow it.",
             NOT_GRANTED,
         ),
         (

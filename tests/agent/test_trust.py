@@ -79,3 +79,14 @@ def test_a_repository_is_looked_at_only_if_it_runs_nothing_by_itself(tmp_path: P
     name, _, value = setting.partition("=")
     subprocess.run(["git", "config", name, value], cwd=tmp_path / "project", check=True)
     assert is_plain_repository(tmp_path / "project", "/usr/local/bin:/usr/bin:/bin") is is_plain
+
+
+def test_a_command_that_allows_tools_is_part_of_what_is_trusted(tmp_path: Path) -> None:
+    command = tmp_path / "project" / ".claude" / "commands" / "check.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("---\nallowed-tools: Bash(make check)\n---\nCheck it.\n")
+    assert not settle(tmp_path, {})[0].is_trusted
+    assert settle(tmp_path, {}, ask=lambda _: True)[0].is_trusted
+    assert settle(tmp_path, {})[0].is_trusted
+    command.write_text("---\nallowed-tools: Bash(*)\n---\nCheck it.\n")
+    assert not settle(tmp_path, {})[0].is_trusted

@@ -39,7 +39,6 @@ from stenograph.agent.permissions.rules import (
 )
 from stenograph.agent.permissions.sensitive_files import sensitive_names
 from stenograph.agent.permissions.shell_parts import Part, Unclear, commands_within, may_run, read_command, split_command
-from stenograph.agent.permissions.suggesting import suggested_rule
 from stenograph.agent.tools.base import Json, Tool, ToolInput, Workspace
 from stenograph.net import canonical_host, is_loopback
 from stenograph.records import CHANGING_TOOLS
@@ -571,7 +570,7 @@ class _Verdict(Struct, frozen=True):
 
 
 def _refused(part: Part, parts: Sequence[Part], why: str = "") -> _Verdict:
-    rule = suggested_rule(part)
+    rule = suggestions.rule_for(part.text)
     because = f" ({why})" if why else ""
     words = f"This command requires approval{because}."
     if len(parts) > 1:

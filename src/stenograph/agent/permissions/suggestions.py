@@ -15,8 +15,8 @@ _SUBCOMMAND = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def for_command(parts: Sequence[str]) -> list[PermissionUpdate]:
-    rules = list(dict.fromkeys(_rule_for(part) for part in parts))
-    return [_rules([PermissionRule("Bash", rule) for rule in rules], RuleDestination.LOCAL)] if rules else []
+    rules = list(dict.fromkeys(map(rule_for, parts)))
+    return [_rules(rules, RuleDestination.LOCAL)] if rules else []
 
 
 def for_edit(outside: Path | None) -> list[PermissionUpdate]:
@@ -37,12 +37,11 @@ def for_tool(name: str) -> list[PermissionUpdate]:
     return [_rules([PermissionRule(name)], RuleDestination.LOCAL)]
 
 
-def _rule_for(part: str) -> str:
+def rule_for(part: str) -> PermissionRule:
     """`npm run *` for `npm run build`; a call with a path or an option is meant as it is."""
     words = part.split()
-    if len(words) > 1 and _SUBCOMMAND.fullmatch(words[1]):
-        return f"{words[0]} {words[1]} *"
-    return part
+    is_subcommand = len(words) > 1 and _SUBCOMMAND.fullmatch(words[1])
+    return PermissionRule("Bash", f"{words[0]} {words[1]} *" if is_subcommand else part)
 
 
 def _rules(rules: list[PermissionRule], destination: RuleDestination) -> PermissionUpdate:

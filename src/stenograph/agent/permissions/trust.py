@@ -23,6 +23,9 @@ from stenograph.errors import DiskError
 
 _FILE = "trusted-projects.json"
 _SERVERS = ".mcp.json"
+#: Commands and skills that allow tools while they run.
+_GRANTING = (".claude/commands/**/*.md", ".claude/skills/*/SKILL.md")
+_GRANTS = b"allowed-tools"
 #: Members of a project's settings that need trust.
 _MEMBERS = ("env", "hooks", "enabledMcpjsonServers", "enableAllProjectMcpServers")
 _OF_PERMISSIONS = ("allow", "additionalDirectories", "defaultMode")
@@ -79,4 +82,8 @@ def _digest(project: Path, files: Sequence[SettingsFile]) -> str:
             asked[file.scope] = wanted
     with contextlib.suppress(DiskError, OSError):
         asked[_SERVERS] = hashlib.sha256(read_whole(project / _SERVERS)).hexdigest()
+    for path in sorted(path for pattern in _GRANTING for path in project.glob(pattern)):
+        with contextlib.suppress(DiskError, OSError):
+            if _GRANTS in (content := read_whole(path)):
+                asked[str(path.relative_to(project))] = hashlib.sha256(content).hexdigest()
     return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest() if asked else ""
