@@ -18,15 +18,15 @@ run: .venv/.core     ## the viewer on your own sessions, or on the demo's where 
 	@$(BIN)/python scripts/run_viewer.py
 
 test: .venv/.dev     ## the tests, with a sample of sessions and real clients: minutes
-	@scripts/provide npm tmux rg=ripgrep chromium
+	@scripts/provide npm tmux rg=ripgrep chromium bwrap=bubblewrap
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 test-proofs: .venv/.dev ## every session and every real client: what CI runs
-	@scripts/provide npm tmux rg=ripgrep chromium
+	@scripts/provide npm tmux rg=ripgrep chromium bwrap=bubblewrap
 	$(BIN)/python -m pytest -n 2 --dist worksteal --proofs $(TESTS)
 
 test-all: .venv/.dev ## the full matrices too: hours
-	@scripts/provide npm tmux rg=ripgrep chromium
+	@scripts/provide npm tmux rg=ripgrep chromium bwrap=bubblewrap
 	$(BIN)/python -m pytest -n 2 --dist worksteal --full $(TESTS)
 
 mutants: .venv/.mutants ## do the tests of the core notice small faults? a sample of 200

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, similar_tools, split_rules
     from stenograph.agent.permissions.secrecy import hide_process
     from stenograph.agent.tools import all_tools
+    from stenograph.agent.tools.sandbox import find_sandbox
 
 _MODULES = {
     "AgentOptions": "engine.options",
@@ -31,6 +32,7 @@ _MODULES = {
     "PermissionMode": "engine.options",
     "StreamMessages": "faces.stream_json",
     "all_tools": "tools",
+    "find_sandbox": "tools.sandbox",
     "configured": "permissions.configuring",
     "hide_process": "permissions.secrecy",
     "is_rule_of_a_known_tool": "permissions.rules",
@@ -58,6 +60,7 @@ __all__ = [
     "all_tools",
     "command_names",
     "configured",
+    "find_sandbox",
     "hide_process",
     "is_rule_of_a_known_tool",
     "one_prompt",

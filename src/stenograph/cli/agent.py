@@ -135,6 +135,7 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(*_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Deny these tools. Overrides every other rule.")
 @click.option("--settings", "settings_flag", default="", metavar="FILE", help="More settings: a file or JSON.")
 @click.option("--trust-project", is_flag=True, help="Trust the hooks, servers and rules in this project's own settings.")
+@click.option("--sandbox", is_flag=True, help="Run commands in bubblewrap: no network, no changes outside the project.")
 @click.option("--system-prompt", type=_as_text, metavar="TEXT", help="Replace the system prompt.")
 @click.option("--append-system-prompt", default="", type=_as_text, metavar="TEXT", help="Append to the system prompt.")
 @click.option(
@@ -318,6 +319,7 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
         cwd=cwd,
         home=settings.homes[0],
         environ=os.environ,
+        sandbox=_sandbox() if given["sandbox"] else "",
         model=given["model"],
         max_tokens=given["max_tokens"] or 0,
         window=given["window"] or 0,
@@ -354,6 +356,12 @@ def _tools(given: tuple[str, ...]) -> list[str] | None:
     """Names behind commas or blanks; None for all."""
     names = [name for part in given for name in part.replace(",", " ").split()]
     return None if not given or "default" in names else names
+
+
+def _sandbox() -> str:
+    from stenograph.agent import find_sandbox
+
+    return find_sandbox(os.environ)
 
 
 def _schema(written: str | None) -> dict[str, Any] | None:

@@ -246,10 +246,17 @@ class BackgroundTasks:
         return [task for task in self._tasks.values() if task.is_running]
 
     async def start_command(
-        self, command: str, *, description: str, tool_use_id: str, cwd: Path, environment: Mapping[str, str]
+        self,
+        command: str,
+        *,
+        description: str,
+        tool_use_id: str,
+        cwd: Path,
+        environment: Mapping[str, str],
+        within: Sequence[str] = (),
     ) -> BackgroundShell:
         """Raises CommandNotStarted, and OSError where its output can't be stored."""
-        shell = await start_shell(command, cwd=cwd, environment=environment)
+        shell = await start_shell(command, cwd=cwd, environment=environment, within=within)
         try:
             return self.adopt(shell, command, description=description, tool_use_id=tool_use_id)
         except BaseException:

@@ -596,6 +596,7 @@ class Dialogue:
             is_said=self.conversation.says,
             environ=self.shared.options.environ,
             environment=self.shared.options.environment,
+            sandbox_program=self.shared.options.sandbox,
         )
 
     async def _ask_small_model(self, system: str, prompt: str) -> str:

@@ -87,6 +87,8 @@ class AgentOptions(Struct, kw_only=True):
     auto_compact: bool = True
     #: The process's own. No module of the agent reads it elsewhere.
     environ: Mapping[str, str] = field(default_factory=dict)
+    #: The program of the sandbox that commands run in (`find_sandbox`); empty without one.
+    sandbox: str = ""
     #: Files or JSON with MCP servers.
     mcp_config: list[str] = field(default_factory=list)
     #: No other MCP servers than these.

@@ -145,6 +145,8 @@ class ToolContext(msgspec.Struct, kw_only=True):
     environ: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: Added to it for commands.
     environment: dict[str, str] = msgspec.field(default_factory=dict)
+    #: The program of the sandbox that commands run in; empty without one.
+    sandbox_program: str = ""
     #: Whether a redirect to a host may be followed; None if all may.
     may_fetch: Callable[[str], bool] | None = None
     #: The output of a command that the rules allow, for texts that hold one. Raises ToolFailed.
@@ -155,6 +157,14 @@ class ToolContext(msgspec.Struct, kw_only=True):
     is_said: Callable[[str], bool] | None = None
     #: No rule was asked about the call, because it only reads.
     is_unruled: bool = False
+
+    def sandbox(self) -> list[str]:
+        """What to put before a command."""
+        if not self.sandbox_program:
+            return []
+        from stenograph.agent.tools.sandbox import sandboxed
+
+        return sandboxed(self.sandbox_program, self.workspace.folders, self.workspace.cwd)
 
 
 @functools.cache

@@ -114,6 +114,7 @@ class Bash(Tool[BashInput]):
             tool_use_id=context.tool_use_id,
             cwd=context.workspace.cwd,
             environment=environment,
+            within=context.sandbox(),
         )
         return self._in_background(task, "Command running in background with ID")
 
@@ -161,7 +162,9 @@ class OldBash(Bash):
 
 async def _run(given: BashInput, context: ToolContext, environment: dict[str, str]) -> tuple[Shell, float, Path | None]:
     """The shell, the seconds after which it was ended (or 0), its last folder."""
-    shell = await start_shell(given.command, cwd=context.workspace.cwd, environment=environment, tells_folder=True)
+    shell = await start_shell(
+        given.command, cwd=context.workspace.cwd, environment=environment, tells_folder=True, within=context.sandbox()
+    )
     asked = context.background.offer(context.tool_use_id)
     is_moved = False
     try:

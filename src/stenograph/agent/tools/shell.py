@@ -201,8 +201,10 @@ class Shell:
             self._at_end.set()
 
 
-async def start_shell(command: str, *, cwd: Path, environment: Mapping[str, str], tells_folder: bool = False) -> Shell:
-    """`tells_folder`: report the last folder. Raises CommandNotStarted."""
+async def start_shell(
+    command: str, *, cwd: Path, environment: Mapping[str, str], tells_folder: bool = False, within: Sequence[str] = ()
+) -> Shell:
+    """`tells_folder`: report the last directory. `within`: what starts the shell. Raises CommandNotStarted."""
     program = _shell_program()
     if program is None:
         raise CommandNotStarted("There is no shell on this system: neither bash nor sh was found")
@@ -218,6 +220,7 @@ async def start_shell(command: str, *, cwd: Path, environment: Mapping[str, str]
             script += f'\n__code=$?; [ "$__code" = 0 ] && pwd -P 2>/dev/null >| /dev/fd/{telling}; exit "$__code"'
         starting = asyncio.ensure_future(
             asyncio.create_subprocess_exec(
+                *within,
                 program,
                 "-c",
                 script,
