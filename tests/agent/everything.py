@@ -70,7 +70,6 @@ CALLS = {
     "Grep": 2,
     "Write": 3,
     "Edit": 4,
-    "NotebookEdit": 1,
     "Bash": 9,
     "BashOutput": 1,
     "TaskOutput": 3,
@@ -134,7 +133,6 @@ def scenes(cwd: Path, page: str, compat: Compat) -> dict[str, Scene]:
             say(tool("Write", file_path=at["inner/deep.txt"], content="unread\n")),  # refused: it was not read
             say(tool("Read", file_path=at["inner/deep.txt"])),  # with memory beside it
             say(tool("Write", file_path=at["inner/deep.txt"], content="deep and changed\n")),
-            say(tool("NotebookEdit", notebook_path=at["n.ipynb"], new_source="print(3)", cell_type="code", edit_mode="insert")),
             say(tool("Bash", command="cd inner && cat deep.txt", description="Look into it"), tool("Bash", command="exit 3")),
             say(tool("Bash", command="cd .. && echo words >&2"), tool("NoSuchTool", x=1), tool("Read")),
             say(

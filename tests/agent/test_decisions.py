@@ -33,6 +33,8 @@ STRICTER = {
     "m\\ake x": "a rule is compared with the command as it is written",
     "'make' x": "a rule is compared with the command as it is written",
     'ma"ke" x': "a rule is compared with the command as it is written",
+    "echo $((1+1))": "the result may be the name of a link",
+    "make $((1+1))": "the result may be the name of a link",
     "mkdir b": "a local file comes with a project that is not trusted",
 }
 
@@ -103,3 +105,21 @@ def test_the_client_still_decides_so(client: Client) -> None:
     assert (
         dict(zip(group.commands, ask_group(client(NEWEST), group), strict=True)).items() <= GOLDEN["decisions"]["rules"].items()
     )
+
+
+def test_what_hides_a_command_or_a_file_needs_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of these ran or read something in a real bash although it looks like reading."""
+    commands = [
+        "cat <<'EOF'x\nEOFx\ntouch pwn\nEOF",
+        "[[ x && echo -eq 'a[$(touch pwn)]' ]]",
+        "find . -name {{y},-o,-delete}",
+        "rg x {--pre=/bin/sh,{zz}} zz",
+        "cat ~/.ssh/*",
+        "cat $HOME/.ssh/*",
+        "sort [[.-.]]* q",
+        "cat secre[[:alpha:]].txt",
+        "cat link/../passw*",
+        "cat $((1))",
+    ]
+    decided = ours(Group(commands, {}), tmp_path, monkeypatch)
+    assert [command for command, decision in decided.items() if decision.behavior is Behavior.ALLOW] == []

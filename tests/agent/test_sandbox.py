@@ -49,6 +49,7 @@ def test_a_command_works_in_the_project(sandbox: str, tmp_path: Path, command: s
         "echo x > {outside}/file",
         "echo x > .git/hooks/pre-commit",
         "echo x > .claude/settings.json",
+        "mv .git .git2",
         "rm -r {outside}",
         "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 3)'",
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 from lab.observatory.project import make_project
 
+from stenograph.agent.context.git import GitState
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
 from stenograph.agent.permissions.configuring import configured
 from stenograph.agent.permissions.git_reading import is_plain_repository
+from stenograph.errors import UsageError
 
 HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
 
@@ -90,3 +93,42 @@ def test_a_command_that_allows_tools_is_part_of_what_is_trusted(tmp_path: Path) 
     assert settle(tmp_path, {})[0].is_trusted
     command.write_text("---\nallowed-tools: Bash(*)\n---\nCheck it.\n")
     assert not settle(tmp_path, {})[0].is_trusted
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        '[core] [filter "evil"]\n\tclean = touch PWN; cat\n',
+        '[remote "origin"]\n\tpromisor = true\n\tuploadpack = touch PWN\n[extensions]\n\tpartialClone = origin\n',
+        '[lfs "extension.evil"]\n\tclean = touch PWN\n',
+    ],
+)
+def test_git_is_not_asked_about_a_repository_that_names_programs(tmp_path: Path, config: str) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitattributes").write_text("* filter=evil\n")
+    (tmp_path / "a").write_text("x")
+    subprocess.run(["git", "add", "a"], cwd=tmp_path, check=True)
+    (tmp_path / "a").write_text("y")
+    with (tmp_path / ".git" / "config").open("a") as file:
+        file.write(config)
+    assert GitState(tmp_path, os.environ).text == ""
+    assert not (tmp_path / "PWN").exists()
+
+
+def test_a_repository_inside_another_is_looked_at_by_nobody(tmp_path: Path) -> None:
+    inner = tmp_path / "sub"
+    for folder in (tmp_path, inner):
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    mode = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    subprocess.run([*mode, "commit", "-q", "--allow-empty", "-m", "x"], cwd=inner, check=True)
+    assert is_plain_repository(tmp_path, os.environ["PATH"])
+    subprocess.run(["git", "-c", "advice.addEmbeddedRepo=false", "add", "sub"], cwd=tmp_path, check=True)
+    assert not is_plain_repository(tmp_path, os.environ["PATH"])
+
+
+def test_settings_that_forbid_to_skip_questions_are_not_overruled(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "settings.json").write_text(json.dumps({"permissions": {"disableBypassPermissionsMode": "disable"}}))
+    with pytest.raises(UsageError, match="bypassPermissions is disabled by settings"):
+        settle(tmp_path, {}, flag=json.dumps({"permissions": {"defaultMode": "bypassPermissions"}}))

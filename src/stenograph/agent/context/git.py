@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from stenograph.agent.permissions.git_reading import is_plain_repository
 from stenograph.agent.tools.base import ToolFailed
 from stenograph.agent.tools.texts import read_bytes
 
@@ -35,10 +37,7 @@ def _first_line(path: Path) -> str:
     return read_bytes(path, _MOST).decode("utf-8", "replace").partition("\n")[0].strip()
 
 
-#: What `git status` would run if a repository's own configuration names it. Nobody has said yet that this one is trusted.
-_RUNS_CODE = re.compile(r"^\s*\[\s*(?:filter|include)|fsmonitor|worktreeconfig", re.IGNORECASE | re.MULTILINE)
-#: Bytes of a configuration, seconds for git, and lines that are shown.
-_LONGEST_CONFIG = 64 * 1024
+#: Seconds for git, and lines that are shown.
 _PATIENCE = 1.0
 _MOST_CHANGES = 20
 _MOST_COMMITS = "5"
@@ -50,10 +49,11 @@ class GitState:
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._text: str | None = None
         self._processes: list[subprocess.Popen[bytes]] = []
-        if not branch_of(folder) or not _is_harmless(folder):
+        # Nobody has said yet that this repository is trusted.
+        if not branch_of(folder) or not is_plain_repository(folder, environ.get("PATH", os.defpath)):
             return
         for command in (
-            ["status", "--porcelain", "--untracked-files=normal"],
+            ["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all"],
             ["log", "--no-show-signature", "--format=%h %s", "-n", _MOST_COMMITS],
         ):
             self._start(command, folder, environ)
@@ -83,19 +83,6 @@ class GitState:
         except OSError:  # there is no git
             return
         self._processes.append(process)
-
-
-def _is_harmless(folder: Path) -> bool:
-    for parent in (folder, *folder.parents):
-        if (parent / ".git").is_dir():
-            try:
-                config = read_bytes(parent / ".git" / "config", _LONGEST_CONFIG + 1)
-            except (OSError, ValueError, ToolFailed):
-                return False
-            return len(config) <= _LONGEST_CONFIG and not _RUNS_CODE.search(config.decode("utf-8", "replace"))
-        if (parent / ".git").exists():  # a worktree or a submodule: its configuration is elsewhere
-            return False
-    return False
 
 
 def _answer(process: subprocess.Popen[bytes]) -> str | None:

@@ -224,6 +224,10 @@ class Agent:
         return self._shared.policy
 
     @property
+    def forbids_bypass(self) -> bool:
+        return self._options.settings.forbids_bypass
+
+    @property
     def commands(self) -> CommandRegistry:
         return self._shared.commands
 

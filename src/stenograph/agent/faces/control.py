@@ -96,6 +96,8 @@ class ControlChannel:
                 if mode not in set(PermissionMode):
                     known = ", ".join(sorted(PermissionMode))
                     raise ControlFailed(f"Cannot set permission mode: must be one of {known}", _INVALID_MODE)
+                if mode == PermissionMode.BYPASS and agent.forbids_bypass:
+                    raise ControlFailed("Cannot set permission mode: bypassPermissions is disabled by settings", _INVALID_MODE)
                 agent.policy.set_mode(PermissionMode(mode))
                 return {"mode": mode}
             case {"subtype": "set_model"}:

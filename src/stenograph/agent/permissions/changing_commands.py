@@ -33,4 +33,8 @@ def changed_by(part: Part) -> list[str] | None:
     given = [word for word in arguments if word.startswith("-") and word != "--"]
     if options is None or not all(map(options.hold, given)):
         return None
-    return [word for word in arguments if word not in given and word != "--"] or None
+    files = [word for word in arguments if word not in given and word != "--"]
+    if name in ("cp", "mv"):
+        # The last one may be a directory, in which there is a link of that name.
+        files += [f"{files[-1]}/{file.rstrip('/').rpartition('/')[2]}" for file in files[:-1]]
+    return files or None

@@ -34,7 +34,7 @@ def configured(
         trust.remember()
         is_trusted = True
     settings = merge_settings(files, problems, is_trusted=is_trusted)
-    wanted = [*settings.withheld, *(["MCP servers"] if trust.is_needed and not settings.withheld and not is_trusted else [])]
+    wanted = [] if is_trusted else [*settings.withheld, *trust.beside_settings]
     if wanted and ask is not None and ask(wanted):
         trust.remember()
         is_trusted = True
@@ -45,9 +45,9 @@ def configured(
             f"this project is not trusted: {_listed(settings.withheld)} of its settings not used; add --trust-project to use them"
         )
     usable, bad = _usable(settings)
-    if settings.forbids_bypass and options.permission_mode is PermissionMode.BYPASS:
-        raise UsageError("bypassPermissions is disabled by settings")
     mode = options.permission_mode if has_mode or not settings.mode else PermissionMode(settings.mode)
+    if settings.forbids_bypass and mode is PermissionMode.BYPASS:
+        raise UsageError("bypassPermissions is disabled by settings")
     environ = {**options.environ, **settings.env}
     if settings.model:
         environ.setdefault("ANTHROPIC_MODEL", settings.model)

@@ -77,7 +77,7 @@ _OPTIONS = {
 #: They show what is in files.
 _SHOWS_FILES = frozenset({"blame", "cat-file", "diff", "grep", "show"})
 _PATCHES = re.compile(
-    r"-[^-]*[pucWSGL]|--(?:patch|cherry.*|word-diff.*|color-words|unified=.*|function-context|check|text|binary)"
+    r"-[^-]*[pucUWSGL]|--(?:patch|cherry.*|word-diff.*|color-words|unified=.*|function-context|check|text|binary)"
 )
 #: With one of these, other words choose what is listed.
 _LISTING = frozenset({"-l", "--list", "--contains", "--merged", "--no-merged", "--points-at"})
@@ -87,12 +87,14 @@ _PLAIN = re.compile(
     r"|longpaths|quotepath|sparsecheckout|sparsecheckoutcone|untrackedcache|abbrev|commentchar|whitespace|protectntfs"
     r"|protecthfs|preloadindex|multipackindex|commitgraph|splitindex)"
     r"|extensions\.(?:objectformat|refstorage|worktreeconfig)"
-    r"|(?:user|branch|pull|push|rebase|color|column|gc|init|fetch|advice|commit|rerere|tag|status|index|pack|lfs|feature"
+    r"|(?:user|branch|pull|push|rebase|color|column|gc|init|fetch|advice|commit|rerere|tag|status|index|pack|feature"
     r"|maintenance|versionsort|log|author|committer|checkout|clone|blame|grep|format|help|stash|gui|i18n|notes)\..*"
     r"|merge\.(?:ff|conflictstyle|renames|stat|log)|diff\.(?:algorithm|renames|colormoved|mnemonicprefix|noprefix|renamelimit)"
     r"|remote\..*\.(?:url|fetch|pushurl|push|tagopt|prune|mirror|gh-resolved)|remote\.pushdefault|submodule\.active",
     re.IGNORECASE | re.DOTALL,
 )
+#: The mode of a repository in an index.
+_REPOSITORY = (0o160000).to_bytes(4, "big")
 _TIMEOUT = 5.0
 
 
@@ -156,6 +158,8 @@ def is_plain_repository(folder: Path, search_path: str) -> bool:
     top, directory = places.split("\n")[:2]
     if os.path.lexists(os.path.join(top, ".gitmodules")) or not _belongs(Path(top), Path(directory)):  # noqa: PTH118 - text
         return False
+    if _holds_repositories(Path(directory)):
+        return False
     names = ask("config", "--list", "--name-only", "--show-scope", "-z")
     if names is None:
         return False
@@ -163,6 +167,15 @@ def is_plain_repository(folder: Path, search_path: str) -> bool:
     return all(
         scope == "command" or _PLAIN.fullmatch(name) is not None for scope, name in zip(scoped[::2], scoped[1::2], strict=False)
     )
+
+
+def _holds_repositories(directory: Path) -> bool:
+    """Whether the index names another repository, whose own configuration git would use. Rather too often than too seldom."""
+    try:
+        indexes = [path.read_bytes() for path in (directory / "index", *directory.glob("sharedindex.*")) if path.exists()]
+    except OSError:
+        return True
+    return any(_REPOSITORY in index for index in indexes)
 
 
 def _belongs(top: Path, directory: Path) -> bool:

@@ -23,14 +23,13 @@ _TOKEN = re.compile(
     rf"""(?P<continued>\\\n)
     |(?P<blank>[ \t]+)
     |(?P<nowhere>{_NOWHERE})
-    |(?P<here>0?<<(?!<)[ \t]*(?P<quote>['"])(?P<end>\w+)(?P=quote))
+    |(?P<here>0?<<(?!<)[ \t]*(?P<quote>['"])(?P<end>\w+)(?P=quote)(?=[\s;&|]|$))
     |(?P<redirect>[12]?>(?:>|\|)?(?![>&|(])|&>>?(?![>&|(])|0?<(?:<<)?(?![<>&(]))
     |(?P<split>&&|\|\||\|&|[;|\n])
     |(?P<single>'[^']*')
     |(?P<double>"(?:[^"\\`$]|\\[\s\S]|\$HOME\b|\$(?=["\s]))*")
     |(?P<document>"[^"\\`$]*{_DOCUMENT}[^"\\`$]*")
     |(?P<escape>\\[^\n])
-    |(?P<number>\$\(\([-0-9+*/%\ ]+\)\))
     |(?P<home>\$HOME\b)
     |(?P<wild>[*?\[\]])
     |(?P<tilde>~)
@@ -228,7 +227,7 @@ class _Reader:
             value = raw[1:start] + (body or "").rstrip("\n") + raw[raw.rindex(")") + 1 : -1]
         # Within a word a tilde is itself, but behind `=` and `:`.
         is_tilde = kind == "tilde" and (not self.in_word or self.written.endswith(("=", ":")))
-        if is_tilde or kind in ("home", "number", "brace", "wild") or (kind == "double" and "$HOME" in raw):
+        if is_tilde or kind in ("home", "brace", "wild") or (kind == "double" and "$HOME" in raw):
             self.is_loose = True
         if kind == "wild":
             self.has_pattern = True
@@ -242,8 +241,13 @@ class _Reader:
         """Returns why not."""
         if not self.in_word:
             return ""
-        if "{" in self.written and re.search(r"[{][^{}]*(?:,|\.\.)[^{}]*[}]", self.written) and self.is_loose:
+        if self.is_loose and "{" in self.written and re.search(r",|\.\.|[{].*[{]", self.written):
             return "a brace expansion"
+        if self.has_pattern and self.written not in ("[", "]", "[[", "]]"):
+            if re.search(r"\[[^\]]*\[|\[[^\]]*$", self.written):
+                return "a pattern that cannot be checked"
+            if self.written.startswith("~") or "$HOME" in self.written or ".." in self.written.split("/"):
+                return "a pattern in a directory that cannot be checked"
         if self.target:
             if self.is_loose and self.target != "<<<":
                 return "the name of a file that the shell expands"
@@ -275,6 +279,9 @@ class _Reader:
             words = []
         elif words and words[0] in _KEYWORDS - {"[[", "time"}:
             return "a group, function or loop that cannot be checked"
+        # `&&` and `||` inside of it do not end it.
+        if words and words[0] == "[[" and words[-1] != "]]":
+            return "a condition that cannot be checked"
         if words:
             self.is_open = False
             read, written = map(tuple, self.redirected.values())

@@ -25,7 +25,6 @@ _FILE = "trusted-projects.json"
 _SERVERS = ".mcp.json"
 #: Commands and skills that allow tools while they run.
 _GRANTING = (".claude/commands/**/*.md", ".claude/skills/*/SKILL.md")
-_GRANTS = b"allowed-tools"
 #: Members of a project's settings that need trust.
 _MEMBERS = ("env", "hooks", "enabledMcpjsonServers", "enableAllProjectMcpServers")
 _OF_PERMISSIONS = ("allow", "additionalDirectories", "defaultMode")
@@ -39,6 +38,11 @@ class _Trusted(Struct):
 class ProjectTrust:
     def __init__(self, project: Path, files: Sequence[SettingsFile], environ: Mapping[str, str]) -> None:
         self._project = os.path.realpath(project)
+        #: What needs trust and is not in settings.
+        self.beside_settings = [
+            *(["MCP servers"] if (project / _SERVERS).exists() else []),
+            *(["commands or skills"] if _granting(project) else []),
+        ]
         self._digest = _digest(project, files)
         folder = state_folder(environ)
         self._path = folder and folder / _FILE
@@ -68,6 +72,10 @@ class ProjectTrust:
             return _Trusted()
 
 
+def _granting(project: Path) -> list[Path]:
+    return sorted(path for pattern in _GRANTING for path in project.glob(pattern))
+
+
 def _digest(project: Path, files: Sequence[SettingsFile]) -> str:
     """Of everything that needs trust; empty if there is nothing."""
     asked: dict[str, Any] = {}
@@ -82,8 +90,10 @@ def _digest(project: Path, files: Sequence[SettingsFile]) -> str:
             asked[file.scope] = wanted
     with contextlib.suppress(DiskError, OSError):
         asked[_SERVERS] = hashlib.sha256(read_whole(project / _SERVERS)).hexdigest()
-    for path in sorted(path for pattern in _GRANTING for path in project.glob(pattern)):
+    if not asked and not _granting(project):
+        return ""
+    # Whether one of them allows tools is not for this to judge: any change needs trust again.
+    for path in _granting(project):
         with contextlib.suppress(DiskError, OSError):
-            if _GRANTS in (content := read_whole(path)):
-                asked[str(path.relative_to(project))] = hashlib.sha256(content).hexdigest()
-    return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest() if asked else ""
+            asked[str(path.relative_to(project))] = hashlib.sha256(read_whole(path)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()

@@ -39,8 +39,13 @@ def find_sandbox(environ: Mapping[str, str]) -> str:
 def sandboxed(program: str, folders: Iterable[Path], cwd: Path) -> list[str]:
     """What to put before a command."""
     command = [program, *_MACHINE, *_ALONE]
-    for folder in folders:
+    places = sorted(set(folders), key=lambda folder: len(folder.parts))  # a directory before those inside of it
+    for folder in places:
         command += ("--bind", str(folder), str(folder))
+    for folder in places:
+        # Mounted by itself, so that it can't be moved away with what is kept inside.
+        if (folder / ".git").is_dir():
+            command += ("--bind", str(folder / ".git"), str(folder / ".git"))
         kept = (folder / name for name in _KEPT)
         command += (part for path in kept if path.exists() for part in ("--ro-bind", str(path), str(path)))
     return [*command, "--chdir", str(cwd)]
