@@ -455,7 +455,7 @@ class Desk:
         self._is_leaving = True
         agent = self.agent
         if agent is not None and not self.is_idle:
-            self.painter.lines([self.look.row(f"Resume with: steno agent --resume {agent.session_id}", codes=QUIET)], "leave")
+            self.painter.lines([self.look.row(f"Resume with: steno agent --resume {agent.session_id[:8]}", codes=QUIET)], "leave")
         self.screen.print(self.painter.take_lines())
         self.screen.leave()
 

@@ -57,12 +57,25 @@ async def resume(desk: Desk, name: str) -> None:
 
 
 async def _rejoin(desk: Desk, reference: str, *, is_shown: bool = True) -> None:
-    """Another session, or this one again, which need not be shown; where it can't be opened, a new one."""
+    """Another session, or this one again, which need not be shown; where it can't be opened, this one goes on."""
+    before = desk.agent.path if desk.agent is not None else None
     try:
         await desk.join(desk.other_session(resume=reference), is_shown=is_shown)
     except StenographError as error:
-        desk.painter.note(f"{error}; this is a new session")
-        await desk.join(desk.other_session())
+        if before is not None and before.exists() and str(before) != reference:
+            desk.painter.note(str(error))
+            await desk.join(desk.other_session(resume=str(before)), is_shown=False)
+        else:
+            desk.painter.note(f"{error}; this is a new session")
+            await desk.join(desk.other_session())
+
+
+def _words(given: str) -> list[str]:
+    """As a shell splits them; an apostrophe is itself where nothing closes it."""
+    try:
+        return shlex.split(given)
+    except ValueError:
+        return given.split()
 
 
 def _path(desk: Desk) -> Path:
@@ -205,7 +218,7 @@ def _filled(path: Path) -> tuple[dict[str, int], list[tuple[str, int]], int]:
 
 async def surgery(desk: Desk, given: str) -> None:
     path = _path(desk)
-    words: Sequence[str] = shlex.split(given)
+    words: Sequence[str] = _words(given)
     if not words:
         found = await desk.ask(
             Menu("Trim this session. The plan comes first.", [MenuChoice(name, value=args) for name, args in _EDITS])
@@ -241,13 +254,13 @@ async def _steno(desk: Desk, words: Sequence[str]) -> None:
 
 async def search(desk: Desk, words: str) -> None:
     if words:
-        await _steno(desk, ["search", *shlex.split(words)])
+        await _steno(desk, ["search", *_words(words)])
     else:
         await resume(desk, "")
 
 
 async def trace(desk: Desk, words: str) -> None:
-    await _steno(desk, ["trace", *(shlex.split(words) or ["status"])])
+    await _steno(desk, ["trace", *(_words(words) or ["status"])])
 
 
 async def export(desk: Desk, name: str) -> None:

@@ -143,10 +143,9 @@ async def mcp(desk: Desk, _: str) -> None:
 
 
 async def hooks(desk: Desk, _: str) -> None:
-    found = session_of(desk).shared.hooks
-    described = getattr(found, "described", None)
-    lines = [f"  {one_line(line)}" for line in described()] if callable(described) else []
-    desk.painter.lines([cut(line, desk.look.columns) for line in lines] or ["  No hooks."])
+    found = session_of(desk).shared.options.settings.hooks
+    rows = [(hook.event, hook.matcher or "*", one_line(hook.command)) for hook in found]
+    desk.painter.lines([cut(f"  {line}", desk.look.columns) for line in table(rows)] or ["  No hooks."])
 
 
 async def status(desk: Desk, _: str) -> None:
