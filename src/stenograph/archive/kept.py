@@ -267,9 +267,9 @@ class KeptStore:
     def put_session(self, home: Path, path: Path, name: str, facts: str | None) -> int:
         """The number of a session; with facts, those that it had are replaced."""
         row = self._db.execute(
-            "INSERT INTO sessions (home, path, name, facts) VALUES (?, ?, ?, coalesce(?4, '{}'))"
-            " ON CONFLICT (path) DO UPDATE SET facts = coalesce(?4, facts) RETURNING id",
-            (os.fsencode(home), os.fsencode(path), name, facts),
+            "INSERT INTO sessions (home, path, name, facts) VALUES (?, ?, ?, coalesce(?, '{}'))"
+            " ON CONFLICT (path) DO UPDATE SET facts = coalesce(?, facts) RETURNING id",
+            (os.fsencode(home), os.fsencode(path), name, facts, facts),
         )
         return int(row.fetchone()[0])
 
@@ -317,7 +317,9 @@ class KeptStore:
 
     def drop_if_empty(self, session: int) -> None:
         """Forget a session of which no file is kept."""
-        self._db.execute("DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM files WHERE session = ?1)", (session,))
+        self._db.execute(
+            "DELETE FROM sessions WHERE id = ? AND NOT EXISTS (SELECT 1 FROM files WHERE session = ?)", (session,) * 2
+        )
 
     def forget(self, session: int) -> None:
         """Delete everything that is kept of a session; files of others that were compressed against it are kept anew."""

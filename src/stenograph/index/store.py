@@ -134,6 +134,11 @@ class IndexStore:
     def close(self) -> None:
         self.connection.close()
 
+    def __del__(self) -> None:
+        # Of another thread: that thread's end closes it.
+        with contextlib.suppress(sqlite3.ProgrammingError):
+            self.connection.close()
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that no other writer is in; undone where it raises. Raises UnwritableError."""
