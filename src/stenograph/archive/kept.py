@@ -153,6 +153,11 @@ class KeptStore:
     def close(self) -> None:
         self._db.close()
 
+    def __del__(self) -> None:
+        # Of another thread: that thread's end closes it.
+        with contextlib.suppress(sqlite3.ProgrammingError):
+            self._db.close()
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """A transaction that no other writer is in; undone where it raises. Raises BusyError, UnwritableError."""
