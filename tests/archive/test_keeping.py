@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -62,7 +63,7 @@ def on_disk(home: Path) -> dict[str, bytes]:
 
 
 def rows(folder: Path, statement: str) -> list[tuple[object, ...]]:
-    with sqlite3.connect(folder / "kept.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(folder / "kept.sqlite", isolation_level=None)) as db:
         return db.execute(statement).fetchall()
 
 
@@ -425,7 +426,7 @@ def test_a_damaged_store_is_named_and_not_replaced(home: Path, folder: Path) -> 
 
 def test_a_damaged_segment_is_never_given_back(home: Path, folder: Path) -> None:
     keep_sessions(folder, [home])
-    with sqlite3.connect(folder / "kept.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(folder / "kept.sqlite", isolation_level=None)) as db:
         db.execute("UPDATE segments SET data = zeroblob(length(data))")
     with pytest.raises(UnreadableError, match="damaged"):
         kept_bytes(folder)
@@ -433,7 +434,7 @@ def test_a_damaged_segment_is_never_given_back(home: Path, folder: Path) -> None
 
 def test_a_store_of_a_newer_release_is_refused(home: Path, folder: Path) -> None:
     keep_sessions(folder, [home])
-    with sqlite3.connect(folder / "kept.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(folder / "kept.sqlite", isolation_level=None)) as db:
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(UnreadableError, match="newer release"):
         keep_sessions(folder, [home])

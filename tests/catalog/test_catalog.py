@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -110,7 +111,7 @@ def test_other_homes_are_left_alone(home: Path, archive: Path, tmp_path: Path) -
 
 
 def test_facts_of_another_version_are_read_from_the_copy(home: Path, archive: Path) -> None:
-    with sqlite3.connect(archive / "kept.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(archive / "kept.sqlite", isolation_level=None)) as db:
         db.execute("UPDATE sessions SET facts = '{\"id\": 7}'")
     with Catalog([home], archive) as catalog:
         assert [info.title for info in catalog.archived()] == ["Build a lighthouse"]
