@@ -135,9 +135,7 @@ class IndexStore:
         self.connection.close()
 
     def __del__(self) -> None:
-        # Of another thread: that thread's end closes it.
-        with contextlib.suppress(sqlite3.ProgrammingError):
-            self.connection.close()
+        self.connection.close()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -229,7 +227,7 @@ def discard_store(path: Path) -> None:
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None)
+    connection = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
