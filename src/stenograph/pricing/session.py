@@ -184,7 +184,7 @@ class _Tally:
         seen = set(self._reasons)
         if self._sent - self._answered:
             seen.add(GapReason.FAILED_STREAM)
-        # A resumed session goes on with the total that it has, and with its beginning.
+        # A resumed session keeps its total and its start time.
         if self._first is not None and self._counted_from is not None and self._first < self._counted_from:
             seen.add(GapReason.KILLED)
         # Copied lines name requests in the parent's file.

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-#: Bytes; more is no text that anyone wrote for a model.
+#: Bytes. Nobody writes more for a model.
 _LONGEST = 1_000_000
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n?---[ \t]*(?:\n|\Z)", re.DOTALL)
 _SIMPLE = re.compile(r"([\w-]+):[ \t]+(.+)")
@@ -48,7 +48,7 @@ def read_document(path: Path) -> MarkdownFile | None:
 
 
 def _members(text: str) -> dict[str, Any]:
-    import yaml  # type: ignore[import-untyped]
+    import yaml  # type: ignore[import-untyped]  # one call: not worth a package of stubs
 
     try:
         found = yaml.safe_load(text)

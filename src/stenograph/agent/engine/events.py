@@ -14,7 +14,7 @@ The order that a face may rely on:
     SessionEnd                                once, the last
 
 A `Retry` takes back what came of the response that it repeats; it may come in the middle of it. A turn that is interrupted or
-fails may end in the middle of a response: what is kept of it is told by a ResponseEnd, without the block that was cut off;
+fails may end in the middle of a response: a ResponseEnd holds what is kept of it, without the block that was cut off;
 calls that never ran are told to begin and to end; a question that nobody answered any more has no Answered. Notice,
 ModeChanged, ModelChanged, ModelFallback, Queued, TaskBegin and TaskEnd may come anywhere; Delivered comes between the last
 ToolEnd and the next response. `seq` numbers all events from 1.

@@ -150,7 +150,7 @@ class Inbox:
             await self._arrived.wait()
 
     def take_at_boundary(self, can_go: Callable[[UserPrompt], bool]) -> list[Waiting]:
-        """What goes into the turn under way, in order of arrival. `can_go`: whether a prompt is no command."""
+        """What goes into the turn under way, in order of arrival. `can_go`: false for a prompt that is a command."""
         self._drop_stale()
         taken: list[Waiting] = []
         kept: deque[Waiting] = deque()

@@ -1,7 +1,7 @@
 """What an MCP server answers -> a result in the shapes of 2.1.325: texts, images, files for the rest, structured content as JSON.
 
-In: the server's content as plain JSON. Out: blocks for the model. What is no text goes to a file beside the session, and its path
-to the model; so does what is too long.
+In: the server's content as plain JSON. Out: blocks for the model. Anything but text goes to a file beside the session, and
+its path to the model; so does what is too long.
 """
 
 from __future__ import annotations

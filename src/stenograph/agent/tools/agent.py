@@ -26,7 +26,7 @@ class AgentType(Struct, frozen=True):
     without: tuple[str, ...] = ()
     #: Empty for its parent's.
     model: str = ""
-    #: What it is told besides what every subagent is.
+    #: Its own instructions, besides those of every subagent.
     prompt: str = ""
 
     @property

@@ -193,7 +193,7 @@ def _entry_lines(entries: Sequence[EntryPage], options: RenderOptions, columns: 
     rows = [["edit", "when", "session", "", "state"], *rows]
     if columns < _NARROW or not any(row[3] for row in rows):
         rows = [[*row[:3], row[4]] for row in rows]
-    # A mark in the place of the last column keeps the one before it padded.
+    # With a mark as the last column, the column before it is still padded.
     starts = [line[:-1] for line in table([[*row, "|"] for row in rows], right=frozenset({0}))]
     is_narrow = room - width(starts[0]) < _SUMMARY_COLUMNS
     yield f"  {options.paint(starts[0].rstrip() if is_narrow else starts[0] + 'what', *QUIET)}"

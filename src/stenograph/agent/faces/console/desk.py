@@ -479,7 +479,7 @@ def _ended_by_signals(leave: Callable[[], None]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     taken = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
     for number in taken:
-        with contextlib.suppress(NotImplementedError):
+        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, leave)
     try:
         yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from stenograph.views import PROSE, QUIET, RenderOptions, cut, one_line, width
 
@@ -37,8 +37,8 @@ class Look(Struct, kw_only=True):
 
     def options(self, **wishes: object) -> RenderOptions:
         """For the renderers of `views`, in the text's columns."""
-        given = {"width": max(20, self.columns - GUTTER), "color": self.color, "markdown": True, **wishes}
-        return RenderOptions(**given)  # type: ignore[arg-type]
+        usual = RenderOptions(width=max(20, self.columns - GUTTER), color=self.color, markdown=True)
+        return structs.replace(usual, **wishes)
 
     def row(self, left: str, right: str = "", *, mark: str = "  ", name: str = "", codes: tuple[int, ...] = ()) -> str:
         """A line with a mark, a name in bold, what it is about, and facts at the right edge, which are never cut."""

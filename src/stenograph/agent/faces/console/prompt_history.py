@@ -1,6 +1,6 @@
 """Prompts of earlier consoles, newest last, in our own state directory: for up, down and ctrl-r.
 
-One JSON line each, with the project it was for. A file that can't be read or written is no reason to stop.
+One JSON line each, with the project it was for. Where the file can't be read or written, the console works without it.
 """
 
 from __future__ import annotations
