@@ -63,11 +63,11 @@ class SessionCustoms:
     async def _run(self, command: CustomCommand, dialogue: Dialogue, arguments: str) -> Expansion:
         allowed = command.allowed_tools if grants(command, is_trusted=self._is_trusted) else []
         # They hold for the commands in its text too.
-        dialogue.grant(allowed)
-        text = await with_output(command.expanded(arguments), dialogue.run_command)
+        dialogue.transcript.grant(allowed)
+        text = await with_output(command.expanded(arguments), dialogue.tools.run_command)
         companions = [Companion(content=[{"type": "text", "text": text}], allowed=allowed)]
         for name in list(dict.fromkeys(_FILE.findall(text)))[:_MOST_FILES]:
-            if file := await _file_text(name.rstrip("."), dialogue.read_file):
+            if file := await _file_text(name.rstrip("."), dialogue.tools.read_file):
                 companions.append(Companion(content=file))
         return Expansion(prompt=write.command_words(command.name, arguments), companions=companions)
 

@@ -5,14 +5,20 @@ The question is appended to the request that would be sent next, so that the end
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections.abc import Callable, Sequence
 
 from stenograph.agent.context.limits import Limits
 from stenograph.agent.context.models import asking_of
 from stenograph.agent.context.system_prompt import read_prompt
+from stenograph.agent.engine import events
+from stenograph.agent.engine.asking import Asker
 from stenograph.agent.engine.conversation import Conversation, text_block
+from stenograph.agent.engine.refusals import is_too_long
 from stenograph.agent.engine.shared import Shared
+from stenograph.agent.engine.transcript import Transcript
 from stenograph.errors import ModelError
 from stenograph.model import Request, Retrying
 from stenograph.records import Json
@@ -31,18 +37,8 @@ _LEFT_OUT = "[left out: too long for a summary]"
 BEGINS = "This session is being continued from a previous conversation that ran out of context."
 _GO_ON = "Go on with the work from where it was left, without asking about it and without repeating this summary."
 _SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
-_TOO_LONG = re.compile(
-    r"prompt is too long|context (?:window|length|size|limit)|maximum context|too many tokens|input is too long", re.IGNORECASE
-)
-#: Input fits, but not with so long an answer: the Messages API, and vLLM.
-_NO_ROOM = (
-    re.compile(r"exceed context limit: (?P<input>\d+) \+ \d+ > (?P<window>\d+)", re.IGNORECASE),
-    re.compile(
-        r"maximum context length is (?P<window>\d+) tokens and your request has (?P<input>\d+) input tokens", re.IGNORECASE
-    ),
-)
-#: Tokens by which endpoints may count differently in the next request.
-_MARGIN = 1_000
+#: Tokens by which a conversation grows before a failed compaction is tried again.
+_GROWN = 10_000
 
 
 class CompactionRefused(Exception):  # noqa: N818 - a result that the caller tells
@@ -54,21 +50,6 @@ def limit_of(model: str, limits: Limits) -> int:
     window = limits.window_of(model)
     answer = min(asking_of(model, max_tokens=limits.max_output_of(model)).max_tokens, _LEFT_FOR_SUMMARY)
     return max(window - answer - _LEFT_FOR_RESULTS, round(window * _SMALLEST_SHARE))
-
-
-def is_overloaded(error: ModelError) -> bool:
-    return error.status == 529 or error.kind == "overloaded_error"
-
-
-def is_too_long(error: ModelError) -> bool:
-    """Whether a request was refused for its length."""
-    return error.status == 413 or (error.status == 400 and bool(_TOO_LONG.search(str(error))))
-
-
-def room_left(error: ModelError) -> int:
-    """Tokens that an endpoint says are left for an answer, after it refused a longer one; 0 if it says nothing of the kind."""
-    found = next((match for pattern in _NO_ROOM if (match := pattern.search(str(error)))), None)
-    return max(0, int(found["window"]) - int(found["input"]) - _MARGIN) if found else 0
 
 
 async def ask_for_summary(shared: Shared, request: Request, instructions: str, on_retry: Callable[[Retrying], None]) -> str:
@@ -134,3 +115,54 @@ def summary_text(summary: str, *, is_running: bool) -> str:
     """The words of the summary's line."""
     text = f"{BEGINS} The conversation is summarized below:\n{summary}"
     return f"{text}\n\n{_GO_ON}" if is_running else text
+
+
+class Compactor:
+    """Of one conversation."""
+
+    def __init__(self, shared: Shared, transcript: Transcript, asker: Asker) -> None:
+        self._shared = shared
+        self._transcript = transcript
+        self._asker = asker
+        self._agent_id = transcript.agent_id
+        #: A compaction failed at so many tokens.
+        self._failed_at = 0
+
+    async def is_due(self) -> bool:
+        limit = limit_of(self._asker.model, self._shared.limits)
+        return await self._asker.count(limit) >= max(limit, self._failed_at + _GROWN if self._failed_at else 0)
+
+    async def compact(self, trigger: str, instructions: str = "") -> str:
+        """Replace the conversation with a summary; returns why not, if it failed."""
+        before, emit = self._asker.tokens, self._shared.emit
+        if hooks := self._shared.hooks:
+            said = await hooks.before_compaction(trigger, instructions)
+            if said.is_blocked:
+                self._failed_at = before
+                return f"a hook prevented the compaction: {said.reason}"
+            instructions = "\n\n".join(filter(None, [instructions, *said.context]))
+        began = time.monotonic()
+        emit(events.CompactionBegin(trigger=trigger, tokens=before, agent_id=self._agent_id))
+        try:
+            summary = await ask_for_summary(self._shared, self._asker.request(), instructions, self._asker.retry)
+        except (ModelError, CompactionRefused) as error:
+            emit(events.CompactionFailed(trigger=trigger, reason=str(error), agent_id=self._agent_id))
+            # Not again before the conversation has grown: a request that always fails would double every turn.
+            self._failed_at = before
+            return str(error)
+        except asyncio.CancelledError:
+            emit(events.CompactionFailed(trigger=trigger, reason="interrupted", agent_id=self._agent_id))
+            raise
+        text = summary_text(summary, is_running=trigger == "auto")
+        after = len(text) // 4  # a guess: the endpoint counts with the next response
+        took = round((time.monotonic() - began) * 1000)
+        self._transcript.recorder.compaction(text, trigger=trigger, before=before, after=after, took=took)
+        self._transcript.conversation.begin_anew(text)
+        self._asker.begin_anew(after)
+        self._failed_at = 0
+        self._shared.memory.forget_nested()
+        if hooks and self._agent_id is None:
+            for aside in (await hooks.on_session_start("compact")).asides:
+                self._transcript.add_aside(aside)
+        emit(events.CompactionEnd(trigger=trigger, tokens_before=before, tokens_after=after, agent_id=self._agent_id))
+        return ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from stenograph.agent.context.models import called_name
 from stenograph.records import THINKING, Json
 
 
@@ -18,24 +19,24 @@ class Conversation:
         #: Attachments recorded since the last answer, and the last message without them.
         self._attached: list[Json] = []
         self._plain: list[Json] = []
-        self._model = ""
+        #: The one that is called.
+        self.model = ""
 
-    def attach(self, line: Json, model: str) -> None:
-        """The line of an attachment: its words go where a resume by `model` puts them (rule 37)."""
+    def attach(self, line: Json) -> None:
+        """The line of an attachment: its words go where a resume by the model puts them (rule 37)."""
         if not self._attached:
             is_users = self.messages and self.messages[-1]["role"] == "user"
             self._plain = list(self.messages[-1]["content"]) if is_users else []
             self.messages = self.messages[:-1] if is_users else self.messages
             self.messages.append({"role": "user", "content": []})
         self._attached.append(line)
-        self._model = model
         self._place_attachments()
 
     def _place_attachments(self) -> None:
         # All that reads sessions comes with it: few conversations need it.
         from stenograph.agent.recording.resuming import with_attached
 
-        self.messages[-1] = {"role": "user", "content": with_attached(self._plain, self._attached, self._model)}
+        self.messages[-1] = {"role": "user", "content": with_attached(self._plain, self._attached, called_name(self.model))}
 
     def add_user(self, blocks: Sequence[Json]) -> None:
         """Adjacent user content is one message, results first (rule 29)."""
@@ -74,9 +75,10 @@ class Conversation:
         blocks = (block for message in self.messages if message["role"] == "user" for block in message["content"])
         return any(block["type"] == "text" and text in block["text"] for block in blocks)
 
-    def drop_thinking(self) -> None:
-        """For another model."""
+    def change_model(self, model: str) -> None:
+        """It does not know the signatures of another's thinking (rule 32)."""
         self.messages = without_thinking(self.messages)
+        self.model = model
 
     def begin_anew(self, summary: str) -> None:
         """After a compaction only the summary is sent."""

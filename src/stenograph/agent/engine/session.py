@@ -167,10 +167,10 @@ class Agent:
             history=history,
             max_turns=options.max_turns,
         )
-        self._dialogue.tokens = opened.tokens
+        self._dialogue.asker.tokens = opened.tokens
         self._dialogue.waiting = lambda: self.inbox.take_at_boundary(self._can_join)
         for file in opened.read_files:
-            self._dialogue.read_state.recall(file.path, file.time, is_whole=file.is_whole)
+            self._dialogue.tools.read_state.recall(file.path, file.time, is_whole=file.is_whole)
         if opened.restore:
             self._dialogue.on_first_answer = functools.partial(self._bring_back, history, opened.restore)
 
@@ -252,7 +252,7 @@ class Agent:
 
     @property
     def model(self) -> str:
-        return self._dialogue.model
+        return self._dialogue.asker.model
 
     def subscribe(self) -> AsyncIterator[Event]:
         """All events from now on. Any number of faces may subscribe."""
@@ -289,13 +289,13 @@ class Agent:
 
     def say_beside(self, *texts: str) -> None:
         """Words of the user that need no answer, such as a shell command and its output. Only while idle."""
-        self._dialogue.say_beside(texts)
+        self._dialogue.transcript.say_beside(texts)
 
     def set_model(self, name: str) -> None:
         """From the next request on."""
         model = self._shared.models.named(name)
-        if model != self._dialogue.model:
-            self._dialogue.change_model(
+        if model != self._dialogue.asker.model:
+            self._dialogue.asker.change_model(
                 model,
                 system_blocks(self._options, self._dialogue.workspace, self._shared.memory, model, self._surroundings),
             )

@@ -75,7 +75,7 @@ class SubAgents:
         wanted = model or kind.model
         asked = self._shared.models.named(wanted) if wanted else ""
         dialogue = self._dialogue(kind, agent_id, asked, resume=resume)
-        called = dialogue.model
+        called = dialogue.asker.model
         dialogue.recorder.watch = lambda record: _show(record, progress, prompt, agent_id)
         self._shared.types_by_agent[agent_id] = kind.name
         if not resume:
@@ -94,13 +94,13 @@ class SubAgents:
             agent_id=agent_id,
             content=[{"type": "text", "text": words}],
             duration_ms=round((time.monotonic() - began) * 1000),
-            total_tokens=dialogue.tokens,
+            total_tokens=dialogue.asker.tokens,
             tool_use_count=len(dialogue.tools_used),
-            usage=dialogue.last_usage,
+            usage=dialogue.asker.last_usage,
             model=called,
             tools_used=dialogue.tools_used,
-            lines_added=dialogue.lines_added,
-            lines_removed=dialogue.lines_removed,
+            lines_added=dialogue.tools.lines_added,
+            lines_removed=dialogue.tools.lines_removed,
         )
 
     def _refuse_running(self, agent_id: str) -> None:
