@@ -83,10 +83,10 @@ def test_the_time_can_be_given(home: Path) -> None:
 
 def test_a_list_of_what_expires_reads_well(home: Path) -> None:
     shown = run("archive", "--expiring", "--home", home).stdout.splitlines()
-    assert shown[0].startswith("Claude Code deletes 2 sessions until ")
-    assert shown[0].endswith(", 2 not kept")
-    assert session_id(1) in shown[2]
-    assert shown[-1].startswith("Keep them: ")
+    assert shown[0].startswith("  Claude Code will delete 2 sessions by ")
+    assert shown[0].endswith(", none kept")
+    assert session_id(1) in shown[3]
+    assert shown[-1].startswith("  try: ")
 
 
 def test_sessions_are_kept_with_every_search_once_that_is_configured(home: Path) -> None:
@@ -100,9 +100,17 @@ def test_sessions_are_kept_with_every_search_once_that_is_configured(home: Path)
     assert (page["kept"]["sessions"], page["automatic"]) == (3, True)
 
 
+def test_the_overview_warns_about_sessions_that_are_deleted_soon(home: Path) -> None:
+    page = asked("--home", home)
+    assert (page["expiring"], page["expiring_days"]) == (2, 7)
+    assert "\n! Claude Code will delete 2 sessions within 7 days\n  try: " in run("--home", home).stdout
+    run("archive", "keep", "--home", home)
+    assert "will delete" not in run("--home", home).stdout
+
+
 def test_doctor_warns_about_sessions_that_are_deleted_soon(home: Path) -> None:
     (warning,) = asked("doctor", "--home", home)["warnings"]
-    assert warning["detail"].startswith("Claude Code deletes 2 sessions within 7 days")
+    assert warning["detail"].startswith("Claude Code will delete 2 sessions within 7 days")
     assert "archive keep" in warning["fix"]
     run("archive", "keep", "--home", home)
     assert asked("doctor", "--home", home)["warnings"] == []

@@ -197,6 +197,17 @@ def test_a_terminal_gets_lines_that_fit(tmp_path: Path) -> None:
     assert all(len(line) <= 60 for line in samples)
 
 
+def test_only_a_terminal_gets_titles(tmp_path: Path) -> None:
+    title = {"type": "custom-title", "customTitle": "Parser rewrite", "sessionId": WHOLE.stem}
+    path = tmp_path / WHOLE.name
+    path.write_bytes(WHOLE.read_bytes() + json.dumps(title).encode())
+    shown = run_in_terminal("check", path, columns=80, environment={"NO_COLOR": "1"})
+    assert f"✗ {WHOLE.stem[:8]}  Parser rewrite" in shown
+    for done in (run("check", path), run("check", path, "--json")):
+        assert "missing-final-newline" in done.stdout
+        assert "Parser" not in done.stdout
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the permissions of POSIX systems")
 def test_a_named_file_that_cannot_be_read_is_a_failure_beside_others() -> None:
     with tempfile.TemporaryDirectory() as name:

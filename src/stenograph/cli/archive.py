@@ -154,14 +154,14 @@ def keep(ctx: click.Context, sessions: tuple[str, ...], quiet: bool, as_json: bo
 _timer = click.option("--timer", "is_timer", is_flag=True, help="Use a daily systemd timer of your user instead of hooks.")
 
 
-@archive.command(short_help="Keep sessions automatically, without steno.")
+@archive.command(short_help="Keep sessions automatically, in the background.")
 @_timer
 @consent_options
 @json_option
 @shared_options
 @click.pass_context
 def install(ctx: click.Context, is_timer: bool, applying: bool, dry_run: bool, as_json: bool) -> None:
-    """Keep sessions automatically, without steno.
+    """Keep sessions automatically, in the background.
 
     Adds hooks to Claude Code's settings that run `steno archive keep` in the background when a session starts or ends and after
     each turn. Claude Code does not wait for them. Nothing else in the file changes; `steno undo` restores it. With --timer, a

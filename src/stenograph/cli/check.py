@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +15,10 @@ from stenograph.cli._arguments import SessionReference, any_project_option
 from stenograph.cli._messages import echo_error, echo_note, echo_warning
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import again, is_folder, shared_options, state_options
-from stenograph.errors import UsageError
+from stenograph.errors import StenographError, UsageError
+
+if TYPE_CHECKING:
+    from stenograph.views import CheckPage
 
 
 @click.command(short_help="Check sessions for damage, drift and losses on resume.")
@@ -52,7 +57,8 @@ def check(
 
     Damage is broken lines, links or files. Drift is a difference from the recorded format of a release: UNKNOWN_TYPE,
     NEW_FIELD, TYPE_MISMATCH or MISSING_FIELD. Losses are what a client would not send on resume; `steno messages SESSION
-    --lost` says why. The output never contains values from a session.
+    --lost` says why. Piped output and JSON contain nothing that was said in a
+    session. In a terminal, titles are shown too.
 
     \b
     Example:
@@ -75,7 +81,9 @@ def check(
         write(baseline_of(report), write_baseline)
         click.echo(f"wrote all findings to {write_baseline}", err=True)
     page = check_page(without(report, accepted) if accepted else report, partial(again, ctx))
-    echo_page(page, partial(render_check, explain=explain), render_options(ctx), as_json=as_json)
+    options = render_options(ctx)
+    titles = {} if as_json or options.width is None else _titles(page)
+    echo_page(page, partial(render_check, explain=explain, titles=titles), options, as_json=as_json)
     if page.note:
         echo_note(page.note)
     is_failed = bool({failure.path for failure in page.failures} & set(map(str, places)))
@@ -85,6 +93,23 @@ def check(
         ctx.exit(FAILED)
     if strict and not page.is_clean:
         ctx.exit(FINDINGS)
+
+
+def _titles(page: CheckPage) -> dict[str, str]:
+    """Of the sessions with findings, secrets masked. Files of subagents have none."""
+    from stenograph.cli._output import make_mask
+    from stenograph.family import is_session_id
+    from stenograph.sessions import glance, title_of
+
+    mask, _ = make_mask(reveal=False)
+    damaged = {place.path for each in page.damage for place in each.places}
+    losing = {each.path for each in page.resume if not each.whole}
+    titles = {}
+    for path in map(Path, damaged | losing):
+        with contextlib.suppress(StenographError):
+            if is_session_id(path.stem) and (title := title_of(glance(path))):
+                titles[str(path)] = mask(title)
+    return titles
 
 
 def _places(ctx: click.Context, paths: tuple[str, ...]) -> list[Path]:

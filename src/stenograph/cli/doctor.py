@@ -22,7 +22,7 @@ from stenograph.cli._settings import (
 )
 from stenograph.client_settings import settings_files
 from stenograph.config import TraceConfig, cache_folder, load_trace_config, state_folder, trace_config_file, usual_config_file
-from stenograph.errors import ConfigError, StenographError, UsageError
+from stenograph.errors import ConfigError, UsageError
 from stenograph.traces import is_installed
 from stenograph.views import (
     DoctorPage,
@@ -63,15 +63,12 @@ def doctor(ctx: click.Context, strict: bool, report: bool, as_json: bool) -> Non
 
 def _expiring(settings: Settings, keep: str) -> list[ProblemPage]:
     """What Claude Code deletes within a week and the archive does not keep."""
-    from stenograph.archive import SOON, default_archive_folder, expiring_sessions, unkept
+    from stenograph.cli.ls import expiring_soon
     from stenograph.views import count_of
 
-    try:
-        soon = len(unkept(expiring_sessions(default_archive_folder(os.environ), settings.homes)))
-    except StenographError:
-        return []
-    told = f"Claude Code deletes {count_of(soon, 'session')} within {SOON.days} days that the archive does not keep"
-    return [problem("expiring", told, f"To keep them: {keep}")] if soon else []
+    soon, within = expiring_soon(settings)
+    detail = f"Claude Code will delete {count_of(soon, 'session')} within {within} days"
+    return [problem("expiring", detail, f"To keep them: {keep}")] if soon else []
 
 
 def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | None, warnings: list[ProblemPage]) -> DoctorPage:

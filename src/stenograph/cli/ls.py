@@ -17,7 +17,7 @@ from stenograph.cli._messages import echo_note
 from stenograph.cli._output import json_option, make_mask, pager_option, reveal_option
 from stenograph.cli._settings import GivenPath, Settings, is_folder, shared_options, state_options
 from stenograph.config import ListSettings
-from stenograph.errors import SessionNotFoundError, UsageError
+from stenograph.errors import SessionNotFoundError, StenographError, UsageError
 from stenograph.inputs import Status
 
 if TYPE_CHECKING:
@@ -228,6 +228,17 @@ def _spending(ctx: click.Context, paths: list[Path]) -> tuple[dict[Path, Spent],
     return _costs(ctx, store, paths[:OVERVIEW_ROWS]), usage_table(store, scope, Tariff(), by=UsageBy.DAY)
 
 
+def expiring_soon(settings: Settings) -> tuple[int, int]:
+    """How many sessions Claude Code deletes soon that the archive does not keep, and within how many days."""
+    from stenograph.archive import SOON, default_archive_folder, expiring_sessions, unkept
+
+    try:
+        found = unkept(expiring_sessions(default_archive_folder(os.environ), settings.homes))
+    except StenographError:
+        return 0, SOON.days
+    return len(found), SOON.days
+
+
 def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: bool) -> None:
     from stenograph.cli._output import echo_page, echo_unreadable, make_mask, progress, render_options
     from stenograph.views import mask_page, overview_page, render_overview
@@ -235,7 +246,9 @@ def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: b
     with progress("Reading") as report:
         listing = catalog_of(ctx).list_sessions(everything=True, active_seconds=settings.config.active_seconds, progress=report)
     costs, days = _spending(ctx, [info.path for info in listing.sessions if info.hidden is None])
-    page = mask_page(overview_page(listing, settings.homes, costs, days), make_mask(reveal)[0])
+    soon, within = (0, 0) if settings.demo else expiring_soon(settings)
+    found = overview_page(listing, settings.homes, costs, days, expiring=soon, expiring_days=within)
+    page = mask_page(found, make_mask(reveal)[0])
     is_closed = any(finding.code.startswith("unreadable") for finding in page.findings)
     if not page.sessions and (settings.explicit or is_closed):
         raise no_sessions(settings, page.findings)

@@ -167,6 +167,12 @@ class ToolCall(Struct, frozen=True):
     def ended(self) -> datetime | None:
         return moment_of(self.context.graph, self.result_node) if self.answered else None
 
+    @property
+    def duration_ms(self) -> int | None:
+        """From the call to its result, with any wait for permission; None without a result."""
+        started, ended = self.started, self.ended
+        return max(0, round((ended - started).total_seconds() * 1000)) if started and ended else None
+
 
 def moment_of(graph: Graph, node: int) -> datetime | None:
     record = graph.records[node]

@@ -337,8 +337,8 @@ def tool_title(facts: ToolFacts) -> str:
     return _RENDERERS.get(facts.name, _OTHER).title(facts)
 
 
-def tool_part(identity: str, facts: ToolFacts, agent: AgentPart | None = None) -> ToolPart:
+def tool_part(identity: str, facts: ToolFacts, agent: AgentPart | None = None, duration_ms: int | None = None) -> ToolPart:
     title, bodies = _RENDERERS.get(facts.name, _OTHER)
     status = "unanswered" if not facts.answered else "failed" if facts.is_error else "done"
     shown: Iterable[Body] = (Output(facts.result, is_error=True),) if facts.is_error else bodies(facts)
-    return ToolPart(identity, facts.name, title(facts), status, tuple(shown), agent)
+    return ToolPart(identity, facts.name, title(facts), status, tuple(shown), agent, duration_ms)

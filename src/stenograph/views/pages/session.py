@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
-from stenograph.pricing import session_cost
+from stenograph.pricing import known_facts, session_cost
 from stenograph.records import SYNTHETIC, AssistantRecord, ChainedRecord, PrLinkRecord, Record, SummaryRecord
 from stenograph.turns import AgentRun, Branch, Session, Tokens, Turn, round_types, runs_below
 from stenograph.views.pages.page import Document, Page, TokensPage, tokens_page, utc
@@ -79,6 +79,10 @@ class SessionHeading(Page, frozen=True):
     """What belongs to no turn; none where only some turns are shown."""
     whole: bool
     """All turns of the branch are shown."""
+    context: int | None = None
+    """Tokens that the last call of the branch sent; null where no call says, or where only some turns are shown."""
+    context_window: int | None = None
+    """Tokens that its model takes; null for a model that is not known."""
 
 
 class SessionPage(Document, frozen=True, tag="session/1"):
@@ -184,6 +188,7 @@ def opened_pieces(
 def session_heading(session: Session, branch: Branch, *, title: str | None = None, whole: bool = True) -> SessionHeading:
     # Of some turns it says what the index would say of them.
     is_short = whole and len(session.graph.records) <= _MOST_RECORDS
+    context, window = _context(branch) if whole else (None, None)
     return SessionHeading(
         id=session.id,
         path=str(session.path or ""),
@@ -205,6 +210,8 @@ def session_heading(session: Session, branch: Branch, *, title: str | None = Non
         ended=utc(next((turn.ended for turn in reversed(branch.turns) if turn.ended), None)) if whole else None,
         status=(branch.turns[-1].status.value if branch.turns else "done") if whole else "",
         usd=_usd(session) if is_short else None,
+        context=context,
+        context_window=window,
         tape="".join(map(turn_letters, branch.turns)) if is_short else "",
         notes=aside_parts(session) if whole else (),
         whole=whole,
@@ -214,6 +221,19 @@ def session_heading(session: Session, branch: Branch, *, title: str | None = Non
 def _usd(session: Session) -> float | None:
     cost = session_cost(session.graph.records)
     return float(cost.usd) if len(cost.unknown_models) < len(cost.models) else None
+
+
+def _context(branch: Branch) -> tuple[int | None, int | None]:
+    """What the last call sent, and how much its model takes."""
+    for turn in reversed(branch.turns):
+        for call in reversed(turn.calls):
+            sent = tokens_page(call.tokens).sent
+            if sent and not call.is_synthetic:
+                facts = known_facts(call.model)
+                # Lines do not say which window was asked for.
+                wide = facts.wide_window if facts and sent > facts.window else None
+                return sent, wide or (facts.window if facts else None)
+    return None, None
 
 
 def _own_records(session: Session) -> Sequence[Record]:

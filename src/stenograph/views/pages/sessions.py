@@ -209,6 +209,9 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     """How many of them lists leave out by default."""
     size: int
     """Of all session files together, in bytes."""
+    expiring: int
+    """Sessions that Claude Code deletes within `expiring_days` and that the archive does not keep."""
+    expiring_days: int
     has_last: bool
     """Whether `last` selects one of them. Empty files and files that clients do not list never count."""
     findings: tuple[FindingPage, ...]
@@ -216,7 +219,13 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
 
 
 def overview_page(
-    listing: Listing, homes: Sequence[Path], costs: Mapping[Path, Spent] | None = None, days: UsageTable | None = None
+    listing: Listing,
+    homes: Sequence[Path],
+    costs: Mapping[Path, Spent] | None = None,
+    days: UsageTable | None = None,
+    *,
+    expiring: int = 0,
+    expiring_days: int = 7,
 ) -> OverviewPage:
     """`costs` of the newest sessions by their paths and `days` of the last 30 days, where the index knows them."""
     from stenograph.sessions import with_turns
@@ -240,6 +249,8 @@ def overview_page(
         sessions=len(listing.sessions),
         hidden=len(listing.sessions) - len(shown),
         size=sum(info.size for info in listing.sessions),
+        expiring=expiring,
+        expiring_days=expiring_days,
         has_last=any(info.hidden not in ("empty", "name", "sidechain") for info in listing.sessions),
         findings=finding_pages(listing.findings),
     )

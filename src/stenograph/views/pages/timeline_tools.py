@@ -70,17 +70,16 @@ def tool_step(call: ToolCall, agent: AgentSteps | None = None, *, is_live: bool 
     if family == "other" and not shown.has(Tree):
         shown.bodies.insert(0, Tree("input", facts.input))
     shown.bodies += _pictures(call)
-    started, ended = call.started, call.ended
     return ToolStep(
         line=graph.nodes[call.use_node].number,
-        at=utc(started),
+        at=utc(call.started),
         id=call.id,
         name=call.name,
         family=family,
         title=_title(facts, family),
         status=_status(call, shown, is_live),
         result_line=graph.nodes[call.result_node].number if call.answered else None,
-        duration_ms=max(0, round((ended - started).total_seconds() * 1000)) if started and ended else None,
+        duration_ms=call.duration_ms,
         path=facts.path("file_path", "notebook_path", "path") if family in ("read", "change") else "",
         facts=tuple(fact for fact in shown.facts if fact),
         added=shown.added,

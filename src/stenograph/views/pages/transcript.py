@@ -85,6 +85,8 @@ class ToolPart(Page, frozen=True, tag_field="part", tag="tool"):
     """`done`, `failed`, `running`, or `unanswered`: it has no result."""
     bodies: tuple[Body, ...] = ()
     agent: AgentPart | None = None
+    duration_ms: int | None = None
+    """From the call to its result, with any wait for permission; null without a result, and while a session is followed."""
 
 
 class AgentPart(Page, frozen=True, tag_field="part", tag="agent"):

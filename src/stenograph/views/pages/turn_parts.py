@@ -120,7 +120,7 @@ def _tool_part(call: ToolCall, wish: _Wish) -> ToolPart:
     facts = ToolFacts(call.name, call.input, cwd, call.answered, result, call.is_error, structured)
     run = call.agent if wish.agents else None
     part = agent_part(run, whole=wish.whole, depth=wish.depth + 1, seen=wish.seen) if run else None
-    return tool_part(call.id, facts, part)
+    return tool_part(call.id, facts, part, call.duration_ms)
 
 
 def agent_part(run: AgentRun, *, whole: bool = False, depth: int = 0, seen: set[str] | None = None) -> AgentPart:

@@ -14,7 +14,7 @@ from stenograph.views.pages.archive import (
     RetentionPage,
 )
 from stenograph.views.pages.restore import RestorePage
-from stenograph.views.terminal.options import BOLD, DIM, GREEN, RED, YELLOW, RenderOptions
+from stenograph.views.terminal.options import BOLD, COMMAND, DIM, GREEN, RED, RenderOptions
 from stenograph.views.terminal.sessions import short_id
 from stenograph.views.text import count_of, cut, cut_start, local_time, plain, short_path, size, table, when, wrap
 
@@ -23,9 +23,11 @@ def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:
     kept = page.kept
     if kept.sessions:
         only_here = f", {kept.only_here:,} of them only here" if kept.only_here else ""
-        yield options.paint(f"{count_of(kept.sessions, 'session')} kept{only_here}", BOLD)
+        verdict = f"{count_of(kept.sessions, 'session')} kept{only_here}"
     else:
-        yield options.paint("No sessions are kept", BOLD)
+        verdict = "No sessions are kept"
+    yield f"  {options.paint(verdict, BOLD)}"
+    yield ""
     rows = []
     if kept.sessions:
         share = f" ({kept.stored / kept.size:.0%})" if kept.size else ""
@@ -40,7 +42,7 @@ def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:
         ["automatic", "yes, on every search" if page.automatic else "no; to turn it on, set archive.keep in the config file"]
     )
     places = ", ".join(short_path(place) for place in page.installed)
-    rows.append(["installed", places or f"no; to keep sessions without steno: {options.command('archive', 'install')}"])
+    rows.append(["installed", places or f"no; to keep sessions in the background: {options.command('archive', 'install')}"])
     rows += [["retention", _retention(each)] for each in page.retention]
     rows.append(["directory", short_path(page.directory)])
     room = None if options.width is None else max(options.width - _LABEL - 4, _LEAST)
@@ -49,9 +51,10 @@ def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:
         yield f"  {options.paint(label.ljust(_LABEL), DIM)}  {first}"
         yield from (f"  {' ' * _LABEL}  {line}" for line in more)
     if page.expiring:
-        deletes = f"Claude Code deletes {count_of(page.expiring, 'session')} within {page.expiring_days} days; not kept"
-        yield f"{options.paint('!', BOLD, YELLOW)} {deletes}"
-        yield f"  try: {options.command('archive', 'keep')}"
+        deletes = f"Claude Code will delete {count_of(page.expiring, 'session')} within {page.expiring_days} days"
+        yield ""
+        yield f"{options.mark('care')}{deletes}"
+        yield f"  try: {options.paint(options.command('archive', 'keep'), *COMMAND)}"
 
 
 def _retention(retention: RetentionPage) -> str:
@@ -72,17 +75,22 @@ _WIDE = 100
 def render_expiring(page: ExpiringPage, options: RenderOptions) -> Iterator[str]:
     until = local_time(page.until)
     if not page.sessions:
-        yield f"Claude Code deletes no session until {until}"
+        yield f"  Claude Code will delete no session before {until}"
         return
-    missing = "all are kept" if not page.not_kept else f"{page.not_kept:,} not kept"
-    yield options.paint(f"Claude Code deletes {count_of(len(page.sessions), 'session')} until {until}, {missing}", BOLD)
+    total = len(page.sessions)
+    kept = "all kept" if not page.not_kept else "none kept" if page.not_kept == total else f"{total - page.not_kept:,} kept"
+    room = None if options.width is None else options.width - 2
+    for line in wrap(f"Claude Code will delete {count_of(total, 'session')} by {until}, {kept}", room):
+        yield f"  {options.paint(line, BOLD)}"
+    yield ""
     rows = [_expiring_row(row, options) for row in page.sessions]
     lines = table([[*rows[0]], *(list(row.values()) for row in rows)], right=frozenset({3}))
     for number, line in enumerate(lines):
-        shown = cut(line, options.width)
-        yield options.paint(shown, DIM) if number == 0 else shown
+        shown = cut(line, room)
+        yield f"  {options.paint(shown, DIM) if number == 0 else shown}"
     if page.keep:
-        yield f"Keep them: {page.keep}"
+        yield ""
+        yield f"  try: {options.paint(page.keep, *COMMAND)}"
 
 
 def _expiring_row(row: ExpiringRow, options: RenderOptions) -> dict[str, str]:

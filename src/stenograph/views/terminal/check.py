@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from stenograph.views.pages.check import CheckPage, DamagedFilePage, DamagePage, DriftPage, ResumabilityPage
-from stenograph.views.terminal.options import BAD, BOLD, CARE, COMMAND, DIM, GOOD, QUIET, STRONG, RenderOptions
+from stenograph.views.terminal.options import BAD, BOLD, CARE, COMMAND, DIM, GOOD, QUIET, STRONG, YOU, RenderOptions
 from stenograph.views.terminal.sessions import short_id
-from stenograph.views.text import count_of, cut, cut_start, short_path, size, table, wrap
+from stenograph.views.text import count_of, cut, cut_start, plain, short_path, size, table, width, wrap
 
 #: Of each kind of damage; JSON has them all.
 _MOST_FILES = 5
@@ -25,11 +25,14 @@ _MOST_RELEASES = 4
 _SAMPLE_COLUMNS = 200
 
 
-def render_check(page: CheckPage, options: RenderOptions, *, explain: bool = False) -> Iterator[str]:
+def render_check(
+    page: CheckPage, options: RenderOptions, *, explain: bool = False, titles: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """The verdict, counts, then damage by file, losses, and drift; with `explain` every file and what each finding means.
 
-    In a pipe, kinds of findings with their files.
+    In a pipe, kinds of findings with their files. `titles` are those of sessions, by path: only a terminal shows them.
     """
+    names = titles or {}
     if options.width is None:
         yield from _lines(page, options, explain=explain)
         return
@@ -39,11 +42,11 @@ def render_check(page: CheckPage, options: RenderOptions, *, explain: bool = Fal
     if not page.is_clean:
         yield ""
         yield from _counts(page, options)
-    for heading, is_ordinary in (("Damage", False), ("Not damage", True)):
+    for heading, is_ordinary in (("Damage", False), ("Harmless", True)):
         if found := [each for each in page.damage if each.ordinary is is_ordinary]:
             yield from ("", f"  {options.paint(heading, *STRONG)}")
-            yield from _by_file(found, options, explain=explain, is_ordinary=is_ordinary)
-    yield from _losses(page, options)
+            yield from _by_file(found, options, names, explain=explain, is_ordinary=is_ordinary)
+    yield from _losses(page, options, names)
     if page.drift:
         about = f"{count_of(len(page.drift), 'finding')}, in {_some(page.summary.drifting_releases, _MOST_RELEASES)}"
         yield from ("", f"  {options.paint('Drift', *STRONG)}  {options.paint(cut(about, (inside.width or 0) - 7), *QUIET)}")
@@ -80,7 +83,9 @@ def _counts(page: CheckPage, options: RenderOptions) -> Iterator[str]:
         yield options.mark(mark) + options.paint(name, *(BAD if mark == "failed" else CARE)) + rest
 
 
-def _by_file(found: Sequence[DamagePage], options: RenderOptions, *, explain: bool, is_ordinary: bool) -> Iterator[str]:
+def _by_file(
+    found: Sequence[DamagePage], options: RenderOptions, titles: Mapping[str, str], *, explain: bool, is_ordinary: bool
+) -> Iterator[str]:
     room = (options.width or 0) - _GUTTER
     files: dict[str, list[tuple[DamagePage, DamagedFilePage]]] = {}
     for damage in found:
@@ -89,7 +94,11 @@ def _by_file(found: Sequence[DamagePage], options: RenderOptions, *, explain: bo
     listed = sorted(files.items(), key=lambda each: (-sum(place.count for _, place in each[1]), each[0]))
     for path, damages in listed if explain else listed[:_MOST_FILES]:
         mark = options.mark("care" if is_ordinary else "failed")
-        yield mark + cut_start(short_path(path), room)
+        if path in titles:
+            yield mark + _session(path, titles, options, room)
+            yield f"    {options.paint(cut_start(short_path(path), room - 2), *QUIET)}"
+        else:
+            yield mark + cut_start(short_path(path), room)
         for damage, place in damages:
             line = "" if place.line is None else f"line {place.line:,}"
             times = count_of(place.count, "time") + (", first in " if line else "") if place.count > 1 else ""
@@ -104,7 +113,7 @@ def _by_file(found: Sequence[DamagePage], options: RenderOptions, *, explain: bo
             yield f"    {'  ' if number else ''}{options.paint(line, *QUIET)}"
 
 
-def _losses(page: CheckPage, options: RenderOptions) -> Iterator[str]:
+def _losses(page: CheckPage, options: RenderOptions, titles: Mapping[str, str]) -> Iterator[str]:
     """Of one session in numbers; of several, what each release would lose."""
     sessions = {path: list(answers) for path, answers in groupby(page.resume, lambda each: each.path)}
     if not sessions:
@@ -123,10 +132,11 @@ def _losses(page: CheckPage, options: RenderOptions) -> Iterator[str]:
         rows = [["Loss on resume", *releases]]
         names = max(_LEAST_NAME, min(_NAME_COLUMNS, room - _LOSS_COLUMNS * len(releases)))
         for path, answers in losing.items():
+            name = f"{_name(path)}  {plain(titles[path])}" if path in titles else _name(path)
             by_release = {each.release: each for each in answers}
             rows.append(
                 [
-                    cut(_name(path), names),
+                    cut(name, names),
                     *(_loss(by_release[release]) if release in by_release else "" for release in releases),
                 ]
             )
@@ -137,6 +147,11 @@ def _losses(page: CheckPage, options: RenderOptions) -> Iterator[str]:
             yield f"  {options.paint(sent, *QUIET)}"
     why = [each.explain for each in page.resume if each.explain]
     yield from (f"  try: {options.paint(command, *COMMAND)}" for command in why[:1])
+
+
+def _session(path: str, titles: Mapping[str, str], options: RenderOptions, room: int) -> str:
+    name = _name(path)
+    return f"{options.paint(name, *YOU)}  {cut(plain(titles[path]), room - width(name) - 2)}"
 
 
 def _name(path: str) -> str:
@@ -156,7 +171,7 @@ def _loss(found: ResumabilityPage) -> str:
 def _lines(page: CheckPage, options: RenderOptions, *, explain: bool) -> Iterator[str]:
     yield options.paint(_verdict(page), *(GOOD if page.is_clean else STRONG))
     yield options.paint(_scope(page), DIM)
-    for heading, is_ordinary in (("Damage", False), ("Not damage", True)):
+    for heading, is_ordinary in (("Damage", False), ("Harmless", True)):
         if found := [each for each in page.damage if each.ordinary is is_ordinary]:
             yield from _heading(heading, options)
             for damage in found:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 
 from stenograph.views.pages.history import HistoryPage, TouchingPage, TouchPage
-from stenograph.views.terminal.options import BOLD, DIM, RenderOptions
-from stenograph.views.text import count_of, cut, local_time, plain, short_path, table
+from stenograph.views.terminal.options import BOLD, COMMAND, DIM, RenderOptions
+from stenograph.views.text import count_of, cut, local_time, plain, short_path, table, when, wrap
 
 _SHORT_ID = 8
 _INDENT = "  "
@@ -22,7 +23,8 @@ def render_history(page: HistoryPage, options: RenderOptions) -> Iterator[str]:
         f"{count_of(changes, 'change')} and {count_of(len(calls) - changes, 'read')} of {short_path(page.file)}"
         f" in {count_of(len(page.sessions), 'session')}"
     )
-    yield options.paint(f"{_INDENT}{total}, newest first", BOLD)
+    room = None if options.width is None else options.width - len(_INDENT)
+    yield from (options.paint(f"{_INDENT}{line}", BOLD) for line in wrap(f"{total}, newest first", room))
     yield ""
     rows = [["id", "last", "changed", "read", "title"], *(_row(session, options) for session in page.sessions)]
     heading, *lines = table(rows)
@@ -32,7 +34,8 @@ def render_history(page: HistoryPage, options: RenderOptions) -> Iterator[str]:
     newest = page.sessions[0]
     turn = next((call.turn for call in reversed(newest.calls) if call.turn), None)
     yield ""
-    yield f"{_INDENT}open  {options.command('show', newest.id[:_SHORT_ID], *(('--turn', str(turn)) if turn else ()))}"
+    command = options.command("show", newest.id[:_SHORT_ID], *(("--turn", str(turn)) if turn else ()))
+    yield f"{_INDENT}open  {options.paint(command, *COMMAND)}"
 
 
 def _row(session: TouchingPage, options: RenderOptions) -> list[str]:
@@ -40,11 +43,15 @@ def _row(session: TouchingPage, options: RenderOptions) -> list[str]:
     times = [call.time for call in session.calls if call.time]
     return [
         session.id if options.width is None else session.id[:_SHORT_ID],
-        local_time(max(times)) if times else "",
+        _moment(max(times), options) if times else "",
         _turns((call for call in session.calls if call.changes), columns),
         _turns((call for call in session.calls if not call.changes), columns),
         plain(session.title or "(no prompt)"),
     ]
+
+
+def _moment(moment: datetime, options: RenderOptions) -> str:
+    return local_time(moment) if options.width is None else when(moment, options.now or datetime.now(UTC))
 
 
 def _turns(calls: Iterable[TouchPage], columns: int | None) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from stenograph.views.pages.search import HitLinePage, HitPage, SearchPage
-from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, DIM, RenderOptions
+from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, COMMAND, DIM, RenderOptions
 from stenograph.views.terminal.sessions import short_id
-from stenograph.views.text import age, count_of, cut, pad, plain, short_path, width, wrap
+from stenograph.views.text import count_of, cut, local_time, pad, plain, short_path, when, width, wrap
 
 _SHORT_ID = 8
 _UNDERLINE = 4
@@ -38,18 +38,22 @@ def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
     turn = next((line.turn for line in best.lines if line.turn), None)
     yield ""
     name = short_id(best.id)
-    yield f"{_INDENT}open    {options.command('show', name, *(('--turn', str(turn)) if turn else ()))}"
+    command = options.command("show", name, *(("--turn", str(turn)) if turn else ()))
+    yield f"{_INDENT}open    {options.paint(command, *COMMAND)}"
     back = "restore" if best.archived else "resume"
-    yield f"{_INDENT}{back.ljust(6)}  {options.command(back, name)}"
+    yield f"{_INDENT}{back.ljust(6)}  {options.paint(options.command(back, name), *COMMAND)}"
     if page.total > 1:
-        yield f"{_INDENT}narrow  --in prompts  --project NAME  --since 30d  --tool Bash"
+        room = None if options.width is None else options.width - len(_INDENT) - 8
+        first, *rest = wrap("--in prompts  --project NAME  --since 30d  --tool Bash", room)
+        yield f"{_INDENT}narrow  {first}"
+        yield from (f"{_INDENT}        {line}" for line in rest)
 
 
 def _heading(hit: HitPage, options: RenderOptions) -> str:
     name, project = hit.id, short_path(hit.project or "")
     if options.width is not None:
         name, project = name[:_SHORT_ID], plain(hit.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
-    facts = f"{project}  {count_of(hit.turns, 'turn')}  {age(hit.modified, options.now or datetime.now(UTC))}"
+    facts = f"{project}  {count_of(hit.turns, 'turn')}  {_moment(hit, options)}"
     if hit.archived:
         facts += "  archived"
     if hit.copies:
@@ -61,6 +65,10 @@ def _heading(hit: HitPage, options: RenderOptions) -> str:
         return f"{_INDENT}{options.paint(name, BRIGHT_BLUE)}  {options.paint(title, BOLD)}\n{_INDENT}{options.paint(facts, DIM)}"
     title = pad(cut(title, room), room) if room is not None else title
     return f"{_INDENT}{options.paint(name, BRIGHT_BLUE)}  {options.paint(title, BOLD)}  {options.paint(facts, DIM)}"
+
+
+def _moment(hit: HitPage, options: RenderOptions) -> str:
+    return local_time(hit.modified) if options.width is None else when(hit.modified, options.now or datetime.now(UTC))
 
 
 def _line(line: HitLinePage, options: RenderOptions) -> Iterator[str]:

@@ -316,6 +316,11 @@ def render_overview(page: OverviewPage, options: RenderOptions, *, demo: bool = 
     if parts:
         yield ""
         yield f"  {'  '.join(parts)}"
+    if page.expiring:
+        deletes = f"Claude Code will delete {count_of(page.expiring, 'session')} within {page.expiring_days} days"
+        yield ""
+        yield f"{options.mark('care')}{deletes}"
+        yield f"  try: {options.paint(options.command('archive', 'keep'), *COMMAND)}"
     yield ""
     yield from _next_commands(page, options)
 

@@ -14,6 +14,7 @@ _INDENT = "  "
 _ID = 8
 _TOOLS = 8
 _BAR = 16
+_LEAST_FOR_BARS = 72
 _CONTEXT = {
     "system": "System and tools",
     "memory": "Memory files",
@@ -64,14 +65,18 @@ def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
         rows.append([statuses[place] if place < len(statuses) else ("", ""), lost[place] if place < len(lost) else ("", "")])
     yield from _columns(rows, options)
     yield ""
-    yield options.paint(f"{_INDENT}the turns behind a figure: --list rebuilt, --list failed:Bash, --list rewound, …", DIM)
+    lists = "the turns behind a figure: --list rebuilt, --list failed:Bash, …"
+    yield from (options.paint(f"{_INDENT}{line}", DIM) for line in wrap(lists, _room(options)))
 
 
 def _context(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     mean = f"mean of {count_of(page.context_calls, 'call')}, {thousands(page.context_tokens)} tokens"
-    yield options.paint(f"{_INDENT}What filled the context", BOLD) + options.paint(
-        f"  {mean}, largest {thousands(page.largest_context)}", DIM
-    )
+    heading, about = "What filled the context", f"{mean}, largest {thousands(page.largest_context)}"
+    if options.width is not None and len(_INDENT) + width(heading) + 2 + width(about) > options.width:
+        yield options.paint(f"{_INDENT}{heading}", BOLD)
+        yield options.paint(f"{_INDENT}{about}", DIM)
+    else:
+        yield options.paint(f"{_INDENT}{heading}", BOLD) + options.paint(f"  {about}", DIM)
     largest = max((part.mean_tokens for part in page.context), default=0)
     names = max(map(len, _CONTEXT.values()))
     for part in page.context:
@@ -89,7 +94,7 @@ def _tools(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     for tool in shown:
         share = tool.failed / tool.calls if tool.calls else 0.0
         slowest = f"{duration(tool.slowest.ms or 0)}  {_where(tool.slowest, options)}" if tool.slowest and tool.slowest.ms else ""
-        drawn = bar(round(share * 1000), round(most * 1000), _BAR) if options.width is not None else ""
+        drawn = bar(round(share * 1000), round(most * 1000), _BAR) if (options.width or 0) >= _LEAST_FOR_BARS else ""
         rows.append([plain(tool.name), f"{tool.calls:,}", f"{share:.1%}", drawn, slowest])
     if rest:
         calls, failed = sum(tool.calls for tool in rest), sum(tool.failed for tool in rest)
@@ -121,10 +126,16 @@ def _columns(rows: Sequence[Sequence[object]], options: RenderOptions) -> Iterat
             line = f"{_INDENT}{pad(one, left)}{other}".rstrip()
             yield line if place else options.paint(line, BOLD)
         return
-    for block in blocks:
+    for number, block in enumerate(blocks):
+        if number:
+            yield ""
         for place, line in enumerate(block):
             if line.strip():
                 yield f"{_INDENT}{line}" if place else options.paint(f"{_INDENT}{line}", BOLD)
+
+
+def _room(options: RenderOptions) -> int | None:
+    return None if options.width is None else options.width - len(_INDENT)
 
 
 def _times(links: Sequence[object]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from stenograph.views.pages.session import BranchPage, Piece, SessionHeading
+from stenograph.views.pages.tapes import family_of
 from stenograph.views.pages.transcript import (
     AgentPart,
     Body,
@@ -72,6 +73,8 @@ _BOXES = {"completed": "[x]", "in_progress": "[>]"}
 #: Notes that need a look even where they are folded.
 _URGENT = frozenset({"retry", "interrupt", "api-error"})
 _GUTTER = 2
+#: What took less is not worth a figure.
+_LEAST_MS = 50
 
 
 def render_turn(page: TurnPage, options: RenderOptions, of: int = 0) -> Iterator[str]:
@@ -191,8 +194,8 @@ def _tool(part: ToolPart, options: RenderOptions) -> Iterator[str]:
     facts += [_changed(body) for body in part.bodies if isinstance(body, Patch)]
     if part.status == "unanswered":
         facts.append("no result")
-    if part.agent is not None and options.figures:
-        facts += _work(part.agent)
+    if options.figures:
+        facts += _work(part.agent) if part.agent is not None else _took(part)
     aside = "  ".join(facts)
     sign, role = _MARK[part.status]
     mark = f"{options.paint(sign, *role)} {options.paint(name, *STRONG)}"
@@ -228,6 +231,12 @@ def _beside(line: str, taken: int, aside: str, options: RenderOptions) -> str:
         return line.rstrip()
     space = 2 if options.width is None else max(2, options.width - taken - width(aside))
     return line + options.paint(" " * space + aside, *QUIET)
+
+
+def _took(part: ToolPart) -> list[str]:
+    """How long a command, a fetch or a tool of a server ran. Files are read at once, and other waits are those for an answer."""
+    is_run = family_of(part.name) in ("shell", "web", "other")
+    return [duration(part.duration_ms)] if is_run and part.duration_ms and part.duration_ms >= _LEAST_MS else []
 
 
 def _work(agent: AgentPart) -> list[str]:
@@ -344,8 +353,10 @@ def _session_heading(page: SessionHeading, options: RenderOptions) -> Iterator[s
     ]
     yield _figures("  ".join(count for count in counts if count), money(page.usd) if page.usd else "", options)
     if page.whole and (page.tokens.sent or page.tokens.output):
+        of = " of " + thousands(page.context_window).replace(".0", "") if page.context_window else ""
+        context = f"{thousands(page.context)}{of} context  " if page.context else ""
         cached = f" ({round(100 * page.tokens.cache_read / page.tokens.sent)}% cached)" if page.tokens.cache_read else ""
-        tokens = f"{thousands(page.tokens.sent)} tokens in{cached}  {thousands(page.tokens.output)} out"
+        tokens = f"{context}{thousands(page.tokens.sent)} tokens in{cached}  {thousands(page.tokens.output)} out"
         yield _figures(tokens + (" on all branches" if branches > 1 else ""), "", options)
     if page.tape and room is not None:
         yield f"  {tape(page.tape, options)}"
