@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from stenograph.agent.engine.events import Event
     from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
     from stenograph.agent.engine.session import open_agent
+    from stenograph.agent.faces.console.commands import typed_here
     from stenograph.agent.faces.console.opening import run_console
     from stenograph.agent.faces.control import ControlChannel
     from stenograph.agent.faces.print_input import LinePrompts, one_prompt, whole_prompt
@@ -43,6 +44,7 @@ _MODULES = {
     "run_print": "faces.print_mode",
     "similar_tools": "permissions.rules",
     "split_rules": "permissions.rules",
+    "typed_here": "faces.console.commands",
     "command_names": "customs.commands",
     "whole_prompt": "faces.print_input",
     "write_message": "faces.print_mode",
@@ -70,6 +72,7 @@ __all__ = [
     "run_print",
     "similar_tools",
     "split_rules",
+    "typed_here",
     "whole_prompt",
     "write_message",
 ]

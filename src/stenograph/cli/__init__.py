@@ -10,7 +10,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
 __all__ = ["main", "main_agent"]
@@ -42,9 +42,15 @@ def main_agent() -> NoReturn:
     main()
 
 
-def run_again(words: Sequence[str]) -> int:
-    """Another command within this one; the exit code."""
-    return _run(words)
+def run_again(words: Sequence[str], named: Callable[[Sequence[str]], str] | None = None) -> int:
+    """Another command within this one; the exit code. `named`: how commands are called there, by their words."""
+    from stenograph.cli._group import steno
+
+    before, steno.named = steno.named, named
+    try:
+        return _run(words)
+    finally:
+        steno.named = before
 
 
 def _run(words: Sequence[str] | None = None) -> int:
@@ -112,6 +118,8 @@ def _with_program(hint: str) -> str:
     """The library does not know what the program was called by."""
     from stenograph.cli._group import steno
 
+    if (named := steno.named) is not None:
+        return re.sub(r"(^|: )steno ([a-z-].*)", lambda found: found[1] + named(found[2].split()), hint)
     return re.sub(r"(^|: )steno (?=[a-z-])", rf"\1{steno.program} ", hint)
 
 

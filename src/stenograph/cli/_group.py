@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -69,6 +70,8 @@ PURPOSES = {
 class LazyGroup(click.Group):
     #: What the program was called by, once it runs: `steno`, or `python -m stenograph`.
     program = "steno"
+    #: How whoever runs a command within this process calls one, by its words; None in a shell.
+    named: Callable[[Sequence[str]], str] | None = None
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

@@ -186,6 +186,8 @@ def named_config(ctx: click.Context) -> Path | None:
 
 def again(ctx: click.Context, *words: str) -> str:
     """A command line that a user can paste: this program with the homes, demo and config file of this run, and these words."""
+    if (named := getattr(ctx.find_root().command, "named", None)) is not None:
+        return str(named(words))
     options: dict[str, Any] = ctx.meta.get(_KEY, {})
     given = ["--demo"] if options.get("demo") else []
     for home in options.get("home", ()):

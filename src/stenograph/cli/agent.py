@@ -226,7 +226,7 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
     import asyncio
 
     from stenograph import __version__
-    from stenograph.agent import run_console
+    from stenograph.agent import run_console, typed_here
     from stenograph.cli import run_again
     from stenograph.cli._settings import is_plain
     from stenograph.config import state_folder
@@ -241,7 +241,7 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
         return await pick_within(ctx, verb)
 
     def run_other(words: Sequence[str]) -> int:
-        return run_again(["--home", str(options.home), *words])
+        return run_again(["--home", str(options.home), *words], typed_here)
 
     return asyncio.run(
         run_console(

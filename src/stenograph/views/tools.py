@@ -337,8 +337,13 @@ def tool_title(facts: ToolFacts) -> str:
     return _RENDERERS.get(facts.name, _OTHER).title(facts)
 
 
+def error_text(result: str) -> str:
+    """Without the tags around a refusal, which are for the model."""
+    return result.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+
+
 def tool_part(identity: str, facts: ToolFacts, agent: AgentPart | None = None, duration_ms: int | None = None) -> ToolPart:
     title, bodies = _RENDERERS.get(facts.name, _OTHER)
     status = "unanswered" if not facts.answered else "failed" if facts.is_error else "done"
-    shown: Iterable[Body] = (Output(facts.result, is_error=True),) if facts.is_error else bodies(facts)
+    shown: Iterable[Body] = (Output(error_text(facts.result), is_error=True),) if facts.is_error else bodies(facts)
     return ToolPart(identity, facts.name, title(facts), status, tuple(shown), agent, duration_ms)

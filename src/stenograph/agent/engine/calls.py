@@ -72,8 +72,8 @@ class Passage(Struct, frozen=True, kw_only=True):
     said: HookOutcome | None = None
 
 
-#: (call, tool, checked input). Raises ToolFailed.
-Decide: TypeAlias = Callable[[Call, AnyTool, ToolInput], Awaitable[Passage]]
+#: (call, tool, checked input, what it may use). Raises ToolFailed.
+Decide: TypeAlias = Callable[[Call, AnyTool, ToolInput, ToolContext], Awaitable[Passage]]
 
 
 async def run_call(
@@ -90,7 +90,7 @@ async def run_call(
     said: HookOutcome | None = None
     try:
         tool, given = _checked(call, toolbox)
-        passage = await decide(call, tool, given)
+        passage = await decide(call, tool, given, context)
         call, decision, said = passage.call, passage.decision, passage.said
         began += passage.waited
         if not decision.allowed:

@@ -18,7 +18,7 @@ from stenograph.agent.engine.hooks import HookOutcome
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.live_policy import Behavior, Decision, RuleDestination
 from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permissions
-from stenograph.agent.tools.base import ToolInput
+from stenograph.agent.tools.base import ToolContext, ToolInput
 from stenograph.agent.tools.toolbox import AnyTool
 
 
@@ -37,14 +37,15 @@ class Gate:
         self._agent_id = agent_id
         self._notified: asyncio.Future[HookOutcome] | None = None
 
-    async def decide(self, call: Call, tool: AnyTool, given: ToolInput) -> Passage:
-        """Raises ToolFailed if a hook's or the user's input is not one."""
+    async def decide(self, call: Call, tool: AnyTool, given: ToolInput, context: ToolContext) -> Passage:
+        """Raises ToolFailed if a hook's or the user's input is not one, and for a call that would fail before anyone is asked."""
         said = await self._shared.hooks.before_tool(call, self._agent_id) if self._shared.hooks else HookOutcome()
         ruling = _Ruling(call, given, self._permissions.decide(tool, given, call.given))
         if said.updated_input is not None:
             self._change_input(ruling, tool, said.updated_input)
         ruling.decision = _with_hook(ruling.decision, said)
         if ruling.decision.behavior is Behavior.ASK and self._shared.approver is not None:
+            tool.foresee(ruling.given, context)
             await self._ask(ruling, tool, is_forced=said.behavior is Behavior.ASK)
         return Passage(call=ruling.call, given=ruling.given, decision=ruling.decision, waited=ruling.waited, said=said)
 

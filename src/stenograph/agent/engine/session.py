@@ -281,6 +281,22 @@ class Agent:
         restore, self._dialogue.on_first_answer = self._dialogue.on_first_answer, None
         return restore() if restore is not None else ""
 
+    def keep_rewind(self) -> bool:
+        """Write down that the conversation was rewound, so that whoever resumes it next starts there.
+
+        False if it was rewound to its start: nothing is left to resume.
+        """
+        return self._recorder.keep_branch()
+
+    @property
+    def tokens(self) -> int:
+        """Of the conversation, as last counted; 0 if never."""
+        return self._dialogue.asker.tokens
+
+    @property
+    def server_problems(self) -> list[str]:
+        return self._servers.problems
+
     def set_title(self, title: str) -> None:
         """Written at once if the session has a file, else with its first turn."""
         self._recorder.title = title

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -54,6 +54,8 @@ class Recorder:
         self._after_next: list[Json] = []
         #: Written with the next line of the chain, before it.
         self._ahead: list[Json] = []
+        #: Lines of the chain wait for the next one outside `deferring`.
+        self._is_deferring = False
         self._held = contextlib.ExitStack()
         self._file: LockedFile | None = None
 
@@ -279,6 +281,25 @@ class Recorder:
         if not self.envelope.is_old:
             self._after_next.append(write.new_end(self.envelope.session_id))
 
+    def keep_branch(self) -> bool:
+        """Make the branch that begins here the one that every release resumes, before anything is said on it.
+
+        False at the root: no release resumes a branch on which nothing was said.
+        """
+        if self.tip is None:
+            return False
+        self._chain([write.informational_members("The conversation was rewound to here.")])
+        return True
+
+    @contextlib.contextmanager
+    def deferring(self) -> Iterator[None]:
+        """Lines of the chain that are written with the next one: a session that is only opened keeps its bytes."""
+        self._is_deferring = True
+        try:
+            yield
+        finally:
+            self._is_deferring = False
+
     def anchor(self) -> None:
         """Repeat title and last prompt near the end of the file, where readers look."""
         session = self.envelope.session_id
@@ -306,8 +327,11 @@ class Recorder:
             records.append(self.envelope.around(one, uuid=uuid, parent=self.tip, timestamp=self.now()))
             self.tip = uuid
             names.append(uuid)
-        self._append([*self._ahead, *records, *after, *self._after_next])
-        self._ahead, self._after_next = [], []
+        if self._is_deferring:
+            self._ahead += [*records, *after]
+        else:
+            self._append([*self._ahead, *records, *after, *self._after_next])
+            self._ahead, self._after_next = [], []
         self._chained += len(names)
         self._last = records[-1]
         if self.watch is not None:

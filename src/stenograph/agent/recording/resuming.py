@@ -2,8 +2,8 @@
 
 The messages are those of the newest client (`stenograph.messages`), with reminders in the role `system` as the user's words,
 which every endpoint accepts. A rewind appends from the line before a prompt and leaves the rest in the file. What a session
-lacks to be resumed (results of interrupted calls, an answer) is first written into it, as the newest client would send it
-(rules 41, 42).
+lacks to be resumed (results of interrupted calls, an answer) is written into it with the first new line, as the newest client
+would send it (rules 41, 42).
 """
 
 from __future__ import annotations
@@ -161,7 +161,8 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession
     records = [selection.graph.records[node] for node in [*selection.before, *selection.nodes]]
     model = _last_model(records)
     messages = as_user_words(resume.messages)
-    _complete(recorder, records, messages, resume.messages[-1:])
+    with recorder.deferring():
+        _complete(recorder, records, messages, resume.messages[-1:])
     if asked and model and called_name(asked) != called_name(model):
         messages = without_thinking(messages)
     return OpenedSession(

@@ -235,5 +235,8 @@ class Tool(Generic[In]):
         """The files that path rules apply to."""
         return []
 
+    def foresee(self, given: In, context: ToolContext) -> None:
+        """Raises ToolFailed for a call that would fail, so that nobody is asked about it. Only about what the model has read."""
+
     async def run(self, given: In, context: ToolContext) -> ToolOutput:
         raise NotImplementedError

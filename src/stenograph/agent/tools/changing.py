@@ -122,6 +122,12 @@ def knowledge(path: Path, text: str, context: ToolContext) -> FileKnowledge:
     return FileKnowledge.PART if seen.is_partial else FileKnowledge.ALL
 
 
+def is_near(path: Path, context: ToolContext) -> bool:
+    """Whether the model may know about a file without a question: it has read it, or it is in the project's directories."""
+    inside = any(path.is_relative_to(folder) for folder in context.workspace.folders)
+    return context.read_state.seen(path) is not None or (inside and (context.may_read is None or context.may_read(path)))
+
+
 def refuse_link(path: Path) -> None:
     """A link's target may be anywhere, and no rule was asked about it (2.1.325)."""
     if os.path.islink(path):  # noqa: PTH114 - Path.is_symlink raises without rights

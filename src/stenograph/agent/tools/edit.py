@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from stenograph.agent.tools import changing
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolInput, ToolOutput, Workspace, failed_use
-from stenograph.agent.tools.changing import FileKnowledge, structured_patch
+from stenograph.agent.tools.changing import FileKnowledge, is_near, structured_patch
 from stenograph.agent.tools.texts import TextFile, decode, missing, refusal, resolved
 
 _STALE = (
@@ -40,8 +40,17 @@ class EditTool(Tool[EditInput]):
     def paths(self, given: EditInput, workspace: Workspace) -> list[Path]:
         return [resolved(given.file_path, self.name, workspace)]
 
+    def foresee(self, given: EditInput, context: ToolContext) -> None:
+        path = resolved(given.file_path, self.name, context.workspace)
+        if is_near(path, context):
+            self._planned(given, path, context)
+
     async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:
         path = resolved(given.file_path, self.name, context.workspace)
+        return _change(given, path, *self._planned(given, path, context), context)
+
+    def _planned(self, given: EditInput, path: Path, context: ToolContext) -> tuple[TextFile, _Replacement, FileKnowledge]:
+        """What the file holds, and what it would. Raises ToolFailed."""
         if given.old_string == given.new_string:
             raise failed_use("No changes to make: old_string and new_string are exactly the same.")
         changing.refuse_link(path)
@@ -50,7 +59,7 @@ class EditTool(Tool[EditInput]):
         except FileNotFoundError:
             if given.old_string:
                 raise failed_use(missing(path, context.workspace)) from None
-            return _change(given, path, TextFile(""), _Replacement("", given.new_string), FileKnowledge.ALL, context)
+            return TextFile(""), _Replacement("", given.new_string), FileKnowledge.ALL
         if path.suffix == ".ipynb":
             raise failed_use(
                 "File is a Jupyter Notebook, which Edit does not change: change its JSON with a script, or Write it."
@@ -58,8 +67,7 @@ class EditTool(Tool[EditInput]):
         if before.trouble:
             raise failed_use(refusal(before))
         known = changing.knowledge(path, before.text, context)
-        replacement = _replacement(given, before.text, known)
-        return _change(given, path, before, replacement, known, context)
+        return before, _replacement(given, before.text, known), known
 
 
 def _replacement(given: EditInput, text: str, known: FileKnowledge) -> _Replacement:

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from stenograph.agent.tools import changing
 from stenograph.agent.tools.base import Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace, failed_use
-from stenograph.agent.tools.changing import FileKnowledge, structured_patch
+from stenograph.agent.tools.changing import FileKnowledge, is_near, structured_patch
 from stenograph.agent.tools.texts import TextFile, decode, refusal, resolved
 
 
@@ -26,18 +26,16 @@ class WriteTool(Tool[WriteInput]):
     def paths(self, given: WriteInput, workspace: Workspace) -> list[Path]:
         return [resolved(given.file_path, self.name, workspace)]
 
+    def foresee(self, given: WriteInput, context: ToolContext) -> None:
+        path = resolved(given.file_path, self.name, context.workspace)
+        if is_near(path, context):
+            _before(path, context)
+
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:
         path = resolved(given.file_path, self.name, context.workspace)
-        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises without rights
-            raise failed_use(
-                f"{path} is a directory, not a file. To create a file inside it, include the file name in file_path."
-            )
-        changing.refuse_link(path)
-        try:
-            before = decode(changing.current_bytes(path))
-        except FileNotFoundError:
+        before = _before(path, context)
+        if before is None:
             return _create(given, path, context)
-        _refuse_unknown(path, before, context)
         # The newlines are the model's own; encoding and byte-order mark are the file's (2.1.325).
         data = before.encode(given.content, keep_newlines=False)
         changing.keep_and_write(path, data, context)
@@ -54,6 +52,19 @@ class WriteTool(Tool[WriteInput]):
                 "userModified": False,
             },
         )
+
+
+def _before(path: Path, context: ToolContext) -> TextFile | None:
+    """What the file holds; None for a new one. Raises ToolFailed."""
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises without rights
+        raise failed_use(f"{path} is a directory, not a file. To create a file inside it, include the file name in file_path.")
+    changing.refuse_link(path)
+    try:
+        before = decode(changing.current_bytes(path))
+    except FileNotFoundError:
+        return None
+    _refuse_unknown(path, before, context)
+    return before
 
 
 def _create(given: WriteInput, path: Path, context: ToolContext) -> ToolOutput:

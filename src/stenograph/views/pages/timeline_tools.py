@@ -46,7 +46,7 @@ from stenograph.views.pages.timeline import (
 )
 from stenograph.views.pages.transcript import Checklist, Fact, Patch
 from stenograph.views.text import count_of
-from stenograph.views.tools import ToolFacts, change_lines, tool_title
+from stenograph.views.tools import ToolFacts, change_lines, error_text, tool_title
 
 #: What a browser draws from data; anything else is only named.
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -141,8 +141,7 @@ def _failed(facts: ToolFacts, family: str, shown: _Shown) -> None:
         shown.facts.append("interrupted")
     if family == "change" and (lines := change_lines(facts)):
         shown.bodies.append(Patch(tuple(lines)))
-    if text.startswith("<tool_use_error>"):
-        text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+    text = error_text(text)
     if text.strip():
         shown.bodies.append(Terminal(text, is_error=True))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
 from stenograph.agent.faces.console.completing import Completable
+from stenograph.errors import StenographError
 from stenograph.views import COMMAND, QUIET, cut, one_line, width
 
 if TYPE_CHECKING:
@@ -37,14 +38,13 @@ COMMANDS = (
     ConsoleCommand("/status", "Show the session, the model and the endpoint", "settings_commands.status"),
     ConsoleCommand("/cost", "Show what this run cost", "settings_commands.cost"),
     ConsoleCommand("/tasks", "Show what runs in the background", "settings_commands.tasks", also=("/bashes",)),
-    ConsoleCommand("/init", "Write a CLAUDE.md for this project", "settings_commands.init"),
     ConsoleCommand("/clear", "Start a new session", "session_commands.clear", also=("/new",)),
     ConsoleCommand("/resume", "Resume a session", "session_commands.resume", "[session]"),
     ConsoleCommand("/rewind", "Rewind to before a prompt", "session_commands.rewind"),
     ConsoleCommand("/branches", "See and switch branches", "session_commands.branches"),
     ConsoleCommand("/context", "Show what filled the context and what to drop", "session_commands.context"),
     ConsoleCommand("/surgery", "Trim this session: plan, proof, price", "session_commands.surgery", "[steno edit options]"),
-    ConsoleCommand("/undo", "Undo the last edit of this session", "session_commands.undo"),
+    ConsoleCommand("/undo", "Undo the last edit of this session", "undoing.undo"),
     ConsoleCommand("/search", "Search all sessions", "session_commands.search", "[words]"),
     ConsoleCommand("/handover", "Continue in Claude Code, and come back", "session_commands.handover"),
     ConsoleCommand("/export", "Write this session to a file", "session_commands.export", "[file]"),
@@ -122,6 +122,33 @@ class Commands:
         from stenograph.agent.faces.console.settings_commands import remember
 
         await remember(self._desk, text)
+
+
+#: Commands of steno that have one of the console's beside them.
+_HERE = {"undo": "/undo", "resume": "/resume", "search": "/search", "edit": "/surgery", "trace": "/trace"}
+_SHELL_ONLY = ("--home", "--config")
+
+
+def typed_here(words: Sequence[str]) -> str:
+    """A command of steno as a person types it in the console: `/undo`, or `!steno check …`."""
+    from stenograph.views import quoted
+
+    kept = list(words)
+    while kept and kept[0] in _SHELL_ONLY:
+        del kept[:2]
+    if kept[:1] and kept[0] in _HERE:
+        return " ".join([_HERE[kept[0]], *map(quoted, kept[1:])])
+    return " ".join(["!steno", *map(quoted, words)])
+
+
+def in_words(error: StenographError) -> str:
+    """An error, with what to try as far as that can be done here."""
+    hint = error.hint
+    if hint.startswith("steno "):
+        hint = typed_here(hint.split()[1:])
+    elif "--" in hint:
+        hint = ""  # an option of the command line
+    return "; ".join(filter(None, (error.what, error.why, hint and f"try: {hint}")))
 
 
 def _is_command(word: str) -> bool:

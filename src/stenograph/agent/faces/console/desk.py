@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from stenograph.agent.engine import events
 from stenograph.agent.faces.bill import Bill
-from stenograph.agent.faces.console.commands import Commands
+from stenograph.agent.faces.console.commands import Commands, in_words
 from stenograph.agent.faces.console.look import Look, short_model
 from stenograph.agent.faces.console.painter import Painter, words_of
 from stenograph.agent.faces.console.panels import Menu, MenuChoice
@@ -28,7 +28,7 @@ from stenograph.agent.faces.console.prompt_history import PromptHistory
 from stenograph.agent.faces.console.status import StatusState
 from stenograph.config import is_debugging
 from stenograph.errors import StenographError
-from stenograph.views import QUIET, YOU, cut, one_line, short_path
+from stenograph.views import QUIET, YOU, cut, one_line, short_path, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.approval import Approval, PermissionQuestion
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.console.shell_command import ShellCommand
     from stenograph.model import ModelClient
 
-#: Seconds in which a second Esc or ctrl-c belongs to the first.
+#: Seconds in which a second Esc or ctrl-c belongs to the first; a hint about it is shown as long.
 _TWICE = 1.0
+#: Seconds that other hints are shown.
+_HINTED = 3.0
 _MODES = ("default", "acceptEdits", "plan")
 _BYPASS = "bypassPermissions"
 
@@ -74,9 +76,12 @@ class Desk:
         self.is_idle = True
         self.failure: StenographError | None = None
         self.is_busy = False
+        #: The prompt that the conversation was rewound to, until it is in the file: reopened, it is rewound again.
+        self.rewound = ""
         self._is_leaving = False
         self._last: tuple[str, float] = ("", 0.0)
         self._hint = ""
+        self._hint_timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: list[tuple[str, Sequence[Path]]] = []  # typed before the session was open
         self._asking = asyncio.Lock()
@@ -138,6 +143,7 @@ class Desk:
 
         `is_shown`: with a heading, and the end of what was said in it.
         """
+        from stenograph.agent.faces.console.init_command import INIT
         from stenograph.agent.faces.console.link import AgentLink
         from stenograph.agent.faces.console.mentions import Mentions
 
@@ -150,7 +156,10 @@ class Desk:
         self.mentions = Mentions(options.cwd)
         link = await AgentLink.to(options, self.client, self.hear, self._approve)
         link.agent.shared.asides.append(self.mentions)
+        link.agent.commands.add(INIT)
         self.link = link
+        self.rewound = options.rewind or ""
+        self.state.tokens = link.agent.tokens
         link.serving.add_done_callback(self._served)
         waiting, self._waiting = self._waiting, []
         for text, images in waiting:
@@ -170,7 +179,7 @@ class Desk:
             try:
                 await work
             except StenographError as error:
-                self.painter.note(str(error))
+                self.painter.note(in_words(error))
             except Exception as error:  # noqa: BLE001 - the outer edge of a command: the session goes on
                 self.painter.note(f"unexpected error {type(error).__name__}; STENO_DEBUG=1 shows more")
                 if is_debugging(self.options.environ):
@@ -188,6 +197,8 @@ class Desk:
         if self._shell is not None:
             lines += self.painter.shell_live(self._shell.command, self._shell.output)
         prompts = self.link.queued if self.link is not None else []
+        if prompts and lines:
+            lines.append("")
         for number, prompt in enumerate(prompts, 1):
             label = self.look.paint(f"  {'queued' if number == 1 else '      '}  {number}", *QUIET)
             words = cut("> " + one_line(words_of(prompt.content)), self.look.columns - 14)
@@ -197,8 +208,23 @@ class Desk:
     def status(self, panel_keys: str) -> list[str]:
         lines = [self.state.line(self.look, panel_keys or self._hint or self._keys())]
         if self.link is not None and self.link.queued and not panel_keys:
-            lines.append(self.look.paint("  up edits the last one; enter on an empty line sends them now", *QUIET))
+            words = "up edits the last one; enter on an empty line sends them now"
+            lines += [self.look.paint(f"  {piece}", *QUIET) for piece in wrap(words, self.look.columns - 2)]
         return lines
+
+    def hint(self, words: str, seconds: float = _HINTED) -> None:
+        """Words where the keys are, for a while."""
+        if self._hint_timer is not None:
+            self._hint_timer.cancel()
+            self._hint_timer = None
+        self._hint = words
+        if words:
+            self._hint_timer = asyncio.get_running_loop().call_later(seconds, self._drop_hint)
+
+    def _drop_hint(self) -> None:
+        self._hint = ""
+        self._hint_timer = None
+        self.show()
 
     def _keys(self) -> str:
         if self.is_busy:
@@ -243,6 +269,7 @@ class Desk:
             case events.TurnBegin(agent_id=None):
                 self.is_busy = True
                 self.is_idle = self._was_interrupted = False
+                self.rewound = ""
             case events.ResponseEnd():
                 self.bill.add(event.message["model"], event.usage)
                 self.state.usd = self.bill.usd
@@ -284,7 +311,7 @@ class Desk:
     # What the person does
 
     def submit(self, text: str, images: Sequence[Path]) -> None:
-        self._hint = ""
+        self.hint("")
         stripped = text.strip()
         if not stripped:
             if self.is_busy and self.link is not None and self.link.queued:
@@ -305,7 +332,7 @@ class Desk:
         try:
             content = content_of(text, images, self.options.cwd)
         except StenographError as error:
-            self.painter.note(str(error))
+            self.painter.note(in_words(error))
             return
         self.mentions.take(text)
         self.link.send(content)
@@ -350,18 +377,21 @@ class Desk:
             self._last = ("", 0.0)
         elif text and is_second:
             self.screen.set_text("")
-            self._hint = ""
+            self.hint("")
         elif text:
-            self._hint = "esc again to clear"
+            self.hint("esc again to clear", _TWICE)
         elif is_second:
             self._last = ("", 0.0)
+            self.hint("")
             self.commands.take("/rewind")
-        self._hint = "" if not text else self._hint
+        else:
+            self.hint("esc again to rewind", _TWICE)
 
     def _cancel(self, text: str, is_second: bool) -> None:
         if text:
             self.screen.set_text("")
-            self._hint, self._last = "", ("", 0.0)
+            self.hint("")
+            self._last = ("", 0.0)
         elif self._shell is not None:
             self._shell.stop()
         elif self.is_busy:
@@ -370,7 +400,7 @@ class Desk:
         elif is_second:
             self.leave()
         else:
-            self._hint = "ctrl-c again to quit"
+            self.hint("ctrl-c again to quit", _TWICE)
 
     def interrupt(self) -> None:
         if self.link is not None:
@@ -396,7 +426,7 @@ class Desk:
     def _to_background(self) -> None:
         agent = self.agent
         if agent is None or not agent.shared.background.detach():
-            self._hint = "nothing to move to the background"
+            self.hint("nothing to move to the background")
 
     async def _unfold(self) -> None:
         from stenograph.agent.faces.console.full_screen import Pager
@@ -415,7 +445,7 @@ class Desk:
 
         path = await image_from_clipboard()
         if path is None:
-            self._hint = "no image in the clipboard"
+            self.hint("no image in the clipboard")
         else:
             self.screen.buffer.insert_text(self.screen.pastes.image(path))
 
@@ -423,7 +453,7 @@ class Desk:
         from stenograph.agent.faces.console.shell_command import ShellCommand
 
         if self._shell is not None:
-            self._hint = "a command is still running"
+            self.hint("a command is still running")
             return
         self._shell = shell = ShellCommand(command, self.options.cwd, self.options.environ)
         self.painter.prompt(command, "!")

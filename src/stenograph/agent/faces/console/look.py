@@ -42,7 +42,7 @@ class Look(Struct, kw_only=True):
 
     def row(self, left: str, right: str = "", *, mark: str = "  ", name: str = "", codes: tuple[int, ...] = ()) -> str:
         """A line with a mark, a name in bold, what it is about, and facts at the right edge, which are never cut."""
-        right = one_line(right)
+        right = "  ".join(one_line(part) for part in right.split("  "))
         room = self.columns - GUTTER - (width(right) + 2 if right else 0) - (width(name) + 1 if name else 0)
         left = cut(left, max(4, room))
         used = GUTTER + width(left) + (width(name) + 1 if name else 0)

@@ -17,7 +17,15 @@ from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.markdown_stream import MarkdownStream
-from stenograph.agent.faces.console.tool_lines import asked_part, done_lines, done_part, full_lines, heading, output_lines
+from stenograph.agent.faces.console.tool_lines import (
+    asked_part,
+    done_lines,
+    done_part,
+    full_lines,
+    heading,
+    mark_of,
+    output_lines,
+)
 from stenograph.inputs import as_typed
 from stenograph.views import BAD, CARE, GOOD, OTHER, QUIET, YOU, count_of, cut, duration, harmless, one_line, thousands, wrap
 
@@ -222,6 +230,13 @@ class Painter:
         """Lines that a command made."""
         self._say(kind, lines, spaced=True)
 
+    def make_way(self) -> None:
+        """Before lines that something else prints."""
+        self._flush_text()
+        if not self._is_spaced:
+            self._lines.append("")
+        self._last_kind, self._is_spaced = "elsewhere", False
+
     def _say(self, kind: str, lines: list[str], *, spaced: bool = False) -> None:
         """An empty line before what differs from the last thing said."""
         if not lines:
@@ -318,6 +333,9 @@ class Painter:
                 status="failed" if event.is_error else "done",
                 facts=[count_of(running.calls, "tool call"), duration(took), "ctrl-o"],
             )
+        if event.tool == "ExitPlanMode" and not event.is_error:
+            # It was shown when it was asked about.
+            lines = [self.look.row("Plan accepted", mark=mark_of("done", self.look))]
         if event.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not event.is_error:
             self._finished_here += 1
         # What shows some of its output keeps a distance on both sides.

@@ -7,7 +7,7 @@ from pathlib import Path
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.painter import Painter
 from stenograph.agent.faces.console.tool_lines import done_lines
-from stenograph.views import QUIET
+from stenograph.views import CARE, QUIET, one_line
 
 #: Bytes read from the end, and lines shown.
 _TAIL = 200_000
@@ -38,9 +38,11 @@ def past_lines(path: Path, look: Look) -> list[str]:
                     painter.said(part.text)
                 case ToolPart(status="done" | "failed"):
                     painter.lines(done_lines(part, look), "tool")
-                case NotePart() if part.kind in ("interrupt", "compaction"):
-                    painter.note(part.line)
+                case NotePart(kind="interrupt"):
+                    painter.lines([look.paint("■ ", *CARE) + "Interrupted."], "end")
+                case NotePart(kind="compaction"):
+                    painter.lines([look.paint("┊ ", *CARE) + one_line(part.line)], "compaction")
     lines = painter.take_lines()
     if len(lines) <= _MOST:
         return lines
-    return [look.paint("  … earlier turns: /resume shows them, or steno show", *QUIET), *lines[-_MOST:]]
+    return [look.paint("  … earlier turns: /export writes them to a file", *QUIET), *lines[-_MOST:]]

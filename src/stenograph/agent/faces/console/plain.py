@@ -81,18 +81,21 @@ class PlainScreen:
         self._over = asyncio.Event()
         self._typed = b""
         self._is_prompted = False
+        #: The cursor is behind a prompt, not at the start of a line.
+        self._is_open = False
         self._is_away = False
 
     def print(self, lines: Sequence[str]) -> None:
         if lines:
-            self._is_prompted = False
-            sys.stdout.write("\n".join(lines) + "\n")
+            # What comes while the prompt waits starts on a line of its own.
+            sys.stdout.write("\n" * self._is_open + "\n".join(lines) + "\n")
             sys.stdout.flush()
+            self._is_prompted = self._is_open = False
 
     def refresh(self, *, soon: bool = True) -> None:
         del soon
         if self.panel is None and not self._desk.is_busy and not self._is_prompted and not self._is_away:
-            self._is_prompted = True
+            self._is_prompted = self._is_open = True
             sys.stdout.write("you: ")
             sys.stdout.flush()
 
@@ -103,6 +106,7 @@ class PlainScreen:
         self.print([f"question: {lines[0]}", *lines[1:]])
         sys.stdout.write(choice)
         sys.stdout.flush()
+        self._is_open = True
 
     def hide_panel(self) -> None:
         self.panel = None
@@ -153,7 +157,7 @@ class PlainScreen:
             self._take(line.decode("utf-8", "replace"))
 
     def _take(self, line: str) -> None:
-        self._is_prompted = False
+        self._is_prompted = self._is_open = False
         if self.panel is None:
             if line.endswith("\\"):
                 self.text += line[:-1] + "\n"

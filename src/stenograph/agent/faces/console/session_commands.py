@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stenograph.agent.faces.console.commands import in_words
 from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.agent.faces.console.settings_commands import session_of
 from stenograph.errors import StenographError, UsageError
-from stenograph.views import QUIET, TOOL, count_of, one_line, thousands
+from stenograph.views import QUIET, TOOL, count_of, one_line, short_path, thousands
 
 if TYPE_CHECKING:
     from stenograph.agent.faces.console.desk import Desk
@@ -53,24 +54,24 @@ async def resume(desk: Desk, name: str) -> None:
             raise UsageError("use /resume SESSION")
         path = await desk.screen.aside(lambda: desk.pick("resume") if desk.pick is not None else None)
     if path:
-        await _rejoin(desk, str(path))
+        await rejoin(desk, str(path))
 
 
-async def _rejoin(desk: Desk, reference: str, *, is_shown: bool = True) -> None:
+async def rejoin(desk: Desk, reference: str, *, is_shown: bool = True, rewind: str = "") -> None:
     """Another session, or this one again, which need not be shown; where it can't be opened, this one goes on."""
     before = desk.agent.path if desk.agent is not None else None
     try:
-        await desk.join(desk.other_session(resume=reference), is_shown=is_shown)
+        await desk.join(desk.other_session(resume=reference, rewind=rewind or None, restore_files=False), is_shown=is_shown)
     except StenographError as error:
         if before is not None and before.exists() and str(before) != reference:
-            desk.painter.note(str(error))
+            desk.painter.note(in_words(error))
             await desk.join(desk.other_session(resume=str(before)), is_shown=False)
         else:
-            desk.painter.note(f"{error}; this is a new session")
+            desk.painter.note(f"{in_words(error)}; this is a new session")
             await desk.join(desk.other_session())
 
 
-def _words(given: str) -> list[str]:
+def words_in(given: str) -> list[str]:
     """As a shell splits them; an apostrophe is itself where nothing closes it."""
     try:
         return shlex.split(given)
@@ -78,16 +79,23 @@ def _words(given: str) -> list[str]:
         return given.split()
 
 
-def _path(desk: Desk) -> Path:
+def path_of(desk: Desk) -> Path:
     """Of this session. Raises UsageError before anything was said."""
     path = session_of(desk).path
     if not path.exists():
-        raise UsageError("nothing was said in this session yet")
+        raise UsageError("this session has no prompt yet")
     return path
 
 
+def _conversation(desk: Desk) -> Path:
+    """The same, where something is left of it. Raises UsageError after a rewind to its start."""
+    if desk.rewound:
+        raise UsageError("the conversation was rewound to its start; send a prompt first")
+    return path_of(desk)
+
+
 async def rewind(desk: Desk, _: str) -> None:
-    path = _path(desk)
+    path = path_of(desk)
     turns = await asyncio.to_thread(_prompts, path)
     if not turns:
         raise UsageError("no prompt to rewind to")
@@ -119,11 +127,13 @@ async def _rewound(desk: Desk, path: Path, uuid: str, *, restores: bool) -> None
         await desk.join(desk.other_session(resume=before, rewind=uuid, restore_files=restores), is_shown=False)
     except StenographError:
         if desk.link is None and not restores:
-            await _rejoin(desk, before)
+            await rejoin(desk, before)
         raise
-    problem = session_of(desk).restore_files()
-    if problem:
+    agent = session_of(desk)
+    if problem := agent.restore_files():
         desk.painter.note(problem)
+    if agent.keep_rewind():
+        desk.rewound = ""
     desk.painter.lines([desk.look.row("Rewound. What came after stays in the file as a branch.", codes=QUIET)], "rewound")
 
 
@@ -148,7 +158,7 @@ def _prompts(path: Path) -> list[tuple[str, str, str]]:
 async def branches(desk: Desk, _: str) -> None:
     from stenograph.sessions import load_file
 
-    path = _path(desk)
+    path = path_of(desk)
     session = await asyncio.to_thread(load_file, path)
     if len(session.branches) < 2:
         desk.painter.lines([desk.look.row("One branch. Rewinding makes another.", codes=QUIET)])
@@ -169,7 +179,7 @@ async def branches(desk: Desk, _: str) -> None:
         apply_clone(plan, Archive(default_archive_folder(desk.options.environ)))
         return plan.path
 
-    await _rejoin(desk, str(await asyncio.to_thread(copy)))
+    await rejoin(desk, str(await asyncio.to_thread(copy)))
 
 
 # This one
@@ -177,7 +187,7 @@ async def branches(desk: Desk, _: str) -> None:
 
 async def context(desk: Desk, _: str) -> None:
     """What filled the context of the last call, and what could go."""
-    path = _path(desk)
+    path = _conversation(desk)
     parts, residents, total = await asyncio.to_thread(_filled, path)
     if not total:
         raise UsageError("no call to measure yet")
@@ -217,8 +227,8 @@ def _filled(path: Path) -> tuple[dict[str, int], list[tuple[str, int]], int]:
 
 
 async def surgery(desk: Desk, given: str) -> None:
-    path = _path(desk)
-    words: Sequence[str] = _words(given)
+    path = _conversation(desk)
+    words: Sequence[str] = words_in(given)
     if not words:
         found = await desk.ask(
             Menu("Trim this session. The plan comes first.", [MenuChoice(name, value=args) for name, args in _EDITS])
@@ -226,48 +236,47 @@ async def surgery(desk: Desk, given: str) -> None:
         if found is None:
             return
         words = found[0]
-    await _away(desk, ["edit", str(path), *words])
+    await away(desk, ["edit", str(path), *words])
 
 
-async def undo(desk: Desk, _: str) -> None:
-    await _away(desk, ["undo", str(_path(desk))])
-
-
-async def _away(desk: Desk, words: Sequence[str]) -> None:
+async def away(desk: Desk, words: Sequence[str]) -> None:
     """A command of steno that writes to this session, which is closed meanwhile."""
-    path = str(_path(desk))
+    path, rewound = str(path_of(desk)), desk.rewound
     link, desk.link = desk.link, None
     if link is not None:
         await link.close()
     await _steno(desk, words)
-    await _rejoin(desk, path, is_shown=False)
+    await rejoin(desk, path, is_shown=False, rewind=rewound)
 
 
 async def _steno(desk: Desk, words: Sequence[str]) -> None:
     if desk.steno is None:
         raise UsageError(f"run: steno {shlex.join(words)}")
     run = desk.steno
-    desk.painter.lines([""], "away")
+    desk.painter.make_way()
     desk.show()
     await desk.screen.aside(lambda: asyncio.to_thread(run, words))
 
 
 async def search(desk: Desk, words: str) -> None:
     if words:
-        await _steno(desk, ["search", *_words(words)])
+        await _steno(desk, ["search", *words_in(words)])
     else:
         await resume(desk, "")
 
 
 async def trace(desk: Desk, words: str) -> None:
-    await _steno(desk, ["trace", *(_words(words) or ["status"])])
+    await _steno(desk, ["trace", *(words_in(words) or ["status"])])
 
 
 async def export(desk: Desk, name: str) -> None:
-    path = _path(desk)
-    target = name or f"{path.stem[:8]}.md"
-    form = {".html": "html", ".json": "json", ".zip": "zip"}.get(Path(target).suffix, "md")
-    await _steno(desk, ["export", str(path), "--format", form, "--output", target])
+    path = path_of(desk)
+    target = Path(name or f"{path.stem[:8]}.md").expanduser()
+    folder = (desk.options.cwd / target).parent
+    if not folder.is_dir():
+        raise UsageError(f"no such directory: {short_path(str(folder))}")
+    form = {".html": "html", ".json": "json"}.get(target.suffix, "md")
+    await _steno(desk, ["export", str(path), "--format", form, "--output", str(target)])
 
 
 async def rename(desk: Desk, title: str) -> None:
@@ -281,7 +290,7 @@ async def handover(desk: Desk, _: str) -> None:
     """Claude Code in this terminal, with this session; when it ends, the session is resumed here."""
     from stenograph.sessions import plan_resume
 
-    path = _path(desk)
+    path = _conversation(desk)
     plan = plan_resume(path, ())
     command = list(plan.command)
     program = shutil.which(command[0], path=desk.options.environ.get("PATH"))
@@ -297,4 +306,4 @@ async def handover(desk: Desk, _: str) -> None:
         return await process.wait()
 
     await desk.screen.aside(run)
-    await _rejoin(desk, str(path))
+    await rejoin(desk, str(path))

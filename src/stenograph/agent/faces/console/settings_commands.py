@@ -5,21 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stenograph.agent.faces.console.look import MODES
-from stenograph.agent.faces.console.panels import Menu, MenuChoice
+from stenograph.agent.faces.console.look import MODES, short_model
+from stenograph.agent.faces.console.panels import Menu, MenuChoice, TextLine
 from stenograph.errors import UsageError
-from stenograph.views import QUIET, count_of, cut, money, one_line, short_path, table, thousands
+from stenograph.views import QUIET, count_of, cut, money, one_line, short_path, table, thousands, width, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.session import Agent
     from stenograph.agent.faces.console.desk import Desk
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
-_INIT = (
-    "Look through this project and write a CLAUDE.md at its root for an engineer who has never seen it: how to build, test and"
-    " run it, one test too; how the code is organized, as far as one has to read several files to see it; conventions that are"
-    " not obvious. Keep it short, and do not repeat what the files say themselves. If there is a CLAUDE.md, improve it."
-)
 
 
 def session_of(desk: Desk) -> Agent:
@@ -30,25 +25,41 @@ def session_of(desk: Desk) -> Agent:
 
 
 async def model(desk: Desk, name: str) -> None:
+    from stenograph.pricing import known_facts
+
     agent = session_of(desk)
     if not name:
-        families = agent.shared.models.families
-        choices = [MenuChoice(short, fact=full, value=short) for short, full in families.items()]
-        if agent.model not in families.values():
-            choices.insert(0, MenuChoice(agent.model, fact="now", value=agent.model))
-        now = next((place for place, one in enumerate(choices) if one.fact == agent.model), 0)
-        found = await desk.ask(Menu("Model", choices, selected=now))
+        # Another endpoint may have one model only, whatever it is called.
+        shorts = {full: short for short, full in reversed(agent.shared.models.families.items()) if full != agent.model}
+        choices = [MenuChoice(agent.model, fact="now", value=agent.model)]
+        choices += [MenuChoice(full, fact=short, value=full) for full, short in reversed(shorts.items())]
+        choices.append(MenuChoice("Another one", value=""))
+        found = await desk.ask(Menu("Model", choices))
         if found is None:
             return
-        name = found[0]
+        name = found[0] or (await desk.ask(TextLine("Name of the model, as the endpoint knows it"))) or ""
+        if not name:
+            return
     agent.set_model(name)
-    desk.painter.lines([desk.look.row(f"Model: {agent.model}", codes=QUIET)])
+    desk.options.model = name
+    words = f"Model: {agent.model}"
+    if known_facts(agent.model) is None and agent.model not in agent.shared.options.profiles:
+        window = thousands(agent.shared.limits.window_of(agent.model))
+        desk.painter.note(f"steno does not know {agent.model}: no price, and a context window of {window} tokens is assumed")
+    desk.painter.lines([desk.look.row(words, codes=QUIET)])
 
 
 async def effort(desk: Desk, level: str) -> None:
-    options = session_of(desk).shared.options
+    from stenograph.pricing import known_facts
+
+    agent = session_of(desk)
+    options = agent.shared.options
     if not level:
-        found = await desk.ask(Menu("Effort", [MenuChoice(one, value=one) for one in _EFFORTS]))
+        facts = known_facts(agent.model)
+        now = options.effort or (facts.effort if facts is not None else None) or ""
+        choices = [MenuChoice(one, fact="now" if one == now else "", value=one) for one in _EFFORTS]
+        selected = _EFFORTS.index(now) if now in _EFFORTS else 0
+        found = await desk.ask(Menu("Effort", choices, selected=selected))
         if found is None:
             return
         level = found[0]
@@ -133,13 +144,24 @@ async def agents(desk: Desk, _: str) -> None:
 
 
 async def mcp(desk: Desk, _: str) -> None:
-    names = [name for name in session_of(desk).shared.toolbox.names if name.startswith("mcp__")]
-    by_server: dict[str, list[str]] = {}
-    for name in names:
-        server, _, tool = name.removeprefix("mcp__").partition("__")
-        by_server.setdefault(server, []).append(tool)
-    lines = [f"{server}: {', '.join(tools)}" for server, tools in by_server.items()]
-    desk.painter.lines([cut(f"  {one_line(line)}", desk.look.columns) for line in lines] or ["  No MCP servers."])
+    """Every server, also one that failed, with its tools or with why."""
+    from stenograph.agent.mcp.servers import plain_name
+
+    agent = session_of(desk)
+    tools: dict[str, list[str]] = {}
+    for name in agent.shared.toolbox.names:
+        if name.startswith("mcp__"):
+            server, _, tool = name.removeprefix("mcp__").partition("__")
+            tools.setdefault(server, []).append(tool)
+    lines = []
+    for state in agent.server_states:
+        name = str(state["name"])
+        about = ", ".join(tools.pop(plain_name(name), ())) or "no tools"
+        lines.append(f"{name}: {about if state['status'] == 'connected' else state['status']}")
+    lines += [f"{server}: {', '.join(own)}" for server, own in tools.items()]
+    pieces = [piece for line in lines for piece in wrap(one_line(line), desk.look.columns - 2)]
+    pieces += [piece for line in agent.server_problems for piece in wrap(one_line(line), desk.look.columns - 2)]
+    desk.painter.lines([f"  {piece}" for piece in pieces] or ["  No MCP servers."])
 
 
 async def hooks(desk: Desk, _: str) -> None:
@@ -167,14 +189,17 @@ async def status(desk: Desk, _: str) -> None:
 
 
 async def cost(desk: Desk, _: str) -> None:
+    counts = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
     rows: list[tuple[str, ...]] = [("model", "input", "cache read", "cache write", "output", "cost")]
     for name, line in desk.bill.by_model().items():
-        counts = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
-        rows.append((one_line(name), *(thousands(line[count]) for count in counts), money(line["costUSD"])))
+        rows.append((short_model(name), *(thousands(line[count]) for count in counts), money(line["costUSD"])))
     lines = [f"  {line}" for line in table(rows, frozenset(range(1, 6)))]
+    if max(map(width, lines)) > desk.look.columns:
+        # A row for each figure.
+        lines = [f"  {line}" for line in table(list(zip(*rows, strict=True)), frozenset(range(1, len(rows))))]
     lines[0] = desk.look.paint(lines[0], *QUIET)
-    lines += ["", f"  {desk.look.paint(money(desk.bill.usd), 1)} in this run. steno usage has all sessions."]
-    desk.painter.lines([cut(line, desk.look.columns + 12) for line in lines])
+    total = f"  {desk.look.paint(money(desk.bill.usd), 1)} since the console was started."
+    desk.painter.lines([*lines, "", total, desk.look.row("All sessions: !steno usage", codes=QUIET)])
 
 
 async def tasks(desk: Desk, _: str) -> None:
@@ -198,7 +223,3 @@ async def tasks(desk: Desk, _: str) -> None:
 
     lines = harmless(task.output()).split("\n")
     await desk.screen.aside(lambda: Pager(lines, desk.look, one_line(task.command)).run(at_end=True))
-
-
-async def init(desk: Desk, _: str) -> None:
-    desk.send(_INIT)
