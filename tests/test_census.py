@@ -16,13 +16,14 @@ PACKAGE = Path(__file__).parent.parent / "src" / "stenograph"
 #: Modules that may write, with the reason. Folders end with a slash.
 MAY_WRITE = {
     "disk/writer.py": "the one writer",
+    "disk/folders.py": "the directories of the one writer",
+    "database.py": "our own databases, which SQLite writes",
     "agent/tools/spill.py": "outputs too long for a conversation, beside the session",
     "agent/engine/background.py": "what background tasks say, beside the session",
     "agent/faces/console/prompt_history.py": "prompts typed in the console, in our own state directory",
     "agent/mcp/servers.py": "a pipe, which hears the standard error of MCP servers",
     "agent/tools/shell.py": "the output of commands",
-    "archive/kept.py": "its own database, which SQLite writes",
-    "index/store.py": "its own database, which SQLite writes",
+    "index/store.py": "its own database, which is deleted when it is damaged",
     "testing/lines.py": "session files that a test asks for",
     "traces/hook.py": "events into the spool, in our own state folder, without this package",
 }

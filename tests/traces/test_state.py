@@ -213,7 +213,7 @@ def test_a_state_of_a_newer_release_is_refused_closed_and_left_as_it_is(tmp_path
         return opened[-1]
 
     monkeypatch.setattr(sqlite3, "connect", connect_and_keep)
-    with pytest.raises(UnwritableError, match=r"newer steno; update, or "):
+    with pytest.raises(UnwritableError, match=r"newer release of steno; try: update steno, or delete it"):
         TraceState(tmp_path)
     monkeypatch.undo()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):

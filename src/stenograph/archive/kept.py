@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stenograph.disk import make_folder, projects_folder
+from stenograph.database import PATIENCE, is_busy, open_database, transaction
+from stenograph.disk import projects_folder
 from stenograph.errors import BusyError, UnreadableError, UnwritableError
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 NAME = "kept.sqlite"
-# Writers wait this long for each other, in seconds.
-_PATIENCE = 30.0
 _LEVEL = 3
 #: Bytes of a file that are compressed at once.
 SEGMENT = 8_000_000
@@ -154,22 +153,16 @@ class KeptStore:
         self._db.close()
 
     def __del__(self) -> None:
-        # Of another thread: that thread's end closes it.
-        with contextlib.suppress(sqlite3.ProgrammingError):
-            self._db.close()
+        self._db.close()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """A transaction that no other writer is in; undone where it raises. Raises BusyError, UnwritableError."""
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield
-            self._db.execute("COMMIT")
+            with transaction(self._db):
+                yield
         except sqlite3.OperationalError as error:
             raise _failed(self.path, error) from error
-        finally:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def attempting(self) -> Iterator[None]:
@@ -433,7 +426,7 @@ class KeptStore:
 _Base = tuple[int | None, int, int]
 
 
-def open_kept(folder: Path, *, create: bool = False, patience: float = _PATIENCE) -> KeptStore | None:
+def open_kept(folder: Path, *, create: bool = False, patience: float = PATIENCE) -> KeptStore | None:
     """The store of an archive; None where nothing was ever kept, unless it is to be made.
 
     Writers wait for each other for `patience` seconds. Raises UnreadableError, UnwritableError, BusyError.
@@ -441,39 +434,17 @@ def open_kept(folder: Path, *, create: bool = False, patience: float = _PATIENCE
     path = folder / NAME
     if not create and not os.path.exists(path):  # noqa: PTH110 - Path.exists raises without rights
         return None
-    make_folder(folder)
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
-        return KeptStore(_connect(path, patience), path)
+        connection = open_database(path, _TABLES, _VERSION, patience=patience, is_durable=True)
+        # What is purged must not be found in the file.
+        connection.execute("PRAGMA secure_delete = ON")
+        return KeptStore(connection, path)
     except OSError as error:
         raise UnwritableError(f"cannot write to {path}: {error.strerror}", path=path) from error
     except sqlite3.OperationalError as error:
         raise _failed(path, error) from error
     except sqlite3.DatabaseError as error:
         raise _damaged(path) from error
-
-
-def _connect(path: Path, patience: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        # What is purged must not be found in the file.
-        connection.execute("PRAGMA secure_delete = ON")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > _VERSION:
-            raise UnreadableError(f"{path} was written by a newer release of steno", hint="update steno", path=path)
-        if version < _VERSION:
-            connection.execute("BEGIN IMMEDIATE")
-            if connection.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
-                for statement in _TABLES.split(";\n"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {_VERSION}")
-            connection.execute("COMMIT")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def fingerprint(head: bytes, end: bytes) -> bytes:
@@ -537,6 +508,6 @@ def _damaged(path: Path) -> UnreadableError:
 
 
 def _failed(path: Path, error: sqlite3.OperationalError) -> BusyError | UnwritableError:
-    if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    if is_busy(error):
         return BusyError(f"another process is writing to {path}", hint="try again", path=path)
     return UnwritableError(f"cannot write to {path}: {error}", path=path)

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from stenograph.disk.file_state import FileState, mode_of, state_of
 from stenograph.disk.findings import Finding, redacted_repr
+from stenograph.disk.folders import make_folder, missing_folders, remove_empty_folder, sync_folder
 from stenograph.disk.homes import absolute_path, default_homes, distinct_homes, projects_folder, resolve_homes, resolved_file
 from stenograph.disk.lines import Ends, Line, read_blocks, read_ends, read_line_blocks, read_lines, read_slice, read_whole
+from stenograph.disk.locking import PRIVATE
 from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name, project_folder_names
 from stenograph.disk.writer import (
     UNFINISHED,
-    FileState,
     LockedFile,
     StagedFile,
     append_lines,
     delete_file,
     discard,
     lock,
-    make_folder,
-    missing_folders,
-    mode_of,
     move_file,
     put_in_place,
-    remove_empty_folder,
     remove_file,
     replace_file,
     stage_file,
-    state_of,
-    sync_folder,
     unfinished_beside,
     write_all,
     write_atomically,
@@ -33,6 +29,7 @@ from stenograph.disk.writer import (
 )
 
 __all__ = [
+    "PRIVATE",
     "UNFINISHED",
     "Ends",
     "FileState",

@@ -18,17 +18,15 @@ from pathlib import Path
 
 import msgspec
 
-from stenograph.errors import BusyError, UnreadableError, UnwritableError, UsageError
+from stenograph.disk.file_state import FileState, changed, check_unchanged, state_in, unwritable
+from stenograph.disk.folders import make_folder, owner_of, sync_folder
+from stenograph.disk.locking import PRIVATE, lock_until, open_locked, open_regular, try_lock
+from stenograph.errors import BusyError, UnwritableError, UsageError
 
 LOCK_TIMEOUT = 5.0
 #: Prefix of unfinished files; one that stays was left by a killed process.
 UNFINISHED = ".steno-"
-#: As clients keep sessions from other users.
-PRIVATE = 0o600
-
 _ANY_NEW_FILE = 0o666
-
-PRIVATE_FOLDER = 0o700
 
 _OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 # Read and write: the last byte is checked before anything is appended.
@@ -36,14 +34,6 @@ _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _OPEN_FLAGS
 _CREATE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS
 # Deleting needs no right to write to the file.
 _LOOK_FLAGS = os.O_RDONLY | _OPEN_FLAGS
-
-
-class FileState(msgspec.Struct, frozen=True):
-    """Enough to tell whether a file was changed or replaced since."""
-
-    size: int
-    mtime_ns: int
-    inode: int
 
 
 class StagedFile(msgspec.Struct, frozen=True):
@@ -55,22 +45,6 @@ class StagedFile(msgspec.Struct, frozen=True):
     sha256: str
 
 
-def mode_of(path: Path) -> int:
-    """The permissions of a file. Raises UnreadableError."""
-    try:
-        return stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116
-    except OSError as error:
-        raise UnreadableError(f"cannot read {path}: {error.strerror}", path=path) from error
-
-
-def state_of(path: Path) -> FileState:
-    """The state of a file now. Raises UnreadableError."""
-    try:
-        return _state(os.stat(path))  # noqa: PTH116 - one syscall, no Path method in between
-    except OSError as error:
-        raise UnreadableError(f"cannot read {path}: {error.strerror}", path=path) from error
-
-
 class LockedFile:
     """A file under our lock; its methods are those of the module, without locking again."""
 
@@ -79,7 +53,7 @@ class LockedFile:
         self._descriptor = descriptor
 
     def state(self) -> FileState:
-        return _state(os.fstat(self._descriptor))
+        return state_in(os.fstat(self._descriptor))
 
     def append_lines(self, lines: Sequence[bytes], *, sync: bool = False, keep_time: bool = False) -> int:
         """`keep_time`: the time of change stays, for lines that are not part of the conversation."""
@@ -100,16 +74,16 @@ class LockedFile:
             if keep_time and os.utime in os.supports_fd and os.fstat(self._descriptor).st_size == size + len(mend + data):
                 os.utime(self._descriptor, ns=(status.st_atime_ns, status.st_mtime_ns))
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise unwritable(self.path, error) from error
         return size + len(mend)
 
     def replace(self, data: bytes | Iterable[bytes], *, expect: FileState | None = None) -> FileState:
         """The lock moves on to the new file."""
         now = os.fstat(self._descriptor)
-        _check_unchanged(self.path, expect, now)
+        check_unchanged(self.path, expect, now)
         with _written_beside(self.path, data, owner=now) as fresh:
             if expect is not None:  # again: preparing the bytes may have taken long
-                _check_unchanged(self.path, expect, os.stat(self.path))  # noqa: PTH116
+                check_unchanged(self.path, expect, os.stat(self.path))  # noqa: PTH116
             self._give_way_to(fresh)
         self._take_over(fresh, now.st_size)
         return self.state()
@@ -117,18 +91,18 @@ class LockedFile:
     def put_in_place(self, staged: StagedFile, *, expect: FileState) -> None:
         """The lock moves on to the new file."""
         now = os.fstat(self._descriptor)
-        _check_unchanged(self.path, expect, now)
+        check_unchanged(self.path, expect, now)
         try:
             fresh = _Fresh(staged.unfinished, os.open(staged.unfinished, _APPEND_FLAGS))
             try:
-                _try_lock(fresh.descriptor)
+                try_lock(fresh.descriptor)
                 self._give_way_to(fresh)
             except BaseException:
                 if fresh.descriptor >= 0:
                     os.close(fresh.descriptor)
                 raise
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise unwritable(self.path, error) from error
         self._take_over(fresh, now.st_size)
 
     def _give_way_to(self, fresh: _Fresh) -> None:
@@ -166,8 +140,8 @@ def lock(path: Path, *, timeout: float = LOCK_TIMEOUT, create: bool = False) -> 
     target = _target(path)
     if create:
         make_folder(target.parent)
-        os.close(_open_regular(target, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS))
-    locked = LockedFile(target, _open_locked(target, timeout))
+        os.close(open_regular(target, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS))
+    locked = LockedFile(target, open_locked(target, timeout, _APPEND_FLAGS))
     try:
         yield locked
     finally:
@@ -196,11 +170,11 @@ def replace_file(
     target = _target(path)
     if not os.path.lexists(target):
         if expect is not None:
-            raise _changed(path)
+            raise changed(path)
         with _written_beside(target, data, owner=None) as fresh:
             fresh.move_to(target)
         try:
-            return _state(os.fstat(fresh.descriptor))
+            return state_in(os.fstat(fresh.descriptor))
         finally:
             os.close(fresh.descriptor)
     with lock(path, timeout=timeout) as locked:
@@ -216,7 +190,7 @@ def write_atomically(
     UnwritableError.
     """
     target = _target(path)
-    _write_whole(target, data, owner=_owner_of(target), mode=mode, sync=sync, unfinished=unfinished)
+    _write_whole(target, data, owner=owner_of(target), mode=mode, sync=sync, unfinished=unfinished)
 
 
 def write_user_file(path: Path, data: bytes) -> None:
@@ -246,7 +220,7 @@ def write_user_file(path: Path, data: bytes) -> None:
                     raise
         target.write_bytes(data)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
 
 
 def _write_whole(
@@ -271,7 +245,7 @@ def move_file(path: Path, to: Path) -> None:
     try:
         os.replace(path, to)  # noqa: PTH105
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
 
 
 def remove_file(path: Path) -> None:
@@ -309,7 +283,7 @@ def stage_file(
             size += len(part)
             yield part
 
-    owner = _owner_of(path)
+    owner = owner_of(path)
     with _written_beside(path, counted(), owner=owner, unfinished=unfinished) as fresh:
         if mode is not None and not (owner and stat.S_ISREG(owner.st_mode)):
             os.chmod(unfinished, mode)  # noqa: PTH101
@@ -329,11 +303,11 @@ def put_in_place(staged: StagedFile, *, expect: FileState | None, timeout: float
             locked.put_in_place(staged, expect=expect)
         return
     if os.path.lexists(staged.path):
-        raise _changed(staged.path)
+        raise changed(staged.path)
     try:
         os.replace(staged.unfinished, staged.path)  # noqa: PTH105
     except OSError as error:
-        raise _unwritable(staged.path, error) from error
+        raise unwritable(staged.path, error) from error
     sync_folder(staged.path.parent)
 
 
@@ -346,16 +320,16 @@ def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None
         raise UnwritableError(f"{path} is a link; steno does not delete links", path=path)
     aside = unfinished or unfinished_beside(path)
     try:
-        descriptor = _open_locked(path, timeout, _LOOK_FLAGS)
+        descriptor = open_locked(path, timeout, _LOOK_FLAGS)
         try:
-            _check_unchanged(path, expect, os.fstat(descriptor))
+            check_unchanged(path, expect, os.fstat(descriptor))
             if sys.platform == "win32":  # which can't move an open file
                 os.close(descriptor)
                 descriptor = -1
             os.replace(path, aside)  # noqa: PTH105
             try:
                 # No client finds it under its new name; one may have written just before.
-                _check_unchanged(path, expect, os.stat(aside))  # noqa: PTH116
+                check_unchanged(path, expect, os.stat(aside))  # noqa: PTH116
             except BusyError:
                 os.replace(aside, path)  # noqa: PTH105
                 raise
@@ -364,7 +338,7 @@ def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None
             if descriptor >= 0:
                 os.close(descriptor)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     sync_folder(path.parent)
 
 
@@ -377,118 +351,11 @@ def discard(unfinished: Path) -> None:
     except NotADirectoryError:
         return
     except OSError as error:
-        raise _unwritable(unfinished, error) from error
-
-
-def missing_folders(folder: Path) -> list[Path]:
-    """The directories that `make_folder` would make, the uppermost first."""
-    missing: list[Path] = []
-    while not os.path.lexists(folder):
-        missing.insert(0, folder)
-        folder = folder.parent
-    return missing
-
-
-def make_folder(folder: Path) -> None:
-    """Make a directory, for its owner alone, with those above it. Raises UnwritableError."""
-    for missing in missing_folders(folder):
-        try:
-            missing.mkdir(PRIVATE_FOLDER, exist_ok=True)
-            if (owner := _owner_of(missing)) is not None:
-                os.chown(missing, owner.st_uid, owner.st_gid)
-        except OSError as error:
-            raise _unwritable(missing, error) from error
-    if not os.path.isdir(folder):  # noqa: PTH112 - never raises
-        raise UnwritableError(f"{folder} is not a directory", path=folder)
-
-
-def remove_empty_folder(folder: Path) -> bool:
-    """Remove an empty directory; False where it stays, for whatever reason."""
-    try:
-        folder.rmdir()
-    except OSError:
-        return False
-    sync_folder(folder.parent)
-    return True
-
-
-def _owner_of(path: Path) -> os.stat_result | None:
-    """Whose a new file is: the old one's owner; what root makes anew belongs to the owner of the directory."""
-    if sys.platform == "win32":
-        return None
-    with contextlib.suppress(OSError):
-        if path.is_file():
-            return os.stat(path)  # noqa: PTH116
-        if os.geteuid() == 0:
-            return os.stat(path.parent)  # noqa: PTH116
-    return None
+        raise unwritable(unfinished, error) from error
 
 
 def _target(path: Path) -> Path:
     return Path(os.path.realpath(path)) if path.is_symlink() else path
-
-
-def _open_locked(path: Path, timeout: float, flags: int = _APPEND_FLAGS) -> int:
-    deadline = time.monotonic() + timeout
-    while True:
-        descriptor = _open_regular(path, flags)
-        try:
-            _lock_until(descriptor, path, deadline)
-            # It may have been replaced while we waited: then the lock is on the old file.
-            if _is_still(path, descriptor):
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
-
-
-def _open_regular(path: Path, flags: int) -> int:
-    try:
-        descriptor = os.open(path, flags, PRIVATE)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise UnwritableError(f"{path} is not a file", path=path)
-    return descriptor
-
-
-def _lock_until(descriptor: int, path: Path, deadline: float) -> None:
-    pause = 0.002
-    while True:
-        try:
-            _try_lock(descriptor)
-            return
-        except (BlockingIOError, PermissionError) as error:  # PermissionError is what Windows says
-            if time.monotonic() >= deadline:
-                raise BusyError(f"another process is writing to {path}", hint="run the command again", path=path) from error
-        except OSError as error:
-            raise UnwritableError(f"cannot lock {path}: {error.strerror}", path=path) from error
-        time.sleep(pause)
-        pause = min(pause * 2, 0.05)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> None:
-        # Locks are mandatory here: one byte far beyond any session keeps readers undisturbed.
-        os.lseek(descriptor, 0x7FFFFFFE, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(descriptor))  # noqa: PTH116
-    except OSError:
-        return False  # opening it again says why
 
 
 def _join(lines: Sequence[bytes]) -> bytes:
@@ -518,15 +385,15 @@ def _create(path: Path, data: bytes) -> int:
     try:
         descriptor = os.open(path, _CREATE_FLAGS | os.O_APPEND, PRIVATE)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     try:
-        _lock_until(descriptor, path, time.monotonic())
+        lock_until(descriptor, path, time.monotonic())
         _append_or_undo(descriptor, 0, data)
     except BaseException as error:
         os.close(descriptor)
         path.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _unwritable(path, error) from error
+            raise unwritable(path, error) from error
         raise
     os.close(descriptor)
     return 0
@@ -542,7 +409,7 @@ class _Fresh:
             os.close(self.descriptor)
             self.descriptor = -1
             os.replace(self.path, path)  # noqa: PTH105
-            self.descriptor = _open_locked(path, LOCK_TIMEOUT)
+            self.descriptor = open_locked(path, LOCK_TIMEOUT, _APPEND_FLAGS)
         else:
             os.replace(self.path, path)  # noqa: PTH105
             if sync:
@@ -563,9 +430,9 @@ def _written_beside(
     try:
         fresh = _Fresh(unfinished, os.open(unfinished, _CREATE_FLAGS | os.O_APPEND, mode))
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     try:
-        _try_lock(fresh.descriptor)
+        try_lock(fresh.descriptor)
         _keep_owner(fresh.descriptor, path, owner)
         for part in (data,) if isinstance(data, bytes) else data:
             write_all(fresh.descriptor, part)
@@ -578,7 +445,7 @@ def _written_beside(
         with contextlib.suppress(OSError):
             os.unlink(unfinished)  # noqa: PTH108
         if isinstance(error, OSError):
-            raise _unwritable(path, error) from error
+            raise unwritable(path, error) from error
         raise
 
 
@@ -603,30 +470,3 @@ def write_all(descriptor: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
-
-
-def sync_folder(folder: Path) -> None:
-    """Make new names in a directory last. The files are in place already, so a file system that can't is not a failure."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _check_unchanged(path: Path, expect: FileState | None, now: os.stat_result) -> None:
-    if expect is not None and _state(now) != expect:
-        raise _changed(path)
-
-
-def _state(status: os.stat_result) -> FileState:
-    return FileState(status.st_size, status.st_mtime_ns, status.st_ino)
-
-
-def _changed(path: Path) -> BusyError:
-    return BusyError(f"{path} changed after it was read; nothing was written", hint="run the command again", path=path)
-
-
-def _unwritable(path: Path, error: OSError) -> UnwritableError:
-    return UnwritableError(f"cannot write to {path}: {error.strerror}", path=path)

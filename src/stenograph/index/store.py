@@ -7,21 +7,17 @@ an empty one. Where no file can be written, the store is in memory and lasts as 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sqlite3
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from stenograph.config import data_folder
-from stenograph.disk import make_folder
+from stenograph.database import files_of, open_database, transaction
 from stenograph.errors import DiskError, UnwritableError
 
 VERSION = 5
 _NAME = f"index-{VERSION}.sqlite"
-# Writers wait this long for each other, in seconds.
-_PATIENCE = 30.0
 
 # Full text is kept without the texts: they are in the sessions. SQLite before 3.43 can't delete from such a table, so the rows of
 # deleted lines stay behind without a row in `docs`, where no search finds them, until there are so many that all is read anew.
@@ -141,15 +137,11 @@ class IndexStore:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that no other writer is in; undone where it raises. Raises UnwritableError."""
         try:
-            self.connection.execute("BEGIN IMMEDIATE")
-            yield self.connection
-            self.connection.execute("COMMIT")
+            with transaction(self.connection) as db:
+                yield db
         except sqlite3.OperationalError as error:  # a full disk, or a writer that does not end
             path = self.path or Path(":memory:")
             raise UnwritableError(f"cannot write the index {path}: {error}", path=path) from error
-        finally:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
 
 
 def knows_home(store: IndexStore, home: Path) -> bool:
@@ -190,60 +182,24 @@ def open_store(path: Path | None) -> IndexStore:
     """The store at a path, made where it is missing; in memory for None, or where nothing can be written there."""
     if path is not None:
         with contextlib.suppress(OSError, DiskError, sqlite3.OperationalError):
-            return _open_file(path)
-    return IndexStore(_connect(":memory:"), None)
-
-
-def _open_file(path: Path) -> IndexStore:
-    make_folder(path.parent)
-    _make_private(path)
-    try:
-        return IndexStore(_connect(str(path)), path)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise
-        discard_store(path)
-        return IndexStore(_connect(str(path)), path)
-
-
-def _make_private(path: Path) -> None:
-    """Make the file where it is missing, for this user alone: it holds what sessions hold. Raises OSError for another's file."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o600)
-    try:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
-            raise PermissionError(errno.EPERM, "not a file of this user", str(path))
-        if os.name == "posix" and found.st_mode & 0o077:
-            os.fchmod(file, 0o600)
-    finally:
-        os.close(file)
+            try:
+                return IndexStore(_connect(path), path)
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                discard_store(path)
+                return IndexStore(_connect(path), path)
+    return IndexStore(_connect(None), None)
 
 
 def discard_store(path: Path) -> None:
     """Delete a store and what SQLite keeps beside it."""
-    for suffix in ("", "-wal", "-shm"):
+    for file in files_of(path):
         with contextlib.suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).unlink()
+            file.unlink()
 
 
-def _connect(name: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        if not _has_tables(connection):  # asked first without a lock: another process may be writing for long
-            connection.execute("BEGIN IMMEDIATE")
-            if not _has_tables(connection):
-                for statement in _TABLES.split(";\n"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {VERSION}")
-            connection.execute("COMMIT")
-    except BaseException:
-        connection.close()
-        raise
+def _connect(path: Path | None) -> sqlite3.Connection:
+    connection = open_database(path, _TABLES, VERSION, is_trusted=False)
+    connection.execute("PRAGMA temp_store = MEMORY")
     return connection
-
-
-def _has_tables(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == VERSION)

@@ -18,8 +18,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from stenograph.database import files_of, is_damage, open_database, transaction
 from stenograph.disk import move_file
-from stenograph.errors import UnwritableError
+from stenograph.errors import UnreadableError, UnwritableError
 from stenograph.traces.delivery import BadSpan
 from stenograph.traces.reading import Closing, Place, ReadFailure
 
@@ -120,63 +121,38 @@ class TraceState:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "traces.db"
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 self._connect()
-            except (sqlite3.Error, UnwritableError) as error:
-                if not _is_damage(error):
+            except sqlite3.Error as error:
+                if not is_damage(error):
                     raise
                 self._set_aside()
                 self._connect()
-        except (OSError, sqlite3.Error) as error:
-            raise self._unusable(error) from error
+        except (OSError, sqlite3.Error, UnwritableError) as error:
+            raise UnwritableError(f"cannot use {self._path}: {error}", path=self._path) from error
+        except UnreadableError as error:
+            hint = f"{error.hint}, or delete it and send everything again"
+            raise UnwritableError(error.what, hint=hint, path=self._path) from error
 
     def _connect(self) -> None:
-        self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-        try:
-            self._inode = self._path.stat().st_ino
-            self._open()
-        except BaseException:
-            self.close()
-            raise
+        # Of the file that is found damaged, if it is: another process may replace it meanwhile.
+        self._inode = self._path.stat().st_ino if self._path.exists() else 0
+        self._connection = open_database(self._path, _SCHEMA, _VERSION, patience=_BUSY_SECONDS, upgrade=_upgrade)
+        self._inode = self._path.stat().st_ino
 
     def _set_aside(self) -> None:
         """Rename the damaged file and SQLite's files beside it, unless another process did."""
         if not self._path.exists() or self._path.stat().st_ino != self._inode:
             return
         aside = self._path.with_name(f"{self._path.name}.damaged-{time.time_ns()}")
-        move_file(self._path, aside)
-        for suffix in ("-wal", "-shm"):
-            if (beside := Path(f"{self._path}{suffix}")).exists():
-                move_file(beside, Path(f"{aside}{suffix}"))
+        for old, new in zip(files_of(self._path), files_of(aside), strict=True):
+            if old.exists():
+                move_file(old, new)
 
     def damaged(self) -> list[Path]:
         """Earlier states that were renamed because they were damaged."""
         found = self._path.parent.glob(f"{self._path.name}.damaged-*")
         return sorted(path for path in found if path.suffix.removeprefix(".damaged-").isdigit())
-
-    def _open(self) -> None:
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        with self._transaction():
-            found = self._connection.execute("PRAGMA user_version").fetchone()[0]
-            if found > _VERSION:
-                told = "was written by a newer steno; update, or delete it and send everything again"
-                raise UnwritableError(f"{self._path} {told}", path=self._path)
-            if not found:
-                for statement in _SCHEMA.split(";"):
-                    self._connection.execute(statement)
-            elif found < _VERSION:
-                if found == 1:
-                    # Version 1 counted turns in file order: count anew, with what was sent still known.
-                    self._connection.execute("UPDATE cursors SET turns = 0, last_start = 0, last_turns = 0")
-                self._connection.execute("ALTER TABLE cursors ADD COLUMN skipped INTEGER DEFAULT 0")
-                self._connection.execute(next(each for each in _SCHEMA.split(";") if "TABLE taken_over" in each))
-            if found != _VERSION:
-                self._connection.execute(f"PRAGMA user_version = {_VERSION}")
-
-    def _unusable(self, error: OSError | sqlite3.Error) -> UnwritableError:
-        return UnwritableError(f"cannot use {self._path}: {error}", path=self._path)
 
     def __enter__(self) -> TraceState:
         return self
@@ -390,21 +366,15 @@ class TraceState:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection.execute
-            except BaseException:
-                if self._connection.in_transaction:  # else SQLite rolled back itself
-                    self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
+            with transaction(self._connection) as db:
+                yield db.execute
         except sqlite3.Error as error:
             self._give_up(error)
             raise UnwritableError(f"cannot write to {self._path}: {error}", path=self._path) from error
 
     def _give_up(self, error: sqlite3.Error) -> None:
         """Damage found late: whoever opens the state next begins anew."""
-        if _is_damage(error):
+        if is_damage(error):
             with contextlib.suppress(OSError):
                 self.close()
                 self._set_aside()
@@ -420,10 +390,12 @@ class TraceState:
             raise UnwritableError(f"cannot read {self._path}: {error}", path=self._path) from error
 
 
-def _is_damage(error: sqlite3.Error | UnwritableError) -> bool:
-    """Whether the file itself is broken, not the disk, its permissions or a statement."""
-    code = getattr(error.__cause__ if isinstance(error, UnwritableError) else error, "sqlite_errorcode", 0)
-    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+def _upgrade(db: sqlite3.Connection, found: int) -> None:
+    if found == 1:
+        # Version 1 counted turns in file order: count anew, with what was sent still known.
+        db.execute("UPDATE cursors SET turns = 0, last_start = 0, last_turns = 0")
+    db.execute("ALTER TABLE cursors ADD COLUMN skipped INTEGER DEFAULT 0")
+    db.execute(next(each for each in _SCHEMA.split(";") if "TABLE taken_over" in each))
 
 
 def _stored(name: Path | str) -> str | bytes:
