@@ -92,3 +92,51 @@ def test_no_public_class_name_is_used_twice() -> None:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert [name for name, times in named.items() if times > 1] == []
+
+
+LAZY = [path for path in sorted(PACKAGE.rglob("__init__.py")) if "lazy_exports(" in path.read_text(encoding="utf-8")]
+
+
+def export_lists(source: str, package: str) -> dict[str, set[tuple[str, str]]]:
+    """The (module, name) pairs that a lazy package gives type checkers, and those that it gives at run time."""
+    checked: set[tuple[str, str]] = set()
+    found: set[tuple[str, str]] = set()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body):
+                for each in body:
+                    assert isinstance(each, ast.ImportFrom)
+                    module = str(each.module)
+                    for alias in each.names:
+                        is_module = module == package
+                        checked.add((alias.name if is_module else module.removeprefix(f"{package}."), alias.name))
+            case ast.Assign(targets=[ast.Name(id="_MODULES")], value=value):
+                found = {(module, name) for module, names in ast.literal_eval(value).items() for name in names.split()}
+    return {"type checkers": checked, "run time": found}
+
+
+def at_once(source: str) -> set[str]:
+    """The names that a package imports or defines as soon as it is imported."""
+    names = set()
+    for node in ast.parse(source).body:
+        match node:
+            case ast.ImportFrom(names=imported):
+                names |= {alias.asname or alias.name for alias in imported}
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
+                names.add(name)
+    return names
+
+
+@pytest.mark.parametrize("path", LAZY, ids=lambda path: path.parent.name)
+def test_a_lazy_package_exports_the_same_to_type_checkers_and_at_run_time(path: Path) -> None:
+    package = ".".join(("stenograph", *path.parent.relative_to(PACKAGE).parts))
+    lists = export_lists(path.read_text(encoding="utf-8"), package)
+    assert lists["type checkers"] == lists["run time"]
+    lazy = {name for _, name in lists["run time"]}
+    assert lazy | at_once(path.read_text(encoding="utf-8")) >= exports(path.parent.relative_to(PACKAGE).as_posix()) >= lazy
+
+
+def test_the_census_sees_an_export_that_is_missing_at_run_time() -> None:
+    source = 'if TYPE_CHECKING:\n    from stenograph.turns.model import Session, Turn\n_MODULES = {"model": "Turn"}'
+    lists = export_lists(source, "stenograph.turns")
+    assert lists["type checkers"] - lists["run time"] == {("model", "Session")}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stenograph.check.resumability import Resumability
 
 _MODULES = {
-    "Resumability": "resumability",
+    "resumability": "Resumability",
 }
 
 __all__ = [

@@ -33,32 +33,11 @@ if TYPE_CHECKING:
     from stenograph.client_settings.text import Hook, IsOurs, add_hooks, hooks_in, parse_settings, remove_hooks
 
 _MODULES = {
-    "ClientSettings": "reading",
-    "Hook": "text",
-    "HookCommand": "reading",
-    "IsOurs": "text",
-    "Scope": "reading",
-    "SettingsChange": "files",
-    "SettingsFile": "reading",
-    "SettingsRule": "reading",
-    "USUAL_DAYS": "files",
-    "add_hooks": "text",
-    "cleanup_days": "files",
-    "client_of_unknown_release": "events",
-    "events_known_to": "events",
-    "home_settings": "places",
-    "hooks_in": "text",
-    "hooks_of": "files",
-    "merge_settings": "reading",
-    "parse_settings": "text",
-    "plan_hooks": "files",
-    "plan_removal": "files",
-    "plan_rules": "files",
-    "project_settings": "places",
-    "read_settings_files": "reading",
-    "release_on_path": "events",
-    "remove_hooks": "text",
-    "settings_files": "places",
+    "events": "client_of_unknown_release events_known_to release_on_path",
+    "files": "USUAL_DAYS SettingsChange cleanup_days hooks_of plan_hooks plan_removal plan_rules",
+    "places": "home_settings project_settings settings_files",
+    "reading": "ClientSettings HookCommand Scope SettingsFile SettingsRule merge_settings read_settings_files",
+    "text": "Hook IsOurs add_hooks hooks_in parse_settings remove_hooks",
 }
 
 __all__ = [

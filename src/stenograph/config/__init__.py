@@ -48,19 +48,11 @@ if TYPE_CHECKING:
     from stenograph.config.typed import read_typed
 
 _MODULES = {
-    "Content": "traces",
-    "Destination": "traces",
-    "DestinationKind": "traces",
-    "EXAMPLE": "traces",
-    "HEADER_NAME": "traces",
-    "KeySource": "traces",
-    "SpanLayout": "traces",
-    "TraceConfig": "traces",
-    "load_trace_config": "traces",
-    "no_destination": "traces",
-    "trace_config_file": "traces",
-    "trace_folder": "traces",
-    "read_typed": "typed",
+    "traces": (
+        "EXAMPLE HEADER_NAME Content Destination DestinationKind KeySource SpanLayout TraceConfig load_trace_config"
+        " no_destination trace_config_file trace_folder"
+    ),
+    "typed": "read_typed",
 }
 
 __all__ = [

@@ -14,14 +14,8 @@ if TYPE_CHECKING:
     from stenograph.drift.schema import diff_schemas, json_schema, markdown, schema_of
 
 _MODULES = {
-    "MISSING_FIELD": "judge",
-    "NEW_FIELD": "judge",
-    "TYPE_MISMATCH": "judge",
-    "UNKNOWN_TYPE": "judge",
-    "diff_schemas": "schema",
-    "json_schema": "schema",
-    "markdown": "schema",
-    "schema_of": "schema",
+    "judge": "MISSING_FIELD NEW_FIELD TYPE_MISMATCH UNKNOWN_TYPE",
+    "schema": "diff_schemas json_schema markdown schema_of",
 }
 
 __all__ = [

@@ -38,34 +38,16 @@ if TYPE_CHECKING:
     )
 
 _MODULES = {
-    "AgentFile": "files",
-    "AgentLayout": "files",
-    "AgentMeta": "meta",
-    "Family": "files",
-    "FolderContents": "files",
-    "LINES_SUFFIX": "places",
-    "ProjectListing": "files",
-    "SessionFile": "files",
-    "agent_file_name": "places",
-    "agent_id_of": "places",
-    "agents_folder": "places",
-    "find_family": "files",
-    "history_folder": "places",
-    "is_agent_file": "places",
-    "is_session_id": "places",
-    "list_contents": "files",
-    "list_homes": "files",
-    "list_project": "files",
-    "list_projects": "files",
-    "meta_path": "places",
-    "named_owner": "owners",
-    "owner_of": "owners",
-    "read_family": "owners",
-    "read_metas": "meta",
-    "results_folder": "places",
-    "session_by_place": "places",
-    "session_folder": "places",
-    "session_name": "places",
+    "files": (
+        "AgentFile AgentLayout Family FolderContents ProjectListing SessionFile find_family list_contents list_homes"
+        " list_project list_projects"
+    ),
+    "meta": "AgentMeta read_metas",
+    "owners": "named_owner owner_of read_family",
+    "places": (
+        "LINES_SUFFIX agent_file_name agent_id_of agents_folder history_folder is_agent_file is_session_id meta_path"
+        " results_folder session_by_place session_folder session_name"
+    ),
 }
 
 __all__ = [

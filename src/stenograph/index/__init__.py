@@ -7,23 +7,11 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
+    from stenograph.index.call_scan import ABORTED, ADVISOR, AGENT, COPY, FAST, FINISHED, SIDECHAIN, US, call_key
     from stenograph.index.catalogue import CatalogueRow, StoredTurn, list_catalogue, stored_turns
     from stenograph.index.find import Filter, Found, Hit, HitLine, Sought, highlight, scan, search
     from stenograph.index.history import Touch, file_history
-    from stenograph.index.model_calls import (
-        ABORTED,
-        ADVISOR,
-        AGENT,
-        COPY,
-        FAST,
-        FINISHED,
-        SIDECHAIN,
-        US,
-        UsageSync,
-        call_key,
-        sync_session_usage,
-        sync_usage,
-    )
+    from stenograph.index.model_calls import UsageSync, sync_session_usage, sync_usage
     from stenograph.index.opening import StoredBranch, StoredSession, open_session
     from stenograph.index.patterns import BoundedPattern
     from stenograph.index.picking import Pick, PickList, Picks
@@ -36,56 +24,21 @@ if TYPE_CHECKING:
     from stenograph.index.update import SyncReport, sync
 
 _MODULES = {
-    "call_key": "model_calls",
-    "ABORTED": "model_calls",
-    "ADVISOR": "model_calls",
-    "AGENT": "model_calls",
-    "BoundedPattern": "patterns",
-    "CatalogueRow": "catalogue",
-    "COPY": "model_calls",
-    "discard_store": "store",
-    "facts_places": "session_facts",
-    "FactsPlace": "session_facts",
-    "FAST": "model_calls",
-    "file_history": "history",
-    "FilePart": "sources",
-    "Filter": "find",
-    "FINISHED": "model_calls",
-    "Found": "find",
-    "highlight": "find",
-    "Hit": "find",
-    "HitLine": "find",
-    "IndexedFile": "sources",
-    "IndexStore": "store",
-    "keep_facts": "session_facts",
-    "knows_home": "store",
-    "list_catalogue": "catalogue",
-    "open_session": "opening",
-    "open_store": "store",
-    "Sought": "find",
-    "StoredSession": "opening",
-    "parse_query": "query",
-    "Pick": "picking",
-    "PickList": "picking",
-    "Picks": "picking",
-    "Query": "query",
-    "scan": "find",
-    "search": "find",
-    "session_ticks": "tapes",
-    "SIDECHAIN": "model_calls",
-    "store_path": "store",
-    "stored_turns": "catalogue",
-    "StoredBranch": "opening",
-    "StoredTurn": "catalogue",
-    "sync": "update",
-    "sync_session_usage": "model_calls",
-    "sync_usage": "model_calls",
-    "SyncReport": "update",
-    "TextKind": "texts",
-    "Tick": "tapes",
-    "Touch": "history",
-    "US": "model_calls",
-    "UsageSync": "model_calls",
+    "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US call_key",
+    "catalogue": "CatalogueRow StoredTurn list_catalogue stored_turns",
+    "find": "Filter Found Hit HitLine Sought highlight scan search",
+    "history": "Touch file_history",
+    "model_calls": "UsageSync sync_session_usage sync_usage",
+    "opening": "StoredBranch StoredSession open_session",
+    "patterns": "BoundedPattern",
+    "picking": "Pick PickList Picks",
+    "query": "Query parse_query",
+    "session_facts": "FactsPlace facts_places keep_facts",
+    "sources": "FilePart IndexedFile",
+    "store": "IndexStore discard_store knows_home open_store store_path",
+    "tapes": "Tick session_ticks",
+    "texts": "TextKind",
+    "update": "SyncReport sync",
 }
 
 __all__ = [

@@ -1,7 +1,6 @@
 """Session files -> the store's table of model calls: one row per call and file, and which of them counts.
 
-A call is all lines of one `message.id`. Of its lines the one with the most tokens counts: releases write growing counts, and
-forks copy lines with their counts set to zero. Of its copies in several files one counts: that with the most tokens, else the
+`index.call_scan` reads the calls of a file. Of a call's copies in several files one counts: that with the most tokens, else the
 original.
 
 Reads usage only, and apart from the full text, so that a first look at costs takes seconds. Like `index.update` it opens only
@@ -11,7 +10,6 @@ files that changed, and reads those that grew from where reading ended.
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import os
 import sqlite3
@@ -19,23 +17,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
-from stenograph.disk import Finding, distinct_homes, read_line_blocks, read_slice
-from stenograph.errors import UnreadableError, UnwritableError, UsageError
+from stenograph.disk import Finding, distinct_homes, read_slice
+from stenograph.errors import UnreadableError, UnwritableError
 from stenograph.family import AgentFile, AgentLayout, find_family, list_homes, named_owner, read_metas, session_name
+from stenograph.index.call_scan import AGENT, COPY, SIDECHAIN, ModelCall, ScannedCalls, call_key, merged, scan_calls
 from stenograph.index.sources import FilePart, IndexedFile
 from stenograph.index.store import IndexStore
-from stenograph.records import TokenCounts, UsageLine, characters_written, gc_paused, last_total, moment, usage_lines
-from stenograph.releases import first_with, release_numbers
-
-# What `flags` of a row says.
-FAST, US, ABORTED, FINISHED, SIDECHAIN, COPY, ADVISOR, AGENT = 1, 2, 4, 8, 16, 32, 64, 128
-#: Characters that a token of output stands for, where a release wrote no final count. In 450 finished calls of 1.0.17 to 2.0.55
-#: in public sessions it is 2.9.
-CHARACTERS_PER_TOKEN = 3
+from stenograph.records import TokenCounts, gc_paused
 
 _BATCH_BYTES = 512_000_000
 # A second process takes longer to start than it saves where there is less to read.
@@ -44,10 +35,6 @@ _MUCH = 24_000_000
 _FEW = 500
 _HEAD = 256
 _TAIL = 1024
-_NANO = 1_000_000_000
-_SAYS_WHY_IT_STOPPED = release_numbers(first_with("writes_stop_reasons"))
-_WRITES_TOTALS = release_numbers(first_with("writes_totals"))
-
 #: Called with the bytes read and the bytes to read.
 Progress = Callable[[int, int], None]
 
@@ -81,41 +68,6 @@ class _Source(Struct, frozen=True):
     @property
     def size(self) -> int:
         return self.state[2]
-
-
-class _Call(Struct, gc=False):
-    """All lines of one call in one file."""
-
-    offset: int
-    time: int | None
-    model: str
-    tokens: TokenCounts
-    thinking: int
-    written: int
-    tier: str
-    branch: str
-    agent_type: str
-    release: str
-    tools: list[str]
-    flags: int
-
-    @property
-    def estimated(self) -> int:
-        """Tokens of output that no line counts: the release wrote what the response began with."""
-        if self.flags & (FINISHED | ABORTED | ADVISOR):
-            return 0
-        return max(0, self.written // CHARACTERS_PER_TOKEN - self.tokens.output)
-
-
-class _Scanned(Struct):
-    """What was read of a file."""
-
-    #: By message id; those without one by their place.
-    calls: dict[str, _Call]
-    end: int
-    #: The client's own total, in billionths of a dollar, by the last line to name one.
-    total: int | None = None
-    cwd: str | None = None
 
 
 def sync_usage(
@@ -265,7 +217,7 @@ class _Writing:
                 (session, session),
             )
 
-    def read(self, source: _Source, ahead: _Scanned | None = None) -> None:
+    def read(self, source: _Source, ahead: ScannedCalls | None = None) -> None:
         """Read what is new in a file; `ahead` is all of it, where another process has read it."""
         path = os.fsencode(source.path)
         known = self._db.execute(
@@ -275,7 +227,7 @@ class _Writing:
         if known and known[4:] == source.state:
             return  # another process was quicker
         start = known[1] if known and known[1] <= source.size and fingerprint(source.place, known[1]) == known[2] else 0
-        scanned = ahead if ahead is not None and not start else _scan(source.place, start, _named_after(source))
+        scanned = ahead if ahead is not None and not start else scan_calls(source.place, start, _named_after(source))
         session = self._session(source, scanned.cwd)
         total = scanned.total if scanned.total is not None or not start else known[3]
         if known:
@@ -291,7 +243,7 @@ class _Writing:
         for name, call in scanned.calls.items():
             key = call_key(name)
             if start and (before := self._before(file, key)) is not None:
-                call = _merged(before, call)
+                call = merged(before, call)
             if source.agent is not None:
                 call.flags |= AGENT
             self._add(file, session, key, call, agent_type)
@@ -319,7 +271,7 @@ class _Writing:
         db.execute(_CHOOSE)
         self._touched.clear()
 
-    def _add(self, file: int, session: int, key: int, call: _Call, agent_type: str) -> None:
+    def _add(self, file: int, session: int, key: int, call: ModelCall, agent_type: str) -> None:
         tokens = call.tokens
         self._touched.add(key)
         self._rows.append(
@@ -337,7 +289,7 @@ class _Writing:
         self._touched.update(key for (key,) in rows)
         self._db.execute("DELETE FROM model_calls WHERE file = ? AND offset >= ?", (file, offset))
 
-    def _before(self, file: int, key: int) -> _Call | None:
+    def _before(self, file: int, key: int) -> ModelCall | None:
         row = self._db.execute(
             "SELECT offset, time, m.name, input, output, cache_read, cache_write_5m, cache_write_1h, web_searches, thinking,"
             " written, t.name, b.name, a.name, r.name, u.name, flags FROM model_calls JOIN usage_names m ON m.id = model"
@@ -349,7 +301,7 @@ class _Writing:
             return None
         tools = row[15].split(",") if row[15] else []
         counts, (tier, branch, agent_type, release) = TokenCounts(*row[3:9]), row[11:15]
-        return _Call(row[0], row[1], row[2], counts, row[9], row[10], tier, branch, agent_type, release, tools, row[16])
+        return ModelCall(row[0], row[1], row[2], counts, row[9], row[10], tier, branch, agent_type, release, tools, row[16])
 
     def _session(self, source: _Source, cwd: str | None) -> int:
         name = source.session or (named_owner(source.path) or "")
@@ -389,7 +341,7 @@ def _next_batch(stale: Sequence[_Source], count: int) -> list[_Source]:
     return found
 
 
-def _scan_beside(sources: Sequence[_Source]) -> dict[Path, _Scanned]:
+def _scan_beside(sources: Sequence[_Source]) -> dict[Path, ScannedCalls]:
     """Half of many files, read by a second process while this one reads the other half.
 
     Nothing where there is little to read or no second core: files that are missing here are read one by one.
@@ -424,102 +376,17 @@ def _scan_beside(sources: Sequence[_Source]) -> dict[Path, _Scanned]:
     return found
 
 
-def _scan_each(sources: Sequence[_Source]) -> dict[Path, _Scanned]:
+def _scan_each(sources: Sequence[_Source]) -> dict[Path, ScannedCalls]:
     found = {}
     for source in sources:
         with contextlib.suppress(UnreadableError):  # said when it is read again
-            found[source.path] = _scan(source.place, 0, _named_after(source))
+            found[source.path] = scan_calls(source.place, 0, _named_after(source))
     return found
 
 
 def _named_after(source: _Source) -> str:
     """The session that a file is named after; empty for a subagent's file."""
     return source.session if source.agent is None else ""
-
-
-def _scan(path: Path, start: int, session: str) -> _Scanned:
-    """The calls of a file from a place on. `session` is the one that the file is named after; empty for a subagent's file."""
-    calls: dict[str, _Call] = {}
-    scanned = _Scanned(calls, start)
-    for offset, block in read_line_blocks(path, start):
-        may_have_totals = False
-        for line in usage_lines(block, offset):
-            if scanned.cwd is None and line.cwd:
-                scanned.cwd = line.cwd
-            traits = _traits(line.version or "")
-            may_have_totals = may_have_totals or traits.writes_totals
-            _note(calls, line, traits, block[line.start - offset : line.stop - offset], path, session)
-        if (may_have_totals or not calls) and (total := last_total(block)) is not None:
-            scanned.total = round(total * _NANO)
-        scanned.end = offset + block.rfind(b"\n") + 1
-    return scanned
-
-
-def _note(calls: dict[str, _Call], line: UsageLine, traits: _Traits, data: bytes, path: Path, session: str) -> None:
-    message = line.message
-    assert message is not None
-    usage = message.usage
-    assert usage is not None
-    key = message.id or f"{path}:{line.start}"
-    written = 0
-    if message.stop_reason:
-        flags = FINISHED
-    elif traits.says_why_it_stopped:
-        flags = ABORTED
-    else:
-        flags = 0
-        written = characters_written(data)
-    if line.isAbortedMidStream:
-        flags |= ABORTED
-    if line.isSidechain:
-        flags |= SIDECHAIN
-    if (session and line.sessionId and line.sessionId != session) or line.is_copy:
-        flags |= COPY
-    tokens = usage.tokens()
-    known = calls.get(key)
-    if known is not None:
-        known.tools += line.tools()
-        known.written += written
-        known.flags |= flags
-        if tokens.total < known.tokens.total:
-            return
-        known.tokens = tokens
-        known.flags &= ~(FAST | US)
-        call = known
-    else:
-        call = calls[key] = _Call(
-            line.start, _seconds(line.timestamp), "", tokens, 0, written, "", line.gitBranch or "", line.attributionAgent or "",
-            line.version or "", line.tools(), flags,
-        )  # fmt: skip
-    call.model = line.requestedModel or message.model or ""
-    call.tier = usage.service_tier or ""
-    call.flags |= (FAST if usage.speed == "fast" else 0) | (US if usage.inference_geo == "us" else 0)
-    if usage.output_tokens_details:
-        call.thinking = usage.output_tokens_details.thinking_tokens or 0
-    for place, (model, counts) in enumerate(usage.advisors()):
-        calls[f"{key}/advisor {place}"] = _Call(
-            call.offset, call.time, model, counts, 0, 0, "", call.branch, call.agent_type, call.release, [],
-            (call.flags & ~FAST) | ADVISOR,
-        )  # fmt: skip
-
-
-def _merged(first: _Call, second: _Call) -> _Call:
-    """Two parts of one call: the earlier one's place, and the tokens of the greater."""
-    most = second if second.tokens.total >= first.tokens.total else first
-    return _Call(
-        offset=first.offset,
-        time=second.time if first.time is None else first.time,
-        model=most.model,
-        tokens=most.tokens,
-        thinking=max(first.thinking, second.thinking),
-        written=first.written + second.written,
-        tier=most.tier,
-        branch=first.branch,
-        agent_type=first.agent_type or second.agent_type,
-        release=most.release,
-        tools=first.tools + second.tools,
-        flags=(first.flags | second.flags) & ~(FAST | US) | most.flags & (FAST | US),
-    )
 
 
 def fingerprint(path: Path, offset: int) -> bytes:
@@ -529,29 +396,3 @@ def fingerprint(path: Path, offset: int) -> bytes:
     digest = hashlib.blake2b(read_slice(path, 0, min(_HEAD, offset)), digest_size=16)
     digest.update(read_slice(path, max(0, offset - _TAIL), offset))
     return digest.digest()
-
-
-def call_key(name: str) -> int:
-    """The key of a call in the store, from its `message.id`."""
-    return int.from_bytes(hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
-
-
-class _Traits(NamedTuple):
-    """What of a release matters here."""
-
-    says_why_it_stopped: bool
-    writes_totals: bool
-
-
-@functools.lru_cache(maxsize=4096)
-def _traits(release: str) -> _Traits:
-    try:
-        numbers = release_numbers(release)
-    except UsageError:
-        return _Traits(False, True)
-    return _Traits(numbers >= _SAYS_WHY_IT_STOPPED, numbers >= _WRITES_TOTALS)
-
-
-def _seconds(text: str | None) -> int | None:
-    at = moment(text)
-    return None if at is None else int(at.timestamp())

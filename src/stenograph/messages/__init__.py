@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from stenograph.messages.tools import NO_CONTENT
 
 _MODULES = {
-    "NO_CONTENT": "tools",
-    "NO_LINE": "ending",
-    "is_thinking": "pieces",
-    "rendered": "attaching",
-    "siblings_of": "selection",
-    "text_block": "pieces",
-    "with_attachments": "attaching",
+    "attaching": "rendered with_attachments",
+    "ending": "NO_LINE",
+    "pieces": "is_thinking text_block",
+    "selection": "siblings_of",
+    "tools": "NO_CONTENT",
 }
 
 __all__ = [

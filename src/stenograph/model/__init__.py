@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from stenograph.model.events import Retrying
 
 _MODULES = {
-    "Endpoint": "endpoint",
-    "ModelClient": "client",
-    "Request": "encoding",
-    "Retrying": "events",
-    "TOKEN_COUNTS": "assembly",
-    "endpoint_from_environment": "endpoint",
-    "events": "events",
+    "assembly": "TOKEN_COUNTS",
+    "client": "ModelClient",
+    "encoding": "Request",
+    "endpoint": "Endpoint endpoint_from_environment",
+    "events": "Retrying events",
 }
 
 __all__ = [

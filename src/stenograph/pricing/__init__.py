@@ -14,32 +14,11 @@ if TYPE_CHECKING:
     from stenograph.pricing.tariff import PICO_PER_MICRO, OwnPrices, PricesFile, Tariff, micro_usd, read_prices_file
 
 _MODULES = {
-    "Basis": "cost",
-    "Cost": "cost",
-    "GapReason": "session",
-    "LongContext": "prices",
-    "ModelFacts": "models",
-    "ModelTable": "models",
-    "OwnPrices": "tariff",
-    "PICO_PER_MICRO": "tariff",
-    "PriceBook": "prices",
-    "Prices": "prices",
-    "PricesFile": "tariff",
-    "Rate": "prices",
-    "SessionCost": "session",
-    "Table": "prices",
-    "Tariff": "tariff",
-    "WIDE": "models",
-    "canonical_model": "prices",
-    "known_facts": "models",
-    "load_models": "models",
-    "load_prices": "prices",
-    "micro_usd": "tariff",
-    "model_facts": "models",
-    "price_usage": "cost",
-    "read_prices_file": "tariff",
-    "session_cost": "session",
-    "table_of": "prices",
+    "cost": "Basis Cost price_usage",
+    "models": "WIDE ModelFacts ModelTable known_facts load_models model_facts",
+    "prices": "LongContext PriceBook Prices Rate Table canonical_model load_prices table_of",
+    "session": "GapReason SessionCost session_cost",
+    "tariff": "PICO_PER_MICRO OwnPrices PricesFile Tariff micro_usd read_prices_file",
 }
 
 __all__ = [

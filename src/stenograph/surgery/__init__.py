@@ -29,12 +29,8 @@ if TYPE_CHECKING:
     from stenograph.surgery.verify import LossChange, ReleaseOutcome, of_newest
 
 _MODULES = {
-    "ClonePlan": "clone",
-    "LossChange": "verify",
-    "ReleaseOutcome": "verify",
-    "apply_clone": "clone",
-    "of_newest": "verify",
-    "plan_clone": "clone",
+    "clone": "ClonePlan apply_clone plan_clone",
+    "verify": "LossChange ReleaseOutcome of_newest",
 }
 
 __all__ = [

@@ -40,39 +40,21 @@ if TYPE_CHECKING:
     from stenograph.traces.worker import send_due
 
 _MODULES = {
-    "Backfill": "history",
-    "Candidate": "history",
-    "EVENTS": "install",
-    "ReadFailure": "reading",
-    "Filters": "history",
-    "Probe": "sending",
-    "Purge": "purge",
-    "plan_purge": "purge",
-    "purge_session": "purge",
-    "probe": "sending",
-    "BackfillReport": "history",
-    "TraceState": "state",
-    "backfill": "history",
-    "bytes_behind": "history",
-    "commands_in": "install",
-    "default_trace_folder": "folder",
-    "find_sessions": "history",
-    "followed_sessions": "history",
-    "hook_command": "install",
-    "hooks_for": "install",
-    "is_behind": "history",
-    "is_held": "folder",
-    "is_installed": "install",
-    "main": "hook",
-    "notes_on": "keys",
-    "notes_on_all": "keys",
-    "oldest_release": "install",
-    "plan_install": "install",
-    "plan_uninstall": "install",
-    "select_destinations": "history",
-    "send_due": "worker",
-    "shared_hook_command": "install",
-    "waiting_events": "folder",
+    "folder": "default_trace_folder is_held waiting_events",
+    "history": (
+        "Backfill BackfillReport Candidate Filters backfill bytes_behind find_sessions followed_sessions is_behind"
+        " select_destinations"
+    ),
+    "hook": "main",
+    "install": (
+        "EVENTS commands_in hook_command hooks_for is_installed oldest_release plan_install plan_uninstall shared_hook_command"
+    ),
+    "keys": "notes_on notes_on_all",
+    "purge": "Purge plan_purge purge_session",
+    "reading": "ReadFailure",
+    "sending": "Probe probe",
+    "state": "TraceState",
+    "worker": "send_due",
 }
 
 __all__ = [

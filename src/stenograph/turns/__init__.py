@@ -22,24 +22,14 @@ if TYPE_CHECKING:
     from stenograph.turns.values import moment_of, tokens_of
 
 _MODULES = {
-    "moment_of": "values",
-    "tokens_of": "values",
-    "AgentFiles": "agent_files",
-    "RoundType": "rounds",
-    "round_type": "rounds",
-    "Context": "context",
-    "ReadFailure": "agent_files",
-    "Place": "reader",
-    "ReadTurn": "reader",
-    "Step": "steps",
-    "THRESHOLD_MINUTES": "rounds",
-    "TurnLines": "lines",
-    "TurnPlace": "reader",
-    "TurnReader": "reader",
-    "is_synthetic": "contents",
-    "read_turn": "lines",
-    "round_types": "rounds",
-    "said_in": "contents",
+    "agent_files": "AgentFiles ReadFailure",
+    "contents": "is_synthetic said_in",
+    "context": "Context",
+    "lines": "TurnLines read_turn",
+    "reader": "Place ReadTurn TurnPlace TurnReader",
+    "rounds": "THRESHOLD_MINUTES RoundType round_type round_types",
+    "steps": "Step",
+    "values": "moment_of tokens_of",
 }
 
 __all__ = [

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from stenograph.web.security import Access
     from stenograph.web.server import create_app, serve
 
-_MODULES = {"Access": "security", "Viewer": "questions", "create_app": "server", "serve": "server"}
+_MODULES = {
+    "questions": "Viewer",
+    "security": "Access",
+    "server": "create_app serve",
+}
 
 __all__ = ["Access", "Viewer", "create_app", "serve"]
 
