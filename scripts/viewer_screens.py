@@ -1,10 +1,12 @@
-"""Screenshots of the viewer's named states, in both themes and at two widths: `python scripts/viewer_screens.py [STATE…]`.
+"""Screenshots of the viewer's named states: `python scripts/viewer_screens.py [--only desktop|phone|light|dark]… [STATE…]`.
 
-Writes build/viewer/STATE-WIDTH-THEME.png and a sheet of all for each width and theme. Needs Chromium and Playwright.
+Without `--only` at both widths and in both themes. Writes build/viewer/STATE-WIDTH-THEME.png and sheets of many, to be looked at
+together. Needs Chromium and Playwright.
 """
 
 from __future__ import annotations
 
+import argparse
 import base64
 import json
 import os
@@ -413,16 +415,24 @@ STATES: dict[str, tuple[str, Act | None]] = {
 }
 
 
-def shoot(server: Served, browser: Any, names: list[str], running_file: Path) -> list[str]:
-    problems = []
-    for width, height in ((1440, 900), (390, 844)):
-        phone = {"device_scale_factor": 2, "is_mobile": True, "has_touch": True} if width < 600 else {}
-        for theme in ("light", "dark"):
+WIDTHS = {"desktop": (1440, 900), "phone": (390, 844)}
+THEMES = ("light", "dark")
+#: States that one tab shows: a browser's memory grows with every page.
+_PER_TAB = 6
+
+
+def shoot(server: Served, browser: Any, names: list[str], running_file: Path, only: list[str]) -> list[str]:
+    problems: list[str] = []
+    for kind, theme in chosen(only):
+        width, height = WIDTHS[kind]
+        phone = {"device_scale_factor": 2, "is_mobile": True, "has_touch": True} if kind == "phone" else {}
+        for start in range(0, len(names), _PER_TAB):
             with tab(browser, server, width=width, height=height, color_scheme=theme, **phone) as seen:
-                for name in names:
+                for name in names[start : start + _PER_TAB]:
                     path, act = STATES[name]
                     seen.problems.clear()
                     running_file.write_text("".join(json.dumps(line) + "\n" for line in running()))
+                    seen.page.set_default_timeout(60_000)
                     seen.page.goto("about:blank")
                     seen.open(path)
                     seen.page.wait_for_timeout(150)
@@ -434,35 +444,45 @@ def shoot(server: Served, browser: Any, names: list[str], running_file: Path) ->
     return problems
 
 
-def sheets(browser: Any, names: list[str]) -> None:
-    """All pictures of a width and theme on a few pages, to be looked at together."""
-    for width, columns, many in ((1440, 2, 6), (390, 6, 12)):
-        for theme in ("light", "dark"):
-            for start in range(0, len(names), many):
-                some = names[start : start + many]
-                cells = "".join(f'<figure><figcaption>{n}</figcaption><img src="{n}-{width}-{theme}.png"></figure>' for n in some)
-                style = f"body{{margin:8px;display:grid;grid-template-columns:repeat({columns},1fr);gap:8px;font:13px sans-serif}}figure{{margin:0}}img{{width:100%;border:1px solid #888}}"
-                sheet = OUT / "sheet.html"
-                sheet.write_text(f"<style>{style}</style>{cells}")
-                page = browser.new_page(viewport={"width": 1500, "height": 800})
-                page.goto(sheet.resolve().as_uri())
-                page.screenshot(path=OUT / f"sheet-{width}-{theme}-{start // many + 1}.png", full_page=True)
-                page.close()
-                sheet.unlink()
+def chosen(only: list[str]) -> list[tuple[str, str]]:
+    kinds = [kind for kind in WIDTHS if kind in only] or list(WIDTHS)
+    themes = [theme for theme in THEMES if theme in only] or list(THEMES)
+    return [(kind, theme) for kind in kinds for theme in themes]
+
+
+def sheets(browser: Any, names: list[str], only: list[str]) -> None:
+    """All pictures of a width and theme on a few pages."""
+    for kind, theme in chosen(only):
+        width, columns, many = (1440, 2, 6) if kind == "desktop" else (390, 6, 12)
+        for start in range(0, len(names), many):
+            some = names[start : start + many]
+            cells = "".join(f'<figure><figcaption>{n}</figcaption><img src="{n}-{width}-{theme}.png"></figure>' for n in some)
+            style = f"body{{margin:8px;display:grid;grid-template-columns:repeat({columns},1fr);gap:8px;font:13px sans-serif}}figure{{margin:0}}img{{width:100%;border:1px solid #888}}"
+            sheet = OUT / "sheet.html"
+            sheet.write_text(f"<style>{style}</style>{cells}")
+            page = browser.new_page(viewport={"width": 1500, "height": 800})
+            page.goto(sheet.resolve().as_uri())
+            page.screenshot(path=OUT / f"sheet-{width}-{theme}-{start // many + 1}.png", full_page=True)
+            page.close()
+            sheet.unlink()
 
 
 def main() -> int:
     from playwright.sync_api import sync_playwright
 
-    names = sys.argv[1:] or list(STATES)
+    parser = argparse.ArgumentParser(description="Screenshots of the viewer's named states.")
+    parser.add_argument("states", nargs="*", choices=[[], *STATES], metavar="STATE")
+    parser.add_argument("--only", action="append", default=[], choices=[*WIDTHS, *THEMES])
+    asked = parser.parse_args()
+    names = asked.states or list(STATES)
     OUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         home = make_home(Path(folder))
         with served(home, allow_edits=True) as server:
             server.ask("/search?q=warm")
-            problems = shoot(server, browser, names, next(home.rglob(f"{LIVE}.jsonl")))
-        sheets(browser, names)
+            problems = shoot(server, browser, names, next(home.rglob(f"{LIVE}.jsonl")), asked.only)
+        sheets(browser, names, asked.only)
         browser.close()
     for problem in problems:
         sys.stderr.write(problem + "\n")

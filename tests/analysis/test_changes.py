@@ -35,6 +35,12 @@ class _Script:
         self.records += [use, answer]
         return self
 
+    def prompt(self, text: str) -> _Script:
+        """Another turn."""
+        number = len(self.records)
+        self.records.append(user(text, uuid=f"u{number}", parentUuid=self.records[-1]["uuid"]))
+        return self
+
     def edit(self, old: str, new: str, original: str | None, patch: list[Any] | None = None, **more: Any) -> _Script:
         structured = {
             "filePath": PATH,
@@ -80,6 +86,18 @@ def test_edits_one_after_another_give_one_difference(tmp_path: Path) -> None:
         "+B",
         "+C",
     ]
+
+
+def test_each_line_has_the_turn_that_wrote_it(tmp_path: Path) -> None:
+    script = _Script().write("one\ntwo\nthree\n", "create")
+    script.prompt("And now?").edit("two", "2\n2b", "one\ntwo\nthree\n")
+    script.prompt("Once more.").write("zero\none\n2\n2b\nthree\nfour\n", "update", "one\n2\n2b\nthree\n")
+    assert script.file(tmp_path).authors == (3, 1, 2, 2, 1, 3)
+
+
+def test_lines_that_were_there_or_came_from_elsewhere_have_no_author(tmp_path: Path) -> None:
+    script = _Script().read("one\ntwo").edit("two", "2", "one\ntwo").read("one\n2\nthree").edit("one", "1", "one\n2\nthree")
+    assert script.file(tmp_path).authors == (1, 1, 0)
 
 
 def test_a_change_that_was_taken_back_is_no_difference(tmp_path: Path) -> None:

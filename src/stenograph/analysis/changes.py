@@ -65,6 +65,8 @@ class FileChange(Struct, frozen=True):
     #: Keys of `REASONS`.
     doubts: tuple[str, ...] = ()
     turns: tuple[int, ...] = ()
+    #: The turn that wrote each line of `after`, as `splitlines` has them; 0 for a line that no turn is known to have written.
+    authors: tuple[int, ...] = ()
 
     @property
     def changed(self) -> bool:
@@ -97,6 +99,7 @@ class _Tracked(Struct):
     content: str | None = None
     doubts: dict[str, None] = field(default_factory=dict)
     turns: dict[int, None] = field(default_factory=dict)
+    authors: list[int] = field(default_factory=list)
 
     def shows(self, content: str) -> None:
         """A result shows what the file holds now."""
@@ -106,7 +109,36 @@ class _Tracked(Struct):
         elif self.content.rstrip("\n") != content.rstrip("\n"):
             self.doubts["outside"] = None
         self.doubts.pop("shell", None)
+        self.holds(content)
+
+    def holds(self, content: str | None, turn: int = 0) -> None:
+        """Its content is this now; what is new in it was written by a turn, or by what is not known."""
+        if content is None:
+            self.authors = []
+        elif self.content != content or len(self.authors) != len(content.splitlines()):
+            self.authors = _carried(self.authors, (self.content or "").splitlines(), content.splitlines(), turn)
         self.content = content
+
+
+#: Lines of two versions that are compared with each other; of longer ones all between the first and last difference is new.
+_MOST_COMPARED = 4_000_000
+
+
+def _carried(authors: Sequence[int], old: Sequence[str], new: Sequence[str], turn: int) -> list[int]:
+    """Who wrote each line of a new version: lines of the old one keep their authors."""
+    from difflib import SequenceMatcher
+
+    if len(authors) != len(old):
+        return [turn] * len(new)
+    limit = min(len(old), len(new))
+    start = next((place for place in range(limit) if old[place] != new[place]), limit)
+    end = next((place for place in range(limit - start) if old[-1 - place] != new[-1 - place]), limit - start)
+    middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
+    middle = [turn] * len(middle_new)
+    if middle_old and middle_new and len(middle_old) * len(middle_new) <= _MOST_COMPARED:
+        for one, other, size in SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_matching_blocks():
+            middle[other : other + size] = authors[start + one : start + one + size]
+    return [*authors[:start], *middle, *authors[len(old) - end :]]
 
 
 def changed_files(session: Session, turns: Sequence[Turn] | None = None) -> tuple[FileChange, ...]:
@@ -178,14 +210,14 @@ def _take(tracked: dict[str, _Tracked], backups: dict[str, str | None], number: 
         _read(file, call)
     elif call.name == "NotebookEdit":
         file.edits += 1
-        file.content = None
+        file.holds(None)
         file.doubts["notebook"] = None
     else:
         if call.name == "Write":
             file.writes += 1
         else:
             file.edits += 1
-        _change(file, call, backups)
+        _change(file, call, backups, number)
 
 
 def _doubt(tracked: dict[str, _Tracked], command: str) -> None:
@@ -206,7 +238,7 @@ def _read(file: _Tracked, call: ToolCall) -> None:
         file.shows(read.content)
 
 
-def _change(file: _Tracked, call: ToolCall, backups: dict[str, str | None]) -> None:
+def _change(file: _Tracked, call: ToolCall, backups: dict[str, str | None], number: int) -> None:
     result = call.structured
     original = _original(result)
     if original is None and file.content is None and file.path in backups and file.edits + file.writes == 1:
@@ -214,7 +246,7 @@ def _change(file: _Tracked, call: ToolCall, backups: dict[str, str | None]) -> N
     if isinstance(result, WriteResult) and result.type == "create" and not original:
         if file.before is None:
             file.created, file.before = True, ""
-        file.content = result.content if isinstance(result.content, str) else None
+        file.holds(result.content if isinstance(result.content, str) else None, number)
         file.doubts.pop("shell", None)
         return
     if original is not None:
@@ -224,7 +256,7 @@ def _change(file: _Tracked, call: ToolCall, backups: dict[str, str | None]) -> N
         file.doubts["unknown-after"] = None
     elif after is not None:
         file.doubts.pop("unknown-after", None)
-    file.content = after
+    file.holds(after, number)
 
 
 def _original(result: object) -> str | None:
@@ -336,4 +368,5 @@ def _finished(file: _Tracked) -> FileChange:
         after=file.content,
         doubts=tuple(reason for reason in REASONS if reason in doubts),
         turns=tuple(file.turns),
+        authors=tuple(file.authors) if changed else (),
     )

@@ -7,7 +7,7 @@ is defined, or an attribute. Fewer elements are faster to lay out than one per t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -119,8 +119,13 @@ class _Change:
         self.new: list[tuple[int, str]] = []
 
 
-def patch_html(lines: Sequence[str], path: str, *, most: int = 0) -> tuple[Markup, int]:
-    """A patch as lines that can be shown one below the other or side by side; and how many lines were left out at its end."""
+def patch_html(
+    lines: Sequence[str], path: str, *, most: int = 0, by: Callable[[int], str] = lambda _: ""
+) -> tuple[Markup, int]:
+    """A patch as lines that can be shown one below the other or side by side; and how many lines were left out at its end.
+
+    `by` gives what is shown before an added line, by its number: markup.
+    """
     left_out = max(0, len(lines) - most) if most and len(lines) > most + 10 else 0
     shown = lines[: len(lines) - left_out] if left_out else lines
     old_lines = line_pieces("\n".join(_clean(line[1:]) for line in shown if line[:1] in (" ", "-", "")), path)
@@ -133,7 +138,7 @@ def patch_html(lines: Sequence[str], path: str, *, most: int = 0) -> tuple[Marku
     def flush() -> None:
         nonlocal change
         if change.old or change.new:
-            out.append(_change_html(change, old_lines, new_lines, is_new))
+            out.append(_change_html(change, old_lines, new_lines, is_new, by))
             change = _Change()
 
     is_first = True
@@ -169,7 +174,9 @@ def _clean(line: str) -> str:
     return harmless(line, keep_tabs=True).replace("\n", " ")
 
 
-def _change_html(change: _Change, old_lines: list[Pieces], new_lines: list[Pieces], is_new: bool) -> str:
+def _change_html(
+    change: _Change, old_lines: list[Pieces], new_lines: list[Pieces], is_new: bool, by: Callable[[int], str]
+) -> str:
     old = [(number, _at(old_lines, int(place))) for number, place in change.old]
     new = [(number, _at(new_lines, int(place))) for number, place in change.new]
     if len(old) == len(new):
@@ -178,7 +185,9 @@ def _change_html(change: _Change, old_lines: list[Pieces], new_lines: list[Piece
             if marked:
                 old[place], new[place] = (left, marked[0]), (right, marked[1])
     removed = "".join(f'<del class="ln" data-n="{number} −">{_marked_html(pieces, "del") or " "}</del>' for number, pieces in old)
-    added = "".join(f'<ins class="ln" data-n="{number} +">{_marked_html(pieces, "ins") or " "}</ins>' for number, pieces in new)
+    added = "".join(
+        f'<ins class="ln" data-n="{number} +">{by(number)}{_marked_html(pieces, "ins") or " "}</ins>' for number, pieces in new
+    )
     kind = "chg new" if is_new else "chg"
     return f'<span class="{kind}"><span>{removed}</span><span>{added}</span></span>'
 

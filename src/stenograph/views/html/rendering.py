@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from stenograph.views.html import charts, code
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.markup import markdown_html, text_html, with_secrets
+from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.timeline import AgentSteps, ToolStep
 from stenograph.views.text import count_of, duration, harmless, one_line, quoted, short_path, size, thousands
 
@@ -221,6 +222,23 @@ def _patch(lines: Sequence[str], path: str, most: int) -> tuple[Markup, int]:
     return with_secrets(html), left_out
 
 
+def blamed_patch(file: FilePage, place: StepPlace, most: int) -> tuple[Markup, int]:
+    """A net difference with the turn that wrote each added line; named where another turn begins."""
+    spans = {line: span.turn for span in file.written for line in range(span.first, span.last + 1)}
+    last = [0, 0]
+
+    def by(line: int) -> str:
+        turn = spans.get(line, 0)
+        is_same = last == [turn, line - 1]
+        last[:] = [turn, line]
+        if is_same or not turn:
+            return ""
+        return Markup('<a class="by" href="{}" title="Written in turn {}">t{}</a>').format(place.turn(turn), turn, turn)
+
+    html, left_out = code.patch_html((file.diff or ())[2:], file.path, most=most, by=by)
+    return with_secrets(html), left_out
+
+
 def _matches(text: str, most: int) -> tuple[Markup, int]:
     html, left_out = code.matches_html(text, most=most)
     return with_secrets(html), left_out
@@ -280,6 +298,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "agent_facts": agent_facts,
         "bar": charts.bar,
+        "blamed_patch": blamed_patch,
         "clock": clock,
         "command": command,
         "context_chart": charts.context_chart,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from stenograph.redact import Mask, as_is
@@ -13,6 +14,15 @@ from stenograph.views.pages.session import last_of
 if TYPE_CHECKING:
     from stenograph.analysis import FileChange
     from stenograph.turns import Session
+
+
+class WrittenPage(Page, frozen=True):
+    """Lines of a file that one turn wrote."""
+
+    turn: int
+    first: int
+    """Counted from 1, in the file as the session left it."""
+    last: int
 
 
 class FilePage(Page, frozen=True):
@@ -35,6 +45,8 @@ class FilePage(Page, frozen=True):
     """The numbers of the turns that touched it."""
     diff: tuple[str, ...] | None
     """The net difference as lines of a unified diff; null where it is not known."""
+    written: tuple[WrittenPage, ...] = ()
+    """Which turn wrote which lines. Lines that were there before, or that something else wrote, are in none."""
 
     @property
     def changed(self) -> bool:
@@ -66,8 +78,13 @@ def files_page(session: Session, changes: Iterable[FileChange], mask: Mask = as_
 def _file_page(change: FileChange, mask: Mask, project: str) -> FilePage:
     known = change.is_known if change.changed else None
     diff: list[str] = []
+    written: tuple[WrittenPage, ...] = ()
     if known and change.before is not None and change.after is not None:
-        diff = change.diff(mask(change.before), mask(change.after), project)
+        masked = mask(change.after)
+        diff = change.diff(mask(change.before), masked, project)
+        # A secret of several lines is masked on one: the lines behind it have other numbers then.
+        if len(masked.splitlines()) == len(change.authors):
+            written = tuple(_written(change.authors))
     return FilePage(
         path=change.path,
         reads=change.reads,
@@ -80,4 +97,14 @@ def _file_page(change: FileChange, mask: Mask, project: str) -> FilePage:
         doubts=change.doubts,
         turns=change.turns,
         diff=tuple(diff) if known else None,
+        written=written,
     )
+
+
+def _written(authors: Iterable[int]) -> Iterator[WrittenPage]:
+    line = 1
+    for turn, lines in groupby(authors):
+        count = len(list(lines))
+        if turn:
+            yield WrittenPage(turn, line, line + count - 1)
+        line += count
