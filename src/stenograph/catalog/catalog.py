@@ -20,13 +20,14 @@ from stenograph.config import archive_folder
 from stenograph.disk import projects_folder
 from stenograph.errors import ArchivedSessionError, DiskError, SessionNotFoundError
 from stenograph.family import SessionFile, agent_id_of, is_agent_file, is_session_id, results_folder
-from stenograph.sessions import Listing, SessionInfo, Status, describe, find_match, find_sessions, list_sessions, session_at
 
-if TYPE_CHECKING:  # most users have no archive: nothing of it is imported for them
+# Most users have no archive, and a search lists no sessions: what they do not need is not imported for them.
+if TYPE_CHECKING:
     import tempfile
 
     from stenograph.archive import KeptFile, KeptSession, KeptStore
     from stenograph.index import IndexedFile
+    from stenograph.sessions import Listing, SessionInfo
 
 
 class CatalogMatch(msgspec.Struct, frozen=True):
@@ -71,6 +72,8 @@ class Catalog:
 
         Raises as `find_match` does, and ArchivedSessionError where only the archive has it and `archived` is False.
         """
+        from stenograph.sessions import find_match, session_at
+
         try:
             found = find_match(reference, self._homes, exact=exact, any_project=any_project)
         except SessionNotFoundError as error:
@@ -87,6 +90,8 @@ class Catalog:
 
     def list_sessions(self, **options: Any) -> Listing:
         """As `list_sessions`, with the sessions that only the archive has."""
+        from stenograph.sessions import list_sessions
+
         return list_sessions(self._homes, also=self.archived(), **options)
 
     def archived(self) -> list[SessionInfo]:
@@ -111,7 +116,11 @@ class Catalog:
         with self._opened() as store:
             sessions = store.sessions(self._homes) if store is not None else []
         missing = [session for session in sessions if not os.path.lexists(session.path)]
-        present = {file.session_id for file in find_sessions(self._homes)} if missing else set()
+        if not missing:
+            return []
+        from stenograph.sessions import find_sessions
+
+        present = {file.session_id for file in find_sessions(self._homes)}
         return [session for session in missing if session.name not in present]
 
     @cached_property
@@ -170,6 +179,7 @@ class Catalog:
 
     def _described(self, session: KeptSession) -> Iterator[SessionInfo]:
         from stenograph.archive import read_facts
+        from stenograph.sessions import Status, describe, session_at
 
         info = read_facts(session.facts)
         if info is None:

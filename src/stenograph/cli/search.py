@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
 from stenograph.cli import NOTHING_MATCHED
@@ -81,9 +83,6 @@ def search(
     if not words:
         _pick(ctx)
         return
-    from datetime import datetime
-
-    from stenograph.cli._arguments import moment_of
     from stenograph.index import BoundedPattern, Filter, TextKind, parse_query, scan
     from stenograph.index import search as find
     from stenograph.views import render_search, search_page
@@ -101,8 +100,8 @@ def search(
         tool=tool,
         file=touched,
         only_errors=only_errors,
-        since=None if since is None else moment_of(since, now),
-        until=None if until is None else moment_of(until, now),
+        since=_seconds(since, now),
+        until=_seconds(until, now),
     )
     text = " ".join(words)
     sought = BoundedPattern(text) if is_regex else parse_query(text)
@@ -117,6 +116,14 @@ def search(
     if not page.hits:
         echo_note("nothing matches")
         ctx.exit(NOTHING_MATCHED)
+
+
+def _seconds(text: str | None, now: datetime) -> float | None:
+    if text is None:
+        return None
+    from stenograph.sessions import date_or_age
+
+    return date_or_age(text, now)
 
 
 def _pick(ctx: click.Context) -> None:

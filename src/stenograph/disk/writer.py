@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import stat
 import sys
@@ -274,6 +273,8 @@ def stage_file(
 
     `mode`: the permissions of a new file; one that is replaced keeps its own.
     """
+    import hashlib  # OpenSSL: most commands write nothing
+
     digest, size = hashlib.sha256(), 0
 
     def counted() -> Iterator[bytes]:

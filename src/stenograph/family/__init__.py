@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         list_homes,
         list_project,
         list_projects,
+        list_session_folder,
     )
     from stenograph.family.meta import AgentMeta, read_metas
     from stenograph.family.owners import named_owner, owner_of, read_family
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "files": (
         "AgentFile AgentLayout Family FolderContents ProjectListing SessionFile find_family list_contents list_homes"
-        " list_project list_projects"
+        " list_project list_projects list_session_folder"
     ),
     "meta": "AgentMeta read_metas",
     "owners": "named_owner owner_of read_family",
@@ -70,6 +71,7 @@ __all__ = [
     "list_homes",
     "list_project",
     "list_projects",
+    "list_session_folder",
     "meta_path",
     "named_owner",
     "owner_of",

@@ -101,6 +101,20 @@ class FolderContents(msgspec.Struct, frozen=True):
     findings: list[Finding]
 
 
+class SessionFolder(msgspec.Struct, frozen=True):
+    """The files in a session's own directory, all of them and by what they are, each with the status that the scan saw."""
+
+    entries: list[os.DirEntry[str]]
+    #: Below `subagents`: lines of agents, and what is known of them.
+    nested: list[os.DirEntry[str]]
+    of_workflows: list[os.DirEntry[str]]
+    tool_results: list[os.DirEntry[str]]
+
+    def agent_entries(self) -> list[os.DirEntry[str]]:
+        """The files with lines of agents."""
+        return [entry for entry in (*self.nested, *self.of_workflows) if _is_agent_name(entry.name)]
+
+
 def list_homes(homes: Iterable[Path]) -> tuple[list[ProjectListing], list[Finding]]:
     """Every project folder of the homes; what can't be read is a finding."""
     listings: list[ProjectListing] = []
@@ -166,20 +180,13 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
     folder = project / session_id
     findings: list[Finding] = []
     has_folder = is_session_id(session_id) and _is_linkless_folder(folder, findings)
-    below = _files_below(str(folder), findings) if has_folder else []
-    nested: list[str] = []
-    of_workflows: list[str] = []
-    tool_results: list[Path] = []
-    # Texts, not paths: every command lists the folders of every session first.
-    begin = len(str(folder)) + 1
-    for name in below:
-        first, *rest = name[begin:].split(os.sep)  # noqa: PTH206
-        if first == AGENTS_FOLDER:
-            (of_workflows if len(rest) > 1 and rest[0] == WORKFLOWS_FOLDER else nested).append(name)
-        elif first == RESULTS_FOLDER and rest:
-            tool_results.append(Path(name))
-    agents = [*_agents(nested, AgentLayout.NESTED), *_agents(of_workflows, AgentLayout.WORKFLOW)]
-    known = {str(path) for path in (*tool_results, *(path for agent in agents for path in (agent.path, agent.meta)))}
+    below = list_session_folder(str(folder), findings) if has_folder else SessionFolder([], [], [], [])
+    agents = [
+        *_agents([entry.path for entry in below.nested], AgentLayout.NESTED),
+        *_agents([entry.path for entry in below.of_workflows], AgentLayout.WORKFLOW),
+    ]
+    known = {str(path) for agent in agents for path in (agent.path, agent.meta)}
+    known.update(entry.path for entry in below.tool_results)
     history = history_folder(project.parent.parent, session_id)
     has_history = is_session_id(session_id) and _is_linkless_folder(history, findings)
     return Family(
@@ -187,11 +194,24 @@ def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentF
         path=main if os.path.isfile(main) else None,  # noqa: PTH113 - never raises
         folder=folder if has_folder else None,
         agents=(*agents, *loose_agents),
-        tool_results=tuple(tool_results),
+        tool_results=tuple(Path(entry.path) for entry in below.tool_results),
         file_history=history if has_history else None,
-        others=tuple(Path(name) for name in below if name not in known),
+        others=tuple(Path(entry.path) for entry in below.entries if entry.path not in known),
         findings=tuple(findings),
     )
+
+
+def list_session_folder(folder: str, findings: list[Finding]) -> SessionFolder:
+    """The files in a session's own directory, as entries: every command lists these directories, and paths take their time."""
+    found = SessionFolder(_entries_below(folder, findings), [], [], [])
+    begin = len(folder) + 1
+    for entry in found.entries:
+        first, *rest = entry.path[begin:].split(os.sep)  # noqa: PTH206
+        if first == AGENTS_FOLDER:
+            (found.of_workflows if len(rest) > 1 and rest[0] == WORKFLOWS_FOLDER else found.nested).append(entry)
+        elif first == RESULTS_FOLDER and rest:
+            found.tool_results.append(entry)
+    return found
 
 
 def list_contents(folder: Path) -> FolderContents:
@@ -204,8 +224,12 @@ def list_contents(folder: Path) -> FolderContents:
 
 
 def _files_below(folder: str, findings: list[Finding], folders: list[str] | None = None) -> list[str]:
+    return [entry.path for entry in _entries_below(folder, findings, folders)]
+
+
+def _entries_below(folder: str, findings: list[Finding], folders: list[str] | None = None) -> list[os.DirEntry[str]]:
     """The files below a folder, to any depth. Notes the folders that could be read, the folder itself first."""
-    files: list[str] = []
+    files: list[os.DirEntry[str]] = []
     waiting = [folder]
     while waiting:
         here = waiting.pop()
@@ -225,9 +249,13 @@ def _files_below(folder: str, findings: list[Finding], folders: list[str] | None
             if is_folder:
                 below.append(entry.path)
             elif _status_of_file(entry, findings) is not None:
-                files.append(entry.path)
+                files.append(entry)
         waiting += reversed(below)
     return files
+
+
+def _is_agent_name(name: str) -> bool:
+    return name.startswith(AGENT_PREFIX) and name.endswith(LINES_SUFFIX)
 
 
 def _agents(files: Sequence[str], layout: AgentLayout) -> list[AgentFile]:

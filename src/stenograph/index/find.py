@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from stenograph.disk import project_folder_name, read_lines, redacted_repr
@@ -45,6 +47,11 @@ _RECENT = 0.6
 _DAY = 86_400.0
 _LOWEST = 1e-9
 _MANY = 200
+# Lines that match a word, from which on not all of them are ranked.
+_FREQUENT = 20_000
+_SAID = " ".join(kind.name.lower() for kind in (TextKind.PROMPT, TextKind.ANSWER, TextKind.TITLE))
+# Most lines are shorter than this, in bytes.
+_LINE = 1 << 14
 # Of a spilled result, so many characters on both sides of a match.
 _AROUND = 2_000
 
@@ -218,7 +225,7 @@ class _Searching:
         self._place_of = store.place_of
         self._kinds = narrowed.kinds
         self._columns = " ".join(kind.name.lower() for kind in sorted(narrowed.kinds))
-        self._where, self._values = _conditions(narrowed)
+        self._where, self._values = _conditions(_without_all_homes(self._db, narrowed))
         self._copies: dict[int, list[str]] = {}
 
     def evaluate(self, query: Query) -> _Matches:
@@ -252,13 +259,35 @@ class _Searching:
         return {session: _summed(each) for session, each in held.items() if len(each) == most}
 
     def find(self, match: str) -> _Matches:
-        """By session: the best line that an FTS5 expression matches, and how many lines it matches."""
+        """By session: the best line that an FTS5 expression matches, and how many lines it matches.
+
+        Ranking a line costs twenty times as much as finding it. Where very many match, only those are ranked that hold it in a
+        title, a prompt or an answer: what tools printed would come after them anyway.
+        """
+        whole = self._in_columns(match)
+        if self._kinds or self._count(whole) <= _FREQUENT:
+            return self._rank(whole)
+        rows = self._db.execute(
+            "SELECT docs.session, min(docs.id), count(*) FROM (SELECT rowid AS id FROM text WHERE text MATCH ? LIMIT -1) AS found"
+            " CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
+            f"{self._where} GROUP BY docs.session",
+            (whole, *self._values),
+        )
+        found = {session: _Match(_LOWEST, doc, lines) for session, doc, lines in rows}
+        for session, best in self._rank(f"{{{_SAID}}} : ({match})").items():
+            found[session] = _Match(best.score, best.doc, found[session].lines)
+        return found
+
+    def _count(self, match: str) -> int:
+        return int(self._db.execute("SELECT count(*) FROM text WHERE text MATCH ?", (match,)).fetchone()[0])
+
+    def _rank(self, match: str) -> _Matches:
         rows = self._db.execute(
             "SELECT docs.session, min(found.score), docs.id, count(*)"
             f" FROM (SELECT rowid AS id, bm25(text, {_WEIGHTS}) AS score FROM text WHERE text MATCH ? LIMIT -1) AS found"
             " CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
             f"{self._where} GROUP BY docs.session",
-            (self._in_columns(match), *self._values),
+            (match, *self._values),
         )
         return {session: _Match(max(-score, _LOWEST), doc, lines) for session, score, doc, lines in rows}
 
@@ -270,15 +299,15 @@ class _Searching:
         chosen: list[tuple[int, float]] = []
         owners: dict[tuple[str, int], int] = {}
         rows = []
-        for session, match in matches.items():
-            name, ended, conversation, uuid = self._db.execute(
-                "SELECT sessions.name, sessions.ended, sessions.conversation, docs.uuid FROM docs"
-                " JOIN sessions ON sessions.id = docs.session WHERE docs.id = ?",
-                (match.doc,),
-            ).fetchone()
+        for session, name, ended, conversation, uuid in self._db.execute(
+            "SELECT sessions.id, sessions.name, sessions.ended, sessions.conversation, docs.uuid FROM json_each(?) AS best"
+            " CROSS JOIN docs ON docs.id = best.value JOIN sessions ON sessions.id = docs.session",
+            (str([match.doc for match in matches.values()]),),
+        ):
             age = max(0.0, now - (ended or 0.0)) / _DAY
             keys = [("conversation", conversation), ("line", uuid)]
-            rows.append((match.score * (1 + _RECENT * 0.5 ** (age / _RECENT_DAYS)), ended or 0.0, session, name, keys))
+            score = matches[session].score * (1 + _RECENT * 0.5 ** (age / _RECENT_DAYS))
+            rows.append((score, ended or 0.0, session, name, keys))
         for score, _, session, name, keys in sorted(rows, key=lambda row: (-row[0], -row[1])):
             known = [key for key in keys if key[1] is not None]
             owner = next((owners[key] for key in known if key in owners), session)
@@ -312,20 +341,18 @@ class _Searching:
         )
 
     def best_docs(self, sessions: Sequence[int], matches: _Matches, terms: Sequence[Term]) -> dict[int, list[int]]:
-        """By session: the best line, and others that hold some of the terms. Asked once for all: each question ranks every line
-        that matches."""
+        """By session: the best line, and others that hold some of the terms. Only lines of these sessions are ranked."""
         best = {session: [matches[session].doc] if self._lines else [] for session in sessions}
         if self._lines < 2 or not sessions:
             return best
         rows = self._db.execute(
-            "SELECT docs.session, docs.id"
-            f" FROM (SELECT rowid AS id, bm25(text, {_WEIGHTS}) AS score FROM text WHERE text MATCH ? LIMIT -1) AS found"
-            " CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
+            f"SELECT docs.session, docs.id, bm25(text, {_WEIGHTS}) AS score"
+            " FROM text CROSS JOIN docs ON docs.id = text.rowid CROSS JOIN sessions ON sessions.id = docs.session"
             f"{self._where}{' AND' if self._where else ' WHERE'} docs.session IN (SELECT value FROM json_each(?))"
-            " ORDER BY found.score",
-            (self._in_columns(" OR ".join(term.match for term in terms)), *self._values, str(list(sessions))),
+            " AND text MATCH ? ORDER BY score",
+            (*self._values, str(list(sessions)), self._in_columns(" OR ".join(term.match for term in terms))),
         )
-        for session, doc in rows:
+        for session, doc, _ in rows:
             docs = best[session]
             if len(docs) < self._lines and doc not in docs:
                 docs.append(doc)
@@ -421,6 +448,17 @@ def _each_once(lines: Iterable[HitLine]) -> tuple[HitLine, ...]:
     return tuple({(line.kind, line.text): line for line in reversed(list(lines))}.values())[::-1]
 
 
+def _without_all_homes(db: sqlite3.Connection, narrowed: Filter) -> Filter:
+    """The same filter without homes where the store has no other: comparing them for every line takes its time."""
+    if narrowed.homes is None:
+        return narrowed
+    other = db.execute(
+        f"SELECT 1 FROM sessions WHERE home NOT IN ({', '.join('?' * len(narrowed.homes))}) LIMIT 1",
+        [os.fsencode(home) for home in narrowed.homes],
+    )
+    return narrowed if other.fetchone() else msgspec.structs.replace(narrowed, homes=None)
+
+
 def _conditions(narrowed: Filter) -> tuple[str, list[object]]:
     conditions: list[str] = []
     values: list[object] = []
@@ -487,7 +525,7 @@ def _summed(matches: Sequence[_Match]) -> _Match:
 def _read_texts(path: Path, offset: int) -> tuple[list[tuple[TextKind, str]], list[tuple[str, str]]]:
     """The texts of the line at a place, and its named values; none where the file is gone or has changed."""
     try:
-        line = next(iter(read_lines(path, offset)), None)
+        line = next(iter(read_lines(path, offset, block_size=_LINE)), None)
     except DiskError:
         return [], []
     if line is None:

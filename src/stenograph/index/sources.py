@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.disk import Finding, distinct_homes
-from stenograph.family import ProjectListing, SessionFile, find_family, list_homes, named_owner
+from stenograph.family import ProjectListing, SessionFile, agent_id_of, list_homes, list_session_folder, named_owner
 
 
 class FilePart(StrEnum):
@@ -50,26 +50,35 @@ def find_sources(homes: Sequence[Path]) -> tuple[list[IndexedFile], list[Finding
 
 
 def _sources(listing: ProjectListing) -> Iterator[IndexedFile]:
+    """Every search looks at every file, so a file that a scan has seen is not asked for its status again."""
     home = listing.folder.parent.parent
     by_name = {file.session_id: file for file in listing.sessions}
     for file in listing.sessions:
-        yield from _source(file.path, file, home, FilePart.SESSION)
+        if (state := _state_of(file.path)) is not None:
+            yield _source(file.path, state, file, home, FilePart.SESSION)
+    folder = str(listing.folder)
     for name in listing.session_folders:
         if owner := by_name.get(name):
-            family = find_family(listing.folder, name)
-            for agent in family.agents:
-                yield from _source(agent.path, owner, home, FilePart.AGENT, agent.agent_id)
-            for result in family.tool_results:
-                yield from _source(result, owner, home, FilePart.RESULT)
+            below = list_session_folder(f"{folder}{os.sep}{name}", [])
+            for entry in below.agent_entries():
+                path = Path(entry.path)
+                yield _source(path, entry.stat(), owner, home, FilePart.AGENT, agent_id_of(path))
+            for entry in below.tool_results:
+                yield _source(Path(entry.path), entry.stat(), owner, home, FilePart.RESULT)
     for agent in listing.loose_agents:
-        if owner := by_name.get(named_owner(agent.path) or ""):
-            yield from _source(agent.path, owner, home, FilePart.AGENT, agent.agent_id)
+        if (owner := by_name.get(named_owner(agent.path) or "")) and (state := _state_of(agent.path)) is not None:
+            yield _source(agent.path, state, owner, home, FilePart.AGENT, agent.agent_id)
 
 
-def _source(path: Path, session: SessionFile, home: Path, part: FilePart, agent: str | None = None) -> Iterator[IndexedFile]:
+def _state_of(path: Path) -> os.stat_result | None:
     try:
-        state = os.stat(path)  # noqa: PTH116 - half the time of the path's own
+        return os.stat(path)  # noqa: PTH116 - half the time of the path's own
     except OSError:
-        return  # gone since the directory was listed
+        return None  # gone since the directory was listed
+
+
+def _source(
+    path: Path, state: os.stat_result, session: SessionFile, home: Path, part: FilePart, agent: str | None = None
+) -> IndexedFile:
     changed = max(state.st_ctime_ns, state.st_mtime_ns)
-    yield IndexedFile(path, session, home, part, agent, state.st_dev, state.st_ino, state.st_size, changed)
+    return IndexedFile(path, session, home, part, agent, state.st_dev, state.st_ino, state.st_size, changed)

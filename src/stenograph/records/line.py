@@ -25,7 +25,6 @@ from stenograph.records.system import SUBTYPES, SystemRecord
 _KINDS: tuple[type[Record], ...] = (UserRecord, AssistantRecord, SystemRecord, AttachmentRecord, ProgressRecord, *SIDECARS)
 TYPES: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in _KINDS}
 
-_decode_typed = msgspec.json.Decoder(reduce(or_, TYPES.values())).decode
 _READERS: dict[str, ShapeReader[Any]] = {name: ShapeReader(kind) for name, kind in TYPES.items()}
 _SUBTYPE_READERS = {name: ShapeReader(kind) for name, kind in SUBTYPES.items()}
 _FLAT_READERS: dict[str, ShapeReader[Any]] = {
@@ -33,12 +32,41 @@ _FLAT_READERS: dict[str, ShapeReader[Any]] = {
     "assistant": ShapeReader(FlatAssistantRecord),
 }
 _read_unknown = ShapeReader(UnknownRecord)
+# A decoder of all kinds takes longer to make than a few lines to decode kind by kind, and many commands read no more.
+_FEW = 64
+
+
+class _Kind(msgspec.Struct):
+    type: str
+
+
+class _Decoding:
+    """The decoder of lines: by kind for the first few of them, then one for all kinds."""
+
+    def __init__(self) -> None:
+        self.decode = self._decode_by_kind
+        self._kind_of = msgspec.json.Decoder(_Kind).decode
+        self._left = _FEW
+
+    def _decode_by_kind(self, line: bytes | memoryview) -> Record:
+        self._left -= 1
+        if self._left <= 0:
+            self.decode = msgspec.json.Decoder(reduce(or_, TYPES.values())).decode
+            return self.decode(line)
+        reader = _READERS.get(self._kind_of(line).type)
+        if reader is None:
+            raise msgspec.ValidationError("not a known kind")
+        record: Record = reader.decode(line)
+        return record
+
+
+_decoding = _Decoding()
 
 
 def decode(line: bytes | memoryview, *, strict: bool = False) -> Record:
     """The record that a line holds: any bytes give one. With `strict`, a line without a JSON object and an unknown kind raise."""
     try:
-        record = _decode_typed(line)
+        record = _decoding.decode(line)
     except REFUSALS:
         record = _decode_odd(bytes(line))
         if strict:

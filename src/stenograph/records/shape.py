@@ -110,14 +110,14 @@ class ShapeReader(Generic[S]):
         self.shape = shape
 
     @cached_property
-    def _decode(self) -> Callable[[bytes | memoryview | Raw], S]:
+    def decode(self) -> Callable[[bytes | memoryview | Raw], S]:
         # Built on first use: 150 at import would cost more than most commands need.
         return msgspec.json.Decoder(self.shape).decode
 
     def __call__(self, text: bytes | memoryview | Raw) -> S | UnsetType:
         """UNSET when the text is not a JSON object at all."""
         try:
-            found = self._decode(text)
+            found = self.decode(text)
         except REFUSALS:
             return self.salvage(text)
         keep(found, "_source", text)

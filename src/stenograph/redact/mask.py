@@ -7,7 +7,6 @@ long as one `Masker` is used, so that a reader still sees where it is the same. 
 
 from __future__ import annotations
 
-import hmac
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -231,6 +230,8 @@ class Masker:
     def _mark(self, secret: str, name: str) -> str:
         if self._key is not None:
             # A lone surrogate is no error: it comes in transcripts.
+            import hmac  # OpenSSL: most texts hold no secret
+
             return hmac.digest(self._key, secret.encode(errors="surrogatepass"), "sha256")[:_MARK_BYTES].hex()
         number = self._numbers[name] = self._numbers.get(name, 0) + 1
         return str(number)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from stenograph.family import is_session_id
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -15,6 +17,7 @@ ELLIPSIS = "…"
 # Below this every character takes one column.
 _FIRST_ODD_ONE = "\u0300"
 _TAB = 4
+_SHORT_ID = 8
 #: A longer cell stands as it is, and the other rows are not padded to it.
 _WIDEST_COLUMN = 200
 _UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -36,6 +39,11 @@ def harmless(text: str, *, keep_tabs: bool = False) -> str:
         return text
     kept = "\n\t" if keep_tabs else "\n"
     return "".join(character if character in kept or is_harmless(character) else escaped(character) for character in text)
+
+
+def short_id(name: str) -> str:
+    """The first part of a session's id; of a file that is not named by one the whole name, harmless."""
+    return name[:_SHORT_ID] if is_session_id(name) else plain(name)
 
 
 def one_line(text: str) -> str:

@@ -15,8 +15,7 @@ from stenograph.views.pages.archive import (
 )
 from stenograph.views.pages.restore import RestorePage
 from stenograph.views.terminal.options import BOLD, COMMAND, DIM, GREEN, RED, RenderOptions
-from stenograph.views.terminal.sessions import short_id
-from stenograph.views.text import count_of, cut, cut_start, local_time, plain, short_path, size, table, when, wrap
+from stenograph.views.text import count_of, cut, cut_start, local_time, plain, short_id, short_path, size, table, when, wrap
 
 
 def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:

@@ -9,8 +9,8 @@ from stenograph.errors import in_quotes
 from stenograph.views.pages.changing import ClonePage, LostUndoPage, PurgePage, RemovalsPage, RenamePage, TagPage
 from stenograph.views.pages.undo import EditsPage, EntryPage, OriginalsPage, RecoveryPage, UndoPage
 from stenograph.views.terminal.options import BOLD, COMMAND, QUIET, STRONG, RenderOptions
-from stenograph.views.terminal.sessions import NO_TITLE, short_id
-from stenograph.views.text import age, count_of, cut, local_time, plain, short_path, size, table, when, width, wrap
+from stenograph.views.terminal.sessions import NO_TITLE
+from stenograph.views.text import age, count_of, cut, local_time, plain, short_id, short_path, size, table, when, width, wrap
 
 
 def render_clone(page: ClonePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001

@@ -7,8 +7,7 @@ from itertools import groupby
 
 from stenograph.views.pages.check import CheckPage, DamagedFilePage, DamagePage, DriftPage, ResumabilityPage
 from stenograph.views.terminal.options import BAD, BOLD, CARE, COMMAND, DIM, GOOD, QUIET, STRONG, YOU, RenderOptions
-from stenograph.views.terminal.sessions import short_id
-from stenograph.views.text import count_of, cut, cut_start, plain, short_path, size, table, width, wrap
+from stenograph.views.text import count_of, cut, cut_start, plain, short_id, short_path, size, table, width, wrap
 
 #: Of each kind of damage; JSON has them all.
 _MOST_FILES = 5

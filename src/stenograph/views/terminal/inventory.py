@@ -10,8 +10,7 @@ from msgspec import Struct
 from stenograph.family import LINES_SUFFIX, is_session_id
 from stenograph.views.pages.inventory import CountsPage, FileCounts, InventoryPage
 from stenograph.views.terminal.options import BOLD, RenderOptions
-from stenograph.views.terminal.sessions import short_id
-from stenograph.views.text import column_width, cut, plain, short_path, table
+from stenograph.views.text import column_width, cut, plain, short_id, short_path, table
 
 _HEADER = (
     *("session", "lines", "user", "assistant", "tool calls", "human turns"),

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 from stenograph.views.pages.search import HitLinePage, HitPage, SearchPage
 from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, COMMAND, DIM, RenderOptions
-from stenograph.views.terminal.sessions import short_id
-from stenograph.views.text import count_of, cut, local_time, pad, plain, short_path, when, width, wrap
+from stenograph.views.text import count_of, cut, local_time, pad, plain, short_id, short_path, when, width, wrap
 
 _SHORT_ID = 8
 _UNDERLINE = 4

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stenograph.disk import projects_folder
-from stenograph.family import is_session_id
 from stenograph.sessions import HIDDEN
 from stenograph.views.pages.sessions import OverviewPage, SessionRow, SessionsPage
 from stenograph.views.terminal.options import COMMAND, MARKS, OTHER, QUIET, STRONG, YOU, RenderOptions
@@ -51,7 +50,6 @@ _LEAST_TITLE = 12
 _DISPENSABLE = ("tape", "branch", "release", "size")
 _GAP = 2
 NO_TITLE = "(no prompt)"
-_SHORT_ID = 8
 #: Of print mode and the SDK: most homes have none.
 _GROUPS = 5
 
@@ -252,11 +250,6 @@ def is_shown_as(info: SessionRow, name: str) -> bool:
     return bool(ellipsis and (start or end)) and any(
         each.startswith(start) and each.endswith(end) and len(each) > len(start + end) for each in shown
     )
-
-
-def short_id(name: str) -> str:
-    """The first part of a session's id; of a file that is not named by one the whole name, harmless."""
-    return name[:_SHORT_ID] if is_session_id(name) else plain(name)
 
 
 def _left_out(page: SessionsPage) -> list[str]:

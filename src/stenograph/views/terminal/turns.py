@@ -10,7 +10,6 @@ from stenograph.views.pages.session import BranchPage
 from stenograph.views.pages.turn_parts import notification_summary
 from stenograph.views.pages.turns import StepsPage, TurnDetail, TurnsPage
 from stenograph.views.terminal.options import BOLD, CARE, COMMAND, OTHER, QUIET, STRONG, RenderOptions
-from stenograph.views.terminal.sessions import short_id
 from stenograph.views.terminal.tape import binned, tape
 from stenograph.views.text import (
     column_width,
@@ -20,6 +19,7 @@ from stenograph.views.text import (
     local_time,
     money,
     one_line,
+    short_id,
     table,
     thousands,
     when,
