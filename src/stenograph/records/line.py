@@ -5,6 +5,7 @@ An unknown kind is an `UnknownRecord`, a line without a JSON object a `DamagedRe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -44,7 +45,7 @@ class _Decoding:
     """The decoder of lines: by kind for the first few of them, then one for all kinds."""
 
     def __init__(self) -> None:
-        self.decode = self._decode_by_kind
+        self.decode: Callable[[bytes | memoryview], Record] = self._decode_by_kind
         self._kind_of = msgspec.json.Decoder(_Kind).decode
         self._left = _FEW
 
