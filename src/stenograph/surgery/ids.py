@@ -18,7 +18,7 @@ import itertools
 import re
 import struct
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -30,6 +30,8 @@ _HEX = rb"[0-9a-fA-F]"
 # Begins with the first dash, which the regex engine finds fast. Quotes around it that are not escaped: a whole value.
 _WHOLE_UUID = re.compile(rb'-(?<=[^\\]"%b{8}-)%b{4}-%b{4}-%b{4}-%b{12}(?=")' % ((_HEX,) * 5))
 _HEAD, _LENGTH = 8, 36
+#: Where the parent's id begins in a client's line.
+_PARENT = len(b'{"parentUuid":"')
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 # Ids of other forms are known by the member that they are the value of.
 _ID_MEMBER = re.compile(rb'(?:[iI][dD]|[uU]uid)" ?: ?("[^"\\]+")')
@@ -56,7 +58,8 @@ _NOT_OWN = frozenset(
 _OWN_IN_DAMAGED_LINES = frozenset(b"uuid parentUuid logicalParentUuid sessionId promptId messageId leafUuid".split())
 #: Parts of the session's directory that a clone has copies of.
 _COPIED_NAMES = (b"tool-results", b"subagents")
-_COPIED_FOLDERS = rb"(?=(?:/|\\+)(?:%b)(?![\w.-]))" % b"|".join(_COPIED_NAMES)
+_SEPARATORS = (b"/", b"\\")
+_INTO_COPIED = re.compile(rb"(?:/|\\+)(?:%b)(?![\w.-])" % b"|".join(_COPIED_NAMES))
 
 _NOTHING = msgspec.Raw()
 #: What a decoder raises on bytes that it can't take; invalid UTF-8 is a ValueError.
@@ -106,15 +109,16 @@ class OwnIds:
 
     def read(self, line: bytes) -> list[int]:
         """Gather the ids that a line makes. Returns where ids are, so that `renew` need not look for them again."""
-        if (sure := _sure_places(line)) is not None:
-            uuids = self.uuids
+        found = _find_uuids(line)
+        uuids = self.uuids
+        if (sure := _sure_places(line, found)) is not None:
             for start in sure:
                 uuids[line[start : start + _LENGTH]] = None
             return sure
         envelope = _envelope_of(line)
-        places, references = _places(line, envelope)
+        places, references = _places(line, envelope, found)
         for start in places:
-            self.uuids[line[start : start + _LENGTH]] = None
+            uuids[line[start : start + _LENGTH]] = None
         if envelope is not None:
             for value in (envelope.uuid, envelope.parentUuid, envelope.sessionId):
                 if value.__class__ is str and value.encode() not in self.uuids:
@@ -153,9 +157,8 @@ class IdRenewal:
         words = b"|".join(re.escape(agent.encode()) for agent in sorted(own.agents))
         # Not a part of a longer word, nor the head of a UUID.
         self._agents = re.compile(b"(?:%b)(?![0-9A-Za-z_])(?!-[0-9a-f]{4}-)" % words) if words else None
-        old_project, self._project = (name.encode("utf-8", "surrogateescape") for name in projects or ("", ""))
-        path = rb"%b(/|\\+)(%b)%b" % (re.escape(old_project), re.escape(own.session_id.encode()), _COPIED_FOLDERS)
-        self._path = re.compile(path) if projects else None
+        self._old_id = own.session_id.encode()
+        self._projects = tuple(name.encode("utf-8", "surrogateescape") for name in projects) if projects else None
 
     @property
     def goes_by_lines(self) -> bool:
@@ -169,7 +172,7 @@ class IdRenewal:
         """
         envelope = _envelope_of(line) if starts is None or self._odd else None
         if starts is None:
-            starts = itertools.chain(*_places(line, envelope))
+            starts = itertools.chain(*_places(line, envelope, _find_uuids(line)))
         get = self.new.get
         references = self._references(line)
         if not references and not self._odd:
@@ -195,13 +198,8 @@ class IdRenewal:
 
     def _references(self, text: bytes) -> list[tuple[int, int, bytes]]:
         places: list[tuple[int, int, bytes]] = []
-        # First, for speed: hardly any text has such a path, and many have what it begins with.
-        if self._path is not None and any(name in text for name in _COPIED_NAMES):
-            places += [
-                (*found.span(), self._project + found[1] + self.new[found[2]])
-                for found in self._path.finditer(text)
-                if text[found.start() - 1 : found.start()] in (b"/", b"\\")
-            ]
+        if self._projects is not None:
+            places += self._paths(text, *self._projects)
         if self._agents is not None:
             places += [
                 (*found.span(), self.new[found[0]])
@@ -209,6 +207,26 @@ class IdRenewal:
                 if _begins_a_word(text, found.start(), found[0])
             ]
         return places
+
+    def _paths(self, text: bytes, old_project: bytes, project: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """The project and the id in paths to what a clone has copies of."""
+        for separator in _SEPARATORS:
+            place = -1
+            while (place := text.find(self._old_id + separator, place + 1)) >= 0:
+                end = place + len(self._old_id)
+                start = place - 1
+                while text[start : start + 1] == text[start - 1 : start] == b"\\":
+                    start -= 1
+                between = text[start:place]
+                start -= len(old_project)
+                if (
+                    start > 0
+                    and between[:1] in _SEPARATORS
+                    and text.startswith(old_project, start)
+                    and text[start - 1 : start] in _SEPARATORS
+                    and _INTO_COPIED.match(text, end)
+                ):
+                    yield start, end, project + between + self.new[self._old_id]
 
     def _digits(self, old: bytes, count: int, attempt: int = 0) -> str:
         salt = attempt.to_bytes(2, "big")
@@ -244,8 +262,13 @@ def _envelope_of(line: bytes) -> _Envelope | None:
     return None
 
 
-def _sure_places(line: bytes) -> list[int] | None:
-    """Where ids begin in a line of a client, where a look at its bytes is enough; None where it has to be decoded.
+def _find_uuids(line: bytes) -> list[int]:
+    """Where values begin that are a UUID and nothing else."""
+    return [match.start() - _HEAD for match in _WHOLE_UUID.finditer(line)]
+
+
+def _sure_places(line: bytes, found: list[int]) -> list[int] | None:
+    """Those UUIDs of a client's line that are ids, where a look at its bytes is enough; None where it has to be decoded.
 
     What is before the first bracket, or behind the last but one, is a member of the line itself.
     """
@@ -253,29 +276,37 @@ def _sure_places(line: bytes) -> list[int] | None:
         return None
     last = len(line) - 1
     head = line.find(b"{", 1)
-    head = min(head if head >= 0 else last, place) if (place := line.find(b"[")) >= 0 else head
-    tail = max(line.rfind(b"}", 0, last), line.rfind(b"]", 0, last), line.rfind(b"{"), line.rfind(b"["))
-    places = []
-    keys = set()
-    for match in _WHOLE_UUID.finditer(line):
-        start = match.start() - _HEAD
-        if head <= start <= tail:
-            return None
-        # As `_key_before`, without the call: this is most of what a clone costs.
-        end = start - 3
-        is_plain = line[end : start - 1] == b'":'
-        key = line[line.rfind(b'"', 0, end) + 1 : end] if is_plain else _key_before(line, start)
-        if key not in _NOT_OWN:
-            keys.add(key)
-            places.append(start)
+    if (bracket := line.find(b"[", 1, head)) >= 0 or head < 0:
+        head = bracket if bracket >= 0 else last
+    behind, is_mixed, has_uuid, has_session = 0, False, False, False
+    has_parent = line[13:19] == b":null,"
+    # This is most of what a clone costs, hence the comparisons before the call.
+    for start in found:
+        if start > head and not behind:
+            behind = start
+        if line[start - 8 : start] == b'"uuid":"':
+            has_uuid = True
+        elif line[start - 13 : start] == b'"sessionId":"':
+            has_session = True
+        elif start == _PARENT:
+            has_parent = True
+        elif _key_before(line, start) in _NOT_OWN:
+            is_mixed = True
     # Otherwise an id may be of another form.
-    is_whole = b"uuid" in keys and b"sessionId" in keys and (b"parentUuid" in keys or line[13:19] == b":null,")
-    return places if is_whole else None
+    if not (has_uuid and has_session and has_parent):
+        return None
+    if behind and (
+        line.find(b"}", behind) < last
+        or line.find(b"{", behind) > 0
+        or line.find(b"[", behind) > 0
+        or line.find(b"]", behind) > 0
+    ):
+        return None
+    return [start for start in found if _key_before(line, start) not in _NOT_OWN] if is_mixed else found
 
 
-def _places(line: bytes, envelope: _Envelope | None) -> tuple[list[int], list[int]]:
-    """Where ids begin: those made in the line, and those only named, which may be another family's."""
-    found = [match.start() - _HEAD for match in _WHOLE_UUID.finditer(line)]
+def _places(line: bytes, envelope: _Envelope | None, found: list[int]) -> tuple[list[int], list[int]]:
+    """Of the UUIDs of a line, the ids that it makes, and those that it only names, which may be another family's."""
     if not found:
         return found, []
     if envelope is None:
@@ -329,15 +360,12 @@ def _begins_a_word(text: bytes, start: int, word: bytes) -> bool:
 
 
 def _with_new_ids(line: bytes, starts: Iterable[int], get: Callable[[bytes], bytes | None]) -> bytes:
-    parts: list[bytes] = []
-    done = 0
-    for at in sorted(starts):
+    renewed = bytearray(line)
+    for at in starts:
         end = at + _LENGTH
         if (new := get(line[at:end])) is not None:
-            parts += (line[done:at], new)
-            done = end
-    parts.append(line[done:])
-    return b"".join(parts)
+            renewed[at:end] = new  # as long as the old one
+    return bytes(renewed)
 
 
 def _replaced(text: bytes, places: list[tuple[int, int, bytes]]) -> bytes:
