@@ -58,7 +58,6 @@ class Drift(msgspec.Struct):
 
 def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[Drift]:
     """What differs in the forms of one release, with repetitions: see `merge`."""
-    required_of: dict[str, dict[str, list[str]]] = {}
     for form in forms:
         if not registry.knows_shape(form.shape, release):
             if not form.path and OWN_FIELD not in form.fields:  # a kind that we write, such as the SDK's `tag`
@@ -66,9 +65,7 @@ def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[D
             continue
         if form.path and not registry.knows_field(form.shape, form.path, release):
             continue  # inside something new
-        if form.shape not in required_of:
-            required_of[form.shape] = registry.required(form.shape, release)
-        required = required_of[form.shape]
+        required = registry.required(form.shape, release)
         for name, types in form.fields.items():
             path = field_path(form.path, name)
             if not registry.knows_field(form.shape, path, release):

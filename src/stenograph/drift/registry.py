@@ -96,6 +96,12 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         Always there in the release itself if recorded, else in the nearest releases with enough lines on both sides. Never one
         that was sometimes absent in any release, because that depends on the session, nor one that an endpoint may leave out.
         """
+        known = self._required
+        if (shape, release) not in known:
+            known[shape, release] = self._find_required(shape, release)
+        return known[shape, release]
+
+    def _find_required(self, shape: str, release: str) -> dict[str, list[str]]:
         try:
             release_numbers(release)
         except UsageError:
@@ -149,6 +155,10 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
     def _last_known(self) -> dict[str, int]:
         return {}
 
+    @functools.cached_property
+    def _required(self) -> dict[tuple[str, str], dict[str, list[str]]]:
+        return {}
+
     def _find_last(self, release: str) -> int:
         """The number of the release itself if recorded, else of the next recorded one; the newest where there is none."""
         recorded = self.recorded_numbers
@@ -181,6 +191,7 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         return (lower == ALWAYS or below_all) and (upper == ALWAYS or above_all) and own != NEVER and lower + upper != ""
 
 
+@functools.lru_cache(maxsize=10_000)
 def _first(seen: str, blank: str) -> int:
     return next((number for number, mark in enumerate(seen) if mark not in blank), len(seen))
 

@@ -24,7 +24,7 @@ _CLEARED = "[Old tool result content cleared]"
 
 def clear_old_results(pieces: list[Piece], tokens: int, path: Path | None, habits: MessageHabits) -> None:
     """Replace old results in place. `path` is that of the session's file: a release that saves results says where."""
-    if not habits.clears_results or tokens < _LONG:
+    if tokens < _LONG:
         return
     results = _results(pieces)
     sizes = [_tokens(piece.blocks[place]) for piece, place in results]

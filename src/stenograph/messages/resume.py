@@ -96,7 +96,8 @@ def messages_of(selection: Selection, release: str, *, keep_numbers: bool = Fals
     while place and not interrupted and pieces[place - 1].node in behind:
         place -= 1
     pieces[place:place] = [*interrupted, *closing(ending, habits, has_results=bool(interrupted))]
-    clear_old_results(pieces, _tokens_of_last_answer(graph, nodes), graph.files[0].path, habits)
+    if habits.clears_results:
+        clear_old_results(pieces, _tokens_of_last_answer(graph, nodes), graph.files[0].path, habits)
     pieces_and_prompt = [*pieces, *new_prompt(is_reminded=is_reminded, as_system=as_system)]
     messages = before_new_prompt(pair(merge(pieces_and_prompt, habits), habits))
     left += [*dropped, *(Omission(piece.node, "34: an API error is not sent") for piece in pieces if piece.is_unsent)]

@@ -32,6 +32,8 @@ def encode_page(value: Any) -> bytes:
         data = msgspec.json.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError):  # half a surrogate pair, long numbers, nested too deep
         return page_text(value).encode()
+    if data.isascii() and b"\x7f" not in data:  # JSON escapes all that comes before the space
+        return data
     # What is left without plain ASCII is little, whatever language people speak: code and JSON are ASCII.
     unsafe = [character for character in set(data.translate(None, _HARMLESS_ASCII).decode()) if not character.isprintable()]
     if len(unsafe) > _FEW:
