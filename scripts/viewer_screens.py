@@ -34,6 +34,22 @@ AUDIT = "1e73045e-2bf3-5816-a2c9-93ed16a8e321"
 _CWD = "/home/user/lantern-shop"
 
 
+_BEFORE = """import { useEffect, useState } from "react";
+
+export function CartTotal({ cart }: { cart: Cart }) {
+  const [total, setTotal] = useState(0);
+  useEffect(() => setTotal(checkout(cart).total), [cart]);
+  return <b>{format(total)}</b>;
+}"""
+_TEST = """import { expect, test } from "vitest";
+import { render } from "./render";
+
+test("the first paint has the total", () => {
+  expect(render(cart)).toBe("40.85 €");
+});
+"""
+
+
 def _png(width: int = 196, height: int = 110) -> str:
     """A small picture of a page: a bar, a box, some lines."""
 
@@ -149,7 +165,7 @@ def showcase() -> list[dict[str, Any]]:
             "type": "text",
             "file": {
                 "filePath": f"{_CWD}/src/views/CartTotal.tsx",
-                "content": 'import { useEffect, useState } from "react";\n\nexport function CartTotal({ cart }: { cart: Cart }) {\n  const [total, setTotal] = useState(0);\n  useEffect(() => setTotal(checkout(cart).total), [cart]);\n  return <b>{format(total)}</b>;\n}',
+                "content": _BEFORE,
                 "numLines": 7,
                 "startLine": 1,
                 "totalLines": 7,
@@ -238,7 +254,13 @@ def showcase() -> list[dict[str, Any]]:
         "Edit",
         {"file_path": f"{_CWD}/src/views/CartTotal.tsx", "old_string": "a", "new_string": "b"},
         "ok",
-        {"filePath": "x", "oldString": "a", "newString": "b", "originalFile": "", "structuredPatch": patch},
+        {"filePath": "x", "oldString": "a", "newString": "b", "originalFile": _BEFORE, "structuredPatch": patch},
+    )
+    made.use(
+        "Write",
+        {"file_path": f"{_CWD}/test/total.test.ts", "content": _TEST},
+        "ok",
+        {"type": "create", "filePath": f"{_CWD}/test/total.test.ts", "content": _TEST, "structuredPatch": []},
     )
     made.add(
         "attachment",
@@ -301,6 +323,21 @@ def showcase() -> list[dict[str, Any]]:
         isVisibleInTranscriptOnly=True,
     )
     made.prompt("Start the dev server and watch the page for a while.")
+    changed = {
+        "oldStart": 4, "oldLines": 3, "newStart": 4, "newLines": 3,
+        "lines": [
+            ' test("the first paint has the total", () => {',
+            '-  expect(render(cart)).toBe("40.85 €");',
+            '+  expect(render(cart)).toBe("40,85 €");',
+            " });",
+        ],
+    }  # fmt: skip
+    made.use(
+        "Edit",
+        {"file_path": f"{_CWD}/test/total.test.ts", "old_string": "40.85 €", "new_string": "40,85 €"},
+        "ok",
+        {"filePath": "x", "oldString": "a", "newString": "b", "originalFile": _TEST, "structuredPatch": [changed]},
+    )
     made.use(
         "Bash",
         {"command": "npm run dev"},
@@ -403,13 +440,18 @@ STATES: dict[str, tuple[str, Act | None]] = {
     "session-trim": (f"/s/{DISCOUNTS}", _trim),
     "help": (f"/s/{SHOW}", _press("?")),
     "files": (f"/s/{DISCOUNTS}/files", None),
+    "files-blame": (f"/s/{SHOW}/files", None),
+    "files-split": (f"/s/{SHOW}/files", _press("d")),
     "messages": (f"/s/{SHOW}/messages", None),
     "records": (f"/s/{SHOW}/records", None),
     "raw": (f"/s/{SHOW}/raw/5", None),
     "search": ("/search?q=cart+total", _press("j")),
+    "search-narrowed": ("/search?q=total&kinds=outputs&newest=1", None),
     "search-empty": ("/search", None),
     "search-nothing": ("/search?q=zzzyzx", None),
     "usage": ("/usage?since=all&by=week", None),
+    "usage-empty": ("/usage?since=1h&by=block", None),
+    "stats": ("/stats?since=all", None),
     "health": ("/health", None),
     "missing": ("/s/00000000-0000-4000-8000-000000000000", None),
 }

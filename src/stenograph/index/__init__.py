@@ -9,6 +9,7 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.index.call_scan import ABORTED, ADVISOR, AGENT, COPY, FAST, FINISHED, SIDECHAIN, US, call_key
     from stenograph.index.catalogue import CatalogueRow, StoredTurn, list_catalogue, stored_turns
+    from stenograph.index.facets import Facets, count_facets
     from stenograph.index.find import Filter, Found, Hit, HitLine, Sought, highlight, scan, search
     from stenograph.index.history import Touch, file_history
     from stenograph.index.model_calls import UsageSync, sync_session_usage, sync_usage
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
     from stenograph.index.sources import FilePart, IndexedFile
     from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
-    from stenograph.index.tapes import Tick, session_ticks
+    from stenograph.index.tapes import Cast, Tick, session_casts, session_ticks
     from stenograph.index.texts import TextKind
     from stenograph.index.update import SyncReport, sync
 
 _MODULES = {
     "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US call_key",
     "catalogue": "CatalogueRow StoredTurn list_catalogue stored_turns",
+    "facets": "Facets count_facets",
     "find": "Filter Found Hit HitLine Sought highlight scan search",
     "history": "Touch file_history",
     "model_calls": "UsageSync sync_session_usage sync_usage",
@@ -36,7 +38,7 @@ _MODULES = {
     "session_facts": "FactsPlace facts_places keep_facts",
     "sources": "FilePart IndexedFile",
     "store": "IndexStore discard_store knows_home open_store store_path",
-    "tapes": "Tick session_ticks",
+    "tapes": "Cast Tick session_casts session_ticks",
     "texts": "TextKind",
     "update": "SyncReport sync",
 }
@@ -51,7 +53,9 @@ __all__ = [
     "SIDECHAIN",
     "US",
     "BoundedPattern",
+    "Cast",
     "CatalogueRow",
+    "Facets",
     "FactsPlace",
     "FilePart",
     "Filter",
@@ -74,6 +78,7 @@ __all__ = [
     "Touch",
     "UsageSync",
     "call_key",
+    "count_facets",
     "discard_store",
     "facts_places",
     "file_history",
@@ -86,6 +91,7 @@ __all__ = [
     "parse_query",
     "scan",
     "search",
+    "session_casts",
     "session_ticks",
     "store_path",
     "stored_turns",

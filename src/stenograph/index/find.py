@@ -96,6 +96,8 @@ class HitLine(Struct, frozen=True):
     text: str
     #: Parts of it that may be secrets because of their names, which the text goes without: name, value.
     named: tuple[tuple[str, str], ...] = ()
+    #: Of a tool's input or output: its name.
+    tool: str | None = None
 
 
 @redacted_repr
@@ -150,9 +152,10 @@ def search(
     *,
     limit: int | None = None,
     lines: int = 3,
+    newest: bool = False,
     now: float | None = None,
 ) -> Found:
-    """The sessions that match a query, best first, each with its best lines."""
+    """The sessions that match a query, best or newest first, each with its best lines."""
     now = time.time() if now is None else now
     searching = _Searching(store, narrowed, lines)
     if loose := relaxed(query):
@@ -168,6 +171,8 @@ def search(
                 score = matches[session].score + _TOGETHER * together.score
                 matches[session] = _Match(score, together.doc, matches[session].lines)
     ranked = searching.ranked(matches, now)
+    if newest:
+        ranked = searching.by_age(ranked)
     shown = ranked[:limit]
     docs = searching.best_docs([session for session, _ in shown], matches, terms)
     return Found(
@@ -176,6 +181,13 @@ def search(
         sum(matches[session].lines for session, _ in ranked),
         is_partial and bool(ranked),
     )
+
+
+def matching_lines(store: IndexStore, query: Query, narrowed: Filter = EVERYTHING) -> dict[int, int]:
+    """How many lines of each session match a query, by the session's row, of the files of one conversation by one of them."""
+    searching = _Searching(store, narrowed, 0)
+    matches = searching.evaluate(AllOf(loose) if (loose := relaxed(query)) else query)
+    return {session: matches[session].lines for session, _ in searching.ranked(matches, 0.0)}
 
 
 def scan(
@@ -319,6 +331,11 @@ class _Searching:
                 self._copies.setdefault(owner, []).append(name)
         return chosen
 
+    def by_age(self, ranked: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+        """The last changed first."""
+        ended = dict(self._db.execute("SELECT id, ended FROM sessions").fetchall())
+        return sorted(ranked, key=lambda row: -(ended[row[0]] or 0.0))
+
     def describe(self, row: tuple[int, float], match: _Match, docs: Sequence[int], sought: Sought) -> Hit:
         session, score = row
         name, path, title, project, branch, release, turns, ended = self._db.execute(
@@ -412,7 +429,17 @@ class _Searching:
         texts = [each for each in texts if not self._kinds or each[0] in self._kinds]
         kind, text = max(texts, key=lambda each: _worth(each[1], sought), default=(TextKind.NOTE, ""))
         turn = self._turn(session, offset if agent is None else self._started_at(session, agent))
-        return HitLine(source, agent, line, turn, when, kind, text, tuple(named))
+        tool = self._tool(file, offset) if kind in (TextKind.INPUT, TextKind.OUTPUT) else None
+        return HitLine(source, agent, line, turn, when, kind, text, tuple(named), tool)
+
+    def _tool(self, file: bytes, offset: int) -> str | None:
+        """The tool whose call or result a line is."""
+        row = self._db.execute(
+            "SELECT calls.name FROM calls JOIN files ON files.id = calls.file"
+            " WHERE files.path = ? AND (calls.used = ? OR calls.answered = ?) LIMIT 1",
+            (file, offset, offset),
+        ).fetchone()
+        return row[0] if row else None
 
     def _spilled_at(self, session: int, name: str) -> int | None:
         """Where the call is whose result is in a file; in a subagent, where the subagent was started."""

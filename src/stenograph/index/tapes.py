@@ -1,4 +1,4 @@
-"""Sessions -> what happened in each, in order: prompts and tool calls of its own file. For pictures of a session in a list."""
+"""Sessions -> what a list draws and says of each: prompts and tool calls of its own file in order, its models, its subagents."""
 
 from __future__ import annotations
 
@@ -21,6 +21,38 @@ class Tick(Struct, frozen=True):
     #: Empty for a prompt.
     tool: str
     failed: bool
+
+
+class Cast(Struct, frozen=True):
+    """Who took part in a session."""
+
+    #: Those of subagents included, the last one last.
+    models: tuple[str, ...]
+    #: Subagents that have files of their own.
+    agents: int
+
+
+def session_casts(store: IndexStore, paths: Sequence[Path]) -> dict[Path, Cast]:
+    """Models and subagents of some sessions; nothing for sessions that are not indexed."""
+    found: dict[Path, Cast] = {}
+    for start in range(0, len(paths), _BATCH):
+        names = [os.fsencode(path) for path in paths[start : start + _BATCH]]
+        places = ", ".join("?" * len(names))
+        models: dict[bytes, list[str]] = {}
+        for path, model in store.connection.execute(
+            "SELECT sessions.path, names.name FROM sessions JOIN files ON files.session = sessions.id"
+            f" JOIN names ON names.file = files.id AND names.kind = 'model' WHERE sessions.path IN ({places})"
+            " GROUP BY sessions.path, names.name ORDER BY max(names.last)",
+            names,
+        ):
+            models.setdefault(path, []).append(model)
+        for path, agents in store.connection.execute(
+            "SELECT sessions.path, count(files.agent) FROM sessions JOIN files ON files.session = sessions.id"
+            f" WHERE sessions.path IN ({places}) GROUP BY sessions.path",
+            names,
+        ):
+            found[Path(os.fsdecode(path))] = Cast(tuple(models.get(path, ())), agents)
+    return found
 
 
 def session_ticks(store: IndexStore, paths: Sequence[Path]) -> dict[Path, list[Tick]]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stenograph.views.masking import mask_page
     from stenograph.views.pages.archive import (
         ArchiveInstallPage,
+        ArchivePage,
         archive_page,
         expiring_page,
         hook_page,
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
         session_row,
         sessions_page,
     )
-    from stenograph.views.pages.stats import WastePage, stats_page, waste_page
+    from stenograph.views.pages.stats import StatsPage, WastePage, stats_page, waste_page
     from stenograph.views.pages.summary import SummaryPage, summary_page
     from stenograph.views.pages.timeline import TimelinePage
     from stenograph.views.pages.timeline_tools import tool_step
@@ -176,7 +177,7 @@ _MODULES = {
     "exporting": "StepsExport export_text",
     "markdown": "render_markdown",
     "masking": "mask_page",
-    "pages.archive": "ArchiveInstallPage archive_page expiring_page hook_page keep_page timer_page",
+    "pages.archive": "ArchiveInstallPage ArchivePage archive_page expiring_page hook_page keep_page timer_page",
     "pages.changing": "FileSizePage PurgePage RemovalsPage clone_page purge_page removal_page removals_page rename_page tag_page",
     "pages.check": "CheckPage ResumabilityPage check_page",
     "pages.comparison": "comparison_page",
@@ -200,7 +201,7 @@ _MODULES = {
     "pages.secret": "SecretPage",
     "pages.session": "Piece SessionPage opened_pieces session_page session_pieces",
     "pages.sessions": "OVERVIEW_ROWS OverviewPage SessionsPage overview_page session_row sessions_page",
-    "pages.stats": "WastePage stats_page waste_page",
+    "pages.stats": "StatsPage WastePage stats_page waste_page",
     "pages.summary": "SummaryPage summary_page",
     "pages.timeline": "TimelinePage",
     "pages.timeline_tools": "tool_step",
@@ -257,6 +258,7 @@ __all__ = [
     "TOOL",
     "YOU",
     "ArchiveInstallPage",
+    "ArchivePage",
     "Body",
     "CheckPage",
     "Checklist",
@@ -298,6 +300,7 @@ __all__ = [
     "SecretPage",
     "SessionPage",
     "SessionsPage",
+    "StatsPage",
     "StepsExport",
     "StepsPage",
     "SummaryPage",

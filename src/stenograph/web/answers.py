@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from html import escape
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -13,6 +14,9 @@ from starlette.types import Scope
 
 from stenograph.views import Document, encode_page
 from stenograph.web.errors import RequestError
+
+if TYPE_CHECKING:
+    from stenograph.views.html import PageContext
 
 #: Placeholders of secrets differ from server to server, so what an earlier one sent is not the same.
 _SERVER = secrets.token_bytes(8)
@@ -36,13 +40,35 @@ def _has(request: Request, tag: str) -> bool:
     return tag in known
 
 
+def error_page(request: Request, error: RequestError, context: PageContext) -> Response:
+    """An error for who is let in: a document for programs, a page for people."""
+    if request.scope["path"].startswith("/api/"):
+        return error_response(request.scope, error)
+    from stenograph.views.html import render_error
+
+    headers = {"allow": error.allow} if error.allow else {}
+    heading = _HEADINGS.get(error.code) or HTTPStatus(error.status).phrase
+    return HTMLResponse(render_error(heading, error.detail, context), error.status, headers)
+
+
+_HEADINGS = {
+    "session-not-found": "No such session",
+    "not-found": "Nothing here",
+    "busy": "The session is in use",
+    "unreadable": "The session cannot be read",
+    "outside": "Not shown",
+    "failed": "Something went wrong",
+}
+
+
 def error_response(scope: Scope, error: RequestError) -> Response:
+    """The same for who is not: no style, no link that would not work."""
     headers = {"allow": error.allow} if error.allow else {}
     if scope["path"].startswith("/api/"):
         return Response(encode_page(error.page), error.status, headers, "application/json")
     words = HTTPStatus(error.status).phrase
-    body = f'<title>{words}</title>{_STYLE if error.status != HTTPStatus.UNAUTHORIZED else ""}<main class="wide">'
-    body += f'<div class="none"><h1>{words}</h1><p>{escape(error.detail)}</p><p><a href="/">All sessions</a></p></div></main>'
+    body = f'<meta name="color-scheme" content="light dark"><title>{words}</title>'
+    body += f"<main><h1>{words}</h1><p>{escape(error.detail)}</p></main>"
     return HTMLResponse(_DOCUMENT.format(body), error.status, headers)
 
 
@@ -57,6 +83,4 @@ def landing_response(target: str, cookie: str) -> Response:
     return HTMLResponse(_DOCUMENT.format(body), headers={"set-cookie": cookie, "cache-control": "no-store"})
 
 
-# Not for who is not let in yet: they would not get it.
-_STYLE = '<meta name="color-scheme" content="light dark"><link rel="stylesheet" href="/static/style.css">'
 _DOCUMENT = '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">{}</html>\n'

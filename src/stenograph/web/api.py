@@ -30,11 +30,13 @@ from stenograph.views import (
     SecretPage,
     SessionPage,
     SessionsPage,
+    StatsPage,
     StepsPage,
     SummaryPage,
     TurnsPage,
     UndoPage,
     UsagePage,
+    WastePage,
     encode_page,
 )
 from stenograph.web.answers import json_response, tagged_response
@@ -51,6 +53,7 @@ from stenograph.web.parameters import (
     RecordsQuery,
     ReleaseQuery,
     RevealBody,
+    ScopeQuery,
     SearchQuery,
     SessionsQuery,
     StepsQuery,
@@ -174,6 +177,8 @@ ENDPOINTS = (
     Operation("edits", f"{_SESSION}/edits", Library.edits, NoQuery, EditsPage, "The edits of a session, oldest first."),
     Operation("search", "/search", Library.search, SearchQuery, SearchPage, "Full text over everything that was said and done."),
     Operation("usage", "/usage", Library.usage, UsageQuery, UsagePage, "Tokens and cost, each call counted once."),
+    Operation("stats", "/stats", Library.stats, ScopeQuery, StatsPage, "What happened, and what filled the context."),
+    Operation("waste", "/waste", Library.waste, ScopeQuery, WastePage, "What was paid for nothing, estimated."),
     Operation("check", "/check", Library.check, CheckQuery, CheckPage, "Damage and drift of all sessions."),
 )
 ACTIONS = (

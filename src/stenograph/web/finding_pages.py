@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import run_sync
 from msgspec.structs import replace
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -11,8 +13,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from stenograph.errors import UsageError
-from stenograph.views.html import SearchAsked, render_health, render_search, render_usage
-from stenograph.web.parameters import CheckQuery, SearchQuery, UsageQuery, read_query
+from stenograph.views import tape_letters, usage_csv
+from stenograph.views.html import SearchAsked, render_health, render_search, render_stats, render_usage
+from stenograph.web.answers import tagged_response
+from stenograph.web.parameters import CheckQuery, ScopeQuery, SearchQuery, UsageQuery, read_query
 from stenograph.web.session_pages import html_answer, page_context
 
 if TYPE_CHECKING:
@@ -25,7 +29,13 @@ _LINES, _MORE_LINES = 5, 50
 
 
 def finding_routes() -> list[Route]:
-    return [Route("/search", search), Route("/usage", usage), Route("/health", health)]
+    return [
+        Route("/search", search),
+        Route("/usage", usage),
+        Route("/usage.csv", usage_table),
+        Route("/stats", stats),
+        Route("/health", health),
+    ]
 
 
 async def search(request: Request) -> Response:
@@ -41,7 +51,10 @@ async def search(request: Request) -> Response:
                     q=asked.q,
                     kinds=asked.kinds,
                     project=asked.project or None,
+                    tool=asked.tool or None,
                     since=asked.since or None,
+                    newest=bool(asked.newest),
+                    facets=True,
                     errors=bool(asked.errors),
                     limit=min(_MOST_SESSIONS, int(asked.limit)) if asked.limit.isdecimal() else 20,
                     lines=_MORE_LINES if asked.lines else _LINES,
@@ -49,7 +62,9 @@ async def search(request: Request) -> Response:
             )
         except UsageError as error:
             return render_search(None, asked, context, problem=str(error))
-        return render_search(page, asked, context)
+        paths = [Path(hit.path) for hit in page.hits]
+        tapes = {str(path): tape_letters(ticks) for path, ticks in questions.ticks(paths).items()}
+        return render_search(page, asked, context, tapes=tapes)
 
     return await html_answer(request, render)
 
@@ -57,10 +72,15 @@ async def search(request: Request) -> Response:
 _DEFAULTS: dict[str, str] = {name: getattr(SearchAsked(), name) for name in SearchAsked.__struct_fields__}
 
 
+def _usage_query(request: Request, since: str) -> UsageQuery:
+    """Raises RequestError."""
+    asked = {"by": request.query_params.get("by", "day")} | ({} if since == "all" else {"since": since})
+    return read_query(QueryParams(asked), UsageQuery)
+
+
 async def usage(request: Request) -> Response:
     context, since = page_context(request), request.query_params.get("since", "30d")
-    asked = {"by": request.query_params.get("by", "day")} | ({} if since == "all" else {"since": since})
-    over_time = read_query(QueryParams(asked), UsageQuery)
+    over_time = _usage_query(request, since)
 
     def render(questions: Library) -> str:
         projects = questions.usage(replace(over_time, by="project"))
@@ -78,13 +98,35 @@ async def usage(request: Request) -> Response:
     return await html_answer(request, render)
 
 
+async def usage_table(request: Request) -> Response:
+    """The rows of the usage page, to be opened in a spreadsheet."""
+    over_time = _usage_query(request, request.query_params.get("since", "30d"))
+    text = await run_sync(lambda: "".join(f"{line}\n" for line in usage_csv(request.app.state.questions.usage(over_time))))
+    answer = tagged_response(request, text.encode(errors="replace"), "text/csv; charset=utf-8")
+    answer.headers["content-disposition"] = f'attachment; filename="usage-by-{over_time.by}.csv"'
+    return answer
+
+
+async def stats(request: Request) -> Response:
+    context, since = page_context(request), request.query_params.get("since", "30d")
+    scope = read_query(QueryParams({} if since == "all" else {"since": since}), ScopeQuery)
+
+    def render(questions: Library) -> str:
+        return render_stats(questions.stats(scope), context, since=since, titles=_titles(questions))
+
+    return await html_answer(request, render)
+
+
+def _titles(questions: Library) -> dict[str, str]:
+    return {info.id: questions.masker.mask(info.title) for info in questions.listing().sessions if info.title}
+
+
 async def health(request: Request) -> Response:
     context = page_context(request)
 
     def render(questions: Library) -> str:
-        titles = {info.id: questions.masker.mask(info.title) for info in questions.listing().sessions if info.title}
         newest = [info.path for info in questions.listing().sessions if info.hidden is None][:_MOST_RESUMED]
         page = replace(questions.check(CheckQuery()), resume=questions.check_resuming(newest))
-        return render_health(page, context, titles=titles)
+        return render_health(page, context, titles=_titles(questions), archive=questions.kept())
 
     return await html_answer(request, render)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -29,7 +30,7 @@ async def home(request: Request) -> Response:
         words=asked.get("q", "")[:400],
         hidden=asked.get("hidden", ""),
         expiring=bool(number_of(request, "expiring")),
-        sort=found if (found := asked.get("sort", "last")) in SORTS else "last",
+        sort=found if (found := asked.get("sort", "last")) in (*SORTS, "cost") else "last",
         page=max(1, number_of(request, "page")),
     )
     return await html_answer(request, lambda questions: render_home(ask_home(questions, query), context))
@@ -40,6 +41,7 @@ def ask_home(questions: Library, query: HomeQuery) -> ViewerHomePage:
         questions.listing(),
         query,
         ticks=questions.ticks,
+        casts=questions.casts,
         costs=questions.costs,
         expiring=questions.expiring(),
         live=lambda running: _live(questions, running),
@@ -54,23 +56,25 @@ def _live(questions: Library, running: Iterable[SessionInfo]) -> Iterator[LivePa
         except StenographError:
             continue  # it was deleted, or can't be read: its row says so
         turn = session.turns[-1] if session.turns else None
+        step, since = _running_step(turn) if turn else ("", None)
         yield LivePage(
             id=info.id,
             title=info.title,
             project=info.cwd,
             turn=turn.number if turn else 1,
-            step=_step(turn) if turn else "",
-            since=turn.started if turn else None,
+            step=step,
+            since=since,
             context=_context(turn) if turn else None,
             text=turn.answer if turn else "",
         )
 
 
-def _step(turn: Turn) -> str:
+def _running_step(turn: Turn) -> tuple[str, datetime | None]:
+    """What a turn waits for, and since when."""
     if not turn.tool_calls or turn.tool_calls[-1].answered:
-        return ""
+        return "", None
     step = tool_step(turn.tool_calls[-1], is_live=True)
-    return f"{step.name} {step.title}".strip()
+    return f"{step.name} {step.title}".strip(), step.at
 
 
 def _context(turn: Turn) -> int | None:

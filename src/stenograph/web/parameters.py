@@ -143,6 +143,10 @@ class SearchQuery(Parameters, frozen=True, kw_only=True):
     """Maximum number of sessions."""
     lines: Annotated[int, Meta(ge=1, le=50)] = 3
     """Maximum number of lines of each."""
+    facets: bool = False
+    """Count the lines that match by kind of text, project and tool."""
+    newest: bool = False
+    """Newest sessions first, instead of those that match best."""
 
 
 class CheckQuery(Parameters, frozen=True, kw_only=True):
@@ -152,15 +156,20 @@ class CheckQuery(Parameters, frozen=True, kw_only=True):
     """Only files changed since a date (2026-01-31) or an age (36h, 7d, 2w)."""
 
 
-class UsageQuery(Parameters, frozen=True, kw_only=True):
-    """Which calls of models to count, and by what."""
+class ScopeQuery(Parameters, frozen=True, kw_only=True):
+    """Which calls of models to count."""
 
-    by: Literal["day", "week", "month", "model", "project", "session", "agent", "tool", "branch", "block"] = "day"
-    """What a row is. A block is five hours."""
     since: Text | None = None
     """Only calls since a date (2026-01-31) or an age (36h, 7d, 2w)."""
     until: Text | None = None
     """Only calls before a date or an age."""
+
+
+class UsageQuery(ScopeQuery, frozen=True, kw_only=True):
+    """Which calls of models to count, and by what."""
+
+    by: Literal["day", "week", "month", "model", "project", "session", "agent", "tool", "branch", "block"] = "day"
+    """What a row is. A block is five hours."""
 
 
 class NoQuery(Parameters, frozen=True):

@@ -25,6 +25,7 @@ from stenograph.config import Config
 from stenograph.disk import projects_folder
 from stenograph.errors import DiskError, SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, read_family
+from stenograph.inputs import Status
 from stenograph.redact import Masker
 from stenograph.sessions import (
     ListCache,
@@ -63,6 +64,7 @@ from stenograph.web.parameters import (
     RecordsQuery,
     ReleaseQuery,
     RevealBody,
+    ScopeQuery,
     SearchQuery,
     SessionsQuery,
     StepsQuery,
@@ -73,8 +75,9 @@ from stenograph.web.parameters import (
 
 if TYPE_CHECKING:
     from stenograph.archive import Archive
-    from stenograph.index import IndexStore, Tick
+    from stenograph.index import Cast, IndexStore, Tick
     from stenograph.views import (
+        ArchivePage,
         CheckPage,
         EditPage,
         EditsPage,
@@ -90,6 +93,7 @@ if TYPE_CHECKING:
         SearchPage,
         SessionPage,
         SessionsPage,
+        StatsPage,
         StepsPage,
         SummaryPage,
         TimelinePage,
@@ -163,6 +167,8 @@ class Library:
         self._counting: threading.Thread | None = None
         self._counted_until = 0.0
         self._lists = ListCache()
+        #: Sessions that were running when the list was last made.
+        self.running = 0
         self._listing = threading.Lock()
         self._files: dict[str, SessionFile] = {}
         self._lock = threading.Lock()
@@ -258,19 +264,27 @@ class Library:
         """Every session there is, hidden ones included."""
         # One at a time: the first one reads the files, and the others would read the same ones.
         with self._listing:
-            return list_sessions(
+            found = list_sessions(
                 self.homes,
                 everything=True,
                 active_seconds=self.config.active_seconds,
                 cache=self._lists,
                 also=self._kept(),
             )
+        self.running = sum(info.status is Status.RUNNING and info.hidden is None for info in found.sessions)
+        return found
 
     def ticks(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Tick]]:
         """What happened in some sessions, from the index as it is: a list does not wait for it."""
         from stenograph.index import session_ticks
 
         return self._index.peek(lambda store: session_ticks(store, paths))
+
+    def casts(self, paths: Sequence[Path]) -> Mapping[Path, Cast]:
+        """Models and subagents of some sessions, from the index as it is."""
+        from stenograph.index import session_casts
+
+        return self._index.peek(lambda store: session_casts(store, paths))
 
     def overview(self) -> OverviewPage:
         return mask_page(overview_page(self.listing(), self.homes), self.masker.mask)
@@ -394,7 +408,7 @@ class Library:
 
     def search(self, query: SearchQuery) -> SearchPage:
         """Raises UsageError."""
-        from stenograph.index import Filter, TextKind, parse_query, search
+        from stenograph.index import Filter, TextKind, count_facets, parse_query, search
         from stenograph.views import search_page
 
         now = datetime.now(UTC)
@@ -418,9 +432,10 @@ class Library:
             lambda store, report: search_page(
                 query.q,
                 sought,
-                search(store, sought, narrowed, limit=query.limit, lines=query.lines),
+                search(store, sought, narrowed, limit=query.limit, lines=query.lines, newest=query.newest),
                 report,
                 self.masker.mask,
+                facets=count_facets(store, sought, narrowed) if query.facets else None,
             )
         )
 
@@ -484,7 +499,7 @@ class Library:
         )
         return reconciliation_page(found, mask=self.masker.mask)
 
-    def waste(self, query: UsageQuery) -> WastePage:
+    def waste(self, query: ScopeQuery) -> WastePage:
         """Avoidable cost, of the sessions that are known or can be read soon. Raises UsageError."""
         from stenograph.analysis import find_waste, known_sessions
         from stenograph.pricing import Tariff
@@ -494,6 +509,54 @@ class Library:
         found = self._usage.peek(lambda store: known_sessions(store, self.homes, Tariff(), since=since, seconds=_WASTE_PATIENCE))
         cost = sum(each.facts.cost for each in found)
         return waste_page(find_waste(found), sessions=len(found), cost=cost, mask=self.masker.mask)
+
+    def stats(self, query: ScopeQuery) -> StatsPage:
+        """What happened, of the sessions that are known or can be read soon. Raises UsageError."""
+        from stenograph.analysis import known_sessions, stats_of
+        from stenograph.pricing import Tariff
+        from stenograph.views import stats_page
+
+        now = datetime.now().astimezone()
+        since = None if query.since is None else date_or_age(query.since, now)
+        until = None if query.until is None else date_or_age(query.until, now)
+        found = self._usage.peek(
+            lambda store: known_sessions(store, self.homes, Tariff(), since=since, until=until, seconds=_WASTE_PATIENCE)
+        )
+        return stats_page(stats_of(found), self.masker.mask)
+
+    def kept(self) -> ArchivePage:
+        """What the archive has, and what Claude Code deletes soon. Raises UnreadableError."""
+        from stenograph.archive import SOON, Archive, expiring_sessions, open_kept, retention_of, unkept
+        from stenograph.views import archive_page
+
+        store = open_kept(self._archive_folder)
+        try:
+            sessions, totals = (store.sessions(), store.totals()) if store else ([], None)
+        finally:
+            if store:
+                store.close()
+        edits = Archive(self._archive_folder)
+        return archive_page(
+            self._archive_folder,
+            totals,
+            sum(each.has_own_file and not each.path.exists() for each in sessions),
+            (sum(1 for _ in edits.entries()), *edits.originals()),
+            automatic=self.config.archive.keep,
+            installed=(),
+            retention=[] if self._is_demo else [retention_of(home) for home in self.homes],
+            expiring=0 if self._is_demo else len(unkept(expiring_sessions(self._archive_folder, self.homes))),
+            within=SOON,
+        )
+
+    def deleted(self, session_id: str) -> datetime | None:
+        """When Claude Code deletes a session unless it changes; None: never, or it is kept. Raises SessionNotFoundError."""
+        from stenograph.archive import retention_of
+
+        path = self.file(session_id).path
+        home = next((home for home in self.homes if path.is_relative_to(home)), None)
+        if self._is_demo or home is None:
+            return None
+        return retention_of(home).end_of(path.stat().st_mtime_ns)
 
     def check_session(self, session_id: str, _: NoQuery) -> CheckPage:
         """Raises SessionNotFoundError, UnreadableError."""

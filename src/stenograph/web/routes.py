@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
@@ -12,14 +10,12 @@ from starlette.staticfiles import StaticFiles
 from stenograph.web.finding_pages import finding_routes
 from stenograph.web.home_pages import home
 from stenograph.web.session_pages import session_routes
-from stenograph.web.tab_pages import tab_routes
-
-_STATIC = Path(__file__).parent / "static"
+from stenograph.web.tab_pages import STATIC, tab_routes
 
 
 async def icon(_: Request) -> Response:
     """What a browser asks for where a page names no icon."""
-    return FileResponse(_STATIC / "icon.svg")
+    return FileResponse(STATIC / "icon.svg")
 
 
 def html_routes() -> list[Route | Mount]:
@@ -29,5 +25,5 @@ def html_routes() -> list[Route | Mount]:
         *tab_routes(),
         *finding_routes(),
         Route("/favicon.ico", icon),
-        Mount("/static", StaticFiles(directory=_STATIC, check_dir=False)),
+        Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
     ]

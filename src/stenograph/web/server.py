@@ -19,13 +19,14 @@ from starlette.types import ASGIApp
 
 from stenograph.errors import StenographError
 from stenograph.net import loopback_listener
-from stenograph.web.answers import error_response
+from stenograph.web.answers import error_page
 from stenograph.web.api import api_routes
 from stenograph.web.errors import RequestError, request_error
 from stenograph.web.live import Hub
 from stenograph.web.questions import Library, Viewer
 from stenograph.web.routes import html_routes
 from stenograph.web.security import Access, Guard
+from stenograph.web.session_pages import page_context
 
 #: Bytes of a request's first line and headers.
 _LONGEST_HEAD = 32 << 10
@@ -57,12 +58,12 @@ def create_app(viewer: Viewer, access: Access, library: Library | None = None) -
 
 async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestError)
-    return error_response(request.scope, error)
+    return error_page(request, error, page_context(request))
 
 
 async def _explain(request: Request, error: Exception) -> Response:
     assert isinstance(error, StenographError)
-    return error_response(request.scope, request_error(error))
+    return error_page(request, request_error(error), page_context(request))
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -72,13 +73,13 @@ async def _not_found(request: Request, error: Exception) -> Response:
         refused.allow = (error.headers or {}).get("Allow", "")
     else:
         refused = RequestError(error.status_code, "not-found", "there is nothing at this address")
-    return error_response(request.scope, refused)
+    return error_page(request, refused, page_context(request))
 
 
 async def _fail(request: Request, error: Exception) -> Response:
     # Not the error's text: it may hold what a transcript says. Starlette raises the error again, for the log.
     failed = RequestError(500, "failed", f"unexpected error {type(error).__name__} (STENO_DEBUG=1 prints the traceback)")
-    return error_response(request.scope, failed)
+    return error_page(request, failed, page_context(request))
 
 
 def serve(viewer: Viewer, *, port: int = 0, started: Callable[[Access], None]) -> None:

@@ -64,6 +64,7 @@ def page_context(request: Request) -> PageContext:
         root=request.scope.get("root_path", ""),
         theme=theme if theme in ("light", "dark") else "",
         csrf=request.app.state.access.csrf,
+        live=request.app.state.questions.running,
         allow_edits=request.app.state.viewer.allow_edits,
         version=__version__,
     )
@@ -126,7 +127,9 @@ async def session(request: Request) -> Response:
         changed = None
         if page.size <= _LARGEST_COMPARED:
             changed = questions.files(request.path_params["session_id"], FilesQuery(changed=True)).files
-        return render_session(as_asked(mask_page(page, questions.masker.mask), request), context, changed=changed)
+        deleted = questions.deleted(request.path_params["session_id"])
+        shown = as_asked(mask_page(page, questions.masker.mask), request)
+        return render_session(shown, context, changed=changed, deleted=deleted)
 
     return await html_answer(request, render)
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import run_sync
 from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from stenograph.family import read_family
-from stenograph.views import mask_page
-from stenograph.views.html import render_files, render_messages, render_raw, render_records
+from stenograph.views import export_text, mask_page
+from stenograph.views.html import render_files, render_messages, render_raw, render_records, render_resume
+from stenograph.web.answers import tagged_response
+from stenograph.web.errors import RequestError
 from stenograph.web.parameters import FilesQuery, MessagesQuery, NoQuery, RecordQuery, RecordsQuery
 from stenograph.web.session_pages import html_answer, number_of, page_context, timeline_of
 
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
 
 _RECORDS = 200
 _MESSAGES = 100
+#: What a session can be downloaded as.
+_FORMS = {"html": "text/html; charset=utf-8", "md": "text/markdown; charset=utf-8", "json": "application/json"}
+STATIC = Path(__file__).parent / "static"
 
 
 def tab_routes() -> list[Route]:
@@ -28,6 +35,8 @@ def tab_routes() -> list[Route]:
         Route("/s/{session_id}/files", files),
         Route("/s/{session_id}/messages", messages),
         Route("/s/{session_id}/records", records),
+        Route("/s/{session_id}/resume", resume),
+        Route("/s/{session_id}/download/{form}", download),
         Route("/s/{session_id}/raw/{line:int}", raw),
     ]
 
@@ -58,6 +67,33 @@ async def messages(request: Request) -> Response:
         return render_messages(page, heading, context, resume=resume, offset=offset, limit=_MESSAGES)
 
     return await html_answer(request, render)
+
+
+async def resume(request: Request) -> Response:
+    """What each release would make of a session: a piece that the inspector fetches."""
+    context, session_id = page_context(request), request.path_params["session_id"]
+    return await html_answer(
+        request,
+        lambda questions: render_resume(questions.check_session(session_id, NoQuery()).resume, session_id, context),
+    )
+
+
+async def download(request: Request) -> Response:
+    """The session as one file."""
+    session_id, form = request.path_params["session_id"], request.path_params["form"]
+    if form not in _FORMS:
+        raise RequestError(404, "not-found", "a session cannot be downloaded in this form")
+
+    def make() -> bytes:
+        questions: Library = request.app.state.questions
+        styles = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in ("icons.css", "style.css"))
+        pieces = export_text(questions.load(session_id), questions.file(session_id), form, questions.masker.mask, styles)
+        return b"".join(pieces)
+
+    answer = tagged_response(request, await run_sync(make), _FORMS[form])
+    name = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in session_id)[:60]
+    answer.headers["content-disposition"] = f'attachment; filename="{name}.{form}"'
+    return answer
 
 
 async def records(request: Request) -> Response:

@@ -11,28 +11,32 @@ links begin with the context's root. Nothing here is inline script or style, and
 | `/s/{id}/steps/{tool use id}` (`?full=1`) | `render_step`: what a folded step holds, as a piece |
 | `/s/{id}/files`, `/messages`, `/records` | `render_files`, `render_messages`, `render_records` |
 | `/s/{id}/raw/{line}` (`?agent=ID`, `?piece=1`) | `render_raw`: a page, or the piece that the drawer shows |
-| `/search`, `/usage`, `/health` | `render_search`, `render_usage`, `render_health` |
+| `/search`, `/usage`, `/stats`, `/health` | `render_search`, `render_usage`, `render_stats`, `render_health` |
 """
 
 from __future__ import annotations
 
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.finding import SearchAsked, render_health, render_search
-from stenograph.views.html.pages import render_home, render_session, render_step, render_turns
-from stenograph.views.html.tabs import render_files, render_messages, render_raw, render_records
+from stenograph.views.html.pages import render_error, render_home, render_session, render_step, render_turns
+from stenograph.views.html.stats import render_stats
+from stenograph.views.html.tabs import render_files, render_messages, render_raw, render_records, render_resume
 from stenograph.views.html.usage import render_usage
 
 __all__ = [
     "PageContext",
     "SearchAsked",
+    "render_error",
     "render_files",
     "render_health",
     "render_home",
     "render_messages",
     "render_raw",
     "render_records",
+    "render_resume",
     "render_search",
     "render_session",
+    "render_stats",
     "render_step",
     "render_turns",
     "render_usage",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from markupsafe import Markup, escape
@@ -79,7 +79,7 @@ def stack(parts: Sequence[tuple[str, float, str]], total: float) -> Markup:
 _WIDTH, _LEFT = 288, 30
 _TOP, _BASE = 8, 112
 _COST_TOP, _COST_BASE = 128, 160
-_WINDOWS = (200_000, 1_000_000)
+WINDOWS = (200_000, 1_000_000)
 #: The classes of what fills a context, in the order of `analysis.PARTS`, and their names.
 PART_CLASSES = ("q1", "q2", "q3", "q4", "q5", "q6", "q7")
 PART_NAMES = ("System, tools", "Memory files", "Files read", "Tool output", "Conversation", "Thinking", "Unknown")
@@ -92,7 +92,7 @@ def context_chart(calls: Sequence[CallFigures], outline: Sequence[TurnOutline]) 
     if not calls:
         return Markup("")
     largest = max(call.context for call in calls)
-    window = next((size for size in _WINDOWS if largest <= size), largest)
+    window = next((size for size in WINDOWS if largest <= size), largest)
     scale = window if largest > 0.35 * window else _round_up(largest)
     drawn = [_grid(scale, window)]
     bins = _binned(calls)
@@ -128,7 +128,7 @@ def _grid(scale: int, window: int) -> str:
                 f'<path class="lim" d="M{_LEFT} {y}H{_WIDTH}"/><text x="{_WIDTH}" y="{y - 3}" text-anchor="end">limit {thousands(window)}</text>'
             )
         else:
-            label = thousands(round(scale * part))
+            label = thousands(round(scale * part)).replace(".0", "")
             lines.append(
                 f'<path class="grid" d="M{_LEFT} {y}H{_WIDTH}"/><text x="{_LEFT - 5}" y="{y + 3.5}" text-anchor="end">{label}</text>'
             )
@@ -192,8 +192,16 @@ class Column:
         self.title = title
 
 
-def columns(data: Sequence[Column], *, width: int = 1090, height: int = 200) -> Markup:
-    """Stacked columns with a money scale; parts in the legend's order from below."""
+def columns(
+    data: Sequence[Column],
+    *,
+    width: int = 1090,
+    height: int = 200,
+    axis: Callable[[float], str] | None = None,
+    text: Callable[[float], str] | None = None,
+) -> Markup:
+    """Stacked columns; parts in the legend's order from below. `axis` and `text` say amounts, which are money unless given."""
+    axis, text = axis or money_axis, text or money
     top = max((sum(column.parts) for column in data), default=0)
     if not data or top <= 0:
         return Markup("")
@@ -203,7 +211,7 @@ def columns(data: Sequence[Column], *, width: int = 1090, height: int = 200) -> 
     for part in range(4):
         y = base - (base - 14) * part / 3
         drawn.append(
-            f'<path class="grid" d="M{left} {y:.1f}H{width}"/><text x="{left - 6}" y="{y + 3.5:.1f}" text-anchor="end">{money_axis(scale * part / 3)}</text>'
+            f'<path class="grid" d="M{left} {y:.1f}H{width}"/><text x="{left - 6}" y="{y + 3.5:.1f}" text-anchor="end">{axis(scale * part / 3)}</text>'
         )
     step = (width - left) / len(data)
     bar_width = min(60.0, step * 0.82)
@@ -222,12 +230,12 @@ def columns(data: Sequence[Column], *, width: int = 1090, height: int = 200) -> 
             drawn.append(f"<g><title>{escape(column.title)}</title>{''.join(rects)}</g>")
         if place == best:
             drawn.append(
-                f'<text x="{x + bar_width / 2:.1f}" y="{y - 4:.1f}" text-anchor="middle">{money(sum(column.parts))}</text>'
+                f'<text x="{x + bar_width / 2:.1f}" y="{y - 4:.1f}" text-anchor="middle">{text(sum(column.parts))}</text>'
             )
         if place % every == 0:
             drawn.append(f'<text x="{x + bar_width / 2:.1f}" y="{base + 15}" text-anchor="middle">{escape(column.label)}</text>')
     return Markup(
-        f'<svg class="chart cols" viewBox="0 0 {width} {height}" role="img" aria-label="Cost over time">{"".join(drawn)}</svg>'
+        f'<svg class="chart cols" viewBox="0 0 {width} {height}" role="img" aria-label="By time">{"".join(drawn)}</svg>'
     )
 
 
@@ -241,4 +249,58 @@ def _nice(top: float) -> float:
 
 
 def money_axis(usd: float) -> str:
-    return "$0" if not usd else f"${usd:g}" if usd >= 1 else f"${usd:.2g}"
+    return "$0" if not usd else f"${usd:g}" if usd >= 1 else f"${usd:.2f}" if usd >= 0.01 else f"${usd:.1g}"
+
+
+def hours_chart(counts: Sequence[int], width: int = 480, height: int = 84) -> Markup:
+    """Twenty-four bars, one for each hour of the day."""
+    top = max(counts, default=0) or 1
+    step, base = width / 24, height - 18
+    bars = "".join(
+        f'<rect class="q3" x="{hour * step + 1:.1f}" y="{base - size:.1f}" width="{step - 3:.1f}" height="{size:.1f}">'
+        f"<title>{hour}:00 to {hour + 1}:00: {count}</title></rect>"
+        for hour, count in enumerate(counts)
+        if (size := base * count / top)
+    )
+    labels = "".join(
+        f'<text x="{hour * step + (step - 1) / 2:.1f}" y="{height - 4}" text-anchor="middle">{hour}</text>'
+        for hour in range(0, 24, 3)
+    )
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" aria-label="Turns by hour of the day">'
+        f'<path class="grid" d="M0 {base}H{width}"/>{bars}{labels}</svg>'
+    )
+
+
+#: How wide the map of a session is, and one tick of it at least.
+_MAP, _MAP_TICK = 232, 2.0
+
+
+def minimap(outline: Sequence[TurnOutline], link: Callable[[int], str]) -> Markup:
+    """The whole session as ticks, with a link for each turn; of what does not fit the most telling is drawn."""
+    ticks = [(letter, turn.number) for turn in outline for letter in (turn.tape or "p") if letter in _TICKS]
+    if len(outline) < 2 or not ticks:
+        return Markup("")
+    room = int(_MAP / _MAP_TICK)
+    if len(ticks) > room:
+        size = len(ticks) / room
+        bins = [ticks[int(place * size) : max(int(place * size) + 1, int((place + 1) * size))] for place in range(room)]
+        ticks = [(min((letter for letter, _ in each), key=_ORDER.index), each[0][1]) for each in bins]
+    step = min(4.0, _MAP / len(ticks))
+    paths: dict[str, list[str]] = {}
+    for place, (letter, _) in enumerate(ticks):
+        name, height = _TICKS[letter]
+        tall, wide = height * 1.4, max(1.2, step - 1)
+        paths.setdefault(name, []).append(f"M{place * step:.1f} {23 - tall:.1f}h{wide:.1f}v{tall:.1f}h-{wide:.1f}z")
+    drawn = "".join(f'<path class="{name}" d="{"".join(found)}"/>' for name, found in paths.items())
+    at = 0
+    for number, group in groupby(ticks, key=lambda tick: tick[1]):
+        count = len(list(group))
+        drawn += (
+            f'<a href="{escape(link(number))}" data-t="{number}" aria-label="Turn {number}" tabindex="-1">'
+            f'<rect class="band" x="{at * step:.1f}" width="{count * step:.1f}" height="26"/></a>'
+        )
+        at += count
+    return Markup(
+        f'<svg class="tape map" width="{_MAP}" height="26" viewBox="0 0 {_MAP} 26" role="group" aria-label="Map">{drawn}</svg>'
+    )

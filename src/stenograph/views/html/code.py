@@ -119,9 +119,7 @@ class _Change:
         self.new: list[tuple[int, str]] = []
 
 
-def patch_html(
-    lines: Sequence[str], path: str, *, most: int = 0, by: Callable[[int], str] = lambda _: ""
-) -> tuple[Markup, int]:
+def patch_html(lines: Sequence[str], path: str, *, most: int = 0, by: Callable[[int], str] = lambda _: "") -> tuple[Markup, int]:
     """A patch as lines that can be shown one below the other or side by side; and how many lines were left out at its end.
 
     `by` gives what is shown before an added line, by its number: markup.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -14,10 +13,12 @@ from msgspec.structs import asdict
 
 from stenograph.family import session_by_place
 from stenograph.views.html.context import PageContext
-from stenograph.views.html.rendering import Template
-from stenograph.views.pages.check import CheckPage, ResumabilityPage
-from stenograph.views.pages.search import HitLinePage, HitPage, SearchPage
-from stenograph.views.text import count_of, one_line
+from stenograph.views.html.rendering import ICONS, Template, tool_name
+from stenograph.views.pages.archive import ArchivePage
+from stenograph.views.pages.check import CheckPage, DamagePage, ResumabilityPage
+from stenograph.views.pages.search import FacetsPage, HitLinePage, HitPage, SearchPage
+from stenograph.views.pages.tapes import family_of
+from stenograph.views.text import count_of, one_line, quoted
 
 _KINDS = (
     ("Everywhere", ""),
@@ -28,6 +29,9 @@ _KINDS = (
     ("Thinking", "thinking"),
     ("Titles", "titles"),
 )
+_KIND_OF = {
+    "prompts": "prompt", "answers": "answer", "inputs": "input", "outputs": "output", "thinking": "thinking", "titles": "title",
+}  # fmt: skip
 _KIND_NAMES = {"input": "tool call", "output": "tool output"}
 
 
@@ -38,13 +42,22 @@ class SearchAsked(Struct, frozen=True):
     kinds: str = ""
     project: str = ""
     since: str = ""
+    tool: str = ""
     errors: str = ""
+    newest: str = ""
     limit: str = "20"
     lines: str = ""
 
 
-def render_search(page: SearchPage | None, asked: SearchAsked, context: PageContext, *, problem: str = "") -> str:
-    """The page of a search; without a value the page that asks for words."""
+def render_search(
+    page: SearchPage | None,
+    asked: SearchAsked,
+    context: PageContext,
+    *,
+    problem: str = "",
+    tapes: Mapping[str, str] | None = None,
+) -> str:
+    """The page of a search; without a value the page that asks for words. `tapes` are those of sessions by their files."""
 
     def link(**changes: Any) -> str:
         default = asdict(SearchAsked())
@@ -52,9 +65,12 @@ def render_search(page: SearchPage | None, asked: SearchAsked, context: PageCont
         found = {name: str(value) for name, value in wanted.items() if str(value) != default[name]}
         return f"{context.root}/search" + (f"?{urlencode(found)}" if found else "")
 
-    projects = Counter(hit.project for hit in page.hits if hit.project) if page else Counter()
-    if asked.project and asked.project not in projects:
-        projects[asked.project] = 0
+    facets = (page.facets if page else None) or FacetsPage({}, {}, {})
+    projects, tools = dict(facets.projects), dict(facets.tools)
+    if asked.project:
+        projects.setdefault(asked.project, 0)
+    if asked.tool:
+        tools.setdefault(asked.tool, 0)
     return Template("search.html").render(
         page=page,
         asked=asked,
@@ -62,12 +78,20 @@ def render_search(page: SearchPage | None, asked: SearchAsked, context: PageCont
         here="Search",
         link=link,
         problem=problem,
-        kinds=_KINDS,
-        projects=projects.most_common(20),
+        kinds=[(name, key, facets.kinds.get(_KIND_OF.get(key, ""), 0)) for name, key in _KINDS],
+        counted=page is not None and page.facets is not None,
+        projects=list(projects.items())[:20],
+        tools=tools,
+        tapes=tapes or {},
+        tool_icon=lambda tool: ICONS.get(family_of(tool), "tool"),
         snippet=snippet_html,
         hit_link=lambda hit, line: _hit_link(hit, line, context),
-        hit_kind=lambda line: ("subagent, " if line.agent else "") + _KIND_NAMES.get(line.kind, line.kind),
+        hit_kind=lambda line: ("subagent, " if line.agent else "") + _hit_kind(line),
     )
+
+
+def _hit_kind(line: HitLinePage) -> str:
+    return tool_name(line.tool) if line.tool else _KIND_NAMES.get(line.kind, line.kind)
 
 
 def snippet_html(line: HitLinePage) -> Markup:
@@ -88,8 +112,14 @@ def _hit_link(hit: HitPage, line: HitLinePage, context: PageContext) -> str:
     return f"{base}/raw/{line.line}{agent}"
 
 
-def render_health(page: CheckPage, context: PageContext, *, titles: Mapping[str, str] | None = None) -> str:
-    """Drift, damage and what releases would lose; `titles` are those of sessions by their ids."""
+def render_health(
+    page: CheckPage,
+    context: PageContext,
+    *,
+    titles: Mapping[str, str] | None = None,
+    archive: ArchivePage | None = None,
+) -> str:
+    """Drift, damage, what releases would lose and what is deleted; `titles` are those of sessions by their ids."""
     by_file: dict[str, dict[str, ResumabilityPage]] = {}
     for row in page.resume:
         by_file.setdefault(row.path, {})[row.release] = row
@@ -107,7 +137,27 @@ def render_health(page: CheckPage, context: PageContext, *, titles: Mapping[str,
         title_of=lambda path: one_line((titles or {}).get(_stem(path)) or _stem(path))[:80],
         stem=_stem,
         loss=_loss,
+        archive=archive,
+        fix=_fix,
+        mended={place.path for each in page.damage if each.code in _PORTABLE for place in each.places},
     )
+
+
+#: Damage that goes away when a session is written as one chain.
+_PORTABLE = frozenset(
+    {
+        "dangling-parent", "forward-parent", "misleading-timestamps", "parent-cycle", "self-parent", "stale-last-prompt",
+        "unknown-kind-in-chain",
+    }
+)  # fmt: skip
+
+
+def _fix(damage: DamagePage) -> str:
+    """The command that fixes it, or that shows where it is; empty where nothing is to be done."""
+    if damage.ordinary or not damage.places:
+        return ""
+    session = quoted(_stem(damage.places[0].path))
+    return f"steno edit {session} --portable" if damage.code in _PORTABLE else f"steno check {session}"
 
 
 def _is_whole(row: ResumabilityPage) -> bool:

@@ -5,33 +5,47 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from stenograph.sessions import HIDDEN
+from stenograph.views.html.charts import WINDOWS
 from stenograph.views.html.context import PageContext
-from stenograph.views.html.rendering import StepPlace, Template, View, base_name, capfirst, cost_note, local
+from stenograph.views.html.rendering import StepPlace, Template, View, base_name, capfirst, cost_note, local, short_model
 from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.home import ROWS, HomeQuery, HomeRow, ViewerHomePage
-from stenograph.views.pages.sessions import SessionRow
 from stenograph.views.pages.timeline import TimelinePage, TimelineTurn, ToolStep
-from stenograph.views.text import harmless, one_line
+from stenograph.views.text import count_of, harmless, one_line
 from stenograph.views.tools import path_from
 
 
-def render_session(page: TimelinePage, context: PageContext, *, changed: Sequence[FilePage] | None = None) -> str:
-    """The whole page, with the turns that the value has; the other chunks are places that the script fills."""
+def render_session(
+    page: TimelinePage,
+    context: PageContext,
+    *,
+    changed: Sequence[FilePage] | None = None,
+    deleted: datetime | None = None,
+) -> str:
+    """The whole page, with the turns that the value has; the other chunks are places that the script fills.
+
+    `deleted` is when Claude Code deletes the session.
+    """
     place = StepPlace(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
     turns = _by_chunk(page)
     starts = _first_chunks(page)
     return Template("session.html").render(
-        **head_values(page, context, place, "Timeline"),
+        **head_values(page, context, place, "Timeline", len(changed or ())),
         page=page,
         turns=turns,
         shown=set(turns),
         chunk_of=starts,
         compact=len(page.outline) > 150,
         changed=changed,
+        added=sum(file.added or 0 for file in changed or ()),
+        removed=sum(file.removed or 0 for file in changed or ()),
+        days_left=None if deleted is None else max(0, (deleted - context.now).days),
+        window=_window(page),
         short=lambda path: harmless(path_from(page.session.project or "", path)),
         models=tuple(dict.fromkeys(call.model for call in page.calls)),
     )
@@ -80,6 +94,17 @@ def render_home(page: ViewerHomePage, context: PageContext) -> str:
     )
 
 
+def render_error(heading: str, detail: str, context: PageContext) -> str:
+    """What is shown where there is no page."""
+    return Template("error.html").render(context=context, heading=heading, detail=capfirst(detail))
+
+
+def _window(page: TimelinePage) -> int:
+    """How large a context may grow: a session that ever sent more than the usual window has the larger one."""
+    largest = max((call.context for call in page.calls), default=0)
+    return next((size for size in WINDOWS if largest <= size), largest)
+
+
 def project_names(projects: Sequence[str]) -> dict[str, str]:
     """The last part of each path; with the part before it where two would be the same."""
     last = {project: base_name(project) for project in projects}
@@ -93,7 +118,12 @@ def project_names(projects: Sequence[str]) -> dict[str, str]:
 def _days(page: ViewerHomePage, context: PageContext) -> list[tuple[str, list[HomeRow]]]:
     """Rows by day, newest first; one list without days where they are sorted by something else."""
     if page.query.sort != "last":
-        return [({"size": "Largest first", "turns": "Most turns first"}.get(page.query.sort, "Sessions"), list(page.rows))]
+        return [
+            (
+                {"size": "Largest first", "turns": "Most turns first", "cost": "Dearest first"}.get(page.query.sort, "Sessions"),
+                list(page.rows),
+            )
+        ]
     today = local(context.now).date()
     found: dict[str, list[HomeRow]] = {}
     for row in page.rows:
@@ -110,8 +140,13 @@ def _days(page: ViewerHomePage, context: PageContext) -> list[tuple[str, list[Ho
     return list(found.items())
 
 
-def _row_facts(row: SessionRow) -> list[str]:
-    facts = [row.git_branch if row.git_branch != "HEAD" else "", row.release, row.id[:8]]
+def _row_facts(found: HomeRow) -> list[str]:
+    row = found.session
+    facts = [
+        row.git_branch if row.git_branch != "HEAD" else "",
+        short_model(found.models[-1]) if found.models else row.release,
+        count_of(found.agents, "subagent") if found.agents else "",
+    ]
     if row.summary and row.summary != row.title:
         facts.append(one_line(row.summary))
     elif row.first_prompt and row.title and row.first_prompt[:40] != row.title[:40]:
@@ -119,8 +154,11 @@ def _row_facts(row: SessionRow) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def head_values(page: TimelinePage, context: PageContext, place: StepPlace, tab: str) -> dict[str, Any]:
+def head_values(page: TimelinePage, context: PageContext, place: StepPlace, tab: str, files: int = 0) -> dict[str, Any]:
+    """`files`: how many were changed, where that is known."""
     return {
+        "files": files,
+        "records": page.records,
         "context": context,
         "here": "",
         "place": place,

@@ -23,7 +23,7 @@ from stenograph.views.text import count_of, duration, harmless, one_line, quoted
 _MOST_NESTED = 120
 # What is drawn at once below a step; more is fetched when it is opened.
 _SMALL_AGENT = 14
-_ICONS = {
+ICONS = {
     "read": "read", "search": "find", "shell": "term", "change": "edit", "web": "web", "todo": "todo", "question": "ask",
     "plan": "plan", "agent": "agent", "skill": "list", "other": "tool",
 }  # fmt: skip
@@ -124,7 +124,11 @@ def _weight(run: AgentSteps) -> int:
 
 
 def name_of(item: View) -> str:
-    name = str(item.name)
+    return tool_name(str(item.name))
+
+
+def tool_name(name: str) -> str:
+    """As people call a tool; one of an MCP server with the server before it."""
     if name.startswith("mcp__"):
         return harmless(" · ".join(part for part in name[5:].split("__") if part))
     return _NAMES.get(name, harmless(name) or "Tool")
@@ -270,6 +274,22 @@ def long_moment(moment: datetime) -> str:
     return f"{here.day} {here.strftime('%b %Y, %H:%M')}"
 
 
+def short_model(name: str) -> str:
+    """`claude-opus-4-5-20251101` as `opus 4.5`; what is not named so as it is."""
+    found = re.fullmatch(r"claude-(?:(\d)-(\d)-)?([a-z]+)(?:-(\d+)(?:-(\d{1,2}))?)?(?:-\d{8})?(\[1m\])?", name)
+    if found is None:
+        return name
+    old, minor_old, family, major, minor, long = found.groups()
+    number = ".".join(part for part in (major or old, minor or minor_old) if part)
+    return " ".join(part for part in (family, number, "1M" if long else "") if part)
+
+
+def ago(moment: datetime, context: PageContext) -> str:
+    """How long something has been going on: `41 s`."""
+    passed = (context.now - moment).total_seconds()
+    return duration(int(passed) * 1000) if passed >= 1 else ""
+
+
 def capfirst(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -292,11 +312,13 @@ def _environment() -> Environment:
         "one_line": one_line,
         "capfirst": capfirst,
         "base_name": base_name,
+        "short_model": short_model,
         "short_path": short_path,
         "quoted": quoted,
     }
     environment.globals |= {
         "agent_facts": agent_facts,
+        "ago": ago,
         "bar": charts.bar,
         "blamed_patch": blamed_patch,
         "clock": clock,
@@ -305,7 +327,7 @@ def _environment() -> Environment:
         "count": count_of,
         "duration": duration,
         "host_of": host_of,
-        "icon_of": lambda item: _ICONS.get(item.family, "tool"),
+        "icon_of": lambda item: ICONS.get(item.family, "tool"),
         "is_lazy": is_lazy,
         "is_open": is_open,
         "limited": lambda steps, place: steps[: place.most],
@@ -322,11 +344,17 @@ def _environment() -> Environment:
         "safe_link": safe_link,
         "size": size,
         "spark": charts.spark,
+        "minimap": charts.minimap,
         "stack": charts.stack,
+        "stack_of": lambda parts: charts.stack(
+            [(kind, share, f"{name}: {share:.0%}") for kind, name, _, share in parts], sum(part[3] for part in parts)
+        ),
+        "stack_times": lambda parts: [(kind, ms, f"{name}: {duration(ms)}") for kind, name, ms in parts],
         "tape": charts.tape,
         "terminal": _terminal,
         "text_html": text_html,
         "thousands": thousands,
+        "tool_name": tool_name,
         "tree": tree_html,
         "view": View,
         "when": day_and_time,

@@ -20,7 +20,7 @@ from stenograph.views.pages.check import ResumabilityPage
 from stenograph.views.pages.files import FilesPage
 from stenograph.views.pages.messages import MessagesPage
 from stenograph.views.pages.timeline import TimelinePage
-from stenograph.views.text import harmless, one_line, size
+from stenograph.views.text import count_of, harmless, one_line, size
 from stenograph.views.tools import path_from
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def render_files(page: FilesPage, heading: TimelinePage, context: PageContext, *
             opened.add(number)
     place = StepPlace(context.root, page.id)
     return Template("files.html").render(
-        **head_values(heading, context, place, "Files"),
+        **head_values(heading, context, place, "Files", len(changed)),
         page=page,
         changed=changed,
         read=[file for file in page.files if not file.changed],
@@ -72,7 +72,21 @@ def render_messages(
         offset=offset,
         limit=limit,
         block_line=_block_line,
+        loss=what_is_lost,
     )
+
+
+def render_resume(rows: Sequence[ResumabilityPage], session: str, context: PageContext) -> str:
+    """What each release would make of a session, as a piece."""
+    return Template("resume_piece.html").render(
+        context=context, resume=rows, place=StepPlace(context.root, session), loss=what_is_lost
+    )
+
+
+def what_is_lost(row: ResumabilityPage) -> str:
+    lost = row.lost
+    parts = ((lost.messages, "message"), (lost.tool_calls, "tool call"), (lost.thinking, "thought"))
+    return ", ".join(count_of(number, name) for number, name in parts if number)
 
 
 def _block_line(block: dict[str, Any]) -> Markup:

@@ -54,6 +54,7 @@ def render_usage(
     return Template("usage.html").render(
         context=context,
         here="Usage",
+        tab="Cost",
         time=time,
         since=since,
         projects=projects.rows,

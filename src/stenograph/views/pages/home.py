@@ -14,7 +14,7 @@ from stenograph.views.pages.sessions import SessionRow, session_row
 from stenograph.views.pages.tapes import TICKS, family_of
 
 if TYPE_CHECKING:
-    from stenograph.index import Tick
+    from stenograph.index import Cast, Tick
     from stenograph.sessions import Listing, SessionInfo
 
 #: Rows of one page.
@@ -35,7 +35,7 @@ class HomeQuery(Page, frozen=True):
     expiring: bool = False
     """Only sessions that Claude Code deletes soon."""
     sort: str = "last"
-    """`last`, `size` or `turns`."""
+    """`last`, `cost`, `size` or `turns`."""
     page: int = 1
 
 
@@ -47,7 +47,9 @@ class HomeRow(Page, frozen=True):
     """A letter for each prompt and tool call, as in `timeline`; empty where the session is not indexed yet."""
     usd: float | None
     """Null where it is not known."""
-    agents: int
+    models: tuple[str, ...] = ()
+    """The last one last; empty where the session is not indexed yet."""
+    agents: int = 0
     """Subagents that have files of their own."""
 
 
@@ -70,6 +72,7 @@ class LivePage(Page, frozen=True):
     step: str
     """What it is doing: a tool and what it was asked for."""
     since: datetime | None
+    """When that began."""
     context: int | None
     """Tokens sent with the last call."""
     text: str
@@ -104,6 +107,7 @@ def home_page(
     *,
     ticks: Callable[[Sequence[Path]], Mapping[Path, Sequence[Tick]]] = lambda _: {},
     costs: Callable[[Sequence[Path]], Mapping[Path, float]] = lambda _: {},
+    casts: Callable[[Sequence[Path]], Mapping[Path, Cast]] = lambda _: {},
     live: Callable[[Sequence[SessionInfo]], Iterable[LivePage]] = lambda _: (),
     expiring: Collection[Path] = (),
     expiring_days: int = 7,
@@ -119,11 +123,14 @@ def home_page(
     pool = [info for info in listing.sessions if info.hidden == query.hidden] if query.hidden else shown
     found = [info for info in pool if _matches(info, query) and (not query.expiring or expires(info))]
     found.sort(key=SORTS.get(query.sort, SORTS["last"]))
+    if query.sort == "cost":
+        spent = costs([info.path for info in found])
+        found.sort(key=lambda info: -spent.get(info.path, 0.0))
     page = max(1, query.page)
     rows = found[(page - 1) * ROWS : page * ROWS]
     paths = [info.path for info in rows]
-    marks, money = ticks(paths), costs(paths)
-    running = [info for info in shown if info.status.value == "running"]
+    marks, money, who = ticks(paths), costs(paths), casts(paths)
+    running = [info for info in found if info.status.value == "running"]
     return ViewerHomePage(
         query=query,
         rows=tuple(
@@ -131,7 +138,8 @@ def home_page(
                 session=session_row(info),
                 tape=tape_letters(marks.get(info.path, ())),
                 usd=money.get(info.path),
-                agents=0,
+                models=who[info.path].models if info.path in who else (),
+                agents=who[info.path].agents if info.path in who else 0,
             )
             for info in rows
         ),

@@ -11,7 +11,7 @@ from stenograph.views.pages.page import Document, Page
 from stenograph.views.text import harmless, one_line
 
 if TYPE_CHECKING:
-    from stenograph.index import Found, Hit, HitLine, Sought, SyncReport
+    from stenograph.index import Facets, Found, Hit, HitLine, Sought, SyncReport
 
 #: How a snippet is cut out of a long text: characters before the first match, and in all.
 _BEFORE = 50
@@ -31,6 +31,8 @@ class HitLinePage(Page, frozen=True):
     """The id of the subagent whose line it is."""
     kind: str
     """`prompt`, `answer`, `thinking`, `input` or `output` of a tool, `title`, or `note` for what the client added."""
+    tool: str | None
+    """Of a tool's input or output: its name; null where it is not known."""
     time: datetime | None
     snippet: str
     """The text around the first match, on one line; empty where the file has changed since it was indexed."""
@@ -64,6 +66,16 @@ class HitPage(Page, frozen=True):
     """Claude Code has deleted it; the archive has it."""
 
 
+class FacetsPage(Page, frozen=True):
+    """How many lines match in each place where one could look; what matches nothing is left out."""
+
+    kinds: dict[str, int]
+    """By what a line is, as in `kind` of a line."""
+    projects: dict[str, int]
+    tools: dict[str, int]
+    """Those with most calls in the sessions that match."""
+
+
 class SearchPage(Document, frozen=True, tag="search/1"):
     """`steno search`: the sessions that match, best first."""
 
@@ -77,10 +89,19 @@ class SearchPage(Document, frozen=True, tag="search/1"):
     stale: bool
     """The index was not brought up to date within the time allowed, so newer lines may be missing."""
     hits: tuple[HitPage, ...]
+    facets: FacetsPage | None = None
+    """Null unless asked for."""
 
 
 def search_page(
-    text: str, sought: Sought, found: Found, report: SyncReport, mask: Mask = as_is, *, context: int = 0
+    text: str,
+    sought: Sought,
+    found: Found,
+    report: SyncReport,
+    mask: Mask = as_is,
+    *,
+    context: int = 0,
+    facets: Facets | None = None,
 ) -> SearchPage:
     """Texts are masked whole, and cut afterwards. `context`: so many lines of the text on both sides of a match."""
     page = SearchPage(
@@ -90,8 +111,14 @@ def search_page(
         partial=found.is_partial,
         stale=report.pending > 0,
         hits=tuple(_hit_page(hit, sought, mask, context) for hit in found.hits),
+        facets=None if facets is None else _facets_page(facets),
     )
     return mask_page(page, mask)
+
+
+def _facets_page(facets: Facets) -> FacetsPage:
+    kinds = {kind.name.lower(): lines for kind, lines in facets.kinds.items()}
+    return FacetsPage(kinds, facets.projects, facets.tools)
 
 
 def _hit_page(hit: Hit, sought: Sought, mask: Mask, context: int) -> HitPage:
@@ -143,6 +170,7 @@ def line_page(line: HitLine, sought: Sought, mask: Mask, context: int = 0) -> Hi
         turn=line.turn,
         agent=line.agent,
         kind=line.kind.name.lower(),
+        tool=line.tool,
         time=None if line.time is None else datetime.fromtimestamp(line.time, UTC),
         snippet=snippet,
         matches=highlight(snippet, sought),

@@ -2,7 +2,7 @@
 // What is being read stays where it is.
 import { $, $$, EDGE, fetchText, parse, session } from "./dom.js";
 import { adopt } from "./diffs.js";
-import { place, spy } from "./timeline.js";
+import { loadPieces, place, spy } from "./timeline.js";
 
 async function complete() {
   const address = new URL(location.href);
@@ -23,6 +23,7 @@ async function complete() {
   const same = line && $(`#timeline [data-line="${CSS.escape(line)}"]`);
   if (same && scrollY > 0) scrollBy({ top: same.getBoundingClientRect().top - top, behavior: "instant" });
   spy();
+  loadPieces();
 }
 
 if (session && "partial" in session.dataset) complete().catch(() => location.reload());

@@ -19,7 +19,12 @@ filter?.addEventListener("input", () => {
     }
     day.hidden = !any;
   }
+  for (const card of $$(".card")) card.hidden = !words.every((word) => card.textContent.toLowerCase().includes(word));
+  const live = $("#live");
+  if (live) live.hidden = $$(".card", live).every((card) => card.hidden);
   $("#none").hidden = shown > 0;
+  const deeper = $("#deeper");
+  if (deeper) deeper.search = new URLSearchParams({ q: filter.value });
   $("#count").textContent = shown;
 });
 

@@ -75,6 +75,9 @@ async function refresh() {
     address.hash = "";
     const page = parse(await fetchText(address));
     adopt(page.body);
+    // What was fetched for the inspector stays; it is of the session as it was opened.
+    const fetched = $("#inspector .lazy[data-loaded]");
+    if (fetched) $("#inspector .lazy", page)?.replaceWith(fetched.cloneNode(true));
     const wasAtEnd = isAtEnd();
     let added = 0;
     for (const chunk of $$(".chunk", page)) {
@@ -86,7 +89,7 @@ async function refresh() {
       } else if (!old.classList.contains("away") && !chunk.classList.contains("away")) added += mergeChunk(old, chunk);
     }
     $(".none", timeline)?.remove();
-    for (const part of [".outline ol", ".outline > header", ".s-head .facts", "#inspector"]) {
+    for (const part of [".outline ol", ".outline > header", ".outline > .map", ".s-head .facts", "#inspector"]) {
       const old = $(part);
       const made = $(part, page);
       if (old && made && old.innerHTML !== made.innerHTML) old.replaceChildren(...made.childNodes);

@@ -250,3 +250,19 @@ export function click(target, data) {
   else return false;
   return true;
 }
+
+// ---- pieces that take longer than the page may: fetched once it is there
+
+export async function loadPieces(within = document) {
+  for (const each of $$("[data-load]", within)) {
+    const address = each.dataset.load;
+    delete each.dataset.load;
+    try {
+      each.replaceChildren(...parse(await fetchText(address)).body.childNodes);
+      each.dataset.loaded = "";
+    } catch {
+      each.dataset.load = address;
+    }
+  }
+}
+if (session) loadPieces();
