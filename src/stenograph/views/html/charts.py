@@ -302,5 +302,5 @@ def minimap(outline: Sequence[TurnOutline], link: Callable[[int], str]) -> Marku
         )
         at += count
     return Markup(
-        f'<svg class="tape map" width="{_MAP}" height="26" viewBox="0 0 {_MAP} 26" role="group" aria-label="Map">{drawn}</svg>'
+        f'<svg class="tape map" width="{_MAP}" height="26" viewBox="0 0 {_MAP} 26" preserveAspectRatio="xMinYMid" role="group" aria-label="Map">{drawn}</svg>'
     )

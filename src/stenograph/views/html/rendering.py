@@ -124,19 +124,19 @@ def _weight(run: AgentSteps) -> int:
 
 
 def name_of(item: View) -> str:
-    return tool_name(str(item.name))
+    return _NAMES.get(str(item.name)) or tool_name(str(item.name))
 
 
 def tool_name(name: str) -> str:
-    """As people call a tool; one of an MCP server with the server before it."""
+    """A tool by its own name; one of an MCP server with the server before it."""
     if name.startswith("mcp__"):
         return harmless(" · ".join(part for part in name[5:].split("__") if part))
-    return _NAMES.get(name, harmless(name) or "Tool")
+    return harmless(name) or "Tool"
 
 
 def agent_facts(run: AgentSteps) -> str:
     steps = sum(isinstance(step, ToolStep) for turn in run.turns for step in turn.steps)
-    facts = [run.agent_type, *run.models[:1], "background" if run.background else "", count_of(steps, "step") if steps else ""]
+    facts = [run.agent_type, *map(short_model, run.models[:1]), "background" if run.background else "", count_of(steps, "step") if steps else ""]
     return " · ".join(fact for fact in facts if fact)
 
 

@@ -113,6 +113,9 @@ document.addEventListener("keydown", (event) => {
   KEYS[event.key]();
 });
 
+// The newest is at the right end of a chart over time.
+for (const each of $$(".scroll:has(> .cols)")) each.scrollLeft = each.scrollWidth;
+
 addEventListener("beforeprint", () => {
   for (const each of $$("details:not([data-src])")) each.open = true;
 });
