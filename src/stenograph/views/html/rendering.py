@@ -136,7 +136,12 @@ def tool_name(name: str) -> str:
 
 def agent_facts(run: AgentSteps) -> str:
     steps = sum(isinstance(step, ToolStep) for turn in run.turns for step in turn.steps)
-    facts = [run.agent_type, *map(short_model, run.models[:1]), "background" if run.background else "", count_of(steps, "step") if steps else ""]
+    facts = [
+        run.agent_type,
+        *map(short_model, run.models[:1]),
+        "background" if run.background else "",
+        count_of(steps, "step") if steps else "",
+    ]
     return " · ".join(fact for fact in facts if fact)
 
 
