@@ -12,10 +12,10 @@ _HEADER = """# JSON
 
 Generated from the page types in `src/stenograph/views/pages` by `scripts/generate_docs.py`; do not edit.
 
-What a command prints with `--json` is one document (`steno tail`: one on each line). Its first member, `schema`, is its name and
-version: `"sessions/1"`. The version rises when a member is removed, renamed or changes its meaning; members may be added without
-that. Every member is always there, null where nothing is known, unless it is marked as optional. Times are ISO 8601 in UTC
-(`2026-01-31T12:00:00Z`), sizes are bytes, durations milliseconds. Secrets of known formats are masked unless `--reveal` is given.
+With `--json`, a command prints one document; `steno tail` prints one per line. The first member, `schema`, has its name and
+version, such as `"sessions/1"`. The version changes when a member is removed, renamed or gets another meaning. Members can be
+added at any time. Every member is always present, and null if unknown, unless it is marked as optional. Times are ISO 8601 in UTC
+(`2026-01-31T12:00:00Z`), sizes are in bytes, durations in milliseconds. Secrets are masked unless `--reveal` is given.
 
 In Python: `stenograph.views.json_schema(page_type)`.
 

@@ -47,7 +47,7 @@ def in_quotes(text: str) -> str:
 
 
 class StenographError(Exception):
-    """The root of everything raised on purpose."""
+    """The base class of all errors that Stenograph raises."""
 
     def __init__(self, what: str, *, why: str = "", hint: str = "") -> None:
         super().__init__(what)

@@ -99,7 +99,7 @@ def test_another_file_is_never_overwritten(archive: Archive, home: Path, project
     keep_sessions(archive.folder, [home])
     (project / NAME).write_bytes(data)
     (project / AGENT).unlink()
-    with pytest.raises(BusyError, match="not what was kept"):
+    with pytest.raises(BusyError, match="with other contents"):
         restored(archive)
     assert (project / NAME).read_bytes() == data
     assert not (project / AGENT).exists()

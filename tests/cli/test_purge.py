@@ -131,7 +131,7 @@ def test_a_clone_that_was_removed_is_said_to_be_in_the_archive(home: Path) -> No
     assert run("rm", clone, "--apply", "--home", home).returncode == 0
     told = json.loads(run("purge", ID, "--home", home, "--json").stdout)
     assert (told["clones"], told["archived_clones"]) == ([], [clone])
-    assert f"Stays in the archive: {clone}, a removed clone of it." in run("purge", ID, "--home", home).stdout
+    assert f"Not deleted: {clone}, a removed clone in the archive." in run("purge", ID, "--home", home).stdout
     assert run("purge", clone, "--apply", "--home", home).returncode == 0
     told = json.loads(run("purge", ID, "--home", home, "--json").stdout)
     assert (told["clones"], told["archived_clones"]) == ([], [])

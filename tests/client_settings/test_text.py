@@ -115,8 +115,8 @@ def test_only_our_hook_leaves_a_group_that_somebody_added_to() -> None:
         ('{"a": NaN}', "it is not valid JSON"),
         ("[" * 100_000, "it is not valid JSON"),
         ("[]", "it is not a JSON object"),
-        ('{"hooks": []}', "`hooks` in it is not an object"),
-        ('{"hooks": {"Stop": {}}}', "`hooks.Stop` in it is not a list"),
+        ('{"hooks": []}', "its `hooks` is not an object"),
+        ('{"hooks": {"Stop": {}}}', "`hooks.Stop` is not a list"),
     ],
 )
 def test_what_can_not_be_understood_is_refused(text: str, told: str) -> None:

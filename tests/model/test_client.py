@@ -415,7 +415,9 @@ def test_a_name_that_nobody_knows_is_unreachable(monkeypatch: pytest.MonkeyPatch
 def test_no_answer_in_time_is_tried_again() -> None:
     with RawEndpoint([5.0], [HELLO]) as server:
         events = ask(server.url, API_TIMEOUT_MS="300")
-    assert [str(each.error) for each in retries(events)] == [f"127.0.0.1:{server.port} gave no answer in 0.3 s (API_TIMEOUT_MS)"]
+    assert [str(each.error) for each in retries(events)] == [
+        f"127.0.0.1:{server.port} did not answer within 0.3 s (API_TIMEOUT_MS)"
+    ]
     assert said(events) == ["Hello"]
 
 
@@ -423,7 +425,7 @@ def test_a_stream_that_says_nothing_more_is_tried_again() -> None:
     with RawEndpoint([STREAM_HEAD + chunk(begin() + text_block(0, "not this")), 5.0], [HELLO]) as server:
         events = ask(server.url, STENO_IDLE_TIMEOUT_MS="300")
     [retry] = retries(events)
-    assert "said nothing more for 0.3 s" in str(retry.error)
+    assert "sent nothing for 0.3 s" in str(retry.error)
     assert said(events) == ["Hello"]
 
 
@@ -469,9 +471,9 @@ PERMANENT: dict[str, tuple[list[Part], type[ModelError], int, str, str]] = {
     "a login page": ([answer(200, b"<html>Welcome</html>", content_type="text/html")], ModelError, 200, "",
         "HOST answers with a web page: check ANTHROPIC_BASE_URL"),
     "an answer of another API": ([answer(200, {"choices": []})], ModelError, 200, "",
-        "HOST does not answer as the Messages API does: check ANTHROPIC_BASE_URL"),
+        "HOST does not speak the Messages API: check ANTHROPIC_BASE_URL"),
     "JSON that is none": ([answer(200, b"{", content_type="application/json")], ModelError, 200, "",
-        "HOST does not answer as the Messages API does: check ANTHROPIC_BASE_URL"),
+        "HOST does not speak the Messages API: check ANTHROPIC_BASE_URL"),
     "compressed in a way of its own": ([answer(200, b"x", content_encoding="br")], ModelError, 200, "",
         "HOST answers in a compressed form that was not asked for"),
     "no JSON in an event": ([streamed(begin(), b"data: {oops\n\n")], ModelError, 200, "", "HOST sends an event that is not JSON"),
@@ -553,7 +555,7 @@ def test_signs_of_life_alone_are_not_waited_for_without_end(name: str, monkeypat
         events = ask(server.url, STENO_IDLE_TIMEOUT_MS="400")
     [retry] = retries(events)
     assert isinstance(retry.error, UnreachableError)
-    assert "sends signs of life, but nothing of an answer for 0.6 s (STENO_IDLE_TIMEOUT_MS)" in str(retry.error)
+    assert "sent only pings for 0.6 s (STENO_IDLE_TIMEOUT_MS)" in str(retry.error)
     assert said(events) == ["Hello"]
 
 

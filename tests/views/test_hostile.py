@@ -68,7 +68,7 @@ def test_what_stands_too_deep_is_counted(tmp_path: Path) -> None:
     session = _session(tmp_path, _starts("t1"), agents)
     shown = "\n".join(render_session(session, LOOK))
     assert "│ helper a13" in shown
-    assert "too deep: 3 subagents left out" in shown
+    assert "nested too deeply: 3 subagents left out" in shown
     assert b'"left_out":3' in encode_page(turn_detail(session.turns[0]))
 
 

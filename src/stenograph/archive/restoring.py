@@ -102,7 +102,7 @@ def restore_session(archive: Archive, store: KeptStore, plan: RestorePlan) -> En
     if plan.different:
         path = plan.different[0].file.path
         raise BusyError(
-            f"{path} exists and is not what was kept; nothing was written",
+            f"{path} exists with other contents; nothing was written",
             path=path,
             hint=f"steno restore {plan.session.name} --to DIR",
         )

@@ -28,7 +28,7 @@ DAMAGE = {
     "forward-parent": "a line whose parent comes later in the file",
     "parent-cycle": "lines that are each other's ancestors; release 2.0 hangs",
     "unknown-kind-in-chain": "a line of an unknown kind in the conversation; old releases lose everything before it",
-    "orphan-tool-use": "a tool call without a result, though the model went on; clients insert a result or drop the call",
+    "orphan-tool-use": "a tool call without a result, though the model continued; clients insert a result or drop the call",
     "orphan-tool-result": "a tool result has no call; clients drop it",
     "stale-last-prompt": "last-prompt names a branch that is not the newest; new releases resume the older one",
     "misleading-timestamps": "timestamps that make old releases resume from another line than new ones",

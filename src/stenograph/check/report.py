@@ -150,7 +150,7 @@ def _resumed(paths: list[Path], failures: list[Finding]) -> dict[Path, list[Resu
         try:
             answers[path] = resumability(path)
         except DiskError as error:
-            failures.append(Finding("unreadable", path, detail=f"cannot tell what clients would send: {error}"))
+            failures.append(Finding("unreadable", path, detail=f"cannot determine what clients would send: {error}"))
     return answers
 
 

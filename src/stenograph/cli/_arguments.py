@@ -194,7 +194,7 @@ def any_project_option(command: Any) -> Any:
         is_flag=True,
         expose_value=False,
         callback=_keep_any_project,
-        help="Make `last` the newest session of all projects, not of the current directory.",
+        help="Let `last` mean the newest session of any project, not only of this directory.",
     )(command)
 
 

@@ -62,7 +62,11 @@ def shared_options(command: F) -> F:
             help="When to use color. [default: auto]",
         ),
         click.option(
-            "--plain", is_flag=True, expose_value=False, callback=_keep, help="Plain lines: no color, drawing or pager."
+            "--plain",
+            is_flag=True,
+            expose_value=False,
+            callback=_keep,
+            help="Print plain lines, without color, drawing or pager.",
         ),
         click.option(
             "--config",

@@ -85,7 +85,7 @@ def _could_be_value(option: str, argument: str) -> bool:
     "--permission-prompt-tool",
     "prompt_tool",
     type=click.Choice(("stdio",)),
-    help="With stream-json: ask about calls by the SDK's control protocol.",
+    help="With stream-json: ask for permission through the SDK's control protocol.",
 )
 @click.option(
     "--model",
@@ -99,7 +99,7 @@ def _could_be_value(option: str, argument: str) -> bool:
     default="",
     type=_as_text,
     metavar="NAMES",
-    help="Models to call when the model is overloaded or not found, in this order: opus,haiku.",
+    help="Models to try, in order, if the model is overloaded or not found: opus,haiku.",
 )
 @click.option(
     "--tools",
@@ -125,7 +125,7 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(
     "--effort",
     type=click.Choice(["low", "medium", "high", "xhigh", "max"]),
-    help="How hard to think, for models that decide themselves.",
+    help="How hard to think, for models without a thinking budget.",
 )
 @click.option("--permission-mode", type=click.Choice(_MODES), help="What may run without a permission rule. [default: default]")
 @click.option("--dangerously-skip-permissions", "is_bypass", is_flag=True, help="Same as --permission-mode bypassPermissions.")
@@ -133,7 +133,7 @@ def _could_be_value(option: str, argument: str) -> bool:
     *_RULES[:2], "allowed", multiple=True, metavar="RULES", help='Allow these tools: "Edit,Bash(git log:*)". Repeatable.'
 )
 @click.option(*_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Deny these tools. Overrides every other rule.")
-@click.option("--settings", "settings_flag", default="", metavar="FILE", help="More settings: a file or JSON.")
+@click.option("--settings", "settings_flag", default="", metavar="FILE", help="Additional settings: a file or JSON.")
 @click.option("--trust-project", is_flag=True, help="Trust the hooks, servers and rules in this project's own settings.")
 @click.option("--sandbox", is_flag=True, help="Run commands in bubblewrap: no network, no changes outside the project.")
 @click.option("--system-prompt", type=_as_text, metavar="TEXT", help="Replace the system prompt.")
@@ -156,8 +156,8 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(
     "--compat", type=click.Choice(("2.1", "2.0")), default="2.1", help="Session format to write, by Claude Code release."
 )
-@click.option("--mcp-config", multiple=True, metavar="FILE", help="Use the MCP servers of a file, or of JSON. Repeatable.")
-@click.option("--strict-mcp-config", is_flag=True, help="Use no other MCP servers than those of --mcp-config.")
+@click.option("--mcp-config", multiple=True, metavar="FILE", help="Use the MCP servers in a file or in JSON. Repeatable.")
+@click.option("--strict-mcp-config", is_flag=True, help="Use only the MCP servers from --mcp-config.")
 @click.option(
     "--beta", "--betas", "betas", multiple=True, metavar="NAME", help="Request a beta feature from the endpoint. Repeatable."
 )
@@ -173,7 +173,8 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     is not Anthropic's. The prompt is the argument, standard input, or both. Claude Code can resume the session, and steno can
     resume Claude Code's.
 
-    Without rules, the agent can read files in this directory. Anything not allowed is denied without a prompt. Exits with 1 if
+    Without rules, the agent can only read files in this directory. The console asks before anything else; with -p, anything not
+    allowed is denied. Exits with 1 if
     the turn failed or reached a limit, and with 130 if interrupted. --json prints Claude Code's result object.
 
     \b
@@ -395,7 +396,7 @@ def _with_settings(options: AgentOptions, given: dict[str, Any]) -> AgentOptions
 
 def _ask_trust(wanted: Sequence[str]) -> bool:
     """What a project's files would run is for the user to allow, once."""
-    click.echo(f"This project's own settings hold {', '.join(wanted)}, which can run commands on this machine.", err=True)
+    click.echo(f"This project's settings contain {', '.join(wanted)}, which can run commands on this machine.", err=True)
     return click.confirm(f"Trust {Path.cwd()}?", prompt_suffix=" ", err=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -127,8 +128,8 @@ def _installed(settings: Settings) -> list[Path]:
 def keep(ctx: click.Context, sessions: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     """Keep sessions now.
 
-    Copies the sessions, or all sessions of the Claude config directories, to the archive. Files that have not changed since the
-    last time are not read, and of a file that has grown only the new lines. The sessions themselves are not changed.
+    Copies the given sessions, or all of them, to the archive. Unchanged files are not read again, and of a file that has grown,
+    only the new lines are. The sessions themselves do not change.
 
     \b
     Example:
@@ -151,11 +152,12 @@ def keep(ctx: click.Context, sessions: tuple[str, ...], quiet: bool, as_json: bo
     echo_unreadable(page.findings)
 
 
-_timer = click.option("--timer", "is_timer", is_flag=True, help="Use a daily systemd timer of your user instead of hooks.")
+def _timer(text: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    return click.option("--timer", "is_timer", is_flag=True, help=text)
 
 
 @archive.command(short_help="Keep sessions automatically, in the background.")
-@_timer
+@_timer("Use a daily systemd user timer instead of hooks.")
 @consent_options
 @json_option
 @shared_options
@@ -176,7 +178,7 @@ def install(ctx: click.Context, is_timer: bool, applying: bool, dry_run: bool, a
 
 
 @archive.command(short_help="Stop keeping sessions automatically.")
-@_timer
+@_timer("Remove the systemd timer instead of the hooks.")
 @consent_options
 @json_option
 @shared_options

@@ -36,8 +36,8 @@ def clone(
 ) -> None:
     """Copy a session, whole or up to a turn.
 
-    The copy gets new session and agent ids and keeps the API's, so that usage is not counted twice. Subagents, spilled results,
-    file history and titles are copied too. The original is not changed. `steno undo` deletes the copy.
+    The copy gets new session and subagent ids. Ids from the API stay the same, so that usage is not counted twice. Subagents,
+    spilled results, file history and titles are copied too. The original is not changed. `steno undo` deletes the copy.
 
     \b
     Example:

@@ -19,7 +19,7 @@ def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
     """Print shell completion.
 
     Put the output where your shell reads it. TAB then completes commands, options, paths and session ids; the start of a title
-    completes to its id. Respects --home and --demo.
+    completes to the session's id. Respects --home and --demo.
 
     \b
     Example:

@@ -20,8 +20,8 @@ from stenograph.errors import UsageError
 def demo(ctx: click.Context, to: Path, as_json: bool) -> None:
     """Copy the demo sessions, to try edits on them.
 
-    `steno --demo` shows the bundled sessions, but cannot change them. DIR becomes a Claude config directory of its own: name it
-    with --home. It must be empty or not exist.
+    `steno --demo` shows the bundled sessions, but cannot change them. DIR becomes a Claude config directory. Use it with
+    --home. It must be empty or not exist.
 
     \b
     Example:

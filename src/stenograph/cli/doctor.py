@@ -39,14 +39,14 @@ from stenograph.views import (
 
 @click.command(short_help="Show the setup and what is wrong with it.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is a problem.")
-@click.option("--report", is_flag=True, help="Print a bug report without any content of sessions.")
+@click.option("--report", is_flag=True, help="Print a bug report that contains nothing from your sessions.")
 @json_option
 @shared_options
 @click.pass_context
 def doctor(ctx: click.Context, strict: bool, report: bool, as_json: bool) -> None:
     """Show the setup and what is wrong with it.
 
-    Runs no client and writes nothing. The report has releases, counts and codes: no path, no name, no text.
+    Runs no client and writes nothing. --report contains releases, counts and codes, but no paths, names or text.
 
     \b
     Example:

@@ -61,8 +61,10 @@ _CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent", "
 )
 @click.option("--call", "calls", multiple=True, metavar="ID", help="Select the call with this tool use id. Repeatable.")
 @click.option("--prune", is_flag=True, help="Also delete dropped lines from the file.")
-@click.option("--reason", default="", metavar="TEXT", help="Note for the journal.")
-@click.option("--preview", "previewing", is_flag=True, help="List every turn and call that would go, and print the digest.")
+@click.option("--reason", default="", metavar="TEXT", help="Note to store in the journal.")
+@click.option(
+    "--preview", "previewing", is_flag=True, help="List every turn and call that would be dropped, and print the digest."
+)
 @consent_options
 @reveal_option
 @json_option

@@ -37,8 +37,8 @@ def export(
 ) -> None:
     """Write a session as HTML, Markdown, JSON or steps.
 
-    html is one file with its styles and without scripts, md is Markdown, json is what `steno show --json` prints, and messages
-    is what Claude Code would send on resume. Without --output they are printed.
+    html is a single file with styles and no scripts, md is Markdown, json is what `steno show --json` prints, and messages
+    is what Claude Code would send on resume. Without --output, these are printed.
 
     steps writes steps.jsonl and metadata.json into a directory. Run it again to append what is new, or use --follow. Secrets
     are masked.

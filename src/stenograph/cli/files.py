@@ -33,9 +33,9 @@ def files(
 ) -> None:
     """List the files a session read and changed.
 
-    Diffs go from the first known content to the last, with the edits of subagents. The files on disk are not opened: this is
-    what the session saw. Files that a shell command may have changed are marked. Paths are relative to the session's project;
-    JSON has absolute ones.
+    Diffs compare the first known content with the last, and include the edits of subagents. They show what the session saw: the
+    files on disk are not opened. Files that a shell command may have changed are marked. Paths are relative to the session's
+    project; JSON has absolute ones.
 
     \b
     Example:

@@ -24,7 +24,7 @@ def rename(ctx: click.Context, session: str, title: str | None, clear: bool, as_
     """Set or clear a session's title.
 
     Appends one line to the session file, as the SDK does. Claude Code shows this title before any other. Fails while a client
-    is writing to the file. --clear deletes such lines, so that the session is listed as before; `steno undo` restores them.
+    is writing to the file. --clear deletes these lines, and the session gets its earlier title back. `steno undo` restores them.
 
     \b
     Example:

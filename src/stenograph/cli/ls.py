@@ -39,7 +39,9 @@ _SORTS = ("last", "started", "size", "turns", "title", "project")
 
 
 @click.command(short_help="List sessions, newest first.")
-@click.option("--all", "everything", is_flag=True, help="Include short, empty and unanswered sessions, print mode and the SDK's.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Include short, empty and unanswered sessions, and those of print mode and the SDK."
+)
 @click.option(
     "--project", type=GivenPath(file_okay=False), metavar="PATH", help="Only sessions of this project: a path or part of one."
 )
@@ -74,15 +76,17 @@ def ls(
 ) -> None:
     """List sessions, newest first.
 
-    The tape shows what happened: prompts, changes, shell commands, reads, subagents, errors. Tape and cost come from the index,
-    which the first search or `steno usage` builds. Turns are counted on the current branch, in lists of up to 100 sessions. A
-    narrow terminal shows fewer columns; a pipe gets full ids and dates, and the status as a word. Secrets are masked (--reveal).
+    The tape shows what happened: prompts, changes, shell commands, reads, subagents and errors. Tape and cost come from the
+    index, which the first search or `steno usage` builds. Turns are those of the current branch; lists of more than 100 sessions
+    leave them out. A narrow terminal shows fewer columns. A pipe gets full ids and dates, and the status as a word. Secrets are
+    masked (--reveal).
 
-    Hidden unless --all: finished sessions under five steps, those under ten without an answer, empty files, files that are not
-    named by a UUID, warm-ups, files with only subagents' lines, print mode and the SDK. How many is shown on stderr.
+    Without --all, some sessions are hidden, and a note says how many: finished ones with fewer than five steps, those with fewer
+    than ten and no answer, empty files, files not named by a UUID, warm-ups, files with only subagents' lines, and sessions of
+    print mode and the SDK.
 
     A session is running while a process writes to it, or if it changed in the last two minutes (`active_seconds` in the config
-    file) and its last turn is still open. With more than 2,000 sessions, only as many are read as --limit asks for.
+    file) and its last turn is unfinished. If there are more than 2,000 sessions, steno reads only as many as --limit asks for.
 
     Archived sessions were deleted by Claude Code and kept by `steno archive`. They can be read, and `steno restore` brings them
     back.

@@ -18,8 +18,10 @@ from stenograph.errors import BusyError, UsageError
 
 @click.command(short_help="Bring back a session from the archive.")
 @click.argument("session", type=SessionReference())
-@click.option("--to", type=GivenPath(path_type=Path), metavar="DIR", help="Write the files below DIR instead of their own place.")
-@click.option("--as-of", metavar="TIME", help="Undo rewrites since then (2026-01-31, 36h, 7d).")
+@click.option(
+    "--to", type=GivenPath(path_type=Path), metavar="DIR", help="Write the files to DIR instead of their original location."
+)
+@click.option("--as-of", metavar="TIME", help="Use the versions from before any rewrite since then (2026-01-31, 36h, 7d).")
 @consent_options
 @json_option
 @shared_options
@@ -29,9 +31,9 @@ def restore(
 ) -> None:
     """Bring back a session from the archive.
 
-    Writes the files of a kept session back to where Claude Code resumes it, byte for byte: its own file, its subagents, spilled
-    results and file history. A file that exists with other contents is never overwritten. Shows the plan and asks. `steno undo`
-    removes the restored files.
+    Writes the files of a kept session back to where Claude Code looks for them, byte for byte: its own file, its subagents,
+    spilled results and file history. A file that exists with other contents is never overwritten. Shows the plan and asks.
+    `steno undo` removes the restored files.
 
     SESSION is the id, a prefix, the title or the former path of a kept session.
 
@@ -65,7 +67,7 @@ def restore(
         if to is not None:
             echo_page(page_of(to=restore_to(store, plan, to)), render_restore, options, as_json=as_json)
             return
-        refusal = "a file that is in the way is not what was kept" if plan.different else None
+        refusal = "a file with other contents is in the way" if plan.different else None
         page = page_of(refusal=refusal)
         if not as_json and not (applying and page.apply):
             echo_page(page, render_restore, options, as_json=False)

@@ -43,10 +43,10 @@ def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_pr
             echo_warning(page.problem)
         return
     if page.problem or page.directory is None:
-        raise UsageError(page.problem or "", why="run this where it does", hint=page.shell)
+        raise UsageError(page.problem or "", why="run this on the machine that has it", hint=page.shell)
     program = shutil.which(page.command[0])
     if program is None:
-        raise UsageError(f"`{page.command[0]}` is not on PATH", why="run this where it is", hint=page.shell)
+        raise UsageError(f"`{page.command[0]}` is not on PATH", why="run this where Claude Code is installed", hint=page.shell)
     os.chdir(page.directory)
     os.environ.update(page.environment)
     os.execv(program, list(page.command))

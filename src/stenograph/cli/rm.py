@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Move sessions to the archive.")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...", type=SessionReference())
-@click.option("--older-than", metavar="AGE", help="All sessions whose last record is older (36h, 90d, 52w), also hidden ones.")
-@click.option("--project", metavar="PATH", help="With --older-than: only of this project, a path or part of one.")
+@click.option(
+    "--older-than", metavar="AGE", help="Remove all sessions whose last record is older (36h, 90d, 52w), including hidden ones."
+)
+@click.option("--project", metavar="PATH", help="With --older-than: only sessions of this project, a path or part of one.")
 @any_project_option
 @consent_options
 @json_option
@@ -41,8 +43,8 @@ def rm(
 ) -> None:
     """Move sessions to the archive.
 
-    Their files go, with those of their subagents, spilled results and file history, and are kept whole in the archive first:
-    `steno undo` brings a session back. Shows what would go, then asks; without a terminal, only shows it. A session in use is
+    Removes their files, with subagents, spilled results and file history. Everything is copied to the archive first, and `steno
+    undo` brings a session back. Shows a plan and asks; without a terminal, only shows the plan. A session in use is
     not removed.
 
     \b

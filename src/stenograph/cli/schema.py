@@ -40,9 +40,11 @@ def schema(ctx: click.Context, as_json: bool) -> None:
 @shared_options
 @click.pass_context
 def show(ctx: click.Context, release: str | None, kinds: tuple[str, ...], as_json: bool) -> None:
-    """Show what one release writes, the newest by default: kinds, fields, JSON types; a * marks fields that are not always there.
+    """Show the format of one release, by default the newest.
 
-    A release that was not recorded uses the nearest older one, or the oldest.
+    Lists kinds, fields and JSON types. A * marks fields that are not always there.
+
+    For a release that was not recorded, shows the nearest older one, or the oldest.
 
     \b
     Example:
@@ -67,7 +69,7 @@ def show(ctx: click.Context, release: str | None, kinds: tuple[str, ...], as_jso
 @shared_options
 @click.pass_context
 def diff(ctx: click.Context, old: str, new: str, as_json: bool) -> None:
-    """Show what changed from one release to another: kinds and fields that came (+), went (-) or changed their type (~).
+    """Show what changed from one release to another: kinds and fields that were added (+), removed (-) or changed their type (~).
 
     \b
     Example:
@@ -85,12 +87,19 @@ def diff(ctx: click.Context, old: str, new: str, as_json: bool) -> None:
 
 @schema.command(short_help="Print the schema as JSON Schema or Markdown.")
 @click.argument("release", required=False)
-@click.option("--format", "kind", type=click.Choice(["json-schema", "markdown"]), default="json-schema", show_default=True)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["json-schema", "markdown"]),
+    default="json-schema",
+    show_default=True,
+    help="Output format.",
+)
 @shared_options
 def export(release: str | None, kind: str) -> None:
     """Write the schema as JSON Schema or Markdown, to standard output.
 
-    RELEASE is the newest by default; Markdown without one is of all releases.
+    RELEASE defaults to the newest. Markdown without RELEASE covers all releases.
 
     \b
     Example:

@@ -29,7 +29,7 @@ _KINDS = {
 @click.option("--in", "kinds", type=click.Choice([*_KINDS, "tools"]), multiple=True, help="Search only these texts. Repeatable.")
 @click.option("--project", metavar="NAME", help="Only sessions of this project and its worktrees: a path or part of its name.")
 @click.option("--branch", metavar="NAME", help="Only sessions of this git branch.")
-@click.option("--release", metavar="V", help="Only sessions written by this release; 2.1 means all that begin so.")
+@click.option("--release", metavar="V", help="Only sessions written by this release; 2.1 matches every 2.1.x.")
 @click.option("--model", metavar="NAME", help="Only sessions with this model: any part of its name.")
 @click.option("--tool", metavar="NAME", help="Only calls of this tool and their results.")
 @click.option("--file", "touched", metavar="PATH", help="Only tool calls on files with this in their path.")
@@ -66,8 +66,8 @@ def search(
 ) -> None:
     """Search everything that was said and done.
 
-    Finds sessions whose prompts, answers, thinking, tool calls, results, titles or branches have all words, subagents included.
-    Without a query, in a terminal, choose a session while you type.
+    Finds sessions that contain all the words: in prompts, answers, thinking, tool calls, results, titles or branch names, and in
+    those of subagents. Without a query, in a terminal, choose a session as you type.
 
     Case and accents do not matter. Use quotes for a phrase, a trailing * for a prefix, and AND, OR, NOT and parentheses.
     `userName` also finds `user_name`.

@@ -50,7 +50,7 @@ _MICRO = 1_000_000
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option(
-    "--fail-above", metavar="AMOUNT", type=click.FloatRange(min=0), help="Exit with 1 if the total is more USD than this."
+    "--fail-above", metavar="AMOUNT", type=click.FloatRange(min=0), help="Exit with 1 if the total exceeds this many USD."
 )
 @click.option("--reconcile", "wants_reconciliation", is_flag=True, help="Compare each session with Claude Code's own figure.")
 @click.option("--statusline", is_flag=True, help="Print a status line for Claude Code, which passes its state on stdin.")
@@ -75,9 +75,9 @@ def usage(
 ) -> None:
     """Show tokens and cost by day, model, project and more.
 
-    Every model call counts once, whatever resumes, forks and clones copied. Subagents are included. Prices are those of Claude
-    Code itself. A cost with ~ is partly estimated: old releases did not record all output. Models without a price are listed, and
-    their cost is not guessed. See docs/usage.md.
+    Every model call counts once, even if a resume, fork or clone copied it. Subagents are included. Prices are Claude Code's
+    own. A cost with ~ is partly estimated: old releases did not record all output. Models without a price are listed, and their
+    cost is not guessed. See docs/usage.md.
 
     \b
     Example:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Open the viewer in a browser.")
 @click.option("--port", type=click.IntRange(min=0, max=65535), default=0, metavar="N", help="Port to use. [default: a free one]")
 @click.option("--open/--no-open", "opens", default=True, help="Open the viewer in a browser. [default: yes]")
-@click.option("--allow-edits", is_flag=True, help="Let the viewer trim sessions and undo that.")
+@click.option("--allow-edits", is_flag=True, help="Allow trimming sessions and undoing edits in the viewer.")
 @json_option
 @shared_options
 @click.pass_context

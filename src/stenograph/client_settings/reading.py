@@ -217,14 +217,14 @@ class _Merging:
     def _text(self, file: SettingsFile, name: str) -> str:
         value = file.values.get(name)
         if value is not None and not isinstance(value, str):
-            self._complain(file, f"`{name}` is not a text")
+            self._complain(file, f"`{name}` is not a string")
         return value if isinstance(value, str) else ""
 
     def _texts(self, file: SettingsFile, name: str, value: Any) -> list[str]:
         if value is None:
             return []
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            self._complain(file, f"`{name}` is not a list of texts")
+            self._complain(file, f"`{name}` is not a list of strings")
         return [one for one in value if isinstance(one, str) and one.strip()] if isinstance(value, list) else []
 
     def _rules(self, behavior: str) -> Iterator[SettingsRule]:
@@ -253,7 +253,7 @@ class _Merging:
             if mode is None:
                 continue
             if mode not in _MODES:
-                self._complain(file, "`permissions.defaultMode` is not a mode that is known here")
+                self._complain(file, "`permissions.defaultMode` is not a known mode")
             elif mode == "bypassPermissions" and file.scope.is_of_project:
                 self._complain(file, "a project cannot choose bypassPermissions")
             elif mode in _LENIENT and not self._applies(file):
@@ -266,7 +266,7 @@ class _Merging:
         given = self._object(file, "env", file.values.get("env"))
         env = {name: _plain(value) for name, value in given.items() if isinstance(value, str | int | float)}
         if len(env) < len(given):
-            self._complain(file, "`env` holds a value that is not a text")
+            self._complain(file, "`env` contains a value that is not a string")
         if not file.scope.is_of_project:
             return env
         if barred := sorted(name for name in env if _OURS_ALONE.match(name)):
@@ -307,12 +307,12 @@ class _Merging:
                 inner = group.get("hooks") if isinstance(group, dict) else None
                 matcher = group.get("matcher", "") if isinstance(group, dict) else None
                 if not isinstance(inner, list) or not isinstance(matcher, str):
-                    self._complain(file, f"`hooks.{event}` holds a group that is not one")
+                    self._complain(file, f"`hooks.{event}` contains an invalid group")
                     continue
                 for hook in inner:
                     made = _hook(event, matcher, hook, file.scope)
                     if made is None:
-                        self._complain(file, f"`hooks.{event}` holds a hook that is not a command")
+                        self._complain(file, f"`hooks.{event}` contains a hook that is not a command")
                     else:
                         yield made
 

@@ -31,10 +31,10 @@ def parse_settings(text: str) -> dict[str, Any]:
     settings = parse_object(text)
     hooks = settings.get(_HOOKS, {})
     if not isinstance(hooks, dict):
-        raise FieldError("`hooks` in it is not an object", field=_HOOKS)
+        raise FieldError("its `hooks` is not an object", field=_HOOKS)
     for event, groups in hooks.items():
         if not isinstance(groups, list):
-            raise FieldError(f"`hooks.{event}` in it is not a list", field=f"{_HOOKS}.{event}")
+            raise FieldError(f"`hooks.{event}` is not a list", field=f"{_HOOKS}.{event}")
     return settings
 
 
@@ -74,7 +74,7 @@ def add_rules(text: str, behavior: str, rules: Sequence[str]) -> str:
     permissions = settings.get(_PERMISSIONS, {})
     known = permissions.get(behavior, []) if isinstance(permissions, dict) else None
     if not isinstance(known, list):
-        raise FieldError("`permissions` in it is not an object of lists", field=_PERMISSIONS)
+        raise FieldError("its `permissions` is not an object of lists", field=_PERMISSIONS)
     new = [rule for rule in dict.fromkeys(rules) if rule not in known]
     if not text.removeprefix(_BYTE_ORDER_MARK).strip():
         return json.dumps({_PERMISSIONS: {behavior: new}}, indent=2, ensure_ascii=False) + "\n"

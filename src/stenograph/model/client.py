@@ -271,7 +271,7 @@ class ModelClient:
         if not isinstance(told, dict) or not isinstance(told.get("content"), list):
             if isinstance(told, dict) and told.get("type") == "error":
                 return self._failures.of_error_event(head, told)
-            return self._failures.of_content(head, "does not answer as the Messages API does: check ANTHROPIC_BASE_URL")
+            return self._failures.of_content(head, "does not speak the Messages API: check ANTHROPIC_BASE_URL")
         events: list[StreamEvent] = []
         try:
             assembler.feed_message(told, events)
@@ -303,7 +303,7 @@ class ModelClient:
         """On an idle connection, else a new one, which the caller gives back."""
         while True:
             if self._is_closed:
-                return self._failures.of_silence("is not spoken to any more: the client was closed")
+                return self._failures.of_silence("cannot be used: the client was closed")
             connection = self._take_idle()
             try:
                 if connection is None:
@@ -318,7 +318,7 @@ class ModelClient:
                 has_head = True
                 return connection, head
             except TimeoutError:
-                return self._failures.of_silence(f"gave no answer in {self.endpoint.timeout:g} s (API_TIMEOUT_MS)")
+                return self._failures.of_silence(f"did not answer within {self.endpoint.timeout:g} s (API_TIMEOUT_MS)")
             except NetworkError as error:
                 # The peer closed an idle connection just now: the request was not seen.
                 if not connection.is_used or connection.has_answered:

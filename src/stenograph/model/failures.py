@@ -39,7 +39,7 @@ _REMEDIES = {
     403: "the key may not use this",
     404: "check the model's name and ANTHROPIC_BASE_URL",
     405: "check ANTHROPIC_BASE_URL",
-    407: "the proxy wants a user and a password: HTTPS_PROXY=http://user:password@proxy:3128",
+    407: "the proxy requires a user and a password: HTTPS_PROXY=http://user:password@proxy:3128",
     413: "the conversation is too large for one request: compact it",
 }
 #: Kinds of 429 that waiting does not help against: money is spent.
@@ -52,7 +52,7 @@ def _certificate_remedy(reason: str, variable: str) -> str:
         return "check the clock of this machine, or have the certificate renewed"
     if "ismatch" in reason or "not valid for" in reason:
         return f"check the host in {variable}"
-    return "name its authority in NODE_EXTRA_CA_CERTS"
+    return "add its certificate authority with NODE_EXTRA_CA_CERTS"
 
 
 class NoProgressError(NetworkTimeoutError):
@@ -138,15 +138,15 @@ class Failures:
             return self._unreachable(told, head, is_temporary=False)
         if isinstance(error, NoProgressError):
             limit = f"{self._longest_stall:g} s (STENO_IDLE_TIMEOUT_MS)"
-            return self.of_silence(f"sends signs of life, but nothing of an answer for {limit}", head)
+            return self.of_silence(f"sent only pings for {limit}", head)
         if head is not None and isinstance(error, NetworkTimeoutError):
-            return self.of_silence(f"said nothing more for {self._idle_timeout:g} s (STENO_IDLE_TIMEOUT_MS)", head)
+            return self.of_silence(f"sent nothing for {self._idle_timeout:g} s (STENO_IDLE_TIMEOUT_MS)", head)
         if head is not None:
             return self.of_cut(f"broke off in the middle of the answer ({error.reason})", head)
         if isinstance(error, NetworkTimeoutError):
             return self.of_silence("could not be connected to in time")
         if isinstance(error, MalformedResponseError):
-            return self.of_silence("hung up without an answer, or does not speak HTTP/1.1")
+            return self.of_silence("closed the connection without an answer, or does not speak HTTP/1.1")
         if isinstance(error, UnknownHostError):
             told = f"cannot resolve {self._host}; check the network and ANTHROPIC_BASE_URL"
             if self._has_proxy:  # whose name was looked up

@@ -65,7 +65,10 @@ _decoding = _Decoding()
 
 
 def decode(line: bytes | memoryview, *, strict: bool = False) -> Record:
-    """The record that a line holds: any bytes give one. With `strict`, a line without a JSON object and an unknown kind raise."""
+    """Decode a line to a record. Any bytes give one.
+
+    With `strict`, a line that is not a JSON object or has an unknown kind raises.
+    """
     try:
         record = _decoding.decode(line)
     except REFUSALS:
@@ -80,7 +83,7 @@ def decode(line: bytes | memoryview, *, strict: bool = False) -> Record:
 
 
 def encode(record: Record) -> bytes:
-    """The bytes of a line: those it was decoded from, or new ones for a record built by hand."""
+    """Encode a record to the bytes of a line: those it was decoded from, or new ones for a record built by hand."""
     return json_of(record)
 
 

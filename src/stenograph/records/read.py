@@ -23,7 +23,7 @@ class Located(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_records(path: Path, start: int = 0, stop: int | None = None) -> Iterator[Located]:
-    """The records of a session file, in its order, damaged lines included.
+    """Read the records of a session file in file order, including damaged lines.
 
     `start` and `stop` are byte offsets of line starts; lines are numbered from 1 at `start`. Raises UnreadableError.
     """

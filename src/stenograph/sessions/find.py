@@ -54,7 +54,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
     id: str
     path: Path
-    #: The directory it began in, else None: the name of its project directory can't be turned back into a path.
+    #: The directory it began in; None if no line says, because the project directory's name cannot be decoded.
     cwd: str | None
     #: See `list_title`.
     title: str | None
@@ -62,33 +62,33 @@ class SessionInfo(msgspec.Struct, frozen=True):
     custom_title: str | None
     tag: str | None
     status: Status
-    #: The first timestamp in the file; None where there is none that can be read.
+    #: The first valid timestamp in the file; None if there is none.
     created: datetime | None
     modified: datetime
-    #: When its last record was written; of the file's last change where no record says.
+    #: When its last record was written, or when the file last changed if no record has a time.
     last_record: datetime
     size: int
     release: str | None
     branch: str | None
     entrypoint: str | None
-    #: At least so many, where not `steps_exact`.
+    #: A lower bound unless `steps_exact`.
     steps: int
     steps_exact: bool
     slug: str | None
     summary: str | None
     pull_requests: tuple[str, ...]
-    #: Why it is not shown by default: a key of `HIDDEN`; None: it is shown.
+    #: Why lists hide it by default, as a key of `HIDDEN`; None if they show it.
     hidden: str | None
-    #: Of the current branch; None where they were not counted.
+    #: Of the current branch; None if they were not counted.
     turns: int | None = None
-    #: The shortest prefix that no other session of the homes has; empty where it was not looked for.
+    #: The shortest prefix that no other session of the homes has; empty if it was not computed.
     short_id: str = ""
     #: Only the archive has it: a client has deleted its file.
     archived: bool = False
 
     @property
     def project(self) -> str:
-        """The directory it began in, or the name of its project directory where no line says it."""
+        """The directory it began in, or the name of its project directory if no line says."""
         return self.cwd or self.path.parent.name
 
     def __repr__(self) -> str:
@@ -135,6 +135,8 @@ SORTS: dict[str, Callable[[SessionInfo], Any]] = {
 
 
 class Listing(msgspec.Struct, frozen=True):
+    """What `list_sessions` found."""
+
     #: Newest first, by the last record, unless another order was asked for.
     sessions: list[SessionInfo]
     #: How many were left out, by reason: keys of `HIDDEN`.
@@ -142,9 +144,9 @@ class Listing(msgspec.Struct, frozen=True):
     #: Those left out of print mode and the SDK, by project, newest first.
     groups: list[SessionGroup]
     findings: list[Finding]
-    #: How many would have been in the list but for the limit.
+    #: How many the limit left out.
     older: int = 0
-    #: Files that were not looked at, all older than those listed; where there are any, `hidden` and `older` are least numbers.
+    #: Files that were not read, all older than those listed. If there are any, `hidden` and `older` are lower bounds.
     unseen: int = 0
 
 
@@ -274,14 +276,14 @@ def list_sessions(
     cache: ListCache | None = None,
     also: Iterable[SessionInfo] = (),
 ) -> Listing:
-    """The sessions of the homes; of those of the environment unless some are given.
+    """List the sessions of the given homes, by default those of the environment.
 
-    With `everything` also those hidden by default; with `project` only those of one directory; with `where` those that pass it.
-    `sort` is a key of `SORTS`. `turns` counts the turns of those listed, as far as that takes no longer than half a second.
-    With a `cache` only files that changed since it was last used are read. `also` are sessions that are in no home.
+    `everything` includes sessions that are hidden by default. `project` selects one directory, `where` what passes it.
+    `sort` is a key of `SORTS`. `turns` counts the turns of the listed sessions, for at most half a second.
+    With a `cache`, only files that changed since its last use are read. `also` adds sessions that are in no home.
 
-    With `limit` at most that many. The others are counted all the same, unless there are more than `MANY_FILES`: then looking
-    ends where no older file can hold a newer record.
+    `limit` is the maximum number. The others are still counted, unless there are more than `MANY_FILES`: then reading stops where
+    no older file can contain a newer record.
     """
     now = time.time() if now is None else now
     homes = as_homes(homes)

@@ -22,9 +22,9 @@ from stenograph.turns import Session, Turn, TurnReader, build_session
 
 
 def load(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Session:
-    """The whole session that a reference names: an id, a unique prefix, a title, a path, or `last`.
+    """Load a whole session by reference: an id, a unique prefix, a title, a path, or `last`.
 
-    `homes` are those of the environment unless given: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    `homes` defaults to those of the environment: `$CLAUDE_CONFIG_DIR`, or else `~/.claude`.
 
     Raises SessionNotFoundError, AmbiguousSessionError, UnreadableError.
     """
@@ -49,9 +49,9 @@ def load_file(path: Path) -> Session:
 
 
 def stream(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Iterator[Turn]:
-    """The turns of a session in file order, those of every branch; subagents' files are not read.
+    """Iterate over the turns of all branches in file order. Subagents' files are not read.
 
-    Holds one turn in memory at a time, beside an outline of the file. Raises as `load` does.
+    Keeps one turn in memory at a time, and an outline of the file. Raises the same errors as `load`.
     """
     path = reference if isinstance(reference, Path) else _find(reference, homes)
     return (each.turn for each in TurnReader(path).turns())
@@ -79,7 +79,7 @@ def _agent_records(agent: AgentFile, unread: list[Finding]) -> list[Located]:
 
 
 def load_messages(reference: str | Path = LAST, release: str = NEWEST, homes: Sequence[Path] | None = None) -> Resume:
-    """What a client of that release would send when it resumes the session that a reference names.
+    """Predict what a client of the release would send when it resumes the session.
 
     A reference is an id, a unique prefix, a title, a path, or `last`. Raises SessionNotFoundError, AmbiguousSessionError,
     UnreadableError.

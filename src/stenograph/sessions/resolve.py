@@ -57,9 +57,9 @@ def resolve(
     exact: bool = False,
     any_project: bool = False,
 ) -> SessionFile:
-    """The session that `reference` means, in the homes of the environment unless others are given.
+    """Find the session that `reference` names, by default in the homes of the environment.
 
-    `exact` refuses a fragment of a title; `any_project` makes `last` the newest of all. Raises SessionNotFoundError,
+    `exact` rejects part of a title. `any_project` makes `last` the newest session of any project. Raises SessionNotFoundError,
     AmbiguousSessionError, UnreadableError for a path that can't be read, UsageError for a path instead of a sequence of homes.
     """
     return find_match(reference, homes, exact=exact, any_project=any_project).file
@@ -153,7 +153,7 @@ def _last(homes: Sequence[Path], back: int, *, any_project: bool) -> SessionFile
         if first := next(found, None):
             if file := first if not back else next(itertools.islice(found, back - 1, None), None):
                 return file
-            raise SessionNotFoundError(f"`{LAST}~{back}` goes back further than there are sessions", reference=f"{LAST}~{back}")
+            raise SessionNotFoundError(f"`{LAST}~{back}` goes back too far", reference=f"{LAST}~{back}")
     raise SessionNotFoundError(f"no sessions in {', '.join(map(str, homes))}", reference=LAST)
 
 

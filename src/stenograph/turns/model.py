@@ -29,12 +29,12 @@ from stenograph.turns.values import (
 
 
 class Turn(Struct, frozen=True, dict=True):
-    """A prompt (or a background task's report) and all that answers it."""
+    """A prompt, or a background task's report, and everything that answers it."""
 
     # Its place on its chain, from 1; the same in every file that the chain was copied to.
     number: int
     opening: Input
-    # The node that opened it, or the first that was split off; its nodes in file order, that one first.
+    # The node that opened it, or the first one that was split off.
     node: int
     nodes: tuple[int, ...]
     context: Context
@@ -42,7 +42,7 @@ class Turn(Struct, frozen=True, dict=True):
     previous: int = -1
     # The node of the turn that it was split from, with the same opening.
     parted_from: int = -1
-    # Its conversation went on after its last line: a missing answer will never come.
+    # The conversation continued after its last line, so a missing answer will never come.
     is_left: bool = False
 
     def __repr__(self) -> str:
@@ -74,12 +74,12 @@ class Turn(Struct, frozen=True, dict=True):
 
     @property
     def is_over(self) -> bool:
-        """Whether its lines say that it ended."""
+        """Whether its lines say that it has ended."""
         return self._ending is not None
 
     @property
     def status(self) -> Status:
-        """A turn without an end is running while its file is written to, else interrupted."""
+        """A turn without an end is running while its file is being written to, and interrupted otherwise."""
         return self._ending or (Status.RUNNING if self.context.is_live else Status.INTERRUPTED)
 
     @property
@@ -126,7 +126,7 @@ class Turn(Struct, frozen=True, dict=True):
 
     @property
     def ended(self) -> datetime | None:
-        """The latest time of what was said in it: the clock may step back, and local commands and notes may follow."""
+        """The latest time in its conversation. The clock can step back, and local commands and notes can follow."""
         return max(
             (at for node in contents.said_in(self.context, self.nodes) if (at := moment_of(self.context.graph, node))),
             default=None,
@@ -134,7 +134,7 @@ class Turn(Struct, frozen=True, dict=True):
 
     @property
     def duration_ms(self) -> int | None:
-        """As measured by the client (2.1.1 on), else from the first line to the last."""
+        """As measured by the client (since 2.1.1), or else from the first line to the last."""
         measured = [event.what for event in self.events if event.kind == "turn-duration"]
         if measured:
             return sum(int(float(each)) for each in measured)
@@ -151,7 +151,7 @@ class AgentRun(Struct, frozen=True, dict=True):
     # From `.meta.json`, the result, or the tool's input.
     agent_type: str = ""
     description: str = ""
-    # The tool use that started it, and how that is known: `meta`, `result`, `progress`, `prompt`.
+    # The tool use that started it. `evidence` says how that is known: `meta`, `result`, `progress`, `prompt`.
     tool_use_id: str = ""
     evidence: str = ""
     background: bool = False
@@ -183,7 +183,7 @@ class AgentRun(Struct, frozen=True, dict=True):
 
 
 def runs_below(runs: Iterable[AgentRun], seen: set[str] | None = None) -> Iterator[AgentRun]:
-    """Sub-agents and those that they started, each once, though a file may say that one started itself.
+    """Subagents and those that they started, each once, though a file may say that one started itself.
 
     Those in `seen` are skipped with all below them; the others are added to it.
     """
@@ -272,7 +272,7 @@ class Session(Struct, frozen=True, dict=True):
 
     @once
     def findings(self) -> tuple[Finding, ...]:
-        """All that does not add up in the files, the links between lines, and between tool uses and results."""
+        """Everything that is wrong in the files, in the links between lines, and between tool uses and results."""
         damaged_family = self.family.findings if self.family else ()
         texts = [
             finding
@@ -312,7 +312,7 @@ class Session(Struct, frozen=True, dict=True):
 
     @property
     def tokens(self) -> Tokens:
-        """Of every branch and every subagent: all that was paid for, once."""
+        """Of every branch and subagent: everything that was paid for, counted once."""
         return sum_tokens(turn.tokens for turn in self.all_turns) + sum_tokens(run.tokens for run in self.agents)
 
     @property

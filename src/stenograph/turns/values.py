@@ -229,7 +229,7 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @property
     def is_synthetic(self) -> bool:
-        """Made up by the client."""
+        """Written by the client, not by the model."""
         return self.model == SYNTHETIC
 
     @property
@@ -261,7 +261,7 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @property
     def stop_reason(self) -> str | None:
-        """The last line's, where a release writes one. Never a sign of the end."""
+        """The last line's, if the release writes one. Does not mark the end of a turn."""
         for record in reversed(self.records):
             if record.message and isinstance(record.message.stop_reason, str):
                 return record.message.stop_reason
@@ -269,12 +269,12 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @property
     def replayed(self) -> bool:
-        """Whether it is a copy of a response that the session has already."""
+        """Whether it is a copy of a response that the session already has."""
         return self.part is CallPart.COPY
 
     @once
     def tokens(self) -> Tokens:
-        """The greatest of its lines, which repeat them or grow. Nothing for a rest or a copy."""
+        """The greatest counts of its lines, which repeat or grow. Zero for a remainder or a copy."""
         if self.part is not CallPart.WHOLE:
             return Tokens()
         total = Tokens()
@@ -284,7 +284,7 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @property
     def started(self) -> datetime | None:
-        """When its input was there: the first line is written only when its block is complete."""
+        """When its input was complete. Its own first line is written only when a block is complete."""
         found = moment_of(self.context.graph, self.input_node) if self.input_node >= 0 else None
         return found or moment(self.records[0].timestamp)
 

@@ -241,7 +241,7 @@ def _named(request: Request, name: str) -> str | int:
     if name != "line":
         return value
     if not (value.isascii() and value.isdecimal() and 0 < len(value) < 10 and int(value)):
-        raise RequestError(400, "invalid-parameter", "a line is a number from 1")
+        raise RequestError(400, "invalid-parameter", "a line must be a number, 1 or more")
     return int(value)
 
 

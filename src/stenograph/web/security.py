@@ -141,11 +141,11 @@ class Guard:
             raise RequestError(403, "wrong-host", "this server answers under its own address only")
         address = scope.get("raw_path") or scope["path"].encode()
         if len(address) + len(scope["query_string"]) > LONGEST_ADDRESS:
-            raise RequestError(414, "address-too-long", f"an address may have {LONGEST_ADDRESS:,} bytes")
+            raise RequestError(414, "address-too-long", f"the address is longer than {LONGEST_ADDRESS:,} bytes")
         self._check_origin(scope, headers)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > LARGEST_BODY:
-            raise RequestError(413, "body-too-large", f"a body may have {LARGEST_BODY:,} bytes")
+            raise RequestError(413, "body-too-large", f"the body is longer than {LARGEST_BODY:,} bytes")
         query = scope["query_string"].decode("latin-1")
         if scope["method"] not in _SAFE or TOKEN_PARAMETER not in query:
             return None
@@ -195,7 +195,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         taken += len(message.get("body", b""))
         if taken > LARGEST_BODY:
-            raise RequestError(413, "body-too-large", f"a body may have {LARGEST_BODY:,} bytes")
+            raise RequestError(413, "body-too-large", f"the body is longer than {LARGEST_BODY:,} bytes")
         return message
 
     return receive_limited

@@ -306,7 +306,7 @@ def test_a_server_that_says_nonsense_is_a_clear_error(desk: Desk) -> None:
         thread.start()
         told = failure(desk, f"http://127.0.0.1:{server.getsockname()[1]}/")
         thread.join()
-    assert told == "127.0.0.1 gave no answer that can be used (BadStatusLine)"
+    assert told == "127.0.0.1 gave an unusable answer (BadStatusLine)"
 
 
 def test_a_page_that_is_too_large_is_a_clear_error(desk: Desk, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -484,7 +484,7 @@ def test_a_proxy_that_refuses_is_a_clear_error(desk: Desk, monkeypatch: pytest.M
     with RawEndpoint([answer()]) as site, TunnelProxy(site, refuses_with=403) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.authority)
         told = failure(desk, "https://page.invalid/")
-    assert told == "page.invalid gave no answer that can be used (the proxy answered with HTTP 403)"
+    assert told == "page.invalid gave an unusable answer (the proxy answered with HTTP 403)"
 
 
 def test_a_proxy_that_can_not_be_used_is_a_clear_error(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

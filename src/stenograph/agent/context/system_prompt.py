@@ -63,7 +63,7 @@ def permissions_text(policy: LivePolicy) -> str:
 
 
 def agent_system_blocks(workspace: Workspace, memory: Memory, kind: AgentType, model: str) -> list[Json]:
-    """Of a sub-agent; the user's additions are for the main conversation."""
+    """Of a subagent; the user's additions are for the main conversation."""
     reading = read_prompt("subagent-reading") if kind.reads_only else ""
     return _blocks(kind.prompt, read_prompt("subagent"), reading, environment(workspace, model), memory_text(memory))
 

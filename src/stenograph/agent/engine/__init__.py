@@ -1,1 +1,1 @@
-"""Prompts in, turns out: conversations, sub-agents, background tasks."""
+"""Prompts in, turns out: conversations, subagents, background tasks."""

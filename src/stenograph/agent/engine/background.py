@@ -1,4 +1,4 @@
-"""Commands and sub-agents in the background.
+"""Commands and subagents in the background.
 
 A task that ends by itself gives one notification in the client's words (2.1.325), unless it was stopped or its end was shown.
 `close` ends everything that still runs.

@@ -1,4 +1,4 @@
-"""One conversation with the model, main or sub-agent: prompts in, turns out.
+"""One conversation with the model, main or subagent: prompts in, turns out.
 
 However a turn ends, every call is answered and the conversation can be resumed, from memory and from the file.
 """

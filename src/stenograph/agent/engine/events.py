@@ -19,7 +19,7 @@ calls that never ran are told to begin and to end; a question that nobody answer
 ModeChanged, ModelChanged, ModelFallback, Queued, TaskBegin and TaskEnd may come anywhere; Delivered comes between the last
 ToolEnd and the next response. `seq` numbers all events from 1.
 
-Events of a sub-agent come with its `agent_id`, between the ToolBegin and ToolEnd of the call that started it; those without
+Events of a subagent come with its `agent_id`, between the ToolBegin and ToolEnd of the call that started it; those without
 belong to the main conversation. Of an agent in the background, which outlives its call, they come at any time before SessionEnd.
 
 What fails is a TurnEnd, not an exception: only a file that can't be written any more (DiskError) ends the stream, because no
@@ -50,7 +50,7 @@ class Outcome(StrEnum):
 
 
 class AgentEvent(Struct, frozen=True, kw_only=True, tag=True):
-    #: The sub-agent's; None in the main conversation.
+    #: The subagent's; None in the main conversation.
     agent_id: str | None = None
     #: From 1 on, without gaps: the same for every face.
     seq: int = 0
@@ -280,7 +280,7 @@ class SessionEnd(AgentEvent, frozen=True, kw_only=True):
     responses: int
     duration_ms: int
     api_duration_ms: int
-    #: Model -> token counts, sub-agents included.
+    #: Model -> token counts, subagents included.
     usage: dict[str, dict[str, int]]
     #: Calls that were not allowed: {tool_name, tool_use_id, tool_input}.
     denials: list[Json]

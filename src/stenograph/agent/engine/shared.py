@@ -1,4 +1,4 @@
-"""What the main conversation and its sub-agents share."""
+"""What the main conversation and its subagents share."""
 
 from __future__ import annotations
 

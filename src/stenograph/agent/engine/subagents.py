@@ -1,4 +1,4 @@
-"""Sub-agents: a conversation in a file of its own, for one task.
+"""Subagents: a conversation in a file of its own, for one task.
 
 The file is where the written release looks for it: in `<session>/subagents/` with a `.meta.json`, or beside the session for 2.0
 (rule 53). Its lines are shown in the parent's file as progress.

@@ -23,7 +23,7 @@ from stenograph.agent.tools.base import Json, Tool, ToolInput, Workspace
 from stenograph.net import canonical_host, is_loopback
 from stenograph.records import CHANGING_TOOLS
 
-#: They touch nothing of the user's; a sub-agent's calls are checked one by one.
+#: They touch nothing of the user's; a subagent's calls are checked one by one.
 _HARMLESS = frozenset({"TodoWrite", "Agent", "Task", "TaskOutput", "BashOutput", "KillShell", "TaskStop"})
 _SEARCHING = frozenset({"Glob", "Grep"})
 #: Their rules may name some calls only.
@@ -37,7 +37,7 @@ NOT_GRANTED = "user-rejected"
 
 
 class Permissions:
-    """Of one conversation; a sub-agent has its own working folder."""
+    """Of one conversation; a subagent has its own working folder."""
 
     def __init__(
         self, policy: LivePolicy, workspace: Workspace, readable: Sequence[Path] = (), search_path: str = os.defpath

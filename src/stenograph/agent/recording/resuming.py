@@ -97,7 +97,7 @@ def _held(path: Path, envelope: Envelope) -> Iterator[Recorder]:
 
 
 def take_up(path: Path, envelope: Envelope, *, asked: str) -> OpenedSession:
-    """Resume a sub-agent's file with the model `asked` for or its own. Raises UnreadableError, UsageError."""
+    """Resume a subagent's file with the model `asked` for or its own. Raises UnreadableError, UsageError."""
     with _held(path, envelope) as recorder:
         # Sidechain lines, which no client resumes as a session, are the conversation here.
         own = [msgspec.structs.replace(one, record=_as_main(one.record)) for one in read_all_records(path)]
@@ -105,7 +105,7 @@ def take_up(path: Path, envelope: Envelope, *, asked: str) -> OpenedSession:
 
 
 def newest_here(options: AgentOptions) -> Path:
-    """The newest session of this folder, without sub-agents' and empty ones (rule 9)."""
+    """The newest session of this folder, without subagents' and empty ones (rule 9)."""
     cwd = str(options.cwd)
     found: list[SessionFile] = []
     for folder in find_project_folders(projects_folder(options.home), cwd):

@@ -1,4 +1,4 @@
-"""Agent, formerly Task: a task for a sub-agent, and the kinds of sub-agents."""
+"""Agent, formerly Task: a task for a subagent, and the kinds of subagents."""
 
 from __future__ import annotations
 

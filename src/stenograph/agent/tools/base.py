@@ -70,7 +70,7 @@ class ToolOutput(msgspec.Struct, kw_only=True):
 
 
 class Workspace(msgspec.Struct, kw_only=True):
-    """The working folder moves with Bash's `cd`; a sub-agent has a copy of its own."""
+    """The working folder moves with Bash's `cd`; a subagent has a copy of its own."""
 
     cwd: Path
     #: Where the session was started.
@@ -102,7 +102,7 @@ class SubagentResult(msgspec.Struct, kw_only=True):
 
 
 class RunAgent(Protocol):
-    """Runs a sub-agent to its end. Raises ToolFailed."""
+    """Runs a subagent to its end. Raises ToolFailed."""
 
     async def __call__(
         self,
@@ -124,7 +124,7 @@ class ToolContext(msgspec.Struct, kw_only=True):
     tool_use_id: str
     workspace: Workspace
     read_state: ReadState
-    #: None in a sub-agent, whose changes clients don't track.
+    #: None in a subagent, whose changes clients don't track.
     history: FileHistory | None
     background: BackgroundTasks
     #: For output that is too long; created when needed.

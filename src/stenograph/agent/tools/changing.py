@@ -28,7 +28,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class ReadState:
-    """One a conversation; a sub-agent starts with an empty one."""
+    """One a conversation; a subagent starts with an empty one."""
 
     def __init__(self) -> None:
         self._seen: dict[Path, Seen] = {}

@@ -250,7 +250,7 @@ def _why(error: NetworkError, address: Address) -> str:
             return f"{address.host} did not answer in time"
         case NetworkError(errno=number) if number in errno.errorcode:
             return f"connect {errno.errorcode[number]} {address.host}:{address.port}"
-    return f"{address.host} gave no answer that can be used ({error.reason})"
+    return f"{address.host} gave an unusable answer ({error.reason})"
 
 
 if __name__ == "__main__":

@@ -154,10 +154,10 @@ def command(verb: str, session: str, turn: int = 0) -> str:
 
 def cost_note(usd: float | None, client: float | None, unpriced: Sequence[str]) -> str:
     if usd is None:
-        return "No call has its usage on record."
-    parts = [f"{charts.money(usd)} by the usage on record"]
+        return "No call recorded its usage."
+    parts = [f"{charts.money(usd)} by recorded usage"]
     if client is not None:
-        parts.append("as the client says" if abs(client - usd) < 0.005 else f"the client says {charts.money(client)}")
+        parts.append("as Claude Code reports" if abs(client - usd) < 0.005 else f"Claude Code reports {charts.money(client)}")
     if unpriced:
         parts.append(f"without a price: {', '.join(unpriced)}")
     return "; ".join(parts)

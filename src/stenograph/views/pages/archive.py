@@ -15,7 +15,7 @@ from stenograph.views.pages.page import Document, FindingPage, Page, finding_pag
 
 
 class KeptPage(Page, frozen=True):
-    """Sessions that are kept beyond the client's clean-up."""
+    """Sessions that are kept in the archive."""
 
     sessions: int
     files: int
@@ -43,7 +43,7 @@ class RetentionPage(Page, frozen=True):
 
     home: str
     days: int | None
-    """Null: it deletes none."""
+    """Null if it deletes none."""
     configured: bool
     """`cleanupPeriodDays` is set in settings.json; otherwise it is the default."""
 
@@ -57,10 +57,10 @@ class ArchivePage(Document, frozen=True, tag="archive/1"):
     automatic: bool
     """`archive.keep` is set in the config file: every command that uses the index keeps sessions."""
     installed: tuple[str, ...]
-    """Settings and timers that keep sessions without steno."""
+    """Settings and timers that keep sessions in the background."""
     retention: tuple[RetentionPage, ...]
     expiring: int
-    """Sessions that Claude Code deletes within a week and that are not kept as they are now."""
+    """Sessions that Claude Code will delete within a week and whose current state is not kept."""
     expiring_days: int
 
 
@@ -76,21 +76,21 @@ class ExpiringRow(Page, frozen=True):
     deleted: datetime
     """Claude Code deletes it when it runs after this time."""
     kept: bool
-    """The archive has it as it is now."""
+    """The archive has its current state."""
 
 
 class ExpiringPage(Document, frozen=True, tag="expiring/1"):
-    """`steno archive --expiring`: sessions that Claude Code deletes soon, the first first."""
+    """`steno archive --expiring`: sessions that Claude Code will soon delete, in that order."""
 
     until: datetime
     sessions: tuple[ExpiringRow, ...]
     not_kept: int
     keep: str | None
-    """The command that keeps them; null where all are kept."""
+    """The command that keeps them; null if all are kept."""
 
 
 class KeepPage(Document, frozen=True, tag="keep/1"):
-    """`steno archive keep`: what was kept now."""
+    """`steno archive keep`: what was copied to the archive."""
 
     kept: int
     """Sessions of which something was kept now."""
@@ -116,7 +116,7 @@ class InstalledFilePage(Page, frozen=True):
 
 
 class ArchiveInstallPage(Document, frozen=True, tag="archive-install/1"):
-    """`steno archive install` and `uninstall`: keeping without steno."""
+    """`steno archive install` and `uninstall`: keeping sessions in the background."""
 
     action: str
     """`install` or `uninstall`."""
@@ -124,13 +124,13 @@ class ArchiveInstallPage(Document, frozen=True, tag="archive-install/1"):
     """`hook` or `timer`."""
     files: tuple[InstalledFilePage, ...]
     changed: bool
-    """False: there is nothing to do."""
+    """False if there is nothing to do."""
     applied: bool
     warnings: tuple[str, ...]
     undo: str | None
-    """The command that takes it back."""
+    """The command that undoes it."""
     apply: str | None
-    """The command that does it; null where it was done or there is nothing to do."""
+    """The command that applies it; null if it was applied, or there is nothing to do."""
 
 
 def archive_page(

@@ -38,7 +38,7 @@ def file_sizes(sizes: Mapping[Path, int]) -> tuple[FileSizePage, ...]:
 
 
 class ClonedFilePage(Page, frozen=True):
-    """A file of the clone."""
+    """A file in the clone."""
 
     kind: str
     """`session`, `agent`, `meta`, `tool-result`, `file-history` or `other`."""
@@ -55,20 +55,20 @@ class ClonePage(Document, frozen=True, tag="clone/1"):
     source: str
     """The path of the original."""
     ends_with: str | None
-    """The uuid of the message it ends with, as the original has it; null for all of it."""
+    """The original's UUID of the message that the clone ends with; null for a whole session."""
     title: str | None
     files: tuple[ClonedFilePage, ...]
     size: int
     ids: int
     """How many different ids were renewed."""
     left_out: dict[str, int]
-    """What the clone does not have of the original, and how many of it."""
+    """What was left out of the clone, by kind and number."""
     notes: tuple[str, ...]
     applied: bool
     entry: int | None
-    """Its number in the journal; null where nothing was written."""
+    """Its number in the journal; null if nothing was written."""
     refusal: str | None
-    """Why it can't be written; null where it can, or was."""
+    """Why it cannot be written; null if it can, or was."""
     resume: str
     """The command that resumes it."""
     undo: str | None

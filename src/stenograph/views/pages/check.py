@@ -1,4 +1,4 @@
-"""Drift, damage, and what clients would lose of sessions."""
+"""`steno check`: damage, drift, and what clients would lose on resume."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from stenograph.views.pages.page import Document, FindingPage, Page, finding_pag
 
 
 class DriftPage(FindingPage, frozen=True):
-    """Something that differs from what releases were recorded to write, with the place where it was first met."""
+    """A difference from what releases were recorded to write, with the place where it was first found."""
 
     shape: str
     """The kind of object, as `steno schema` names it."""
     field: str | None
     """The path of the field; null for a kind."""
     met: str | None
-    """For a type mismatch, the JSON type that was met."""
+    """For a type mismatch, the JSON type that was found."""
     known_types: tuple[str, ...]
     count: int
     releases: tuple[str, ...]
     """The releases whose records have it."""
     known_in: str | None
-    """The releases that were recorded to write it; null for none."""
+    """The releases that were recorded to write it; null if there are none."""
     sample: dict[str, str]
-    """Field to JSON type, of the object it was first met in."""
+    """Fields and JSON types of the object in which it was first found."""
 
 
 class DamagedFilePage(Page, frozen=True):
@@ -37,13 +37,13 @@ class DamagedFilePage(Page, frozen=True):
 
 
 class DamagePage(FindingPage, frozen=True):
-    """One kind of damage, with the place where it is first found."""
+    """One kind of damage, with the place where it was first found."""
 
     count: int
     files: int
     """How many files have it."""
     ordinary: bool
-    """A client left it itself, and no resume is hurt by it: not counted as damage, and no failure under --strict."""
+    """Harmless: a client left it, and it affects no resume. It is not counted as damage and does not fail --strict."""
     places: tuple[DamagedFilePage, ...]
     """Those files, in order of their paths."""
 
@@ -53,7 +53,7 @@ class CheckSummaryPage(Page, frozen=True):
 
     damaged_files: int
     damage: int
-    """Damaged places in all of them."""
+    """Damaged places in all files."""
     drift: int
     """Kinds, fields and types that differ, each counted once."""
     drifting_releases: tuple[str, ...]
@@ -61,7 +61,7 @@ class CheckSummaryPage(Page, frozen=True):
 
 
 class ResumabilityPage(Page, frozen=True):
-    """What a release would make of a session when it resumes it."""
+    """What a release would send and lose when it resumes a session."""
 
     path: str
     release: str
@@ -72,11 +72,11 @@ class ResumabilityPage(Page, frozen=True):
     said: SaidPage
     lost: SaidPage
     explain: str | None
-    """The command that says what is lost and why; null where nothing is."""
+    """The command that shows what is lost and why; null if nothing is."""
 
 
 class CheckPage(Document, frozen=True, tag="check/1"):
-    """Drift, damage, and what clients would lose of sessions."""
+    """`steno check`: damage, drift, and what clients would lose on resume."""
 
     files: int
     lines: int
@@ -90,7 +90,7 @@ class CheckPage(Document, frozen=True, tag="check/1"):
     failures: tuple[FindingPage, ...]
     """Files that could not be read."""
     note: str | None
-    """Whose rules were used for lines of a release newer than the newest recorded one; null where there are none."""
+    """For lines of a release newer than all recorded ones: a note that says whose rules were used. Null if there are none."""
 
     @property
     def is_clean(self) -> bool:

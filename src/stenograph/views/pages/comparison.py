@@ -20,22 +20,22 @@ class SidePage(Page, frozen=True):
     branch: int
     """From 1."""
     turns: tuple[TurnDetail, ...]
-    """From where they part."""
+    """From where they diverge."""
     only_files: tuple[str, ...]
-    """Files read or changed in those turns that the other did not touch in its own."""
+    """Files read or changed in those turns, but not in the other's."""
 
 
 class ComparisonPage(Document, frozen=True, tag="comparison/1"):
-    """`steno diff`: where two sessions or branches part, and what differs from there on."""
+    """`steno diff`: where two sessions or branches diverge, and what differs from there."""
 
     shared: int
-    """How many turns are the same on both sides, from the first on."""
+    """How many turns are the same on both sides, counted from the first."""
     parting: str
-    """`same`, `ahead` (one goes on where the other ends), `answer` (the same prompt, another answer) or `prompt`."""
+    """`same`, `ahead` (one continues where the other ends), `answer` (same prompt, different answer) or `prompt`."""
     a: SidePage
     b: SidePage
     common_files: tuple[str, ...]
-    """Files that both touched after they parted."""
+    """Files that both touched after they diverged."""
 
 
 def comparison_page(found: Comparison, first: tuple[Session, int], second: tuple[Session, int]) -> ComparisonPage:

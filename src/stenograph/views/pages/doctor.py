@@ -41,7 +41,7 @@ class TracingPage(Page, frozen=True):
 
     config_file: str | None
     installed: tuple[str, ...]
-    """The client's settings that hold our hooks."""
+    """Settings files of Claude Code that contain our hooks."""
     destinations: tuple[str, ...]
     is_off: bool
     """`$STENO_TRACE_OFF` is set."""
@@ -65,7 +65,7 @@ class DoctorPage(Document, frozen=True, tag="doctor/1"):
     executable: str
     platform: str
     config_file: str | None
-    """Null: there is none."""
+    """Null if there is none."""
     usual_config_file: str | None
     """Where the config file is looked for."""
     state_directory: str | None
@@ -79,11 +79,11 @@ class DoctorPage(Document, frozen=True, tag="doctor/1"):
     homes: tuple[HomeHealthPage, ...]
     problems: tuple[ProblemPage, ...]
     warnings: tuple[ProblemPage, ...]
-    """What will be lost unless something is done."""
+    """What will be lost unless you act."""
 
 
 class DemoCopyPage(Document, frozen=True, tag="demo/1"):
-    """`steno demo --copy`: the demo sessions in a directory of one's own."""
+    """`steno demo --copy`: a copy of the demo sessions."""
 
     home: str
     sessions: int

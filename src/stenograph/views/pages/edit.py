@@ -34,11 +34,11 @@ class SentPage(Page, frozen=True):
     """The rule by which the release would not resume the edited session."""
     messages: BeforeAfterPage
     changed: bool
-    """It sends something else than before."""
+    """It would send something other than before."""
 
 
 class LossChangePage(Page, frozen=True):
-    """What a release loses of the session."""
+    """What a release loses when it resumes the session."""
 
     release: str
     before: SaidPage
@@ -48,7 +48,7 @@ class LossChangePage(Page, frozen=True):
 
 
 class DroppedTurnPage(Page, frozen=True):
-    """A turn that leaves the conversation."""
+    """A turn that is dropped from the conversation."""
 
     turn: int
     prompt: str
@@ -57,18 +57,18 @@ class DroppedTurnPage(Page, frozen=True):
 
 
 class ChangedCallPage(Page, frozen=True):
-    """A tool call that goes, or whose result changes."""
+    """A tool call that is dropped, or whose result changes."""
 
     turn: int
     tool: str
     before: int
     """Characters of the result."""
     after: int | None
-    """Null: the call is gone."""
+    """Null if the call is dropped."""
 
 
 class DroppedBlocksPage(Page, frozen=True):
-    """Thinking, images and documents that leave a turn that stays."""
+    """Thinking, images and documents that are dropped from a kept turn."""
 
     turn: int
     kind: str
@@ -77,18 +77,18 @@ class DroppedBlocksPage(Page, frozen=True):
 
 
 class PreviewPage(Page, frozen=True):
-    """What goes, piece by piece. Holds what was said."""
+    """What would be dropped, piece by piece. Contains text from the session."""
 
     turns: tuple[DroppedTurnPage, ...]
     calls: tuple[ChangedCallPage, ...]
-    """In turns that stay."""
+    """In kept turns."""
     blocks: tuple[DroppedBlocksPage, ...]
     digest: str | None
     """The text that replaces compressed turns."""
 
 
 class EditPage(Document, frozen=True, tag="edit/1"):
-    """`steno edit`: what edits do to a session, and what became of them."""
+    """`steno edit`: what edits would do to a session, or did."""
 
     id: str
     path: str
@@ -97,19 +97,19 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     turns: tuple[int, ...]
     """The numbers of the turns that leave the conversation."""
     calls: tuple[ChangedCallPage, ...]
-    """Tool calls that go, or whose results change, in turns that stay."""
+    """In kept turns: tool calls that are dropped, or whose results change."""
     changes_file: bool
-    """False: the session stays as it is."""
+    """False if the session stays as it is."""
     lines: BeforeAfterPage
     size: BeforeAfterPage
     changed: int
     """Lines that change."""
     detached: int
-    """Lines that leave the conversation and stay in the file."""
+    """Lines that leave the conversation but stay in the file."""
     deleted: int
-    """Lines that leave the file."""
+    """Lines that are deleted from the file."""
     uncounted: int
-    """Calls of which no line stays in the file: tools that count tokens will no longer count them."""
+    """Calls that are deleted from the file completely, so that token counters no longer see them."""
     deleted_files: tuple[FileSizePage, ...]
     releases: tuple[SentPage, ...]
     newest: str
@@ -119,15 +119,15 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     tokens: BeforeAfterPage
     """Tokens in the context of the next call: system prompt, tools and thinking included. Those after the edit are estimated."""
     tokens_measured: bool
-    """Whether those before are what the API counted at the last call; otherwise they are estimated too."""
+    """Whether the tokens before the edit are what the API counted in the last call; otherwise they are estimated too."""
     tokens_to_cache: int
-    """Of those after, the tokens that the prompt cache does not know, estimated."""
+    """Tokens after the edit that are not in the prompt cache, estimated."""
     usd_per_turn: float
-    """What the context costs each later turn as it is, read from the prompt cache."""
+    """What the context costs per later turn without the edit, read from the prompt cache."""
     saved_usd_per_turn: float
-    """What the edit saves of that."""
+    """What the edit saves of it."""
     cache_cost_usd: float
-    """What it costs once to fill the prompt cache anew."""
+    """What rebuilding the prompt cache costs once."""
     cache_expired: bool
     """The prompt cache has expired since the last call, so that the next one fills it anyway and the edit costs nothing extra."""
     model: str | None
@@ -135,21 +135,21 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     priced: bool
     """The price table knows the model."""
     problems: tuple[str, ...]
-    """Why the edit is refused; empty where it is not."""
+    """Why the edit is refused; empty if it is not."""
     try_first: str | None
-    """A command after which the refused edit is likely to pass; null where there is none."""
+    """A command to run first, after which the edit is likely to be accepted; null if there is none."""
     notes: tuple[str, ...]
     preview: PreviewPage | None
-    """Null where it was not asked for."""
+    """Null if it was not requested."""
     in_use: bool
-    """Somebody is at work on the session, so that nothing can be written."""
+    """The session is in use, so nothing can be written."""
     refusal: str | None
-    """Why nothing can be written now, beside problems of the edit itself."""
+    """Why nothing can be written now, apart from problems of the edit itself."""
     applied: bool
     entry: int | None
-    """Its number in the journal; null where nothing was written."""
+    """Its number in the journal; null if nothing was written."""
     undo: str | None
-    """The command that takes it back."""
+    """The command that undoes it."""
 
 
 def edit_page(

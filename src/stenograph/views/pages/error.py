@@ -6,7 +6,7 @@ from stenograph.views.pages.page import Document
 
 
 class ErrorPage(Document, frozen=True, tag="error/1"):
-    """What the API answers when it cannot answer."""
+    """An error of the viewer's API."""
 
     status: int
     """Of HTTP."""

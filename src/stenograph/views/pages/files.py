@@ -37,14 +37,14 @@ class FilePage(Page, frozen=True):
     known: bool | None
     """Whether its content before and after is known; null for a file that was only read."""
     added: int | None
-    """Lines added, all in all; null where that is not known."""
+    """Lines added in total; null if unknown."""
     removed: int | None
     doubts: tuple[str, ...]
-    """Why the difference may not be all that changed: `shell`, `outside`, `notebook`, `unknown-before`, `unknown-after`."""
+    """Why the diff may be incomplete: `shell`, `outside`, `notebook`, `unknown-before`, `unknown-after`."""
     turns: tuple[int, ...]
     """The numbers of the turns that touched it."""
     diff: tuple[str, ...] | None
-    """The net difference as lines of a unified diff; null where it is not known."""
+    """The net difference as lines of a unified diff; null if unknown."""
     written: tuple[WrittenPage, ...] = ()
     """Which turn wrote which lines. Lines that were there before, or that something else wrote, are in none."""
 

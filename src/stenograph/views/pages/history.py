@@ -26,11 +26,11 @@ class TouchPage(Page, frozen=True):
     path: str
     """As the tool got it."""
     changes: bool
-    """The tool writes files; else it reads them."""
+    """True if the tool writes files, false if it reads them."""
     outcome: str
     """`done`, `failed` or `unanswered`."""
     file: str
-    """The session file that holds the call."""
+    """The session file that contains the call."""
     line: int
     """Counted from 1."""
 
@@ -47,7 +47,7 @@ class TouchingPage(Page, frozen=True):
 
 
 class HistoryPage(Document, frozen=True, tag="history/1"):
-    """`steno history`: the sessions that read or changed a file, the one that touched it last first."""
+    """`steno history`: the sessions that read or changed a file, most recent first."""
 
     file: str
     stale: bool

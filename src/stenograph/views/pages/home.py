@@ -24,7 +24,7 @@ _BINS, _DAYS = 12, 3
 
 
 class HomeQuery(Page, frozen=True):
-    """What the list was narrowed by; empty for nothing."""
+    """How the list was filtered; empty if it was not."""
 
     project: str = ""
     status: str = ""
@@ -46,9 +46,9 @@ class HomeRow(Page, frozen=True):
     tape: str
     """A letter for each prompt and tool call, as in `timeline`; empty where the session is not indexed yet."""
     usd: float | None
-    """Null where it is not known."""
+    """Null if unknown."""
     models: tuple[str, ...] = ()
-    """The last one last; empty where the session is not indexed yet."""
+    """The last one last; empty if the session is not indexed yet."""
     agents: int = 0
     """Subagents that have files of their own."""
 
@@ -70,13 +70,13 @@ class LivePage(Page, frozen=True):
     project: str | None
     turn: int
     step: str
-    """What it is doing: a tool and what it was asked for."""
+    """What it is doing: a tool and its task."""
     since: datetime | None
     """When that began."""
     context: int | None
     """Tokens sent with the last call."""
     text: str
-    """The last that the model said."""
+    """The last thing the model said."""
 
 
 class ViewerHomePage(Document, frozen=True, tag="home/1"):

@@ -16,7 +16,7 @@ class CountsPage(Page, frozen=True):
 
     lines: int
     damaged: int
-    """Lines that hold no JSON object."""
+    """Lines that are not JSON objects."""
     human_turns: int
     """User records with string content."""
     tool_calls: int
@@ -36,7 +36,7 @@ class FileCounts(Page, frozen=True):
     """One file."""
 
     id: str | None
-    """The session's; of a subagent's file, of the session that its lines name."""
+    """The session's id; for a subagent's file, the id of the session that its lines name."""
     path: str
     size: int
     """In bytes."""
@@ -48,7 +48,7 @@ class FileCounts(Page, frozen=True):
 
 
 class InventoryPage(Document, frozen=True, tag="inventory/1"):
-    """`steno inventory`: what session files hold, counted by line."""
+    """`steno inventory`: what session files contain, counted by line."""
 
     sessions: tuple[FileCounts, ...]
     agents: tuple[FileCounts, ...]

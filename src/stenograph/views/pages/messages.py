@@ -44,13 +44,13 @@ class ExplainedRow(Page, frozen=True):
     kind: str
     """Its type, and subtype: `system/compact_boundary`."""
     sent: bool
-    """Whether some of it is."""
+    """Whether some of it would be."""
     rule: str
     """`sent`, or the rule by which it is not."""
 
 
 class ExplainedPage(Document, frozen=True, tag="explained/1"):
-    """`steno messages --explain`: which records a release would send, and by which rule the others are not."""
+    """`steno messages --explain`: which records a release would send, and which rule excludes the others."""
 
     id: str
     path: str
@@ -76,7 +76,7 @@ class LossPage(Page, frozen=True):
 
 
 class LostPage(Document, frozen=True, tag="lost/1"):
-    """`steno messages --lost`: what a release would lose of a session."""
+    """`steno messages --lost`: what a release would lose when it resumes a session."""
 
     id: str
     path: str

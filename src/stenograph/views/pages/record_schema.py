@@ -9,7 +9,7 @@ from stenograph.views.pages.page import Document, Page
 
 
 class SchemaPage(Document, frozen=True, tag="schema/1"):
-    """How much is known of what releases write."""
+    """`steno schema`: which releases were recorded, and how much is known about them."""
 
     recorded: tuple[str, ...]
     """The releases that were recorded, oldest first."""

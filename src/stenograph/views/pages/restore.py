@@ -37,7 +37,7 @@ class RestorePage(Document, frozen=True, tag="restore/1"):
     """False: there is nothing to restore."""
     applied: bool
     entry: int | None
-    """Its number in the journal; null where nothing was written."""
+    """Its number in the journal; null if nothing was written."""
     refusal: str | None
     """Why it would not be, or was not, restored."""
     resume: str | None

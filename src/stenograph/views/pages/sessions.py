@@ -28,7 +28,7 @@ class SessionRow(Page, frozen=True):
     project: str | None
     """The directory it began in; null where no line says it."""
     title: str | None
-    """As lists show it: given by a user or a client, else a prompt that says something."""
+    """As lists show it: a title from a user or client, or else the first meaningful prompt."""
     first_prompt: str | None
     custom_title: str | None
     """Given by a user or a command."""
@@ -40,7 +40,7 @@ class SessionRow(Page, frozen=True):
     modified: datetime
     """When the file last changed."""
     last_record: datetime
-    """When its last record was written; of the file's last change where no record says."""
+    """When its last record was written, or when the file last changed if no record has a time."""
     size: int
     """Of the session's own file, in bytes."""
     release: str | None
@@ -54,20 +54,20 @@ class SessionRow(Page, frozen=True):
     pull_requests: tuple[str, ...]
     """Addresses that the client noted."""
     turns: int | None
-    """Of the branch that a client continues; null where they were not counted: files are large, or a command shows none."""
+    """Of the branch that a client would resume; null if they were not counted."""
     usd: float | None
-    """What it cost, subagents included; null where the index does not know it. A call counts for one session only: copies that
-    resumes and forks made are not counted again."""
+    """What it cost, subagents included; null if the index does not know it. A call counts for one session only, even if a resume
+    or fork copied it."""
     usd_estimated: bool
-    """A part of it is estimated: old releases did not record all output."""
+    """Part of it is estimated, because old releases did not record all output."""
     tape: str
     """What happened, a letter each: `p` prompt, `e` change, `b` shell, `r` read, `g` subagent, `w` web, `o` other tool and `x`
     error. Empty where the session is not indexed, or the list does not draw it."""
     steps: int
-    """Lines of the conversation; a least number where not `steps_exact`."""
+    """Lines of the conversation; a lower bound unless `steps_exact`."""
     steps_exact: bool
     hidden: str | None
-    """Why lists leave it out by default: `empty`, `name`, `warm-up`, `sidechain`, `print`, `sdk`, `short` or `unanswered`; null:
+    """Why lists hide it by default: `empty`, `name`, `warm-up`, `sidechain`, `print`, `sdk`, `short` or `unanswered`; null if
     they show it."""
     archived: bool
     """Claude Code has deleted it; the archive has it."""
@@ -99,7 +99,7 @@ class SessionsPage(Document, frozen=True, tag="sessions/1"):
     older: int
     """How many were left out because of the limit."""
     unseen: int
-    """Files that were not looked at, all older than those listed. Where it is not 0, `hidden` and `older` are least numbers."""
+    """Files that were not read, all older than those listed. If there are any, `hidden` and `older` are lower bounds."""
     findings: tuple[FindingPage, ...]
     """What could not be read, or is unusual."""
 
@@ -188,7 +188,7 @@ class ProjectRow(Page, frozen=True):
 
 
 class OverviewPage(Document, frozen=True, tag="overview/1"):
-    """`steno` without a command: what is here."""
+    """`steno` without a command: projects, newest sessions and totals."""
 
     homes: tuple[HomePage, ...]
     projects: tuple[ProjectRow, ...]
@@ -202,7 +202,7 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     usd: float | None
     """What the calls of the last 30 days cost; null where the index does not know it."""
     usd_estimated: bool
-    """A part of it is estimated."""
+    """Part of it is estimated."""
     running: int
     sessions: int
     hidden: int

@@ -132,7 +132,7 @@ class WasteFindingPage(Page, frozen=True):
 
 
 class WastePage(Document, frozen=True, tag="waste/1"):
-    """`steno waste`: what was avoidable, the dearest first. Findings can overlap."""
+    """`steno waste`: what was avoidable, most expensive first. Findings can overlap."""
 
     sessions: int
     cost_micro_usd: int

@@ -57,7 +57,7 @@ class TraceSettingsPage(Page, frozen=True):
 
 
 class TracePage(Document, frozen=True, tag="trace/1"):
-    """`steno trace`: which settings hold the hooks, where traces go, and what they hold."""
+    """`steno trace`: where the hooks are installed, where traces go, and what they contain."""
 
     config_file: str | None
     directory: str
@@ -75,23 +75,23 @@ class TracePage(Document, frozen=True, tag="trace/1"):
 
 
 class SettingsChangePage(Document, frozen=True, tag="trace-install/1"):
-    """`steno trace install` and `uninstall`: what becomes of the client's settings."""
+    """`steno trace install` and `uninstall`: the change to Claude Code's settings."""
 
     action: str
     """`install` or `uninstall`."""
     path: str
     changed: bool
-    """False: there is nothing to do."""
+    """False if there is nothing to do."""
     applied: bool
     diff: tuple[str, ...]
     """Lines of a unified diff, secrets masked."""
     warnings: tuple[str, ...]
     entry: int | None
-    """Its number in the journal; null where nothing was written."""
+    """Its number in the journal; null if nothing was written."""
     next: tuple[str, ...]
     """What is left to do, as lines for a person."""
     undo: str | None
-    """The command that takes it back."""
+    """The command that undoes it."""
 
 
 def trace_page(

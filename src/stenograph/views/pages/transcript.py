@@ -105,7 +105,7 @@ class AgentPart(Page, frozen=True, tag_field="part", tag="agent"):
     shown_above: bool = False
     """Already shown further up. A run appears once per page, so a run that starts itself does not repeat."""
     left_out: int = 0
-    """It stands too deep to be shown: how many runs that leaves out, itself and those below it."""
+    """For a run that is nested too deeply to be shown: how many runs are left out, including itself."""
 
 
 Part: TypeAlias = PromptPart | TextPart | ThoughtPart | NotePart | ToolPart

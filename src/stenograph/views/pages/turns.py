@@ -75,7 +75,7 @@ class CallDetail(Page, frozen=True):
     thinking: str
     stop_reason: str | None
     synthetic: bool
-    """Made up by the client."""
+    """Written by the client, not by the model."""
     api_error: bool
     replayed: bool
     """Copied here from another session by a resume or fork."""
@@ -140,7 +140,7 @@ class AgentDetail(Page, frozen=True):
 
 
 class TurnsPage(Document, frozen=True, tag="turns/1"):
-    """`steno turns`: all that is known of a session's turns."""
+    """`steno turns`: everything known about a session's turns."""
 
     id: str
     path: str

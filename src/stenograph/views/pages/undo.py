@@ -61,7 +61,7 @@ class EntryFilePage(Page, frozen=True):
 
     path: str
     before: str | None
-    """The sha256 of its bytes; null: there was no file."""
+    """The SHA-256 of its bytes; null if there was no file."""
     after: str | None
     size: BeforeAfterPage
 
@@ -75,19 +75,19 @@ class EntryPage(Page, frozen=True):
     summary: str
     """The edit in a few words."""
     title: str | None
-    """What lists call the session; null where it is gone or has none."""
+    """The session's title in lists; null if it is gone or has none."""
     reason: str | None
     command: Any
     """The edit as data."""
     state: str
     """`done`, `begun`, `rolled back`, `left`, or `kept` (only originals were kept)."""
     undoes: int | None
-    """The number of the edit that it takes back."""
+    """The number of the edit that it undoes."""
     undone_by: int | None
     changed: bool
-    """Its files were changed since, and not by a later edit: it cannot be undone in place."""
+    """Its files have changed since, and not by a later edit, so it cannot be undone in place."""
     home: str | None
-    """Null: its files are in no home."""
+    """Null if its files are not in a home."""
     files: tuple[EntryFilePage, ...]
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class UpdatePage(Document, frozen=True, tag="update/1"):
-    """`steno tail`, a line each: something happened in a session that is followed."""
+    """`steno tail`, one per line: something happened in a session."""
 
     event: str
     """`record`, `damaged` (an invalid line), `cut` (the file was cut or rewritten), `agent` (a subagent began),

@@ -72,7 +72,7 @@ class UsageRowPage(SpentPage, frozen=True):
 
 
 class UsagePage(Document, frozen=True, tag="usage/1"):
-    """`steno usage`: tokens and money. Every call counts once, whatever was copied by resumes, forks and clones."""
+    """`steno usage`: tokens and money. Every call counts once, even if a resume, fork or clone copied it."""
 
     by: str
     """What a row is: `day`, `week`, `month`, `model`, `project`, `session`, `agent`, `tool`, `branch` or `block`."""
@@ -121,7 +121,7 @@ class ReconciledPage(Page, frozen=True):
 
 
 class ReconciliationPage(Document, frozen=True, tag="reconciliation/1"):
-    """`steno usage --reconcile`: our sum per session, Claude Code's own, and why they differ."""
+    """`steno usage --reconcile`: the cost of each session as steno and as Claude Code count it, and why they differ."""
 
     sessions: tuple[ReconciledPage, ...]
     """The greatest difference first. Only sessions in which Claude Code noted a total; older releases do not."""

@@ -6,7 +6,7 @@ from stenograph.views.pages.page import Document
 
 
 class ViewerPage(Document, frozen=True, tag="web/1"):
-    """`steno web`, once it takes requests."""
+    """`steno web`: printed when the server is ready."""
 
     link: str
     """To open in a browser. Whoever has it can read every session."""

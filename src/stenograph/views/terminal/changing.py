@@ -78,16 +78,16 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
     for sent in page.sent:
         yield f"Left this machine: {count_of(len(sent.turns), 'turn')} sent to {plain(sent.destination)}. Delete them there."
     if not page.sent_known:
-        yield "Not known: whether turns were sent to a trace receiver, because no copy of the session can be read."
+        yield "Unknown whether turns were sent to a trace receiver: no copy of the session can be read."
     elif not page.sent:
         yield "No turn of it was sent to a trace receiver."
     for clone in page.clones:
-        yield f"Stays: {clone}, a clone with copies of its turns. To delete it too: {options.command('purge', clone)}"
+        yield f"Not deleted: {clone}, a clone with copies of its turns. To delete it too: {options.command('purge', clone)}"
     for clone in page.archived_clones:
-        yield f"Stays in the archive: {clone}, a removed clone of it. To delete it too: {options.command('purge', clone)}"
+        yield f"Not deleted: {clone}, a removed clone in the archive. To delete it too: {options.command('purge', clone)}"
     yield from (_lost_title(each) for each in page.titled)
     if page.shared_originals:
-        yield f"Stays: {count_of(page.shared_originals, 'original')} that edits of other sessions need."
+        yield f"Not deleted: {count_of(page.shared_originals, 'original')} that edits of other sessions need."
     if page.refusal is not None:
         yield f"Nothing was deleted: {plain(page.refusal)}"
     elif not page.applied:

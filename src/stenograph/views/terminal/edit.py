@@ -190,7 +190,7 @@ def _proof(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]:
         if lost is not None and (after := _lost(lost.after)) != "nothing":
             tail = f"; {after} lost, as before" if lost.after == lost.before else f"; {after} lost, {_lost(lost.before)} before"
         elif lost is not None and _lost(lost.before) != "nothing":
-            tail = f"; loses nothing any more, {_lost(lost.before)} before"
+            tail = f"; loses nothing now, {_lost(lost.before)} before"
         first, *more = wrap(words + tail, max(20, room - (_FACTS - 8)))
         painted = options.paint(first[: len(words)], *(BAD if is_refused else GOOD)) + first[len(words) :]
         yield f"{options.mark('failed' if is_refused else 'passed')}{sent.release:<{_FACTS - 8}}{painted}"
@@ -238,7 +238,7 @@ def _remarks(page: EditPage) -> Iterator[str]:
     yield f"{count_of(page.changed, 'line')} changed, {page.detached} detached, {page.deleted} deleted"
     yield _bill(page)
     if page.detached:
-        yield "detached lines stay in the file, but no client sends them; --prune deletes them"
+        yield "detached lines stay in the file but are never sent; --prune deletes them"
     if page.uncounted:
         yield "token counters will report less: they no longer see the deleted lines"
     if page.size.after > page.size.before:

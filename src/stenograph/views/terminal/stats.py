@@ -204,7 +204,7 @@ def render_waste(page: WastePage, options: RenderOptions) -> Iterator[str]:
         if command:
             yield f"{space}try: {options.paint(command, BRIGHT_BLUE)}"
     yield ""
-    yield options.paint(f"{_INDENT}the turns behind a finding, the first for example: {options.command('waste', '1')}", DIM)
+    yield options.paint(f"{_INDENT}the turns behind finding 1: {options.command('waste', '1')}", DIM)
 
 
 def list_waste(page: WastePage, number: int, options: RenderOptions) -> Iterator[str]:

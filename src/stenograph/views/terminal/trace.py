@@ -22,7 +22,7 @@ _COLORS = {"+": GREEN, "-": RED, "@": CYAN}
 #: What was done, and what there is where nothing is to be done.
 _DONE = {"install": "Added the hooks to", "uninstall": "Removed the hooks from"}
 _NOTHING = {"install": "hooks are already installed", "uninstall": "no steno hooks found"}
-_DAMAGED = "was damaged and replaced; turns sent again keep their ids. Delete it when you have read this"
+_DAMAGED = "was damaged and replaced; turns sent again keep their ids. You can delete it"
 
 
 def render_trace(page: TracePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001

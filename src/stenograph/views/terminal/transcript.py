@@ -296,7 +296,7 @@ def render_agent(part: AgentPart, options: RenderOptions) -> Iterator[str]:
     named = f"{kind} {one_line(part.agent_id)}{', in the background' if part.background else ''}"
     yield f"{edge} {options.paint(named, *QUIET)}"
     if part.shown_above or part.left_out:
-        what = "shown above" if part.shown_above else f"too deep: {count_of(part.left_out, 'subagent')} left out"
+        what = "shown above" if part.shown_above else f"nested too deeply: {count_of(part.left_out, 'subagent')} left out"
         yield f"{edge} {options.paint(what, *QUIET, ITALIC)}"
     for turn in part.turns:
         yield edge

@@ -236,7 +236,7 @@ def _notes(page: UsagePage) -> Iterator[str]:
 
 def render_reconciliation(page: ReconciliationPage, options: RenderOptions) -> Iterator[str]:
     if not page.sessions:
-        yield f"{_INDENT}No session has a total of Claude Code's own. Older releases write none."
+        yield f"{_INDENT}No session has a total from Claude Code. Older releases do not write one."
         return
     count = len(page.sessions)
     yield options.paint(f"{_INDENT}Equal to Claude Code's own figure in {page.equal:,} of {count_of(count, 'session')}", BOLD)

@@ -181,7 +181,7 @@ async def _judge_plan(desk: Desk, question: PermissionQuestion) -> Approval:
     if found is not None and found[0] is not None:
         approval: Approval = found[0]
         return approval
-    words = await desk.ask(TextLine("What should change in the plan? Empty stops here."))
+    words = await desk.ask(TextLine("What should change in the plan? Leave it empty to stop."))
     if words:
         return Approval(is_allowed=False, message=_INSTEAD + words)
     return Approval(is_allowed=False, interrupt=True)

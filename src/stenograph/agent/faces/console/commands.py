@@ -30,7 +30,7 @@ COMMANDS = (
     ConsoleCommand("/help", "List commands and keys", "commands.show_help"),
     ConsoleCommand("/model", "Change the model", "settings_commands.model", "[name]"),
     ConsoleCommand("/effort", "Change how hard the model thinks", "settings_commands.effort", "[level]"),
-    ConsoleCommand("/permissions", "List the rules, or add one", "settings_commands.permissions", "[allow|ask|deny RULE]"),
+    ConsoleCommand("/permissions", "List permission rules, or add one", "settings_commands.permissions", "[allow|ask|deny RULE]"),
     ConsoleCommand("/memory", "Edit CLAUDE.md files", "settings_commands.memory"),
     ConsoleCommand("/agents", "List subagent types", "settings_commands.agents"),
     ConsoleCommand("/mcp", "List MCP servers and their tools", "settings_commands.mcp"),
@@ -41,9 +41,11 @@ COMMANDS = (
     ConsoleCommand("/clear", "Start a new session", "session_commands.clear", also=("/new",)),
     ConsoleCommand("/resume", "Resume a session", "session_commands.resume", "[session]"),
     ConsoleCommand("/rewind", "Rewind to before a prompt", "session_commands.rewind"),
-    ConsoleCommand("/branches", "See and switch branches", "session_commands.branches"),
+    ConsoleCommand("/branches", "Show and switch branches", "session_commands.branches"),
     ConsoleCommand("/context", "Show what filled the context and what to drop", "session_commands.context"),
-    ConsoleCommand("/surgery", "Trim this session: plan, proof, price", "session_commands.surgery", "[steno edit options]"),
+    ConsoleCommand(
+        "/surgery", "Trim this session, with the plan and its proof first", "session_commands.surgery", "[steno edit options]"
+    ),
     ConsoleCommand("/undo", "Undo the last edit of this session", "undoing.undo"),
     ConsoleCommand("/search", "Search all sessions", "session_commands.search", "[words]"),
     ConsoleCommand("/handover", "Continue in Claude Code, and come back", "session_commands.handover"),

@@ -431,7 +431,7 @@ class Desk:
     async def _unfold(self) -> None:
         from stenograph.agent.faces.console.full_screen import Pager
 
-        lines = list(self.painter.unfold()) or [self.look.paint("  nothing was folded yet", *QUIET)]
+        lines = list(self.painter.unfold()) or [self.look.paint("  nothing is folded", *QUIET)]
         await self.screen.aside(lambda: Pager(lines, self.look).run(at_end=True))
 
     async def _search_prompts(self) -> None:

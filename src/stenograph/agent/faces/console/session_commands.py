@@ -32,7 +32,7 @@ _NAMES = {
     "unknown": "Unknown",
 }
 _EDITS = (
-    ("Truncate tool results to 2,000 characters, but for the last 3 turns", ("--truncate-results", "2000", "--keep-last", "3")),
+    ("Truncate tool results to 2,000 characters, except in the last 3 turns", ("--truncate-results", "2000", "--keep-last", "3")),
     ("Drop tool calls with results over 5,000 characters", ("--drop-tool-calls", "--larger-than", "5000", "--keep-last", "1")),
     ("Compress all but the last 5 turns to a digest", ("--compress", "--keep-last", "5")),
     ("Drop images and documents", ("--drop-images",)),
@@ -134,7 +134,7 @@ async def _rewound(desk: Desk, path: Path, uuid: str, *, restores: bool) -> None
         desk.painter.note(problem)
     if agent.keep_rewind():
         desk.rewound = ""
-    desk.painter.lines([desk.look.row("Rewound. What came after stays in the file as a branch.", codes=QUIET)], "rewound")
+    desk.painter.lines([desk.look.row("Rewound. The later turns stay in the file as a branch.", codes=QUIET)], "rewound")
 
 
 def _prompts(path: Path) -> list[tuple[str, str, str]]:
@@ -161,7 +161,7 @@ async def branches(desk: Desk, _: str) -> None:
     path = path_of(desk)
     session = await asyncio.to_thread(load_file, path)
     if len(session.branches) < 2:
-        desk.painter.lines([desk.look.row("One branch. Rewinding makes another.", codes=QUIET)])
+        desk.painter.lines([desk.look.row("This session has one branch. Rewinding creates another.", codes=QUIET)])
         return
     choices = []
     for number, branch in enumerate(session.branches, 1):
@@ -190,7 +190,7 @@ async def context(desk: Desk, _: str) -> None:
     path = _conversation(desk)
     parts, residents, total = await asyncio.to_thread(_filled, path)
     if not total:
-        raise UsageError("no call to measure yet")
+        raise UsageError("nothing to measure yet: the model has not been called")
     look = desk.look
     window = desk.state.window or total
     share = f"{thousands(total)} of {thousands(window)} tokens ({total / window:.0%})"
@@ -231,7 +231,7 @@ async def surgery(desk: Desk, given: str) -> None:
     words: Sequence[str] = words_in(given)
     if not words:
         found = await desk.ask(
-            Menu("Trim this session. The plan comes first.", [MenuChoice(name, value=args) for name, args in _EDITS])
+            Menu("Trim this session. You see the plan first.", [MenuChoice(name, value=args) for name, args in _EDITS])
         )
         if found is None:
             return
