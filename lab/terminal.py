@@ -155,6 +155,10 @@ class Terminal:
     def screen(self) -> str:
         return self._ask_tmux("capture-pane", "-p", "-J")
 
+    def history(self) -> str:
+        """The screen, and all that was scrolled out of it."""
+        return self._ask_tmux("capture-pane", "-p", "-J", "-S", "-")
+
     def session_files(self) -> list[Path]:
         """Every transcript under the home, sub-agents' too, the one written last at the end."""
         found = (self.home / ".claude" / "projects").rglob("*.jsonl")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lab.observatory.scenes import Say, cue, say, text, tool
-from lab.terminal import Terminal
+from lab.observatory.stage import Stage
+from lab.terminal import NotSeenError, Terminal
 from tests.agent.console.desk import ALLOW_ALL, console, messages_of
 from tests.conftest import Client, Need
 from tests.terminals import need_tmux
@@ -64,3 +68,82 @@ def test_escape_in_a_stream_keeps_the_visible_text(tmp_path: Path, program: Path
     assert "Visible words." in said
     assert "Never seen." not in said
     assert "[Request interrupted by user]" in said
+
+
+def test_escapes_wide_text_a_resize_and_a_long_paste(tmp_path: Path, program: Path | None) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "evil.txt").write_text("\x1b[2J\x1b]0;owned\x07\x1b[31mred\x1b[0m end", encoding="utf-8")
+    wide = "日本語のテキスト🎉と絵文字。" * 4
+    pasted = "\n".join(f"line {number}" for number in range(10_000))
+    look = tool("Bash", command="cat evil.txt", description="Look")
+    scenes = {"look": [say(look), say(text(f"{wide} End of it."))], "paste": [say(text("Read it."))]}
+    with console(tmp_path, scenes, ALLOW_ALL, program=program, rows=40) as (terminal, stage):
+        enter(terminal, cue("look", "Look at it."))
+        terminal.wait_for("End of it.")
+        for columns in (60, 100):
+            terminal.resize(columns, 40)
+            terminal.wait_for("─" * columns)
+            terminal.wait_until_still()
+            seen = terminal.history()
+            # The client draws all of it anew, and what it drew before stays in the history.
+            assert (seen.count("Look at it."), seen.count("End of it.")) == (1, 1) or program
+            assert wide in "".join(line.strip() for line in seen.split("\n"))
+        terminal.paste(pasted)
+        terminal.wait_for(re.compile(r"\[Pasted text #1 \+\d"))
+        enter(terminal, cue("paste", " What is it?"))
+        terminal.wait_for("Read it.")
+    assert pasted in messages_of(conversation(stage.requests)[-1])
+
+
+def test_ctrl_z_suspends_and_fg_goes_on(tmp_path: Path, program: Path | None) -> None:
+    command = str(program) if program else f"{sys.executable} -m stenograph agent"
+    scenes = {"one": [say(text("Hello there."))]}
+    bash = ("--norc", "--noprofile", "-i")
+    with console(tmp_path, scenes, *bash, program=Path("/bin/bash"), is_ready="bash-") as (terminal, _):
+        enter(terminal, command)
+        terminal.wait_for(re.compile(r"^[>❯](?=\s)", re.MULTILINE), 40)
+        terminal.wait_until_still()
+        terminal.press("C-z")
+        terminal.wait_for("Stopped")
+        enter(terminal, "fg")
+        terminal.wait_for(re.compile(r"fg[^$]*\n[>❯](?=\s)"), 40)
+        terminal.wait_until_still()
+        enter(terminal, cue("one", "Hi."))
+        terminal.wait_for("Hello there.")
+
+
+@pytest.mark.full
+def test_five_hand_overs_in_the_middle_of_work(tmp_path: Path, client: Client, need: Need) -> None:
+    """Ours begins, and a client and ours take turns in one session; every fact and output is in every later request."""
+    need_tmux(need)
+    # 2.0.76 before 2.1.325: its screen breaks on a line that ends every turn of 2.1.325, a `turn_duration` without content.
+    chain = [None, "2.0.76", None, "2.1.45", None, "2.0.76", None, NEWEST, None, NEWEST, None]
+    # One for all: 2.1.325 drops a call whose id it knows from an earlier turn.
+    with Stage() as stage:
+        for number, release in enumerate(chain):
+            call = tool("Bash", command=f"echo output-{number}", description="Say it")
+            scenes = {f"s{number}": [say(text(f"Working {number}."), call), say(text(f"Answer {number}."))]}
+            more = ("--continue",) if number else ()
+            program = client(release) if release else None
+            with console(tmp_path, scenes, ALLOW_ALL, *more, stage=stage, program=program, columns=120, rows=40) as (terminal, _):
+                if number:
+                    terminal.wait_for(f"Answer {number - 1}.")
+                    terminal.wait_until_still()
+                say_until_sent(terminal, stage, cue(f"s{number}", f"fact-{number}."))
+                terminal.wait_for_line(f"Answer {number}.", 60)
+                terminal.wait_until_still()
+            said = messages_of(conversation(stage.requests)[-1])
+            wanted = [words for earlier in range(number + 1) for words in (f"fact-{earlier}.", f"output-{earlier}")]
+            assert [words for words in wanted if words not in said] == [], (number, release)
+
+
+def say_until_sent(terminal: Terminal, stage: Stage, words: str) -> None:
+    """Clients lose what is typed while they start, and old ones take Enter for a new line then."""
+    before = len(conversation(stage.requests))
+    for _ in range(5):
+        if words not in terminal.screen():
+            terminal.type(words)
+        terminal.press("Enter")
+        with contextlib.suppress(NotSeenError):
+            terminal.wait_until(lambda: len(conversation(stage.requests)) > before or None, "a request", 6)
+            return

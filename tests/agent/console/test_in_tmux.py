@@ -332,7 +332,7 @@ def test_plain_lines_for_screen_readers(tmp_path: Path) -> None:
     steps = [say(tool("Bash", command="touch made", description="Make it")), say(text("Made."))]
     with console(tmp_path, {"make": steps}, "--plain", is_ready="you:") as (terminal, _):
         enter(terminal, cue("make", "Make it."))
-        terminal.wait_for("question: touch made")
+        assert "tool: Bash touch made\nMake it\nquestion: Run this command?" in terminal.wait_for("number, y or n:")
         enter(terminal, "y")
         screen = terminal.wait_for("status: done")
         assert "model: Made." in screen

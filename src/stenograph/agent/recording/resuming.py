@@ -112,8 +112,8 @@ def newest_here(options: AgentOptions) -> Path:
         found += [file for file in list_project(folder).sessions if file.size and file.named_by_uuid]
     for file in sorted(found, key=lambda file: file.mtime_ns, reverse=True):
         seen = glance(file.path)
-        # Folders may share a name: what the lines say counts.
-        if seen.records and not seen.all_sidechain and seen.cwd in (None, cwd):
+        # Folders may share a name: what the lines say counts. A client that was only started leaves a file without a prompt.
+        if (seen.steps or not seen.steps_exact) and not seen.all_sidechain and seen.cwd in (None, cwd):
             return file.path
     raise SessionNotFoundError(f"no session to continue in {cwd}", hint="start one without --continue")
 

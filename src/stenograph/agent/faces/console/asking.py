@@ -14,13 +14,14 @@ from msgspec.structs import replace
 from stenograph.agent.engine.approval import Approval
 from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.faces.console.change_preview import change_preview
+from stenograph.agent.faces.console.look import GUTTER
 from stenograph.agent.faces.console.panels import Menu, MenuChoice, TextLine
 from stenograph.agent.faces.console.tool_lines import PATCH, asked_part, patch_lines
 from stenograph.agent.permissions.live_policy import PermissionUpdate, RuleDestination
 from stenograph.agent.permissions.rules import parse_rule
 from stenograph.client_settings import project_settings
 from stenograph.errors import UsageError
-from stenograph.views import QUIET, count_of, cut, harmless, one_line, wrap
+from stenograph.views import QUIET, count_of, cut, harmless, one_line, width, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.approval import PermissionQuestion
@@ -55,17 +56,14 @@ class PermissionMenu(Menu):
         self._cwd = cwd
         self._patch = change_preview(question.tool, question.given, cwd)
 
-    def lines(self, look: Look) -> list[str]:
-        return [*self._call(look), *super().lines(look)]
-
-    def _call(self, look: Look) -> list[str]:
+    def above(self, look: Look) -> list[str]:
         room = max(4, look.rows - 16)
         if self._patch:
             shown = list(patch_lines(self._patch, look))
             most = min(PATCH, room)
             if len(shown) > most + 1:
                 shown = [*shown[:most], look.paint(f"    … {count_of(len(shown) - most, 'more line')}", *QUIET)]
-            return [*shown, ""]
+            return shown
         given = self._question.given
         command = given.get("command")
         if isinstance(command, str):
@@ -75,7 +73,9 @@ class PermissionMenu(Menu):
                 pieces = [*pieces[:most], f"… {count_of(len(pieces) - most, 'more line')}"]
             about = given.get("description")
             more = [look.paint(cut(f"    {one_line(about)}", look.columns), *QUIET)] if isinstance(about, str) and about else []
-            return [*(f"    {piece}" for piece in pieces), *more, ""]
+            # The line of the call has all of a short one.
+            is_shown = len(pieces) == 1 and width(pieces[0]) + width(self._question.tool) + GUTTER < look.columns
+            return [*(f"    {piece}" for piece in pieces if not is_shown), *more]
         return []
 
     def press(self, key: str) -> None:

@@ -28,7 +28,7 @@ from stenograph.agent.faces.console.prompt_history import PromptHistory
 from stenograph.agent.faces.console.status import StatusState
 from stenograph.config import is_debugging
 from stenograph.errors import StenographError
-from stenograph.views import QUIET, YOU, cut, one_line, short_path, wrap
+from stenograph.views import QUIET, YOU, cut, one_line, short_path, width, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.approval import Approval, PermissionQuestion
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _TWICE = 1.0
 #: Seconds that other hints are shown.
 _HINTED = 3.0
+_TURNS_OF_THE_LOOP = 10
 _MODES = ("default", "acceptEdits", "plan")
 _BYPASS = "bypassPermissions"
 
@@ -194,6 +195,8 @@ class Desk:
 
     def live(self) -> list[str]:
         lines = self.painter.live()
+        if (panel := self.screen.panel) is not None:
+            lines += panel.above(self.look)
         if self._shell is not None:
             lines += self.painter.shell_live(self._shell.command, self._shell.output)
         prompts = self.link.queued if self.link is not None else []
@@ -206,7 +209,11 @@ class Desk:
         return ["", *lines, *([""] if lines else [])]
 
     def status(self, panel_keys: str) -> list[str]:
-        lines = [self.state.line(self.look, panel_keys or self._hint or self._keys())]
+        keys = panel_keys or self._hint or self._keys()
+        if panel_keys and width(panel_keys) + 20 > self.look.columns:
+            # The keys of a question are never cut.
+            return [f"  {self.look.paint(piece, *QUIET)}" for piece in wrap(panel_keys, self.look.columns - 2)]
+        lines = [self.state.line(self.look, keys)]
         if self.link is not None and self.link.queued and not panel_keys:
             words = "up edits the last one; enter on an empty line sends them now"
             lines += [self.look.paint(f"  {piece}", *QUIET) for piece in wrap(words, self.look.columns - 2)]
@@ -257,6 +264,11 @@ class Desk:
     async def _approve(self, question: PermissionQuestion) -> Approval:
         from stenograph.agent.faces.console.asking import approve
 
+        # Questions come directly, events by a queue: the call that is asked about is shown first.
+        for _ in range(_TURNS_OF_THE_LOOP):
+            if self.painter.is_running(question.tool_use_id):
+                break
+            await asyncio.sleep(0)
         return await approve(self, question)
 
     # What the agent does

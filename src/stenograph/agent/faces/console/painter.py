@@ -5,6 +5,7 @@ In: events, a look. Out: `take_lines`, each line once, and `live`. Knows nothing
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -40,6 +41,9 @@ _STEPS = 3
 _KEPT = 50
 #: Lines of the output of a person's own command.
 _MOST_SHELL = 40
+#: Calls that are questions: what they ask is on the screen already.
+_QUESTIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _FAILED = {
     Outcome.OUT_OF_TOKENS: "The answer was cut off at its maximum length.",
     Outcome.OUT_OF_WINDOW: "The conversation no longer fits the context window. Use /compact, /surgery or /rewind.",
@@ -58,6 +62,8 @@ class _Running(Struct):
     steps: deque[str] = field(default_factory=lambda: deque(maxlen=_STEPS))
     calls: int = 0
     agent_id: str = ""
+    #: A question about it is on the screen.
+    is_asked: bool = False
 
 
 class Painter:
@@ -94,15 +100,14 @@ class Painter:
         look = self.look
         lines: list[str] = []
         if self._text is not None and (rest := self._text.rest.strip("\n")):
-            if not self._is_spaced or self._has_text:
-                lines.append("")
             lines += self._markdown(rest)[-max(4, look.rows - 10) :]
         if self._thinking:
             lines.append(look.row("thinking", duration(self._ms(self._thinking)), mark=look.paint("· ", *QUIET), codes=QUIET))
         if self._composing:
             lines.append(look.row("…", mark=f"{look.paint('●', *QUIET)} ", name=self._composing))
         for running in self._running.values():
-            lines += self._running_lines(running)
+            if not (running.is_asked and running.part.name in _QUESTIONS):
+                lines += self._running_lines(running)
         if self._compacting:
             line = look.row("Summarizing the conversation", duration(self._ms(self._compacting)), mark=look.paint("┊ ", *CARE))
             lines.append(line)
@@ -117,7 +122,8 @@ class Painter:
 
     def _running_lines(self, running: _Running) -> list[str]:
         look = self.look
-        facts = [count_of(running.calls, "tool call") if running.calls else "", duration(self._ms(running.began))]
+        took = "" if running.is_asked else duration(self._ms(running.began))
+        facts = [count_of(running.calls, "tool call") if running.calls else "", took]
         lines = [heading(running.part, look, status="running", facts=facts)]
         for step in running.steps:
             lines.append(cut(f"  {look.paint('│', *OTHER)} {step}", look.columns + 16))
@@ -160,6 +166,9 @@ class Painter:
                 self._retry = (event, self._clock())
             case events.ToolBegin():
                 self._begin_tool(event)
+            case events.Asked() | events.Answered():
+                if (running := self._running.get(event.tool_use_id)) is not None:
+                    running.is_asked, running.began = isinstance(event, events.Asked), self._clock()
             case events.ToolProgress():
                 self._progress(event)
             case events.ToolEnd():
@@ -292,9 +301,9 @@ class Painter:
         from stenograph.views import markdown_lines
 
         lines = list(markdown_lines(text, self.look.prose, color=self.look.color))
-        while lines and not lines[0].strip():
+        while lines and not _COLOR.sub("", lines[0]).strip():
             del lines[0]
-        while lines and not lines[-1].strip():
+        while lines and not _COLOR.sub("", lines[-1]).strip():
             del lines[-1]
         return [f"  {line}".rstrip() for line in lines]
 
@@ -303,6 +312,9 @@ class Painter:
         return [self.look.paint("· thought", *QUIET), *(self.look.paint(f"  {piece}", 2, 3) for piece in pieces)]
 
     # Tools
+
+    def is_running(self, tool_use_id: str) -> bool:
+        return tool_use_id in self._running
 
     def _begin_tool(self, event: events.ToolBegin) -> None:
         self.waits_since = 0.0
@@ -352,7 +364,7 @@ class Painter:
             case events.ToolBegin():
                 part = asked_part(event.tool, event.given, self.cwd)
                 running.calls += 1
-                running.steps.append(f"• {one_line(part.name)} {one_line(part.title)}")
+                running.steps.append(f"• {one_line(part.name)} {one_line(part.title.removeprefix('$ '))}")
             case events.ToolEnd() if event.is_error:
                 running.steps.append(f"✗ {one_line(event.tool)} failed")
             case events.BlockBegin(kind="text"):

@@ -19,6 +19,9 @@ class Panel(Protocol):
     #: The keys that apply, for the status line.
     keys: str
 
+    def above(self, look: Look) -> list[str]:
+        """What the question is about: with what is under way, above the rule."""
+
     def lines(self, look: Look) -> list[str]: ...
 
     def press(self, key: str) -> None:
@@ -65,6 +68,9 @@ class Menu:
     @property
     def selected(self) -> MenuChoice | None:
         return self._shown[self._selected] if self._shown else None
+
+    def above(self, look: Look) -> list[str]:  # noqa: ARG002 - for those that have something to show
+        return []
 
     def lines(self, look: Look) -> list[str]:
         lines = [f"  {piece}" for line in self.title.split("\n") for piece in wrap(line, look.columns - 2)]
@@ -146,6 +152,9 @@ class TextLine:
     def __init__(self, title: str, text: str = "") -> None:
         self.title, self.text = title, text
         self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+    def above(self, look: Look) -> list[str]:  # noqa: ARG002 - as all panels
+        return []
 
     def lines(self, look: Look) -> list[str]:
         shown = self.text if width(self.text) < look.columns - 6 else self.text[-(look.columns - 6) :]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.console.panels import Panel
 
 _WORDS = {"•": "tool:", "✗": "failed:", "■": "interrupted:", "!": "note:", "·": "thinking:", "┊": "compaction:", "●": "running:"}
+#: Seconds without output before the prompt.
+_PAUSE = 0.1
 _SIGNS = {"-": "removed", "+": "added"}
 
 
@@ -84,6 +86,7 @@ class PlainScreen:
         #: The cursor is behind a prompt, not at the start of a line.
         self._is_open = False
         self._is_away = False
+        self._timer: asyncio.TimerHandle | None = None
 
     def print(self, lines: Sequence[str]) -> None:
         if lines:
@@ -93,7 +96,13 @@ class PlainScreen:
             self._is_prompted = self._is_open = False
 
     def refresh(self, *, soon: bool = True) -> None:
+        """Prompt, once what is being done has said all."""
         del soon
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._prompt)
+
+    def _prompt(self) -> None:
+        self._timer = None
         if self.panel is None and not self._desk.is_busy and not self._is_prompted and not self._is_away:
             self._is_prompted = self._is_open = True
             sys.stdout.write("you: ")
@@ -101,7 +110,9 @@ class PlainScreen:
 
     def show_panel(self, panel: Panel) -> None:
         self.panel = panel
-        lines = [in_words(line) for line in panel.lines(self._desk.look) if line.strip()]
+        look = self._desk.look
+        self.print([in_words(line) for line in panel.above(look) if line.strip()])
+        lines = [in_words(line) for line in panel.lines(look) if line.strip()]
         choice = "number, y or n: " if isinstance(panel, Menu) else "text: "
         self.print([f"question: {lines[0]}", *lines[1:]])
         sys.stdout.write(choice)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.console.desk import Desk
 
 _BAR = 24
+#: Tokens.
+_WORTH_NAMING = 200
 _NAMES = {
     "system": "System and tools",
     "memory": "Memory files",
@@ -218,11 +220,11 @@ def _filled(path: Path) -> tuple[dict[str, int], list[tuple[str, int]], int]:
         return {}, [], 0
     last = calls[-1]
     largest = sorted(residents, key=lambda one: -one.tokens)[:3]
-    named = [
-        (f"{one.tool.name} {one_line(tool_title(ToolFacts(one.tool.name, one.tool.input)))}, turn {one.turn}", one.tokens)
-        for one in largest
-        if one.tokens >= 200
-    ]
+    named = []
+    for one in largest:
+        if one.tokens >= _WORTH_NAMING:
+            title = tool_title(ToolFacts(one.tool.name, one.tool.input)).removeprefix("$ ")
+            named.append((f"{one.tool.name} {one_line(title)}, turn {one.turn}", one.tokens))
     return last.parts, named, last.prompt
 
 

@@ -184,7 +184,10 @@ async def status(desk: Desk, _: str) -> None:
         ("memory", ", ".join(short_path(str(file.path)) for file in agent.shared.memory.files) or "none"),
         ("tools", count_of(len(agent.shared.toolbox.names), "tool")),
     ]
-    lines = [f"  {desk.look.paint(name.ljust(10), *QUIET)} {one_line(value)}" for name, value in rows]
+    lines: list[str] = []
+    for name, value in rows:
+        first, *more = wrap(one_line(value), desk.look.columns - 13)
+        lines += [f"  {desk.look.paint(name.ljust(10), *QUIET)} {first}", *(f"{'':13}{piece}" for piece in more)]
     desk.painter.lines(lines)
 
 
