@@ -98,6 +98,7 @@ def ls(
     """
     from stenograph.cli._index import known_store, knows_texts
     from stenograph.cli._output import echo_page, echo_unreadable, progress, render_options
+    from stenograph.index import known_glances
     from stenograph.views import left_out_lines, mask_page, render_sessions, sessions_page
 
     settings = state_options(ctx)
@@ -105,6 +106,8 @@ def ls(
     wanted = _wanted(filters)
     limit = settings.config.ls.limit if limit is None else limit
     is_filtered = project is not None or wanted is not None
+    store = known_store(ctx)
+    cache = None if store is None else known_glances(store)
 
     def listed(folder: str | None, where: Callable[[SessionInfo], bool] | None) -> SessionsPage:
         with progress("Reading") as report:
@@ -117,9 +120,9 @@ def ls(
                 turns=0 < limit <= _COUNTED_ROWS,
                 active_seconds=settings.config.active_seconds,
                 progress=report,
+                cache=cache,
             )
-        store = known_store(ctx) if found.sessions else None
-        if store is None:
+        if store is None or not found.sessions:
             return sessions_page(found, sort)
         has_room = as_json or (options.width or 0) >= _TAPE_COLUMNS
         tapes = _tapes(store, found) if has_room and knows_texts(ctx, store) else {}
@@ -217,14 +220,13 @@ def working_folder(project: str) -> str:
         raise UsageError("the current directory no longer exists; use a full path") from error
 
 
-def _spending(ctx: click.Context, paths: list[Path]) -> tuple[dict[Path, Spent], UsageTable | None]:
+def _spending(ctx: click.Context, store: IndexStore | None, paths: list[Path]) -> tuple[dict[Path, Spent], UsageTable | None]:
     """What the first sessions cost, and the last 30 days; nothing where the index does not know it."""
     from stenograph.analysis import UsageBy, UsageScope, usage_table
-    from stenograph.cli._index import known_store, knows_costs
+    from stenograph.cli._index import knows_costs
     from stenograph.pricing import Tariff
     from stenograph.views import OVERVIEW_ROWS
 
-    store = known_store(ctx)
     if not paths or store is None or not knows_costs(ctx, store):
         return {}, None
     since = datetime.now(UTC).timestamp() - _SPENT_DAYS * 86_400
@@ -244,12 +246,20 @@ def expiring_soon(settings: Settings) -> tuple[int, int]:
 
 
 def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: bool) -> None:
+    from stenograph.cli._index import known_store
     from stenograph.cli._output import echo_page, echo_unreadable, make_mask, progress, render_options
+    from stenograph.index import known_glances
     from stenograph.views import mask_page, overview_page, render_overview
 
+    store = known_store(ctx)
     with progress("Reading") as report:
-        listing = catalog_of(ctx).list_sessions(everything=True, active_seconds=settings.config.active_seconds, progress=report)
-    costs, days = _spending(ctx, [info.path for info in listing.sessions if info.hidden is None])
+        listing = catalog_of(ctx).list_sessions(
+            everything=True,
+            active_seconds=settings.config.active_seconds,
+            progress=report,
+            cache=None if store is None else known_glances(store),
+        )
+    costs, days = _spending(ctx, store, [info.path for info in listing.sessions if info.hidden is None])
     soon, within = (0, 0) if settings.demo else expiring_soon(settings)
     found = overview_page(listing, settings.homes, costs, days, expiring=soon, expiring_days=within)
     page = mask_page(found, make_mask(reveal)[0])

@@ -8,7 +8,7 @@ from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
     from stenograph.index.call_scan import ABORTED, ADVISOR, AGENT, COPY, FAST, FINISHED, SIDECHAIN, US, call_key
-    from stenograph.index.catalogue import CatalogueRow, StoredTurn, list_catalogue, stored_turns
+    from stenograph.index.catalogue import CatalogueRow, StoredTurn, known_glances, list_catalogue, stored_turns
     from stenograph.index.facets import Facets, count_facets
     from stenograph.index.find import Filter, Found, Hit, HitLine, Sought, highlight, scan, search
     from stenograph.index.history import Touch, file_history
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US call_key",
-    "catalogue": "CatalogueRow StoredTurn list_catalogue stored_turns",
+    "catalogue": "CatalogueRow StoredTurn known_glances list_catalogue stored_turns",
     "facets": "Facets count_facets",
     "find": "Filter Found Hit HitLine Sought highlight scan search",
     "history": "Touch file_history",
@@ -84,6 +84,7 @@ __all__ = [
     "file_history",
     "highlight",
     "keep_facts",
+    "known_glances",
     "knows_home",
     "list_catalogue",
     "open_session",

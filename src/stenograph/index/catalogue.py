@@ -12,7 +12,7 @@ from msgspec import Struct
 from stenograph.errors import DiskError
 from stenograph.family import SessionFile, is_session_id
 from stenograph.index.store import IndexStore
-from stenograph.sessions import Glance, ListTitles, SessionInfo, describe, files_being_written, short_ids
+from stenograph.sessions import Glance, ListCache, ListTitles, SessionInfo, describe, files_being_written, short_ids
 from stenograph.turns import TurnLines
 
 
@@ -86,6 +86,20 @@ def list_catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | Non
             branches=tuple(named.get("branch", ())),
             conversation=conversation,
         )
+
+
+def known_glances(store: IndexStore) -> ListCache:
+    """What a list would read of the files, as the store knows them; of those that have changed since, it reads them anew."""
+    known = ListCache()
+    rows = store.connection.execute(
+        "SELECT sessions.path, sessions.turns, sessions.glance, files.size FROM sessions JOIN files ON files.path = sessions.path"
+        " WHERE sessions.glance IS NOT NULL"
+    )
+    for path, turns, glance, size in rows:
+        seen = msgspec.structs.replace(_decode_glance(glance), path=Path(os.fsdecode(path)))
+        if seen.size == size:  # else it grew while it was read
+            known.add(seen, turns)
+    return known
 
 
 def stored_turns(store: IndexStore, path: Path) -> tuple[list[StoredTurn], int | None] | None:

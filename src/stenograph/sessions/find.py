@@ -220,12 +220,17 @@ def each_once(files: Sequence[SessionFile]) -> list[SessionFile]:
 
 
 class ListCache:
-    """What lists read of files, kept as long as the files do not change: for a process that lists sessions again and again."""
+    """What lists read of files, kept as long as the files do not change: by a process that lists again and again, or a store."""
 
     def __init__(self) -> None:
         self._glances: dict[Path, Glance] = {}
         self._turns: dict[Path, tuple[int, int, int]] = {}
         self._written: tuple[float, set[tuple[int, int]]] = (-_LOOKED_SECONDS, set())
+
+    def add(self, seen: Glance, turns: int) -> None:
+        """Know a file from before, as it was then."""
+        self._glances[seen.path] = seen
+        self._turns[seen.path] = seen.size, _microseconds(moment_of(seen.mtime_ns)), turns
 
     def glance(self, file: SessionFile) -> Glance:
         """Raises as `glance` does."""
@@ -250,7 +255,7 @@ class ListCache:
 
     def count_turns(self, info: SessionInfo, count: Callable[[], int] | None) -> int | None:
         """As many as the file had when it was last counted, if it is still the same; else what `count` returns."""
-        changed = int(info.modified.timestamp() * 1e6)
+        changed = _microseconds(info.modified)
         size, when, turns = self._turns.get(info.path, (-1, 0, 0))
         if (size, when) == (info.size, changed):
             return turns
@@ -509,6 +514,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _microseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1e6)
 
 
 def moment_of(nanoseconds: int) -> datetime:
