@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.control import ControlChannel
     from stenograph.agent.faces.print_input import LinePrompts, one_prompt, whole_prompt
     from stenograph.agent.faces.print_mode import OutputFormat, run_print, write_message
+    from stenograph.agent.faces.prompt_tool import PromptTool
     from stenograph.agent.faces.stream_json import StreamMessages
     from stenograph.agent.permissions.configuring import configured
     from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, similar_tools, split_rules
@@ -33,6 +34,7 @@ _MODULES = {
     "faces.control": "ControlChannel",
     "faces.print_input": "LinePrompts one_prompt whole_prompt",
     "faces.print_mode": "OutputFormat run_print write_message",
+    "faces.prompt_tool": "PromptTool",
     "faces.stream_json": "StreamMessages",
     "permissions.configuring": "configured",
     "permissions.rules": "is_rule_of_a_known_tool parse_rule similar_tools split_rules",
@@ -49,6 +51,7 @@ __all__ = [
     "LinePrompts",
     "OutputFormat",
     "PermissionMode",
+    "PromptTool",
     "StreamMessages",
     "all_tools",
     "command_names",

@@ -28,6 +28,8 @@ _FORMATS = ("text", "json", "stream-json")
 _RULES = ("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools")
 _FOLDERS = ("--add-dir",)
 _TOOLS = ("--tools",)
+#: Questions go to the process that started us.
+_STDIO = "stdio"
 _FAILED, _HUNG_UP, _INTERRUPTED, _TERMINATED = 1, 129, 130, 143
 
 
@@ -84,8 +86,10 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(
     "--permission-prompt-tool",
     "prompt_tool",
-    type=click.Choice(("stdio",)),
-    help="With stream-json: ask for permission through the SDK's control protocol.",
+    default="",
+    type=_as_text,
+    metavar="TOOL",
+    help="Ask this MCP tool for permission; stdio: ask the SDK, with stream-json.",
 )
 @click.option(
     "--model",
@@ -273,8 +277,10 @@ def _output_format(given: dict[str, Any]) -> OutputFormat:
             raise UsageError(f"--{name.replace('_', '-')} requires --output-format stream-json")
     if given["input_format"] == "stream-json" and chosen != "stream-json":
         raise UsageError("--input-format stream-json requires --output-format stream-json")
-    if given["prompt_tool"] and given["input_format"] != "stream-json":
-        raise UsageError("--permission-prompt-tool requires --input-format stream-json")
+    if given["prompt_tool"] == _STDIO and given["input_format"] != "stream-json":
+        raise UsageError("--permission-prompt-tool stdio requires --input-format stream-json")
+    if given["prompt_tool"] not in ("", _STDIO) and not given["prompt_tool"].startswith("mcp__"):
+        raise UsageError("--permission-prompt-tool must be stdio or an MCP tool, such as mcp__server__tool")
 
     from stenograph.agent import OutputFormat
 
@@ -349,6 +355,7 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
         betas=[name for text in given["betas"] for name in text.split(",")],
         mcp_config=list(given["mcp_config"]),
         strict_mcp_config=given["strict_mcp_config"],
+        prompt_tool="" if given["prompt_tool"] == _STDIO else given["prompt_tool"],
         auto_compact=not given["no_auto_compact"],
     )
 
@@ -455,7 +462,15 @@ async def _converse(
         if isinstance(prompts, LinePrompts):
             channel = ControlChannel(functools.partial(write_message, sys.stdout), key_source=key_source)
             prompts.on_control, prompts.on_end = channel.take, channel.close
-        opened = await open_agent(options, client, channel.approve if channel and given["prompt_tool"] else None)
+        prompt_tool: PromptTool | None = None
+        if options.prompt_tool:
+            from stenograph.agent import PromptTool
+
+            prompt_tool = PromptTool()
+        asked = channel if given["prompt_tool"] == _STDIO else prompt_tool
+        opened = await open_agent(options, client, asked.approve if asked else None)
+        if prompt_tool is not None:
+            prompt_tool.serve(opened)
         if channel is not None:
             opened.host_servers(channel.exchange)
             channel.serve(opened)

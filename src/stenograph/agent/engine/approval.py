@@ -39,6 +39,10 @@ class Approval(Struct, frozen=True, kw_only=True):
     interrupt: bool = False
     #: Who answered: user, hook, or the prompt tool.
     source: str = "user"
+    #: The record's `reasonCode`; empty: of the question.
+    reason_code: str = ""
+    #: False: whoever was asked did not answer in a known form, which denies.
+    is_answer: bool = True
 
 
 Approver: TypeAlias = Callable[[PermissionQuestion], Awaitable[Approval]]

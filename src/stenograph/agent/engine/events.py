@@ -149,6 +149,8 @@ class Answered(AgentEvent, frozen=True, kw_only=True):
     tool_use_id: str
     is_allowed: bool
     message: str = ""
+    #: A denial that ends the turn.
+    interrupts: bool = False
 
 
 class ToolProgress(AgentEvent, frozen=True, kw_only=True):

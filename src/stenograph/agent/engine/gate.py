@@ -18,7 +18,7 @@ from stenograph.agent.engine.hooks import HookOutcome
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.permissions.live_policy import Behavior, Decision, RuleDestination
 from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permissions
-from stenograph.agent.tools.base import ToolContext, ToolInput
+from stenograph.agent.tools.base import ToolContext, ToolFailed, ToolInput
 from stenograph.agent.tools.toolbox import AnyTool
 
 
@@ -89,12 +89,16 @@ class Gate:
             shared.policy.apply(update)
         shared.emit(
             events.Answered(
-                tool_use_id=call.id, is_allowed=approval.is_allowed, message=approval.message, agent_id=self._agent_id
+                tool_use_id=call.id,
+                is_allowed=approval.is_allowed,
+                message=approval.message,
+                interrupts=approval.interrupt,
+                agent_id=self._agent_id,
             )
         )
         if approval.is_allowed and approval.updated_input is not None:
             ruling.call = msgspec.structs.replace(call, given=approval.updated_input)
-            ruling.given = tool.check(approval.updated_input)
+            ruling.given = _checked(tool, approval.updated_input)
         ruling.decision = _answered(decision, approval, is_command=tool.name == "Bash")
         if approval.interrupt:
             shared.interrupt()
@@ -119,15 +123,37 @@ def _with_hook(decision: Decision, said: HookOutcome) -> Decision:
 def _answered(decision: Decision, approval: Approval, *, is_command: bool) -> Decision:
     """With the record of 2.1.325."""
     code = "bashMiss:no-rule-match" if is_command else str(decision.record.get("reasonCode", "unknown"))
+    code = approval.reason_code or code
+    if not approval.is_answer:
+        record = _record("reject", "config") | {"reasonType": "other", "reasonCode": "unknown"}
+        return Decision(Behavior.DENY, approval.message, approval.source, BY_RULE, record=record)
     if not approval.is_allowed:
         record = {"decision": "reject", "source": "user_reject", "reasonCode": code}
-        return Decision(Behavior.DENY, approval.message or decision.reason, approval.source, BY_RULE, record=record)
+        words, is_said = approval.message or decision.reason, bool(approval.message)
+        return Decision(Behavior.DENY, words, approval.source, BY_RULE, record=record, is_said=is_said)
     record = {"decision": "accept", "source": "user_temporary"}
     if not approval.updates:
         record["grantScope"] = "once"
     elif all(update.destination is RuleDestination.SESSION for update in approval.updates):
         record["grantScope"] = "session"
     return Decision(Behavior.ALLOW, "", approval.source, record={**record, "reasonCode": code})
+
+
+def _checked(tool: AnyTool, given: events.Json) -> ToolInput:
+    """An input of whoever was asked. Raises ToolFailed in the words of 2.1.325: the model is not to blame."""
+    try:
+        return tool.check(given)
+    except ToolFailed as failed:
+        found = failed.words.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+        words = (
+            f"<tool_use_error>The permission handler returned updatedInput for {tool.name} that failed schema validation:"
+            f" {found.removeprefix('InputValidationError: ')}\nThis is a configuration issue in your canUseTool callback,"
+            " PermissionRequest hook, or permission-prompt tool — updatedInput must satisfy the tool's input schema. The tool"
+            " input from the model was valid.</tool_use_error>"
+        )
+        structured = f"InputValidationError: permission handler updatedInput failed schema for {tool.name}"
+        record = _record("reject", "permission_updated_input_invalid")
+        raise ToolFailed(words, structured=structured, permission=record) from None
 
 
 def _record(decision: str, source: str) -> events.Json:

@@ -93,6 +93,8 @@ class AgentOptions(Struct, kw_only=True):
     mcp_config: list[str] = field(default_factory=list)
     #: No other MCP servers than these.
     strict_mcp_config: bool = False
+    #: The MCP tool that answers questions about calls; empty without one. The model does not get it.
+    prompt_tool: str = ""
     #: Those of the client's files that apply.
     settings: ClientSettings = field(default_factory=ClientSettings)
     #: The user trusts what the project's own files would run.

@@ -243,6 +243,10 @@ class Agent:
         """How to reach MCP servers in the process that started us. Before `serve`."""
         self._servers.exchange = exchange
 
+    async def ask_prompt_tool(self, arguments: Json, tool_use_id: str) -> Json:
+        """The answer of the MCP tool that `AgentOptions.prompt_tool` names. Raises ToolFailed."""
+        return await self._servers.ask_prompt_tool(arguments, tool_use_id)
+
     async def stop_task(self, task_id: str) -> bool:
         """Whether there was such a task in the background."""
         task = self._shared.background.find(task_id)

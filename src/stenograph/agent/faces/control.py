@@ -172,6 +172,7 @@ class ControlChannel:
             updates=[update for one in answer.get("updatedPermissions") or () if (update := read_update(one)) is not None],
             message=str(answer.get("message") or ""),
             interrupt=answer.get("interrupt") is True,
+            reason_code="unknown",
         )
 
     async def call_hook(self, callback: str, given: Json, tool_use_id: str | None) -> Json:

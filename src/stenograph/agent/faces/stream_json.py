@@ -64,6 +64,8 @@ class StreamMessages:
         self._usages: list[Json] = []
         self._denials: list[Json] = []
         self._given: dict[str, Json] = {}
+        #: Calls whose denial ended the turn.
+        self._refused: set[str] = set()
         #: By agent id.
         self._callers: dict[str, str] = {}
         #: Running calls that may have started one, newest last.
@@ -101,6 +103,8 @@ class StreamMessages:
             case events.ToolBegin():
                 self._given[event.tool_use_id] = event.given
                 self._calls.append(event.tool_use_id)
+            case events.Answered(interrupts=True):
+                self._refused.add(event.tool_use_id)
             case events.ToolProgress():
                 yield from self._progress(event)
             case events.ToolEnd():
@@ -340,8 +344,9 @@ class StreamMessages:
         if event.tool_use_id in self._calls:
             self._calls.remove(event.tool_use_id)
         message: Json = {**self._user([event.result], event.agent_id, event.uuid), "tool_use_result": event.structured}
-        if event.is_denied:
+        if event.is_denied or event.tool_use_id in self._refused:
             self._denials.append({"tool_name": event.tool, "tool_use_id": event.tool_use_id, "tool_input": given})
+        if event.is_denied:
             words = event.result.get("content")
             yield self._system("permission_denied", tool_name=event.tool, tool_use_id=event.tool_use_id, message=words)
             message["tool_result_meta"] = [{"id": event.tool_use_id, "non_execution_kind": event.denied_by}]

@@ -10,10 +10,12 @@ from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.mcp.config import PROJECT_FILE, configured_servers, has_project_servers
 from stenograph.agent.tools.base import Tool
 from stenograph.agent.tools.shell import command_environment
+from stenograph.errors import UsageError
 from stenograph.records import Json
 
 if TYPE_CHECKING:
     from stenograph.agent.mcp.hosted import Exchange
+    from stenograph.agent.mcp.tools import McpTool
 
 
 class SessionServers:
@@ -39,11 +41,31 @@ class SessionServers:
         self._options = options
         self._servers: Any = None
         self._is_said = is_said
+        self._prompt_tool: McpTool | None = None
         #: To servers in the process that started us.
         self.exchange: Exchange | None = None
 
     async def start(self) -> list[Tool[Any]]:
-        """The tools of all servers that answered in time."""
+        """The tools of all servers that answered in time, without the one that answers questions.
+
+        Raises UsageError if that one is missing.
+        """
+        tools = await self._start()
+        if not (asked := self._options.prompt_tool):
+            return tools
+        found = [tool for tool in tools if tool.name == asked]
+        if not found:
+            known = ", ".join(tool.name for tool in tools if tool.name.startswith("mcp__")) or "none"
+            raise UsageError(f"--permission-prompt-tool: MCP tool {asked} was not found; available: {known}")
+        (self._prompt_tool,) = found
+        return [tool for tool in tools if tool.name != asked]
+
+    async def ask_prompt_tool(self, arguments: Json, tool_use_id: str) -> Json:
+        """Raises ToolFailed."""
+        assert self._prompt_tool is not None
+        return await self._prompt_tool.ask(arguments, tool_use_id)
+
+    async def _start(self) -> list[Tool[Any]]:
         if not self._configs:
             return []
         try:

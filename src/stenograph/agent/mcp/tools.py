@@ -42,19 +42,24 @@ class McpTool(Tool[McpInput]):
     def check(self, given: Json) -> McpInput:
         return McpInput(arguments=forgiven(given, {"type": "object", **self._tool.schema}))
 
-    async def run(self, given: McpInput, context: ToolContext) -> ToolOutput:
-        meta: Any = {"claudecode/toolUseId": context.tool_use_id}
+    async def ask(self, arguments: Json, tool_use_id: str) -> Json:
+        """The server's answer. Raises ToolFailed."""
+        meta: Any = {"claudecode/toolUseId": tool_use_id}
         own = self._tool.own_name
         result = await self._server.request(
-            lambda client: client.call_tool(own, given.arguments, meta=meta),
+            lambda client: client.call_tool(own, arguments, meta=meta),
             timeout=self._timeout,
             timed_out=f'MCP server "{self._server.name}" tool "{own}" timed out after {self._timeout:g}s',
         )
         answer: Json = result.model_dump(by_alias=True, mode="json", exclude_none=True)
-        content: list[Json] = answer.get("content") or []
         if answer.get("isError"):
-            words = "\n".join(str(one["text"]) for one in content if one.get("type") == "text")
+            words = "\n".join(str(one["text"]) for one in answer.get("content") or () if one.get("type") == "text")
             raise ToolFailed(words or f"{self.name} failed without words")
+        return answer
+
+    async def run(self, given: McpInput, context: ToolContext) -> ToolOutput:
+        answer = await self.ask(given.arguments, context.tool_use_id)
+        content: list[Json] = answer.get("content") or []
         server = plain_name(self._server.name)
         structured = answer.get("structuredContent")
         shown: str | list[Json] = (

@@ -59,6 +59,8 @@ class Decision(Struct, frozen=True):
     is_tool_error: bool = False
     #: The record's `permissionDecision` (2.1.325).
     record: Json = {}
+    #: The reason is what a person said.
+    is_said: bool = False
     #: Allowed without a rule: it only reads.
     is_unruled: bool = False
     #: Of a question: changes that would make it unnecessary, the likeliest first.
