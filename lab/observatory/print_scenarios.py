@@ -318,6 +318,50 @@ def hooks(studio: Studio) -> None:
             talk.tell("/compact", timeout=20)
 
 
+STOPPING_HOOK = """
+import json, sys
+event, asked = sys.argv[1], json.load(sys.stdin)
+if "stop-at-" + event + "." in json.dumps(asked):
+    print(json.dumps({"continue": False, "stopReason": "enough"}))
+"""
+
+
+def stopped(studio: Studio) -> None:
+    """Hooks that end a turn: before and after a call, where it would end, and in a sub-agent."""
+    write_files(studio.project, {"hook.py": STOPPING_HOOK})
+    program = studio.project / "hook.py"
+    events = ("PreToolUse", "PostToolUse", "Stop", "SubagentStop")
+    studio.settings(
+        hooks={event: [{"hooks": [{"type": "command", "command": f"python3 {program} {event}"}]}] for event in events}
+    )
+    studio.scene("sub", [say(text("stop-at-SubagentStop."))])
+
+    def helper(body: Json) -> Say:
+        return say(agent_call(body, "sub"))
+
+    scenes: dict[str, Sequence[Step]] = {
+        **{
+            event: [say(tool("Bash", command=f"echo stop-at-{event}.", description="Stop")), say(text("Never."))]
+            for event in events[:2]
+        },
+        "Stop": [say(text("stop-at-Stop."))],
+        "SubagentStop": [helper, say(text("Over."))],
+    }
+    with studio.talk(ALLOW_ALL) as talk:
+        for event, steps in scenes.items():
+            with studio.step(event):
+                talk.tell(studio.scene(event, steps), timeout=20)
+
+
+def servers(studio: Studio) -> None:
+    """Tools of an MCP server that are listed whole, which an address of ours decides otherwise."""
+    furnish_project(studio.project)
+    steps = [say(tool("mcp__probe__echo", words="hello")), say(text("Echoed."))]
+    config = str(studio.project / "mcp.json")
+    listed = {"ENABLE_TOOL_SEARCH": "false"}
+    studio.run(studio.scene("servers", steps, "Echo."), ALLOW_ALL, "--mcp-config", config, environment=listed)
+
+
 def permissions(studio: Studio) -> None:
     """Calls that nobody allows, a rule denies, or a program that asks is told no and yes."""
     touch = say(tool("Bash", command="touch touched.txt", description="Touch"))
@@ -434,6 +478,8 @@ SCENARIOS = (
     Scenario("agents", agents),
     Scenario("errors", errors),
     Scenario("hooks", hooks),
+    Scenario("stopped", stopped),
+    Scenario("servers", servers),
     Scenario("permissions", permissions),
     Scenario("furnished", furnished),
     Scenario("compaction", compaction),

@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 LONGEST_TEXT = 200
 #: A word longer than this is data: a signature, an encoded image. Ids, hashes and paths are shorter.
 LONGEST_WORD = 130
 LIKE_ELEMENTS = 8
-#: Lists of tools are the vendor's, two show the shape; what stands in their schemas goes altogether.
+#: Lists of tools are the vendor's, two with the same members show the shape; what stands in their schemas goes altogether.
 TOOLS_KEPT = 2
 #: Of lines that nothing hangs off, at least so many of a kind stay in a file.
 LIKE_LINES = 4
@@ -97,7 +97,8 @@ def trim_value(value: Any, ours: Collection[str], key: str = "") -> Any:
     if isinstance(value, str):
         return _trim_text(value, ours)
     if isinstance(value, list):
-        kept = value[:TOOLS_KEPT] if key == "tools" and all(isinstance(one, dict) for one in value) else _shorten(value)
+        is_tools = key == "tools" and all(isinstance(one, dict) for one in value)
+        kept = _shorten(value, frozenset, TOOLS_KEPT) if is_tools else _shorten(value, _shape, LIKE_ELEMENTS)
         return [trim_value(one, ours) for one in kept]
     if isinstance(value, dict):
         if key == "input_schema":
@@ -116,12 +117,17 @@ def _trim_text(text: str, ours: Collection[str]) -> str:
     return text if text in ours else trimmed(text)
 
 
-def _shorten(elements: list[Any]) -> list[Any]:
+def _shape(value: Any) -> frozenset[str]:
+    return frozenset(_places_in(value))
+
+
+def _shorten(elements: list[Any], shape_of: Callable[[Any], frozenset[str]], most: int) -> list[Any]:
+    """So many of each shape."""
     seen: Counter[frozenset[str]] = Counter()
     kept = []
     for element in elements:
-        shape = frozenset(_places_in(element))
+        shape = shape_of(element)
         seen[shape] += 1
-        if seen[shape] <= LIKE_ELEMENTS:
+        if seen[shape] <= most:
             kept.append(element)
     return kept

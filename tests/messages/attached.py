@@ -126,6 +126,13 @@ BODIES: dict[str, tuple[str, list[Json]]] = {
             {**_HOOK, "hookName": "UserPromptSubmit", "hookEvent": "UserPromptSubmit", "content": "@ prompted"},
         ],
     ),
+    "hook_stopped_continuation": (
+        _EITHER,
+        [
+            {"message": "@ enough", "hookName": "PostToolUse:Bash", "toolUseID": "toolu_hook", "hookEvent": "PostToolUse"},
+            {"message": "@ {halt}", "hookName": "Stop", "toolUseID": "toolu_hook", "hookEvent": "Stop"},
+        ],
+    ),
     "hook_system_message": (_BARE, [{"content": "@", "hookName": "Stop", "toolUseID": "toolu_hook", "hookEvent": "Stop"}]),
     "instructions": (_STORED, [{"files": [{"path": "/home/user/project/CLAUDE.md", "type": "Project", "content": "@"}]}]),
     "invoked_skills": (

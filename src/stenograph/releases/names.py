@@ -28,6 +28,7 @@ KINDS = frozenset(
         "hook_blocking_error",
         "hook_cancelled",
         "hook_non_blocking_error",
+        "hook_stopped_continuation",
         "hook_success",
         "hook_system_message",
         "instructions",

@@ -104,6 +104,7 @@ _PHRASES: dict[str, dict[str, str]] = {
     },
     "hook_additional_context": {_OLDEST: "{hookName} hook additional context: {lines}"},
     "hook_blocking_error": {_OLDEST: '{hookName} hook blocking error from command: "{command}": {error}'},
+    "hook_stopped_continuation": {_OLDEST: "{hookName} hook stopped continuation: {message}"},
     "hook_success": {_OLDEST: "{hookName} hook success: {content}"},
     "invoked_skills": {
         _OLDEST: "The following skills were invoked in this session. Continue to follow these guidelines:\n\n{skills}",

@@ -139,7 +139,9 @@ class Compactor:
             said = await hooks.before_compaction(trigger, instructions)
             if said.is_blocked:
                 self._failed_at = before
-                return f"a hook prevented the compaction: {said.reason}"
+                reason = f"Compaction blocked by PreCompact hook: {said.reason}"
+                emit(events.CompactionFailed(trigger=trigger, reason=reason, agent_id=self._agent_id))
+                return reason
             instructions = "\n\n".join(filter(None, [instructions, *said.context]))
         began = time.monotonic()
         emit(events.CompactionBegin(trigger=trigger, tokens=before, agent_id=self._agent_id))

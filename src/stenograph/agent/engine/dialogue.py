@@ -109,10 +109,12 @@ class Dialogue:
             self.recorder.informational(said.reason)
             self.transcript.report(said.reason.partition("\n\n")[0].replace("\n", " "))
             return self._end_turn(turn, Outcome.DONE)
-        self._record_prompt(content, is_notification=is_notification, uuid=uuid)
-        for told in (*self.pending, *([said] if said else [])):
-            self._follow(turn, told)
+        for earlier in self.pending:
+            self.transcript.follow(turn, earlier)
         self.pending = []
+        self._record_prompt(content, is_notification=is_notification, uuid=uuid)
+        if said is not None:
+            self.transcript.follow(turn, said)
         if said is not None and said.stop_reason is not None:
             self.transcript.ask_on(f"Operation stopped by hook: {said.stop_reason}")
             return self._end_turn(turn, Outcome.DONE)
@@ -272,9 +274,8 @@ class Dialogue:
         for call, companion in turn.companions:
             self.transcript.accompany(companion, source=call)
         turn.companions = []
-        # Behind all results, where they are in every later request.
         for outcome in turn.said:
-            self._follow(turn, outcome)
+            self.transcript.follow(turn, outcome)
         turn.said = []
         for item in self.waiting() if self.waiting else ():
             self.transcript.deliver(item)
@@ -297,19 +298,12 @@ class Dialogue:
     async def _ask_hooks(self, content: str | list[Json]) -> HookOutcome | None:
         return await self._shared.hooks.on_prompt(plain_text(content)) if self._shared.hooks else None
 
-    def _follow(self, turn: TurnInProgress, outcome: HookOutcome) -> None:
-        self.transcript.follow(outcome)
-        if outcome.stop_reason is not None:
-            turn.is_stopped = True
-
     async def _goes_on(self, turn: TurnInProgress) -> bool:
         """Whether a hook objects to the end of the turn, or has something to add."""
         if self._shared.hooks is None:
             return False
         said = await self._shared.hooks.on_stop(turn.text, is_continued=turn.is_continued, agent_id=self._agent_id)
-        if said.is_blocked:
-            self.transcript.ask_on(f"Stop hook feedback:\n{said.reason}")
-        self._follow(turn, said)
+        self.transcript.follow(turn, said)
         if said.summary and self._agent_id is None:
             self.recorder.stop_hooks(said.summary)
         goes_on = (said.is_blocked or said.has_context) and said.stop_reason is None

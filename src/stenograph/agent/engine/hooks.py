@@ -20,7 +20,7 @@ class HookOutcome(Struct, frozen=True, kw_only=True):
     #: Why; for the model. Of a block, an allowance or a denial.
     reason: str = ""
     updated_input: Json | None = None
-    #: For the model, as reminders.
+    #: For the one who summarizes, before a compaction.
     context: list[str] = field(default_factory=list)
     #: A prompt that is not sent, a result with an objection, a stop that is not accepted; `reason` says why.
     is_blocked: bool = False
@@ -30,6 +30,8 @@ class HookOutcome(Struct, frozen=True, kw_only=True):
     notices: list[str] = field(default_factory=list)
     #: Lines for the session file (`hook_success` and other attachments), in order; those with a text are sent.
     asides: list[Aside] = field(default_factory=list)
+    #: Further lines, which come behind the result of a call that was not made yet.
+    asides_behind: list[Aside] = field(default_factory=list)
     #: Some of them are words for the model, which make a turn continue that was about to stop (2.1.325).
     has_context: bool = False
     #: Members of the line that says which hooks ran at a stop; empty if none did.

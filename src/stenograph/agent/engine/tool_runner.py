@@ -10,6 +10,7 @@ from stenograph.agent.engine import events
 from stenograph.agent.engine.answering import ask_aside
 from stenograph.agent.engine.calls import Call, CallResult, changed_lines, pull_request_of, refused, run_call, stopped
 from stenograph.agent.engine.gate import Gate
+from stenograph.agent.engine.hooks import HookOutcome
 from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.engine.shared import Shared
 from stenograph.agent.engine.transcript import Transcript
@@ -104,11 +105,19 @@ class ToolRunner:
     async def _run(self, turn: TurnInProgress, call: Call) -> None:
         self._begin(turn, call)
         result = await self._result_of(call)
+        said = result.said or HookOutcome()
+        self._follow(turn, said)
         self._record(turn, result)
-        if result.said is not None:
-            turn.said.append(result.said)
+        self._follow(turn, HookOutcome(asides=said.asides_behind))
         if self._shared.hooks and not result.is_error:
-            turn.said.append(await self._shared.hooks.after_tool(result, self._agent_id))
+            self._follow(turn, await self._shared.hooks.after_tool(result, self._agent_id))
+
+    def _follow(self, turn: TurnInProgress, outcome: HookOutcome) -> None:
+        """Before and behind the call's own result, as 2.1.325 does."""
+        if self._transcript.recorder.envelope.is_old:
+            turn.said.append(outcome)
+        else:
+            self._transcript.follow(turn, outcome)
 
     async def _result_of(self, call: Call) -> CallResult:
         return await run_call(

@@ -15,6 +15,7 @@ from stenograph.agent.engine.conversation import Conversation, blocks_of, text_b
 from stenograph.agent.engine.hooks import HookOutcome
 from stenograph.agent.engine.inbox import TaskNotice, Waiting
 from stenograph.agent.engine.shared import Shared
+from stenograph.agent.engine.turn import TurnInProgress
 from stenograph.agent.permissions.live_policy import Behavior, parse_rules
 from stenograph.agent.recording.recorder import Recorder
 from stenograph.agent.tools.base import Companion, Workspace
@@ -61,14 +62,14 @@ class Transcript:
         if is_sent:
             self.conversation.attach(line)
 
-    def follow(self, outcome: HookOutcome) -> None:
+    def follow(self, turn: TurnInProgress, outcome: HookOutcome) -> None:
         """What hooks said."""
         for aside in outcome.asides:
             self.add_aside(aside)
-        for words in outcome.context:
-            self.add_aside(Aside(text=f"<system-reminder>\n{words}\n</system-reminder>"))
         for line in outcome.notices:
             self.report(line)
+        if outcome.stop_reason is not None:
+            turn.is_stopped = True
 
     def accompany(self, companion: Companion, *, source: str = "") -> None:
         """Words behind a result or a prompt, and the rules that come with them. `source`: the call, if any."""

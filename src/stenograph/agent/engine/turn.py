@@ -39,7 +39,7 @@ class TurnInProgress(Struct):
     #: Calls of StructuredOutput that were refused, and why the last one was.
     attempts: int = 0
     last_refusal: str = ""
-    #: By hooks about calls, until all results are there.
+    #: By hooks about calls, until all results are there; only in 2.0, which has no attachments.
     said: list[HookOutcome] = field(default_factory=list)
     #: A hook ended it.
     is_stopped: bool = False

@@ -1,7 +1,8 @@
 """The hooks of settings, run at the points where the engine asks.
 
 What they get, what their answers mean, and what is recorded and sent because of them is as 2.1.325 does it; `tests/agent/hooks`
-runs both. Hooks of one event run at the same time, equal commands once; the strictest answer wins.
+runs both. Hooks of one event run at the same time, equal commands once; their answers count in the order in which they end, and
+the strictest wins.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class ClientHooks:
     async def before_tool(self, call: Call, agent_id: str | None) -> HookOutcome:
         given = {"tool_name": call.name, "tool_input": call.given, "tool_use_id": call.id}
         runs = await self._run("PreToolUse", call.name, given, agent_id)
-        said = _Joining("PreToolUse", f"PreToolUse:{call.name}", call.id)
+        said = _Joining("PreToolUse", f"PreToolUse:{call.name}", call.id, joins_context=True)
         for run in runs:
             said.take(run)
             special = run.special("PreToolUse")
@@ -143,6 +144,7 @@ class ClientHooks:
             said.take(run)
             if (objection := _objection(run)) is not None:
                 said.block(objection)
+                said.add_words(f"Stop hook feedback:\n{objection}")
                 errors.append(objection)
                 if run.exit_code != BLOCKS:
                     said.protest(run, objection)
@@ -150,7 +152,7 @@ class ClientHooks:
             return said.outcome()
         infos = [
             {"command": run.hook.command} | ({} if _objection(run) is not None else {"durationMs": run.duration_ms})
-            for run in runs
+            for run in sorted(runs, key=lambda run: self._hooks.index(run.hook))
         ]
         summary: Json = {
             "hookCount": len(runs),
@@ -167,7 +169,7 @@ class ClientHooks:
 
     async def on_session_start(self, source: str) -> HookOutcome:
         runs = await self._run("SessionStart", source, {"source": source})
-        said = _Joining("SessionStart", f"SessionStart:{source}", str(uuid4()), context_name="SessionStart")
+        said = _Joining("SessionStart", f"SessionStart:{source}", str(uuid4()), joins_context=True, context_name="SessionStart")
         for run in runs:
             said.take(run, shows_text=True, blocks=False)
         return said.outcome()
@@ -178,13 +180,14 @@ class ClientHooks:
 
     async def before_compaction(self, trigger: str, instructions: str) -> HookOutcome:
         runs = await self._run("PreCompact", trigger, {"trigger": trigger, "custom_instructions": instructions or None})
-        said = _Joining("PreCompact", f"PreCompact:{trigger}", str(uuid4()))
+        words: list[str] = []
         for run in runs:
-            if (objection := _objection(run)) is not None:
-                said.block(objection)
-            elif run.exit_code == 0 and run.answer is None and run.stdout.strip():
-                said.context.append(run.stdout.strip())
-        return said.outcome(is_context_sent=True)
+            if _objection(run) is not None:
+                reason = run.stderr if run.exit_code == BLOCKS else run.member("reason")
+                return HookOutcome(is_blocked=True, reason=f"[{run.hook.command}]: {reason}")
+            if run.exit_code == 0 and run.answer is None and run.stdout.strip():
+                words.append(run.stdout.strip())
+        return HookOutcome(context=words)
 
     async def on_notification(self, message: str, kind: str) -> HookOutcome:
         await self._run("Notification", kind, {"message": message, "notification_type": kind})
@@ -211,7 +214,12 @@ class ClientHooks:
             self._run_callback(hook, asked) if hook.command in self._callbacks else run_hook(hook, data, cwd=cwd, environ=environ)
             for hook in hooks
         )
-        return list(await asyncio.gather(*runs))
+        ended: list[asyncio.Task[HookRun]] = []
+        tasks = [asyncio.create_task(run) for run in runs]
+        for task in tasks:
+            task.add_done_callback(ended.append)
+        await asyncio.gather(*tasks)
+        return [task.result() for task in ended]
 
 
 def _matches(matcher: str, subject: str) -> bool:
@@ -235,12 +243,16 @@ def _objection(run: HookRun) -> str | None:
 class _Joining:
     """The answers of all hooks of one event."""
 
-    def __init__(self, event: str, name: str, tool_use_id: str, context_name: str = "") -> None:
+    def __init__(
+        self, event: str, name: str, tool_use_id: str, *, joins_context: bool = False, context_name: str = ""
+    ) -> None:
+        """`joins_context`: what all hooks say to the model is one text, at the end."""
         self.tool_use_id = tool_use_id
         self.updated_input: Json | None = None
         self.context: list[str] = []
         self.stop_reason: str | None = None
         self._event, self._name = event, name
+        self._joins_context = joins_context
         #: The start of a session has a name of its own there (2.1.325).
         self._context_name = context_name or name
         self._context_id = context_name or tool_use_id
@@ -274,8 +286,8 @@ class _Joining:
         is_denied = run.member("decision") == "block" or run.special(self._event).get("permissionDecision") == "deny"
         if answer.get("continue") is False:
             self.stop_reason = run.member("stopReason")
-            if self._event == "Stop":
-                self._stop()
+            if self._event in ("Stop", "SubagentStop"):
+                self._before.append(self._stop("Stop", "Stop"))
             is_denied = is_denied or self._event == "PostToolUse"
         if not is_denied and run.stdout.strip() and (run.answer is None or records_answers):
             content = "" if run.answer is not None else run.stdout.strip()
@@ -286,6 +298,12 @@ class _Joining:
             self._notices.append(f"{self._name} says: {message}")
         if isinstance(more := run.special(self._event).get("additionalContext"), str) and more:
             self.context.append(more)
+            if not self._joins_context:
+                self._before.append(self._said([more]))
+
+    def add_words(self, text: str) -> None:
+        """Of the user's side, in a line of their own."""
+        self._before.append(Aside(text=text))
 
     def rule(self, behavior: Behavior, reason: str) -> None:
         if self._behavior is None or _STRICTNESS.index(behavior) >= _STRICTNESS.index(self._behavior):
@@ -300,37 +318,41 @@ class _Joining:
         error = {"blockingError": objection, "command": run.hook.command}
         self._add("hook_blocking_error", text=text, blockingError=error)
 
-    def outcome(self, summary: Json | None = None, *, is_context_sent: bool = False) -> HookOutcome:
+    def outcome(self, summary: Json | None = None) -> HookOutcome:
         asides = list(self._before)
-        if self.context and not is_context_sent:
-            joined = "\n".join(self.context)
-            asides.append(
-                self._aside(
-                    "hook_additional_context",
-                    f"{self._context_name} hook additional context: {joined}",
-                    {"content": self.context, "hookName": self._context_name, "toolUseID": self._context_id},
-                )
-            )
+        if self.context and self._joins_context:
+            asides.append(self._said(self.context))
+        behind: list[Aside] = []
         if self.stop_reason is not None and self._event in ("PreToolUse", "PostToolUse"):
-            self._stop()
-            asides.append(self._before[-1])
+            (behind if self._event == "PreToolUse" else asides).append(self._stop(self._name, self._event))
         return HookOutcome(
             behavior=self._behavior,
             reason=self._reason,
             updated_input=self.updated_input,
-            context=self.context if is_context_sent else [],
             is_blocked=self._is_blocked,
             stop_reason=self.stop_reason,
             notices=self._notices,
             asides=asides,
+            asides_behind=behind,
             has_context=bool(self.context),
             summary=summary or {},
         )
 
-    def _stop(self) -> None:
-        # In a line of ours: 2.1.325 writes an attachment that few sessions have ever had.
-        words = f"{self._name} hook stopped continuation: {self.stop_reason}"
-        self._before.append(Aside(text=f"<system-reminder>\n{words}\n</system-reminder>"))
+    def _stop(self, name: str, event: str) -> Aside:
+        text = f"{name} hook stopped continuation: {self.stop_reason}"
+        return self._aside(
+            "hook_stopped_continuation", text, {"message": self.stop_reason, "hookName": name, "hookEvent": event}
+        )
+
+    def _said(self, texts: list[str]) -> Aside:
+        # A prompt's hooks have an id each (2.1.325).
+        own_id = f"hook-{uuid4()}" if self._event == "UserPromptSubmit" else self._context_id
+        joined = "\n".join(texts)
+        return self._aside(
+            "hook_additional_context",
+            f"{self._context_name} hook additional context: {joined}",
+            {"content": texts, "hookName": self._context_name, "toolUseID": own_id},
+        )
 
     def _add(self, kind: str, text: str = "", **members: object) -> None:
         self._before.append(self._aside(kind, text, members))
