@@ -50,15 +50,13 @@ def speaks(event: str, **more: object) -> Json:
 class Hooked:
     #: What the hooks got, without what differs from run to run.
     given: list[Json]
-    #: Lines about hooks, without what differs.
+    #: Lines about hooks and results of calls, without what differs.
     lines: list[Json]
-    #: Results that were denied. Ours are before what hooks said, theirs may be behind it.
-    denials: list[Json]
     #: Texts and results of each request that the one before did not have.
     sent: list[list[str]]
 
 
-def hook_settings(folder: Path, plan: Plan, timeout: float | None = None) -> Json:
+def hook_settings(folder: Path, plan: Plan, timeout: float | None = None) -> dict[str, list[Json]]:
     """Put the hook and its plan into a folder; the settings that name it."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "hook.py"
@@ -73,23 +71,29 @@ def told(folder: Path, lines: Sequence[Json], requests: Sequence[Json]) -> Hooke
     """What can be compared, of a session whose hooks are in a folder."""
     log = folder / "given.jsonl"
     given = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
-    kept = [line for line in lines if _is_told(line)]
-    denials = [_bare(line) for line in kept if "toolDenialKind" in line]
-    others = [_bare(line) for line in kept if "toolDenialKind" not in line]
-    return Hooked([_given(one) for one in given], others, denials, _sent(requests))
+    kept = [_bare(line) for line in lines if _is_told(line)]
+    # The newest client summarizes with an agent, whose end is one as well.
+    asked = [_given(one) for one in given if one.get("agent_type") != "" or one["hook_event_name"] != "SubagentStop"]
+    return Hooked(asked, kept, _sent(requests))
 
 
 #: Of what hooks get, not compared: they differ from run to run, or ours has no such thing.
 _VARYING = frozenset({
     "session_id", "transcript_path", "cwd", "prompt_id", "tool_use_id", "duration_ms", "effort", "agent_id",
-    "agent_transcript_path", "background_tasks", "session_crons",
+    "agent_transcript_path", "background_tasks", "session_crons", "seconds_since_last_response", "context_tokens",
+    "prompt_cache_likely_expired", "estimated_cache_write_usd", "model",
 })  # fmt: skip
 _OF_HOOKS = re.compile(r"\w+(?::\w+)? hook (?:success|additional context|blocking|stopped)")
+_CLIENTS_OWN = ("hasn't heard from you", "Available agent types", "When you launch multiple agents", "[Subagent hand-back]", "'agentId: ")
+#: What is asked of whoever summarizes, in our words and in theirs.
+_SUMMARY = re.compile(r"(?:The user asks in particular: |Additional Instructions:\n)(.*?)(?:\n\nREMINDER.*)?$", re.DOTALL)
 _UNSENT = frozenset({"toolUseID", "durationMs", "rendered", "renderedRole"})
 
 
 def _given(one: Json) -> Json:
-    return {name: value for name, value in one.items() if name not in _VARYING}
+    # A subagent's response says how long it took, and more that differs.
+    varying = {*_VARYING, "tool_response"} if one.get("tool_name") == "Agent" else _VARYING
+    return {name: value for name, value in one.items() if name not in varying}
 
 
 def _is_told(line: Json) -> bool:
@@ -99,15 +103,13 @@ def _is_told(line: Json) -> bool:
         case "system":
             return line.get("subtype") == "stop_hook_summary"
         case "user":
-            return bool(line.get("isMeta")) or "toolDenialKind" in line
+            is_result = isinstance(line["message"]["content"], list) and "tool_use_id" in line["message"]["content"][0]
+            return is_result or (bool(line.get("isMeta")) and "<local-command" not in str(line["message"]["content"]))
     return False
 
 
 def _bare(line: Json) -> Json:
     match line["type"]:
-        case "attachment" if line["attachment"]["type"] == "hook_stopped_continuation":
-            # Ours says the same in a meta line.
-            return {"words": line["rendered"][0]["content"], "denied": None, "decision": None}
         case "attachment":
             return {name: value for name, value in line["attachment"].items() if name not in _UNSENT}
         case "system":
@@ -115,21 +117,29 @@ def _bare(line: Json) -> Json:
             names = ("hookCount", "hookErrors", "hookAdditionalContext", "preventedContinuation", "stopReason", "hasOutput")
             return {"hookInfos": infos, **{name: line[name] for name in names}}
     content = line["message"]["content"]
-    words = content if isinstance(content, str) else content[0]["content"]
+    words = content if isinstance(content, str) else str(content[0]["content"])
+    if "[Subagent hand-back]" in words or "'agentId: " in words:
+        words = "of an agent"
     return {"words": words, "denied": line.get("toolDenialKind"), "decision": line.get("permissionDecision")}
 
 
 def _sent(requests: Sequence[Json]) -> list[list[str]]:
     found: list[list[str]] = []
-    known = 0
+    lengths: dict[str, int] = {}
     for request in requests:
         if not request.get("tools"):
             continue
         messages = request["messages"]
+        if asked := _SUMMARY.search("\n".join(_texts(messages[-1]))):
+            found.append([asked[1]])
+            continue
+        # Of an agent, or of the main conversation.
+        (scene, *_) = re.findall(r"\[scene (\w+)\]", json.dumps(messages)) or [""]
+        known = lengths.get(scene, 0)
         texts = [text for message in messages[known:] if message["role"] != "assistant" for text in _texts(message)]
         # What a client says at the beginning is its own; words of hooks are not.
         found.append(sorted(text for text in texts if known or _OF_HOOKS.match(text)))
-        known = len(messages)
+        lengths[scene] = len(messages)
     return found
 
 
@@ -137,6 +147,10 @@ def _texts(message: Json) -> list[str]:
     content = message["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     texts = [str(block.get("text") or block.get("content")) for block in blocks]
-    parts = [part for text in texts for part in (text.split("\n\n") if message["role"] == "system" else [text])]
-    plain = [part.strip().removeprefix("<system-reminder>\n").removesuffix("\n</system-reminder>").strip() for part in parts]
-    return [part for part in plain if "hasn't heard from you" not in part]
+    plain = [text.strip().removeprefix("<system-reminder>\n").removesuffix("\n</system-reminder>").strip() for text in texts]
+    # What several attachments say is one text: in the role system, or in a reminder.
+    joined = (message["role"] == "system" or _OF_HOOKS.match(text) for text in plain)
+    parts = [
+        part for text, is_joined in zip(plain, joined, strict=True) for part in (text.split("\n\n") if is_joined else [text])
+    ]
+    return [part for part in parts if not any(words in part for words in _CLIENTS_OWN)]

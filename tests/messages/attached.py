@@ -17,7 +17,9 @@ from stenograph.testing.lines import Line, assistant, encode, text, tool_result,
 Json = dict[str, Any]
 
 SEED = 37
-COUNT = 300
+COUNT = 320
+#: So many of them were asked about before the kinds and positions in `LATER_KINDS` and `LATER_SCENES` were known.
+_FIRST = 300
 MODELS = ("claude-sonnet-4-5-20250929", "claude-opus-5-5", "claude-sonnet-5")
 TOKEN = r"w\d+x"
 
@@ -254,9 +256,9 @@ class AttachedSession:
     def data(self) -> bytes:
         return encode(self.lines)
 
-    def grow(self) -> None:
+    def grow(self, scenes: list[Callable[[AttachedSession], None]]) -> None:
         self.model = self.random.choice(MODELS)
-        for scene in self.random.sample(SCENES, self.random.randint(2, 4)):
+        for scene in self.random.sample(scenes, self.random.randint(2, 4)):
             scene(self)
         self.random.choice(ENDINGS)(self)
 
@@ -449,21 +451,52 @@ def _ends_in_attachments_after_a_result(s: AttachedSession) -> None:
     s.attach("at the end, after a result")
 
 
+def _before_a_result(s: AttachedSession) -> None:
+    """As hooks that run before a call leave them."""
+    s.prompt()
+    use = s.call()
+    s.attach("before a result")
+    s.result(use)
+    s.attach("after a result", kinds=1)
+    s.say()
+
+
+def _before_parallel_results(s: AttachedSession) -> None:
+    """One chain, as ours writes them."""
+    s.prompt()
+    response = f"msg_{len(s.lines)}"
+    uses = [s.call(response), s.call(response)]
+    for use in uses:
+        s.attach("before parallel results", kinds=1)
+        s.result(use)
+        s.attach("behind parallel results", kinds=1)
+    s.say()
+
+
+LATER_KINDS = ("hook_stopped_continuation",)
+LATER_SCENES = [*SCENES, *([_before_a_result, _before_parallel_results] * 3)]
 ENDINGS = [_ends, _ends, _ends_in_attachments, _ends_in_attachments_after_a_prompt, _ends_in_attachments_after_a_result]
 
 
 def _all_kinds(random: Random) -> Iterator[str]:
     """Every kind in turn, in an order that changes from round to round."""
     while True:
-        kinds = sorted(BODIES)
+        kinds = sorted(BODIES.keys() - set(LATER_KINDS))
         random.shuffle(kinds)
         yield from kinds
 
 
+def _later_kinds(random: Random) -> Iterator[str]:
+    """The later ones, and each time one of all."""
+    for kind in _all_kinds(random):
+        yield from (*LATER_KINDS, kind)
+
+
 def attached_sessions(count: int = COUNT, seed: int = SEED) -> Iterator[AttachedSession]:
     """The first sessions of a seed, the same ones every time."""
-    kinds = _all_kinds(Random(f"kinds/{seed}"))
+    kinds, later = _all_kinds(Random(f"kinds/{seed}")), _later_kinds(Random(f"later/{seed}"))
     for number in range(count):
-        session = AttachedSession(Random(f"{seed}/{number}"), kinds)
-        session.grow()
+        is_later = number >= _FIRST
+        session = AttachedSession(Random(f"{seed}/{number}"), later if is_later else kinds)
+        session.grow(LATER_SCENES if is_later else SCENES)
         yield session

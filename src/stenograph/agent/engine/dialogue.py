@@ -108,6 +108,7 @@ class Dialogue:
         if said is not None and said.is_blocked:
             self.recorder.informational(said.reason)
             self.transcript.report(said.reason.partition("\n\n")[0].replace("\n", " "))
+            turn.text = said.reason
             return self._end_turn(turn, Outcome.DONE)
         for earlier in self.pending:
             self.transcript.follow(turn, earlier)
@@ -116,7 +117,8 @@ class Dialogue:
         if said is not None:
             self.transcript.follow(turn, said)
         if said is not None and said.stop_reason is not None:
-            self.transcript.ask_on(f"Operation stopped by hook: {said.stop_reason}")
+            turn.text = f"Operation stopped by hook: {said.stop_reason}"
+            self.transcript.ask_on(turn.text)
             return self._end_turn(turn, Outcome.DONE)
         for companion in companions:
             self.transcript.accompany(companion)
