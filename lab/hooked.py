@@ -84,7 +84,13 @@ _VARYING = frozenset({
     "prompt_cache_likely_expired", "estimated_cache_write_usd", "model",
 })  # fmt: skip
 _OF_HOOKS = re.compile(r"\w+(?::\w+)? hook (?:success|additional context|blocking|stopped)")
-_CLIENTS_OWN = ("hasn't heard from you", "Available agent types", "When you launch multiple agents", "[Subagent hand-back]", "'agentId: ")
+_CLIENTS_OWN = (
+    "hasn't heard from you",
+    "Available agent types",
+    "When you launch multiple agents",
+    "[Subagent hand-back]",
+    "'agentId: ",
+)
 #: What is asked of whoever summarizes, in our words and in theirs.
 _SUMMARY = re.compile(r"(?:The user asks in particular: |Additional Instructions:\n)(.*?)(?:\n\nREMINDER.*)?$", re.DOTALL)
 _UNSENT = frozenset({"toolUseID", "durationMs", "rendered", "renderedRole"})

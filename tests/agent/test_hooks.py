@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,7 +198,7 @@ def theirs(program: Path, case: Case, tmp_path: Path) -> Json:
     with Stage() as stage:
         stage.add("hooked", case.steps)
         stage.add("sub", case.sub)
-        results = []
+        results: list[subprocess.CompletedProcess[bytes]] = []
         for prompt in filter(None, (cue("hooked"), case.then)):
             args = ["-p", prompt, "--output-format", "json", *(["--continue"] if results else [])]
             results.append(run_client(program, home=home, cwd=project, args=args, base_url=stage.url))

@@ -44,7 +44,10 @@ PLANS: dict[str, tuple[Sequence[Any], Scene]] = {
     ),
     "denied": ([{"behavior": "deny", "message": "not you"}], touch("a")),
     "ended": ([{"behavior": "deny", "message": "stop it", "interrupt": True}], touch("a", "b")),
-    "allowed for the session": ([{**changed("touch a"), "updatedPermissions": [{**RULE, "destination": "session"}]}], touch("a", "b")),
+    "allowed for the session": (
+        [{**changed("touch a"), "updatedPermissions": [{**RULE, "destination": "session"}]}],
+        touch("a", "b"),
+    ),
     "wrong answers": (
         [
             "no JSON",

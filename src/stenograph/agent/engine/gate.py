@@ -142,7 +142,7 @@ def _answered(decision: Decision, approval: Approval, *, is_command: bool) -> De
 def _checked(tool: AnyTool, given: events.Json) -> ToolInput:
     """An input of whoever was asked. Raises ToolFailed in the words of 2.1.325: the model is not to blame."""
     try:
-        return tool.check(given)
+        checked: ToolInput = tool.check(given)
     except ToolFailed as failed:
         found = failed.words.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
         words = (
@@ -154,6 +154,7 @@ def _checked(tool: AnyTool, given: events.Json) -> ToolInput:
         structured = f"InputValidationError: permission handler updatedInput failed schema for {tool.name}"
         record = _record("reject", "permission_updated_input_invalid")
         raise ToolFailed(words, structured=structured, permission=record) from None
+    return checked
 
 
 def _record(decision: str, source: str) -> events.Json:

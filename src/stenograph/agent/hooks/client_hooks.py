@@ -243,9 +243,7 @@ def _objection(run: HookRun) -> str | None:
 class _Joining:
     """The answers of all hooks of one event."""
 
-    def __init__(
-        self, event: str, name: str, tool_use_id: str, *, joins_context: bool = False, context_name: str = ""
-    ) -> None:
+    def __init__(self, event: str, name: str, tool_use_id: str, *, joins_context: bool = False, context_name: str = "") -> None:
         """`joins_context`: what all hooks say to the model is one text, at the end."""
         self.tool_use_id = tool_use_id
         self.updated_input: Json | None = None
@@ -340,9 +338,7 @@ class _Joining:
 
     def _stop(self, name: str, event: str) -> Aside:
         text = f"{name} hook stopped continuation: {self.stop_reason}"
-        return self._aside(
-            "hook_stopped_continuation", text, {"message": self.stop_reason, "hookName": name, "hookEvent": event}
-        )
+        return self._aside("hook_stopped_continuation", text, {"message": self.stop_reason, "hookName": name, "hookEvent": event})
 
     def _said(self, texts: list[str]) -> Aside:
         # A prompt's hooks have an id each (2.1.325).

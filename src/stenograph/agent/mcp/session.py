@@ -53,7 +53,9 @@ class SessionServers:
         tools = await self._start()
         if not (asked := self._options.prompt_tool):
             return tools
-        found = [tool for tool in tools if tool.name == asked]
+        from stenograph.agent.mcp.tools import McpTool
+
+        found = [tool for tool in tools if isinstance(tool, McpTool) and tool.name == asked]
         if not found:
             known = ", ".join(tool.name for tool in tools if tool.name.startswith("mcp__")) or "none"
             raise UsageError(f"--permission-prompt-tool: MCP tool {asked} was not found; available: {known}")

@@ -107,10 +107,8 @@ class Permissions:
             return _accept("mode", self._mode.value)
         if tool.name == "Bash":
             return self._decide_command(tool, given, command)
-        if self._reads(tool, paths):
-            return _accept("mode", self._mode.value, is_unruled=True)
-        if tool.is_free(given):
-            return _accept("", tool.name, is_unruled=True)
+        if self._reads(tool, paths) or tool.is_free(given):
+            return _accept("mode" if paths else "", self._mode.value, is_unruled=True)
         if self._mode is PermissionMode.PLAN:
             return self._refuse(tool, paths, given)
         if rule := self._allowing(tool, paths, given, raw):

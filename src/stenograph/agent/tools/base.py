@@ -35,9 +35,7 @@ In = TypeVar("In", bound=ToolInput)
 class ToolFailed(Exception):  # noqa: N818 - it is a result, not an error of the program
     """A failed call; the words are for the model."""
 
-    def __init__(
-        self, words: str, *, structured: str | None = None, denied_by: str = "", permission: Json | None = None
-    ) -> None:
+    def __init__(self, words: str, *, structured: str | None = None, denied_by: str = "", permission: Json | None = None) -> None:
         super().__init__(words)
         self.words = words
         #: The record's `toolUseResult`; None for "Error: " and the words.
