@@ -25,6 +25,7 @@ NO_LINE = -1
 
 _CAVEAT = "<local-command-caveat>"
 _LOCAL_COMMAND = (_CAVEAT, "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>")
+_STOPPED = "attachment/hook_stopped_continuation"
 _NEW_PROMPT = "new-prompt"
 
 
@@ -58,7 +59,7 @@ def find_ending(records: list[Record], habits: MessageHabits) -> ConversationEnd
         passed_over = [record for record in records if not isinstance(record, passed)]
         if not passed_over:
             return ConversationEnding(UserRecord if records else Record)
-        if _asks_nothing(passed_over[-1]):
+        if _asks_nothing(passed_over[-1]) or (habits.ends_stopped_turns and _is_stopped(records)):
             return ConversationEnding()
     place = next((place for place in range(len(records) - 1, -1, -1) if not isinstance(records[place], passed)), -1)
     if place < 0:
@@ -92,6 +93,16 @@ def _asks_nothing(record: Record) -> bool:
     kind, content = classify(record).kind, record.content
     is_one_text = isinstance(content, str) or (isinstance(content, tuple) and len(content) == 1)
     return kind is InputKind.COMPACTION_SUMMARY or (kind is InputKind.INTERRUPT and is_one_text)
+
+
+def _is_stopped(records: list[Record]) -> bool:
+    """Whether a hook ended the turn behind a result."""
+    for record in reversed(records):
+        if isinstance(record, AttachmentRecord) and record.kind == _STOPPED:
+            return any(any(_results(one)) for one in records if isinstance(one, UserRecord))
+        if isinstance(record, UserRecord):
+            return False
+    return False
 
 
 def _ends_in_local_command(records: list[Record], passed: tuple[type[Record], ...]) -> bool:

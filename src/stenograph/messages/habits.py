@@ -82,6 +82,7 @@ class MessageHabits(NamedTuple):
     looks_past_attachments: bool
     looks_past_attachments_of_answers: bool
     looks_past_local_commands: bool
+    ends_stopped_turns: bool
     unanswered_at_end: Unanswered
     unanswered_sibling: Unanswered
     pairs_any_id: bool

@@ -330,6 +330,7 @@ _MESSAGES = (
         Since("2.1.280"),
     ),
     _row("looks_past_local_commands", "nor do local commands", "rule 41", Since("2.1.325")),
+    _row("ends_stopped_turns", "nor does a result behind which a hook ended the turn", "rule 41", Since("2.1.325")),
     _row(
         "unanswered_at_end",
         "of a tool use without a result at the end the block goes, the line goes, or it gets an error result",
