@@ -10,6 +10,7 @@ from tests.corpora import CORPUS, FIXTURES, lines_of
 
 from stenograph.redact import find_secrets, mask
 from stenograph.redact.assignments import entropy
+from stenograph.redact.names import NameKind, name_kind
 
 SECRETS = [
     "DB_PASSWORD={}",
@@ -47,6 +48,7 @@ def test_a_value_that_looks_random_is_masked_where_its_name_says_secret(text: st
         "token = get_token2fa1b2()",
         "password: string",
         "password: Password2FA4Type",
+        'auth = "oauth2"',
         '"token": "<your-token>"',
         '"token": "your-token-1a2b3c4d"',
         "API_KEY=${X1Y2Z3A4}",
@@ -88,6 +90,13 @@ def test_a_uuid_is_a_secret_where_its_name_says_key() -> None:
 
 def test_a_known_format_names_the_value() -> None:
     assert mask("GITHUB_TOKEN=ghp_" + "aB1" * 12) == ("GITHUB_TOKEN=[github-token:1]", 1)
+
+
+def test_what_a_name_ends_in_says_how_sure_a_secret_is() -> None:
+    """`pass` alone is also a statement; behind another word it is a password, however short."""
+    assert name_kind("DB_PASS") is name_kind("smtpPass") is NameKind.CERTAIN
+    assert name_kind("pass") is NameKind.LIKELY
+    assert name_kind("first_name") is name_kind("by_pass_filter") is NameKind.OTHER
 
 
 def test_entropy_is_that_of_shannon() -> None:

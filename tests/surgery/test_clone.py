@@ -9,7 +9,7 @@ import pytest
 from tests.cli.running import assert_one_clear_line, run
 from tests.corpora import FIXTURES, ROOT
 from tests.disk.conftest import Unprivileged, open_folder, unprivileged  # noqa: F401 - fixtures needed here too
-from tests.homes import session_id, turns, write_session
+from tests.homes import session_id, turns, user, write_session
 from tests.messages.golden import RELEASES, our_messages
 from tests.surgery.cloning import (
     UUID,
@@ -402,8 +402,52 @@ def test_a_sub_agents_message_is_no_place_to_cut_at(tmp_path: Path) -> None:
     # As in 1.0, among the session's own lines.
     inline = {**LINES[3], "isSidechain": True, "uuid": "11111111-0000-4000-8000-000000000000", "parentUuid": None}
     old = write_session(tmp_path / "old", session_id(1), [*LINES[:4], inline, *LINES[4:]])
-    with pytest.raises(UsageError, match="is a subagent's message"):
+    with pytest.raises(UsageError, match='"11111111" is a subagent'):
         plan_clone(old, at="11111111")
+
+
+def test_a_fork_copies_what_is_in_the_sessions_own_directory_and_leaves_loose_agents_to_the_original(tmp_path: Path) -> None:
+    """As 2.1.325 forks: ids of lines stay, so that an agent beside the session is the same file for both."""
+    path = _family(tmp_path)
+    (path.parent / "agent-a0f86f7.jsonl").write_text(json.dumps({"type": "user", "sessionId": FAMILY, "agentId": "a0f86f7"}) + "\n")
+    assert "agent-a0f86f7.jsonl" in {file.source.name for file in plan_clone(path).files}
+    plan = plan_clone(path, as_fork=True, new_id=NEW_ID)
+    found = sorted(file.source.relative_to(tmp_path).as_posix().replace(FAMILY, "ID") for file in plan.files)
+    agents = sorted(path.name for path in (path.parent / FAMILY / "subagents").iterdir())
+    assert len(agents) == 4
+    assert found == sorted(
+        [
+            "projects/p/ID.jsonl",
+            "projects/p/ID/custom-title.json",
+            "projects/p/ID/tool-results/b43u7qv4e.txt",
+            "file-history/ID/0123456789abcdef@v1",
+            *(f"projects/p/ID/subagents/{name}" for name in agents),
+        ]
+    )
+    assert not [file for file in plan.files if file.target.exists()]
+
+
+def test_titles_of_dropped_messages_stay_behind_and_those_of_other_sessions_come_along(tmp_path: Path) -> None:
+    other = {"type": "summary", "summary": "of another session", "leafUuid": "99999999-0000-4000-8000-000000000000"}
+    of_one, of_two = ({"type": "summary", "summary": "x", "leafUuid": LINES[place]["uuid"]} for place in (3, 5))
+    plan = plan_clone(write_session(tmp_path, session_id(1), [other, of_one, of_two, *LINES]), at=1)
+    kept = [record for record in records_of(put_back(plan, contents_of(plan)[plan.path])) if record["type"] == "summary"]
+    assert kept == [other, of_one]
+    assert plan.left_out["titles of dropped messages"] == 1
+
+
+def test_a_last_prompt_line_that_points_beside_the_conversation_does_not_move_the_end_of_a_clone(tmp_path: Path) -> None:
+    """Rule 21: it cuts the chain at the record that it names; here the result of a parallel call, which is kept."""
+    first, second = called("Read", {}, "one", identity="toolu_1"), called("Read", {}, "two", identity="toolu_2")
+    lines = linked(user("Both"), first[0], second[0], first[1], second[1], *turn("", answer="Done.")[1:])
+    lines[2]["message"]["id"] = lines[1]["message"]["id"]
+    lines[3]["parentUuid"], lines[4]["parentUuid"] = lines[1]["uuid"], lines[2]["uuid"]
+    elsewhere = {"type": "last-prompt", "leafUuid": lines[3]["uuid"], "sessionId": session_id(1)}
+    path = write_session(tmp_path, session_id(1), [*lines[:5], elsewhere, lines[5]])
+    plan = plan_clone(path, at=lines[5]["uuid"])
+    assert plan.left_out == {"last-prompt lines that point elsewhere": 1}
+    kept = put_back(plan, contents_of(plan)[plan.path]).replace(plan.new_id.encode(), session_id(1).encode())
+    assert [record["uuid"] for record in records_of(kept)] == [line["uuid"] for line in lines]
 
 
 # What a person should know

@@ -86,6 +86,31 @@ def test_what_is_said_answered_or_the_apis_makes_no_id(members: dict[str, Any]) 
     assert changed["uuid"] != TWO
 
 
+def test_an_attachment_names_messages_and_makes_none() -> None:
+    """A queued prompt names the line that it came from, which may be in another session's file."""
+    attached = line(type="attachment", uuid=TWO, attachment={"type": "queued_command", "source_uuid": ONE})
+    assert json.loads(renewal_of(attached).renew(attached))["attachment"]["source_uuid"] == ONE
+    renewal = renewal_of(attached, line(type="user", uuid=ONE))
+    assert json.loads(renewal.renew(attached))["attachment"]["source_uuid"] == renewal.name(ONE) != ONE
+
+
+def test_what_is_said_is_left_alone_though_the_same_words_make_an_id_before_it() -> None:
+    one = line(type="file-history-snapshot", snapshot={"uuid": ONE}, message={"uuid": ONE})
+    renewal = renewal_of(one)
+    changed = json.loads(renewal.renew(one))
+    assert changed["snapshot"]["uuid"] == renewal.name(ONE) != ONE
+    assert changed["message"]["uuid"] == ONE
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", " : ")])
+def test_the_apis_own_id_stays_wherever_in_a_line_it_is_and_those_behind_it_are_renewed(separators: tuple[str, str]) -> None:
+    members = {"type": "assistant", "cwd": "/home/user/" + "long/" * 20, "requestId": ONE, "uuid": TWO}
+    one = json.dumps(members, separators=separators).encode()
+    renewal = renewal_of(one)
+    assert json.loads(renewal.renew(one)) == {**members, "uuid": renewal.name(TWO)}
+    assert renewal.name(TWO) != TWO
+
+
 def test_a_summary_of_another_session_still_names_it() -> None:
     summary = line(type="summary", summary="x", leafUuid=OTHER)
     assert renewal_of(line(type="user", uuid=ONE), summary).renew(summary) == summary

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from measure_estimates import estimates
 from tests.corpora import CORPUS, NO_CORPUS, without_agents
-from tests.homes import session_id, write_session
+from tests.homes import session_id, user, write_session
 from tests.surgery.conversations import linked, turn
 
-from stenograph.surgery import Compress, DropTurns, Selector, make_plan
+from stenograph.surgery import Compress, DropImages, DropTurns, Selector, make_plan
 
 
 @pytest.mark.parametrize("corpus", [CORPUS / "public"] if (CORPUS / "public").is_dir() else [NO_CORPUS])
@@ -55,6 +55,19 @@ def test_a_session_without_usage_is_estimated_and_says_so(tmp_path: Path) -> Non
     outlook = make_plan(_session(tmp_path, [None, None]), [DropTurns(which=Selector(turns=((1, 1),)))]).outlook
     assert not outlook.is_measured
     assert outlook.tokens_before == 2 * outlook.tokens_after == 3_000
+
+
+def test_everything_from_the_first_changed_message_on_is_cached_again(tmp_path: Path) -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    words = "word " * 80  # 400 characters, 100 tokens by the usual count
+    seen = [user([{"type": "text", "text": words}, image]), *turn(words, answer=words)[1:]]
+    lines = linked(*turn(words, answer=words), *seen, *turn(words, answer=words))
+    for line in lines[1::2]:
+        line["message"] = {**line["message"], "usage": None}
+    outlook = make_plan(write_session(tmp_path, session_id(1), lines), [DropImages()]).outlook
+    # Two messages stay cached. The third has 100 and "[image removed]", which is 4; three of 100 follow. A half more of each,
+    # because nobody counted this session.
+    assert outlook.tokens_to_cache == 606
 
 
 def test_what_was_compacted_since_is_no_longer_what_the_last_call_sent(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def _by_uuid(session: Session, prefix: str) -> int:
     node = found.get(prefix, next(iter(found.values())))
     record = graph.records[node]
     if not isinstance(record, ChainedRecord) or record.isSidechain:
-        raise UsageError("{in_quotes(prefix)} is a subagent's message; --at needs one of the session's own")
+        raise UsageError(f"{in_quotes(prefix)} is a subagent's message; --at needs one of the session's own")
     return node
 
 
