@@ -17,9 +17,11 @@ from msgspec import convert
 from tests.agent.world import world_at
 from tests.conftest import Need
 
+from stenograph.agent.customs.commands import CustomCommand, CustomCommands, CustomSource
+from stenograph.agent.customs.skill_tool import SkillTool
 from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
 from stenograph.agent.permissions import named_files
-from stenograph.agent.permissions.live_policy import Decision, policy_from
+from stenograph.agent.permissions.live_policy import Behavior, Decision, parse_rules, policy_from
 from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permissions
 from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, names_of, parse_rule, split_rules
 from stenograph.agent.permissions.shell_parts import commands_within, split_command
@@ -113,6 +115,7 @@ def decide(
     mode: str = "default",
     allowed: str = "",
     denied: str = "",
+    asks: str = "",
     cwd: Path | None = None,
     additional: list[Path] | None = None,
 ) -> Decision:
@@ -124,7 +127,9 @@ def decide(
         disallowed=[denied] if denied else [],
     )
     workspace = Workspace(cwd=cwd or project, project=project, additional=additional or [])
-    return Permissions(policy_from(options), workspace).decide(tool, convert(raw, tool.input_type), raw)
+    policy = policy_from(options)
+    policy.add(Behavior.ASK, parse_rules([asks] if asks else []))
+    return Permissions(policy, workspace).decide(tool, convert(raw, tool.input_type), raw)
 
 
 def may_run(project: Path, command: str, **options: Any) -> bool:
@@ -364,6 +369,20 @@ def test_bash_runs_nothing_that_the_two_readings_do_not_see(tmp_path: Path, need
         ("busybox rm x", True),
         ("flock lock -c 'rm x'", True),
         ("set -- rm x; $@", True),
+        ("/bin/r[[:alpha:]] x", True),
+        ("/bin/[[:alpha:]]m x", True),
+        ("/bin/r[[=m=]] x", True),
+        ("/bin/r[[.m.]] x", True),
+        ("/bin/r[^a-l] x", True),
+        ("/bin/r[!a] x", True),
+        ("/bin/[]r][m] x", True),
+        ("/bin/[q-s][[:lower:]] x", True),
+        ("/???/r? x", True),
+        ("shopt -s extglob\n/bin/?(r)m x", True),
+        ("bash -O ext'glob' -c '/bin/+(r)m x'", True),
+        ("/bin/l[[:alpha:]] x", False),
+        ("[[ a == @(a|b) ]]", False),
+        ("[ -f x ]", False),
         ("echo time rm", False),
         ("echo function rm", False),
         ("trap 'echo rm x' EXIT", False),
@@ -1241,3 +1260,28 @@ def test_only_a_shells_own_blanks_end_a_word(project: Path, command: str) -> Non
     assert not decide(project, Bash(), {"command": command}, allowed="Bash(./run.sh)").allowed
     assert not decide(project, Bash(), {"command": command}, allowed="Bash(./run.sh:*)").allowed
     assert not decide(project, Bash(), {"command": command}, allowed="Bash(./run.sh *)").allowed
+
+
+@pytest.mark.parametrize("called", ["folder", "own", "/own"])
+@pytest.mark.parametrize("rule", ["Skill(folder)", "Skill(own)", "Skill(/folder)", "Skill(ow:*)"])
+def test_a_skill_is_denied_by_its_directory_and_by_the_name_that_it_gives_itself(project: Path, called: str, rule: str) -> None:
+    made = CustomCommand(name="folder", own_name="own", description="", body="", folder="/f", source=CustomSource.PROJECT)
+    tool = SkillTool(CustomCommands([made]), is_trusted=False)
+    for mode in ("default", "bypassPermissions"):
+        decision = decide(project, tool, {"skill": called}, mode=mode, denied=rule)
+        assert (decision.behavior, decision.reason) == (Behavior.DENY, "Skill execution blocked by permission rules")  # 2.1.325
+    assert decide(project, tool, {"skill": called}, denied="Skill(other)").allowed
+
+
+def test_a_rule_that_asks_about_one_host_agent_or_skill_asks_about_it_alone(project: Path) -> None:
+    made = CustomCommand(name="deploy", description="", body="", folder="/f", source=CustomSource.USER)
+    skills = SkillTool(CustomCommands([made]), is_trusted=True)
+    cases: list[tuple[Tool[Any], str, str, str, str]] = [
+        (WebFetch(), "url", "https://a.example/x", "https://b.example/x", "WebFetch(domain:a.example)"),
+        (Agent(), "subagent_type", "deployer", "Explore", "Agent(deployer)"),
+        (skills, "skill", "deploy", "other", "Skill(deploy)"),
+    ]
+    for one, member, asked, other, rule in cases:
+        for mode in ("default", "bypassPermissions"):
+            assert decide(project, one, {member: asked}, mode=mode, allowed=one.name, asks=rule).behavior is Behavior.ASK
+            assert decide(project, one, {member: other}, mode=mode, allowed=one.name, asks=rule).behavior is Behavior.ALLOW

@@ -48,6 +48,33 @@ def test_only_denials_apply_until_a_project_is_trusted(tmp_path: Path) -> None:
     assert len(lines) == 1
 
 
+@pytest.mark.parametrize(
+    ("theirs", "trusted", "mode"),
+    [
+        # As 2.1.325 does in a project that is trusted: the project's file is above the user's.
+        ("default", True, "default"),
+        ("dontAsk", True, "dontAsk"),
+        ("acceptEdits", True, "acceptEdits"),
+        # One that nobody trusts can't lead out of plan mode.
+        ("default", False, "plan"),
+        ("dontAsk", False, "plan"),
+        ("acceptEdits", False, "plan"),
+        ("plan", False, "plan"),
+    ],
+)
+def test_an_untrusted_project_does_not_allow_more_than_the_mode_of_the_user(
+    tmp_path: Path, theirs: str, trusted: bool, mode: str
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "settings.json").write_text('{"permissions": {"defaultMode": "plan"}}')
+    options, _ = settle(tmp_path, {"permissions": {"defaultMode": theirs}}, **({"trusts": True} if trusted else {}))
+    assert options.permission_mode == mode
+
+
+def test_an_untrusted_project_may_choose_a_stricter_mode(tmp_path: Path) -> None:
+    assert settle(tmp_path, {"permissions": {"defaultMode": "plan"}})[0].permission_mode is PermissionMode.PLAN
+
+
 def test_trust_is_remembered_until_what_it_was_given_to_changes(tmp_path: Path) -> None:
     assert settle(tmp_path, {"hooks": HOOKS}, ask=lambda _: True)[0].is_trusted
     assert settle(tmp_path, {"hooks": HOOKS, "model": "opus"})[0].is_trusted

@@ -8,12 +8,27 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.messages import hard_cases
-from tests.messages.hard_cases import NEWEST_MODEL, Line, answer, attachment, call, image, result, returned, session, text, user
+from tests.messages.hard_cases import (
+    NEWEST_MODEL,
+    Line,
+    answer,
+    attachment,
+    call,
+    image,
+    result,
+    returned,
+    session,
+    system,
+    text,
+    user,
+)
 
 from stenograph.cli._group import steno
 from stenograph.graph import Graph, build_graph
-from stenograph.messages import LossCounts, Lost, explain, lost, plain, resume_messages
-from stenograph.records import read_all_records
+from stenograph.messages import LossCounts, Lost, explain, lost, message_habits, plain, resume_messages, select
+from stenograph.messages.attaching import with_attachments
+from stenograph.messages.reminders import worded
+from stenograph.records import AttachmentRecord, decode, read_all_records
 
 OLD, MIDDLE, NEW = "2.0.76", "2.1.45", "2.1.325"
 
@@ -108,6 +123,72 @@ def test_the_result_of_a_failed_tool_is_text_alone_in_new_releases(tmp_path: Pat
     sent = resume_messages(graph, NEW).messages
     assert sent is not None
     assert sent[2].content[0]["content"] == [{"type": "text", "text": "a\n\nb"}]
+
+
+def test_output_of_a_local_command_is_sent_unless_it_is_for_the_screen_alone(tmp_path: Path) -> None:
+    """Both were recorded from 2.1.325: `/context` shows a picture of the context, and sends nothing."""
+    output = "<local-command-stdout>42</local-command-stdout>"
+    lines = [user(1, 0, "q"), answer(2, 1, "a"), system(3, 2, "local_command", output)]
+    screen = system(4, 3, "local_command", "<local-command-stdout>a picture</local-command-stdout>", isDisplayOnly=True)
+    graph = _graph(tmp_path, [*lines, screen, user(5, 4, "q2"), answer(6, 5, "b")])
+    sent = _said(graph, NEW)
+    assert "42" in sent
+    assert "a picture" not in sent
+    assert {one.line: one.rule for one in explain(resume_messages(graph, NEW), graph) if not one.is_sent} == {
+        4: "34: only for the screen"
+    }
+
+
+def test_a_diagnostic_has_its_code_and_source_only_where_it_has_them() -> None:
+    """The name of the file, then a line each: place, message, code in brackets, source in parentheses."""
+    place = {"start": {"line": 2, "character": 4}, "end": {"line": 2, "character": 9}}
+    whole = {"message": "no such name", "severity": "Error", "range": place, "source": "Pyright", "code": "undefined"}
+    bare = {"message": "unused", "severity": "Hint", "range": place}
+    body = {"type": "diagnostics", "files": [{"uri": "file:///p/a.py", "diagnostics": [whole, bare]}]}
+    said = worded(body, message_habits(NEW).phrases)
+    assert said is not None
+    assert "a.py:\n  ✘ [Line 3:5] no such name [undefined] (Pyright)\n  ★ [Line 3:5] unused" in said[0]
+
+
+def test_a_line_null_in_a_subagents_file_does_not_end_the_session(tmp_path: Path) -> None:
+    main, agent = tmp_path / "session.jsonl", tmp_path / "agent-a0f86f7.jsonl"
+    main.write_bytes(session([user(1, 0, "q"), answer(2, 1, "a")]))
+    agent.write_bytes(session([b"null\n", user(3, 0, "part", isSidechain=True)]))
+    graph = build_graph([(main, "", read_all_records(main)), (agent, "a0f86f7", read_all_records(agent))])
+    assert _said(graph, MIDDLE) == "U(q) A(a)"
+
+
+def test_a_result_that_hangs_off_its_own_call_is_not_given_to_another_with_the_same_id(tmp_path: Path) -> None:
+    """Rule 30: two responses call under one id, as some gateways number them; each has a parallel call on the chain."""
+    lines: list[Line] = [
+        user(1, 0, "q"),
+        answer(2, 1, [call("toolu_a")], of="msg_1"),
+        answer(3, 2, [call("toolu_b")], of="msg_1"),
+        result(4, 2, returned("toolu_a", "first")),
+        result(5, 3, returned("toolu_b", "r")),
+        answer(6, 5, [call("toolu_a")], of="msg_2"),
+        answer(7, 6, [call("toolu_c")], of="msg_2"),
+        result(8, 6, returned("toolu_a", "second")),
+        result(9, 7, returned("toolu_c", "r")),
+        answer(10, 9, "done"),
+    ]
+    nodes = select(_graph(tmp_path, lines), NEW, message_habits(NEW)).nodes
+    assert nodes == list(range(10))
+
+
+def test_a_blank_text_beside_words_is_not_sent_and_the_words_are(tmp_path: Path) -> None:
+    lines: list[Line] = [user(1, 0, [text(" "), text("q")]), answer(2, 1, "a"), user(3, 2, "q2"), answer(4, 3, "b")]
+    graph = _graph(tmp_path, lines)
+    assert _said(graph, NEW) == "U(q) A(a) U(q2) A(b)"
+
+
+def test_attachments_beside_a_message_are_sent_as_a_resume_would_send_them() -> None:
+    record = decode(session([attachment(1, 0, {"type": "of-tomorrow"}, rendered=[{"content": "stored words"}])]).strip())
+    unsent = decode(session([attachment(2, 1, {"type": "command_permissions", "allowedTools": []})]).strip())
+    assert isinstance(record, AttachmentRecord)
+    assert isinstance(unsent, AttachmentRecord)
+    sent = with_attachments([text("q")], [record, unsent], "claude-sonnet-4-5-20250929")
+    assert [(one.role, [block["text"].strip() for block in one.content]) for one in sent] == [("user", ["stored words", "q"])]
 
 
 def test_every_record_is_explained(tmp_path: Path) -> None:

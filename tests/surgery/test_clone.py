@@ -409,7 +409,9 @@ def test_a_sub_agents_message_is_no_place_to_cut_at(tmp_path: Path) -> None:
 def test_a_fork_copies_what_is_in_the_sessions_own_directory_and_leaves_loose_agents_to_the_original(tmp_path: Path) -> None:
     """As 2.1.325 forks: ids of lines stay, so that an agent beside the session is the same file for both."""
     path = _family(tmp_path)
-    (path.parent / "agent-a0f86f7.jsonl").write_text(json.dumps({"type": "user", "sessionId": FAMILY, "agentId": "a0f86f7"}) + "\n")
+    (path.parent / "agent-a0f86f7.jsonl").write_text(
+        json.dumps({"type": "user", "sessionId": FAMILY, "agentId": "a0f86f7"}) + "\n"
+    )
     assert "agent-a0f86f7.jsonl" in {file.source.name for file in plan_clone(path).files}
     plan = plan_clone(path, as_fork=True, new_id=NEW_ID)
     found = sorted(file.source.relative_to(tmp_path).as_posix().replace(FAMILY, "ID") for file in plan.files)

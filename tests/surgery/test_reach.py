@@ -40,7 +40,12 @@ SIGNED: Line = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
     ],
 )
 def test_an_edit_that_does_nothing_says_why(edit: AnyEdit, why: str, tmp_path: Path) -> None:
-    lines = [user("One"), assistant(SIGNED, text("Yes.")), *turn("Two", called("Bash", {"command": "a"}, "ten digits")), *turn("Three")]
+    lines = [
+        user("One"),
+        assistant(SIGNED, text("Yes.")),
+        *turn("Two", called("Bash", {"command": "a"}, "ten digits")),
+        *turn("Three"),
+    ]
     plan = make_plan(write_session(tmp_path, session_id(1), linked(*lines)), [edit])
     assert plan.is_empty
     assert [effect.note for effect in plan.done] == [why]

@@ -23,9 +23,8 @@ from stenograph.errors import DiskError, FieldError, UsageError
 
 #: A settings file is a few kB.
 _LARGEST = 4 * 1024 * 1024
-_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
-#: They allow more than the default.
-_LENIENT = frozenset({"acceptEdits", "bypassPermissions"})
+#: The more they allow the later.
+_MODES = ("plan", "dontAsk", "default", "acceptEdits", "bypassPermissions")
 #: Seconds, as 2.1.325 waits for a hook.
 HOOK_TIMEOUT = 600.0
 #: Where a program connects to, with which key, through what, and whom it trusts; and how programs are loaded.
@@ -248,6 +247,9 @@ class _Merging:
                 yield path if path.is_absolute() else file.root / path
 
     def _mode(self) -> str:
+        """The highest file's (2.1.325). Files of an untrusted project can't choose one that allows more than the user's own."""
+        chosen = [file.values.get("permissions") for file in self.files if file.scope is Scope.USER]
+        own = next((mode for one in chosen if isinstance(one, dict) and (mode := one.get("defaultMode")) in _MODES), "default")
         for file in reversed(self.files):
             mode = self._permissions(file).get("defaultMode")
             if mode is None:
@@ -256,7 +258,7 @@ class _Merging:
                 self._complain(file, "`permissions.defaultMode` is not a known mode")
             elif mode == "bypassPermissions" and file.scope.is_of_project:
                 self._complain(file, "a project cannot choose bypassPermissions")
-            elif mode in _LENIENT and not self._applies(file):
+            elif not self._applies(file) and _MODES.index(mode) > _MODES.index(own):
                 self._withhold("mode")
             else:
                 return str(mode)

@@ -51,8 +51,13 @@ class SkillTool(Tool[SkillInput]):
         )
 
     def means(self, given: SkillInput, spec: str) -> bool:
-        name = given.skill.strip().removeprefix("/")
-        return name == spec.removeprefix("/") or (spec.endswith(":*") and name.startswith(spec[:-2]))
+        return _is_meant(given.skill.strip().removeprefix("/"), spec)
+
+    def may_mean(self, given: SkillInput, spec: str) -> bool:
+        """By the name of its directory and by the one that it gives itself (2.1.325)."""
+        found = self._commands.find(given.skill)
+        names = (found.name, found.own_name) if found else ()
+        return self.means(given, spec) or any(_is_meant(name, spec) for name in names if name)
 
     async def run(self, given: SkillInput, context: ToolContext) -> ToolOutput:
         asked = given.skill.strip().removeprefix("/")
@@ -85,6 +90,11 @@ class SkillTool(Tool[SkillInput]):
 
         near = get_close_matches(asked, [one.name for one in self._commands.for_model], n=1)
         return f"Unknown skill: {asked}." + (f" Did you mean {near[0]}?" if near else "")
+
+
+def _is_meant(name: str, spec: str) -> bool:
+    spec = spec.removeprefix("/")
+    return name == spec or (spec.endswith(":*") and name.startswith(spec[:-2]))
 
 
 def grants(command: CustomCommand, *, is_trusted: bool) -> bool:

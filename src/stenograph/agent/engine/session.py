@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ from stenograph.model import ModelClient
 from stenograph.records import Json
 
 if TYPE_CHECKING:
-    from stenograph.agent.hooks.client_hooks import CallHook, ClientHooks
+    from stenograph.agent.hooks.client_hooks import CallHook, ClientHooks, HookCallbacks
     from stenograph.agent.mcp.hosted import Exchange
 
 Prompt = str | list[Json]
@@ -174,7 +174,7 @@ class Agent:
         if opened.restore:
             self._dialogue.on_first_answer = functools.partial(self._bring_back, history, opened.restore)
 
-    def add_hook_callbacks(self, wanted: Json, call: CallHook) -> None:
+    def add_hook_callbacks(self, wanted: Mapping[str, list[HookCallbacks]], call: CallHook) -> None:
         """Hooks of the process that started us."""
         if self._hooks is None:
             self._shared.hooks = self._client_hooks(self._dialogue.workspace)

@@ -82,6 +82,8 @@ class ControlChannel:
         except ControlFailed as refused:
             code = {"error_code": refused.code} if refused.code else {}
             response = {"subtype": "error", "request_id": number, "error": str(refused), **code}
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other side waits for an answer
+            response = {"subtype": "error", "request_id": number, "error": f"the request failed: {type(error).__name__}"}
         self._write({"type": "control_response", "response": response})
 
     async def _do(self, request: Json) -> Json:
@@ -93,7 +95,7 @@ class ControlChannel:
                 agent.interrupt()
                 return {"still_queued": [prompt.uuid for prompt in agent.inbox.prompts]}
             case {"subtype": "set_permission_mode", "mode": mode}:
-                if mode not in set(PermissionMode):
+                if not isinstance(mode, str) or mode not in set(PermissionMode):
                     known = ", ".join(sorted(PermissionMode))
                     raise ControlFailed(f"Cannot set permission mode: must be one of {known}", _INVALID_MODE)
                 if mode == PermissionMode.BYPASS and agent.forbids_bypass:
@@ -113,8 +115,14 @@ class ControlChannel:
         raise ControlFailed(f"Unsupported control request subtype: {request.get('subtype')}", _UNSUPPORTED)
 
     def _initialize(self, agent: Agent, request: Json) -> Json:
-        hooks = request.get("hooks")
-        if isinstance(hooks, dict) and hooks:
+        from stenograph.agent.hooks.client_hooks import HookCallbacks  # few sessions have some
+
+        try:
+            hooks = msgspec.convert(request.get("hooks") or {}, dict[str, list[HookCallbacks]])
+        except msgspec.ValidationError as error:
+            # Not without them: a hook may be there to deny something.
+            raise ControlFailed(f"Cannot register hooks: {error}") from error
+        if hooks:
             agent.add_hook_callbacks(hooks, self.call_hook)
         return {
             "commands": [
@@ -165,11 +173,11 @@ class ControlChannel:
             answer = await self.ask(**request)
         except ControlFailed as failed:
             return Approval(is_allowed=False, message=f"Tool permission request failed: {failed}")
-        given = answer.get("updatedInput")
+        given, updates = answer.get("updatedInput"), answer.get("updatedPermissions")
         return Approval(
             is_allowed=answer.get("behavior") == Behavior.ALLOW,
             updated_input=given if isinstance(given, dict) and given != question.given else None,
-            updates=[update for one in answer.get("updatedPermissions") or () if (update := read_update(one)) is not None],
+            updates=[update for one in updates if (update := read_update(one)) is not None] if isinstance(updates, list) else [],
             message=str(answer.get("message") or ""),
             interrupt=answer.get("interrupt") is True,
             reason_code="unknown",

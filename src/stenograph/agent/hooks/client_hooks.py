@@ -37,6 +37,15 @@ CallHook: TypeAlias = Callable[[str, Json, str | None], Awaitable[Json]]
 _STRICTNESS = (Behavior.ALLOW, Behavior.ASK, Behavior.DENY)
 
 
+class HookCallbacks(Struct, frozen=True):
+    """As SDKs send them."""
+
+    hookCallbackIds: list[str] = []  # noqa: N815 - the protocol's own spelling
+    matcher: str | None = None
+    #: Seconds.
+    timeout: float | None = None
+
+
 class HookSetting(Struct, kw_only=True):
     """Where hooks run."""
 
@@ -62,17 +71,16 @@ class ClientHooks:
         #: Of the turn under way.
         self.prompt_id = ""
 
-    def add_callbacks(self, wanted: Json, call: CallHook) -> None:
-        """Hooks of the process that started us: {event: [{matcher, hookCallbackIds, timeout}]}."""
+    def add_callbacks(self, wanted: Mapping[str, list[HookCallbacks]], call: CallHook) -> None:
+        """Hooks of the process that started us, by event."""
         self._call = call
         for event, groups in wanted.items():
-            for group in groups if isinstance(groups, list) else ():
-                timeout = group.get("timeout")
-                for callback in group.get("hookCallbackIds") or ():
+            for group in groups:
+                seconds = group.timeout if group.timeout and group.timeout > 0 else _CALLBACK_TIMEOUT
+                for callback in group.hookCallbackIds:
                     name = f"callback {callback}"
-                    self._callbacks[name] = str(callback)
-                    seconds = float(timeout) if isinstance(timeout, int | float) else _CALLBACK_TIMEOUT
-                    self._hooks.append(HookCommand(event, group.get("matcher") or "", name, seconds, Scope.FLAG))
+                    self._callbacks[name] = callback
+                    self._hooks.append(HookCommand(event, group.matcher or "", name, seconds, Scope.FLAG))
 
     async def _run_callback(self, hook: HookCommand, asked: Json) -> HookRun:
         assert self._call is not None

@@ -101,7 +101,7 @@ class Permissions:
             return denial
         if tool.asks_user:
             return Decision(Behavior.ASK, tool.request(given), "tool", NOT_GRANTED, record=_record("reject", code="unknown"))
-        if rule := self._asking(tool, paths, command):
+        if rule := self._asking(tool, paths, command, given, raw):
             return self._ask_by_rule(tool, given, rule)
         if self._mode is PermissionMode.BYPASS:
             return _accept("mode", self._mode.value)
@@ -119,9 +119,8 @@ class Permissions:
 
     # What is asked about
 
-    def _asking(self, tool: Tool[Any], paths: list[Places], command: str) -> PermissionRule | None:
+    def _asking(self, tool: Tool[Any], paths: list[Places], command: str, given: ToolInput, raw: Json) -> PermissionRule | None:
         """A rule that wants a person to be asked, whatever else allows the call."""
-        files = self._files
         for rule in self._policy.rules(Behavior.ASK):
             if not rule.spec or not _is_special(rule):
                 if _is_about(rule, tool):
@@ -129,9 +128,13 @@ class Permissions:
             elif tool.name == "Bash":
                 if "Bash" in names_of(rule) and self._shell.denies(rule, command, _no_files):
                     return rule
-            elif ((tool.is_read_only and rule.tool == "Read") or _covers_edits(rule, tool)) and files.matches_any(rule, paths):
+            elif self._asks_about_paths(rule, tool, paths) or (_is_about(rule, tool) and _is_named(rule, tool, given, raw)):
                 return rule
         return None
+
+    def _asks_about_paths(self, rule: PermissionRule, tool: Tool[Any], paths: list[Places]) -> bool:
+        is_about = (rule.tool == "Read" and tool.is_read_only) or _covers_edits(rule, tool)
+        return is_about and self._files.matches_any(rule, paths)
 
     def _ask_by_rule(self, tool: Tool[Any], given: ToolInput, rule: PermissionRule) -> Decision:
         if self._mode is PermissionMode.DONT_ASK:
@@ -160,12 +163,12 @@ class Permissions:
                 return _reject("File is in a directory that is denied by your permission settings.", rule, is_tool_error=True)
             elif not _is_about(rule, tool):
                 continue
-            elif tool.means(given, rule.spec):
-                return _reject(f"Permission to use {tool.name} has been denied.", rule)
-            elif tool.name == "WebFetch" and matches_host(rule.spec, _host(given, raw), with_subdomains=True):
-                return _reject(f"WebFetch denied access to {rule.spec}.", rule)
-            elif tool.name in _STARTING_AGENTS and rule.spec == _text(given, raw, "subagent_type"):
-                words = f"Agent type '{rule.spec}' has been denied by permission rule '{rule.text}' from {rule.source}."
+            elif _is_named(rule, tool, given, raw):
+                words = "Skill execution blocked by permission rules"
+                if tool.name == "WebFetch":
+                    words = f"WebFetch denied access to {rule.spec}."
+                elif tool.name in _STARTING_AGENTS:
+                    words = f"Agent type '{rule.spec}' has been denied by permission rule '{rule.text}' from {rule.source}."
                 return _reject(words, rule)
             elif tool.name in _SEARCHING and self._files.matches_any(rule, paths):
                 return _reject("File is in a directory that is denied by your permission settings.", rule, is_tool_error=True)
@@ -285,6 +288,15 @@ _WHAT_NOW = (
 
 def _is_about(rule: PermissionRule, tool: Tool[Any]) -> bool:
     return not names_of(rule).isdisjoint({tool.name, *tool.also_called}) or means_server_tool(rule, tool.name)
+
+
+def _is_named(rule: PermissionRule, tool: Tool[Any], given: ToolInput, raw: Json) -> bool:
+    """Whether a rule that restricts names this call: its host, its kind of agent, its skill."""
+    if tool.name == "WebFetch":
+        return matches_host(rule.spec, _host(given, raw), with_subdomains=True)
+    if tool.name in _STARTING_AGENTS and rule.spec == _text(given, raw, "subagent_type"):
+        return True
+    return tool.may_mean(given, rule.spec)
 
 
 def _is_special(rule: PermissionRule) -> bool:

@@ -159,7 +159,9 @@ def _named(words: tuple[str, ...], name: str) -> tuple[str, ...]:
     """The words, with the denied name for a pattern that a shell may expand to it: `/bin/r?` for `rm`."""
     first = name.partition(" ")[0]
     pattern = words[0].rpartition("/")[2]
-    if first and any(sign in pattern for sign in "*?[") and fnmatch.fnmatchcase(first, pattern.replace("[^", "[!")):
+    # What brackets mean differs: classes, equivalents, and what a locale sorts between two letters.
+    pattern = re.sub(r"\[.*\]", "*", pattern)
+    if first and any(sign in pattern for sign in "*?") and fnmatch.fnmatchcase(first.rpartition("/")[2], pattern):
         return (first, *words[1:])
     return words
 

@@ -233,6 +233,10 @@ class Tool(Generic[In]):
         """Whether a rule `Tool(spec)` is about a call."""
         return False
 
+    def may_mean(self, given: In, spec: str) -> bool:
+        """The same for a rule that denies: whatever it may be called counts."""
+        return self.means(given, spec)
+
     def paths(self, given: In, workspace: Workspace) -> list[Path]:  # noqa: ARG002 - for those that have some
         """The files that path rules apply to."""
         return []
