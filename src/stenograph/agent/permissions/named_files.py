@@ -133,7 +133,8 @@ def files_matching(pattern: Path, budget: list[int], shows_hidden: bool) -> list
         if not _MAGIC.search(part):
             found = [path / part for path in found]
             continue
-        wanted = part.replace("[^", "[!")
+        # Classes of characters, as in `[[:alpha:]]`: anything, because too many are better than too few.
+        wanted = re.sub(r"\[[^\]]*\[.*\]", "*", part).replace("[^", "[!")
         matched = []
         for path in found:
             try:
