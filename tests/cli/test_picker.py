@@ -131,3 +131,36 @@ def test_a_dumb_terminal_gets_a_numbered_list(tmp_path: Path) -> None:
     shown = run_in_terminal("show", "--demo", environment=world, answers="1\n")
     assert "1. " in shown
     assert "turn 1" in shown
+
+
+#: Of the demo's sessions the only one whose last turn has no end.
+UNFINISHED = "706a"
+
+
+def test_tab_filters_by_status_and_back(keys: _Keys, sessions: PickList) -> None:
+    newest = str(sessions.find("").picks[0].row.info.path)
+    assert Path(keys.press("\t\r")[0]).name.startswith(UNFINISHED)
+    assert Path(keys.press("the\t\r")[0]).name.startswith(UNFINISHED)
+    assert keys.press("\t\t\r")[0] == keys.press("\t\x1b[Z\r")[0] == newest
+
+
+def test_tab_filters_by_this_project(keys: _Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getcwd", lambda: "/home/user/field-notes-blog")
+    assert Path(keys.press("\t\r")[0]).parent.name == "-home-user-field-notes-blog"
+
+
+def test_a_key_edits_unless_enter_does(keys: _Keys, sessions: PickList) -> None:
+    newest = str(sessions.find("").picks[0].row.info.path)
+    assert keys.press("\x05") == (newest, "edit", None)
+    assert keys.press("\x05\x1b", "edit") is None
+
+
+def test_keys_that_do_not_fit_are_left_out(sessions: PickList) -> None:
+    filters = sessions.filters("/home/user/tidemark")
+    page = picker_page("", "show", sessions.find(""), sessions.sessions, None, filters, edits=True)
+    shown = [list(render_picker(page, RenderOptions(width=columns), height=25))[-1] for columns in (120, 80, 60)]
+    assert shown == [
+        "  enter show  ctrl-r resume  ctrl-e edit  ctrl-y copy id  tab filter: project, status  ctrl-p preview  esc quit",
+        "  enter show  ctrl-r resume  ctrl-e edit  tab filter: project, status  esc quit",
+        "  enter show  ctrl-r resume  tab filter  esc quit",
+    ]

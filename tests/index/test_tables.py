@@ -16,6 +16,7 @@ from stenograph.index import (
     Filter,
     IndexStore,
     StoredTurn,
+    known_glances,
     list_catalogue,
     open_session,
     open_store,
@@ -59,6 +60,29 @@ def test_the_catalogue_says_what_a_look_at_every_file_says(demo: IndexStore) -> 
     rows = {row.info.id: row.info for row in list_catalogue(demo, [DEMO], now=2e9)}
     assert listed
     assert {info.id: info for info in listed} == rows
+
+
+def test_a_list_from_the_store_is_the_list_from_the_files(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(DEMO, home)
+    store = open_store(None)
+    sync(store, [home])
+    files = sorted(home.glob("projects/*/*.jsonl"))
+    with files[0].open("ab") as file:  # since then it has a title
+        file.write(encode([{"type": "custom-title", "customTitle": "Another title", "sessionId": files[0].stem}]))
+    files[1].unlink()
+    shutil.copyfile(files[2], files[2].with_name("11111111-2222-4333-8444-555555555555.jsonl"))
+    asked = partial(list_sessions, [home], everything=True, turns=True)
+    listed = asked(cache=known_glances(store))
+    assert listed == asked()
+    assert [info.title for info in listed.sessions if info.path == files[0]] == ["Another title"]
+
+
+def test_a_list_reads_no_file_that_the_store_knows(demo: IndexStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stenograph.sessions.find.glance", lambda path: pytest.fail(f"{path} was read"))
+    listed = list_sessions([DEMO], everything=True, turns=True, cache=known_glances(demo))
+    assert len(listed.sessions) == len(without_agents(DEMO.glob("projects/*/*.jsonl")))
+    assert all(info.turns is not None for info in listed.sessions)
 
 
 def test_models_releases_and_branches_are_all_that_lines_name(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def _named_or_picked(ctx: click.Context, _: click.Parameter, value: str | None) 
     """SESSION, or the path of the one that was chosen. Raises UsageError where nobody can choose."""
     if value is not None or ctx.resilient_parsing:
         return value
-    from stenograph.cli._picker import can_pick, pick_session
+    from stenograph.cli._picker import can_pick, pick_session, run_choice
     from stenograph.cli._settings import again
 
     verb = ctx.info_name or "show"
@@ -173,7 +173,7 @@ def _named_or_picked(ctx: click.Context, _: click.Parameter, value: str | None) 
         ctx.exit(STOPPED)
     if chosen.verb == verb:
         return chosen.path
-    run_command(ctx, chosen.verb, chosen.path)
+    run_choice(ctx, chosen)
     raise click.exceptions.Exit(0)
 
 

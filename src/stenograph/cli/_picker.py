@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.application import Application
     from prompt_toolkit.key_binding import KeyPressEvent
 
-    from stenograph.index import Pick, PickList, Picks
+    from stenograph.index import Pick, PickFilter, PickList, Picks
     from stenograph.redact import Mask
     from stenograph.views import PickerPage, RenderOptions, TurnPage
 
@@ -33,6 +33,9 @@ class Choice(NamedTuple):
 
 _LISTED = 20
 _PAGE = 10
+_EDIT = "edit"
+#: Offered where nothing else is asked for. The plan is shown before anything is written.
+_USUAL_EDIT = "--compress --keep-last 5"
 
 
 def can_pick(ctx: click.Context) -> bool:
@@ -54,6 +57,24 @@ def pick_session(ctx: click.Context, verb: str) -> Choice | None:
     return _Screen(ctx, sessions, verb, mask).application().run()
 
 
+def run_choice(ctx: click.Context, chosen: Choice) -> None:
+    """Do what was chosen with the session. Asks which edit is meant."""
+    from stenograph.cli._arguments import run_command
+
+    words: list[str] = []
+    if chosen.verb == "show" and chosen.turn:
+        words = ["--turn", str(chosen.turn)]
+    elif chosen.verb == _EDIT:
+        import shlex
+
+        answer = click.prompt("Options for steno edit", default=_USUAL_EDIT)
+        try:
+            words = shlex.split(answer)
+        except ValueError:
+            raise UsageError("the options have an unmatched quote") from None
+    run_command(ctx, chosen.verb, chosen.path, *words)
+
+
 async def pick_within(ctx: click.Context, verb: str) -> str | None:
     """The path of a session, chosen while another application waits."""
     from stenograph.index import PickList
@@ -62,7 +83,7 @@ async def pick_within(ctx: click.Context, verb: str) -> str | None:
     sessions = PickList(store, state_options(ctx).homes)
     if not sessions.sessions:
         raise UsageError("no sessions to choose from")
-    chosen = await _Screen(ctx, sessions, verb, make_mask(False)[0]).application().run_async()
+    chosen = await _Screen(ctx, sessions, verb, make_mask(False)[0], is_within=True).application().run_async()
     return chosen.path if chosen is not None else None
 
 
@@ -87,12 +108,15 @@ def _ask(ctx: click.Context, sessions: PickList, verb: str, mask: Mask) -> Choic
 class _Screen:
     """The state of a picker, and its screen."""
 
-    def __init__(self, ctx: click.Context, sessions: PickList, verb: str, mask: Mask) -> None:
+    def __init__(self, ctx: click.Context, sessions: PickList, verb: str, mask: Mask, *, is_within: bool = False) -> None:
         self._ctx = ctx
         self._sessions = sessions
         self._verb = verb
         self._mask = mask
-        self._here: str | None = None
+        self._edits = verb != _EDIT and not is_within
+        #: None, for all sessions, then what the list can be narrowed to.
+        self._filters: list[PickFilter | None] = [None, *sessions.filters(os.getcwd())]  # noqa: PTH109 - as text
+        self._filter = 0
         self._selected = 0
         self._shows_preview = True
         self._previews: dict[tuple[str, int | None], TurnPage | None] = {}
@@ -102,9 +126,17 @@ class _Screen:
     def _find(self) -> None:
         from stenograph.views import picker_page
 
-        self._picks: Picks = self._sessions.find(self._text, project=self._here)
+        only = self._filters[self._filter]
+        self._picks: Picks = self._sessions.find(self._text, only=only)
         self._page: PickerPage = picker_page(
-            self._text, self._verb, self._picks, self._sessions.sessions, self._here, mask=self._mask
+            self._text,
+            self._verb,
+            self._picks,
+            self._sessions.sessions,
+            only,
+            [each for each in self._filters if each is not None],
+            edits=self._edits,
+            mask=self._mask,
         )
         self._selected = 0
 
@@ -200,10 +232,15 @@ class _Screen:
         def _toggle(_: KeyPressEvent) -> None:
             self._shows_preview = not self._shows_preview
 
-        @keys.add("tab")
-        def _narrow(_: KeyPressEvent) -> None:
-            self._here = None if self._here else os.getcwd()  # noqa: PTH109 - as text
+        if self._edits:
+            keys.add("c-e")(lambda event: leave(event, _EDIT))
+
+        def narrow(by: int) -> None:
+            self._filter = (self._filter + by) % len(self._filters)
             self._find()
+
+        keys.add("tab")(lambda _: narrow(1))
+        keys.add("s-tab")(lambda _: narrow(-1))
 
         @keys.add("c-y")
         def _copy(event: KeyPressEvent) -> None:

@@ -128,12 +128,9 @@ def _seconds(text: str | None, now: datetime) -> float | None:
 
 def _pick(ctx: click.Context) -> None:
     """Show or resume the session that is chosen. Raises UsageError where nobody can choose."""
-    from stenograph.cli._arguments import run_command
-    from stenograph.cli._picker import can_pick, pick_session
+    from stenograph.cli._picker import can_pick, pick_session, run_choice
 
     if not can_pick(ctx):
         raise UsageError("no query given", hint="steno search WORDS")
-    if (chosen := pick_session(ctx, "show")) is None:
-        return
-    turn = ["--turn", str(chosen.turn)] if chosen.turn and chosen.verb == "show" else []
-    run_command(ctx, chosen.verb, chosen.path, *turn)
+    if (chosen := pick_session(ctx, "show")) is not None:
+        run_choice(ctx, chosen)

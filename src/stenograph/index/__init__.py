@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stenograph.index.model_calls import UsageSync, sync_session_usage, sync_usage
     from stenograph.index.opening import StoredBranch, StoredSession, open_session
     from stenograph.index.patterns import BoundedPattern
-    from stenograph.index.picking import Pick, PickList, Picks
+    from stenograph.index.picking import Pick, PickFilter, PickList, Picks
     from stenograph.index.query import Query, parse_query
     from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
     from stenograph.index.sources import FilePart, IndexedFile
@@ -33,7 +33,7 @@ _MODULES = {
     "model_calls": "UsageSync sync_session_usage sync_usage",
     "opening": "StoredBranch StoredSession open_session",
     "patterns": "BoundedPattern",
-    "picking": "Pick PickList Picks",
+    "picking": "Pick PickFilter PickList Picks",
     "query": "Query parse_query",
     "session_facts": "FactsPlace facts_places keep_facts",
     "sources": "FilePart IndexedFile",
@@ -65,6 +65,7 @@ __all__ = [
     "IndexStore",
     "IndexedFile",
     "Pick",
+    "PickFilter",
     "PickList",
     "Picks",
     "Query",

@@ -61,6 +61,8 @@ class Filter(Struct, frozen=True):
 
     #: None: every home that the store knows.
     homes: tuple[Path, ...] | None = None
+    #: Ids of sessions; None: all of them.
+    sessions: frozenset[str] | None = None
     kinds: frozenset[TextKind] = frozenset()
     project: str | None = None
     branch: str | None = None
@@ -496,6 +498,9 @@ def _conditions(narrowed: Filter) -> tuple[str, list[object]]:
 
     if narrowed.homes is not None:
         add(f"sessions.home IN ({', '.join('?' * len(narrowed.homes))})", *map(os.fsencode, narrowed.homes))
+    if narrowed.sessions is not None:
+        names = msgspec.json.encode(sorted(narrowed.sessions)).decode()
+        add("sessions.name IN (SELECT value FROM json_each(?))", names)
     if narrowed.project is not None:
         # A worktree is part of its repository, and a session that was moved is where it is now.
         add(

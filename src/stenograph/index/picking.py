@@ -15,6 +15,7 @@ from stenograph.index.catalogue import CatalogueRow, list_catalogue, stored_turn
 from stenograph.index.find import Filter, HitLine, search
 from stenograph.index.query import Query, parse_query
 from stenograph.index.store import IndexStore
+from stenograph.inputs import Status
 from stenograph.turns import Turn, read_turn
 
 # The last word is still being typed; one letter would find everything.
@@ -41,8 +42,28 @@ class Picks(Struct, frozen=True):
     query: Query | None = None
 
 
+class PickFilter(Struct, frozen=True):
+    """What narrows a list: sessions of a project, with a status, or with a tag."""
+
+    #: `project`, `status` or `tag`.
+    kind: str
+    value: str
+
+    def holds(self, row: CatalogueRow) -> bool:
+        match self.kind:
+            case "project":
+                return self.value in (row.info.cwd, row.repository)
+            case "status":
+                return row.info.status.value == self.value
+            case _:
+                return row.info.tag == self.value
+
+
+_STATUSES = (Status.RUNNING, Status.INTERRUPTED, Status.FAILED)
+
+
 class PickList:
-    """The sessions of some homes as they were when it was made. `within`: only those of this project."""
+    """The sessions of some homes as they were when it was made."""
 
     def __init__(self, store: IndexStore, homes: Sequence[Path]) -> None:
         self._store = store
@@ -54,10 +75,21 @@ class PickList:
     def sessions(self) -> int:
         return sum(row.info.hidden is None for row in self._rows.values())
 
-    def find(self, text: str, *, project: str | None = None, limit: int = 50) -> Picks:
+    def filters(self, project: str) -> list[PickFilter]:
+        """What the list can be narrowed to: this project, a status other than done, a tag; each has some session."""
+        rows = [row for row in self._rows.values() if row.info.hidden is None]
+        tags = sorted({row.info.tag for row in rows if row.info.tag})
+        filters = [
+            PickFilter("project", project),
+            *(PickFilter("status", status.value) for status in _STATUSES),
+            *(PickFilter("tag", tag) for tag in tags),
+        ]
+        return [each for each in filters if any(map(each.holds, rows))]
+
+    def find(self, text: str, *, only: PickFilter | None = None, limit: int = 50) -> Picks:
         """What matches; while the text is not a query yet, what matched before."""
         if not text.strip():
-            rows = [row for row in self._rows.values() if row.info.hidden is None and _is_in(row, project)]
+            rows = [row for row in self._rows.values() if row.info.hidden is None and (only is None or only.holds(row))]
             rows.sort(key=lambda row: -row.info.last_record.timestamp())
             self._last = Picks(tuple(Pick(row) for row in rows[:limit]), len(rows), 0)
             return self._last
@@ -65,7 +97,8 @@ class PickList:
             query = parse_query(f"{text}*" if _UNFINISHED.search(text) else text)
         except UsageError:
             return self._last
-        found = search(self._store, query, Filter(homes=self._homes, project=project), limit=limit, lines=1)
+        chosen = None if only is None else frozenset(row.info.id for row in self._rows.values() if only.holds(row))
+        found = search(self._store, query, Filter(homes=self._homes, sessions=chosen), limit=limit, lines=1)
         picks = [
             Pick(self._rows[hit.path], hit.lines[0] if hit.lines else None, hit.matches)
             for hit in found.hits
@@ -89,7 +122,3 @@ class PickList:
             return read_turn(path, place.lines, spilled=read_family(path).tool_results)[0]
         except DiskError:
             return None
-
-
-def _is_in(row: CatalogueRow, project: str | None) -> bool:
-    return project is None or project in (row.info.cwd, row.repository)

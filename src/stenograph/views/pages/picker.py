@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from stenograph.views.pages.transcript import TurnPage
 from stenograph.views.pages.turn_parts import turn_page
 
 if TYPE_CHECKING:
-    from stenograph.index import Pick, Picks
+    from stenograph.index import Pick, PickFilter, Picks
     from stenograph.turns import Turn
 
 
@@ -48,22 +49,43 @@ class PickerPage(Page, frozen=True):
     """How many of them match, those beyond the limit included."""
     matches: int
     """How many of their lines do."""
-    project: str | None
-    """Only sessions of this project are listed."""
+    filter: str | None
+    """What the list is narrowed to: `this project`, a status or a tag."""
+    filters: tuple[str, ...]
+    """What it can be narrowed by: `project`, `status`, `tag`."""
+    edits: bool
+    """Whether a key edits the selected one."""
     rows: tuple[PickRow, ...]
 
 
-def picker_page(text: str, verb: str, picks: Picks, sessions: int, project: str | None = None, mask: Mask = as_is) -> PickerPage:
+def picker_page(
+    text: str,
+    verb: str,
+    picks: Picks,
+    sessions: int,
+    only: PickFilter | None = None,
+    filters: Sequence[PickFilter] = (),
+    *,
+    edits: bool = False,
+    mask: Mask = as_is,
+) -> PickerPage:
+    """`only` is what the list is narrowed to, `filters` what it can be."""
     page = PickerPage(
         query=text,
         verb=verb,
         sessions=sessions,
         total=picks.total,
         matches=picks.matches,
-        project=project,
+        filter=_named(only) if only is not None else None,
+        filters=tuple(dict.fromkeys(each.kind for each in filters)),
+        edits=edits,
         rows=tuple(_row(pick, picks, mask) for pick in picks.picks),
     )
     return mask_page(page, mask)
+
+
+def _named(only: PickFilter) -> str:
+    return "this project" if only.kind == "project" else f"tag {only.value}" if only.kind == "tag" else only.value
 
 
 def preview_page(turn: Turn, mask: Mask = as_is) -> TurnPage:

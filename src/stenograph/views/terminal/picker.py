@@ -24,6 +24,9 @@ _BAR = "│"
 _MARKS = {"running": ("●", GREEN), "interrupted": ("■", YELLOW), "failed": ("✗", RED)}
 _ESCAPES = re.compile(r"(\x1b\[[0-9;]*m)")
 _NO_TITLE = "(no prompt)"
+#: Keys that a narrow terminal does not mention, in this order, or in fewer words.
+_DISPENSABLE = ("ctrl-p", "ctrl-y", "ctrl-e", "tab", "ctrl-r")
+_SHORTER = {"tab": "filter"}
 
 
 def render_picker(
@@ -154,8 +157,15 @@ def _keys(page: PickerPage, options: RenderOptions, columns: int) -> str:
     keys = [("enter", page.verb)]
     if page.verb != "resume":
         keys.append(("ctrl-r", "resume"))
-    keys += [("ctrl-y", "copy id"), ("tab", "all projects" if page.project else "this project"), ("ctrl-p", "preview")]
+    if page.edits:
+        keys.append(("ctrl-e", "edit"))
+    keys.append(("ctrl-y", "copy id"))
+    if page.filters:
+        keys.append(("tab", f"filter: {plain(page.filter) if page.filter else ', '.join(page.filters)}"))
+    keys.append(("ctrl-p", "preview"))
     keys.append(("esc", "quit"))
-    while len(keys) > 2 and sum(len(key) + len(does) + 3 for key, does in keys) > columns:
-        keys.pop(-2)
+    for left_out in _DISPENSABLE:
+        if sum(len(key) + len(does) + 3 for key, does in keys) > columns:
+            keys = [(key, _SHORTER.get(key, "")) if key == left_out else (key, does) for key, does in keys]
+            keys = [(key, does) for key, does in keys if does]
     return "  " + "  ".join(f"{options.paint(key, BOLD)} {options.paint(does, DIM)}" for key, does in keys)
