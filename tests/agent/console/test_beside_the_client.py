@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 from pathlib import Path
@@ -110,6 +111,28 @@ def test_ctrl_z_suspends_and_fg_goes_on(tmp_path: Path, program: Path | None) ->
         terminal.wait_until_still()
         enter(terminal, cue("one", "Hi."))
         terminal.wait_for("Hello there.")
+
+
+def test_handover_opens_the_client_in_the_same_terminal_and_comes_back(tmp_path: Path, client: Client, need: Need) -> None:
+    need_tmux(need)
+    scenes = {name: [say(text(f"Answer {name}."))] for name in "abc"}
+    path = f"{client(NEWEST).parent}:{os.environ['PATH']}"
+    with console(tmp_path, scenes, ALLOW_ALL, environment={"PATH": path}, rows=40) as (terminal, stage):
+        enter(terminal, cue("a", "Fact A."))
+        terminal.wait_for("Answer a.")
+        enter(terminal, "/handover")
+        terminal.wait_for("Claude Code v2.1.325", 60)
+        terminal.wait_until_still()
+        say_until_sent(terminal, stage, cue("b", "Fact B."))
+        terminal.wait_for_line("Answer b.")
+        terminal.wait_until_still()
+        terminal.press("C-c", "C-c")
+        terminal.wait_for(re.compile(r"steno 0\.[^$]*Answer b\."), 40)
+        terminal.wait_until_still()
+        enter(terminal, cue("c", "Fact C."))
+        terminal.wait_for("Answer c.")
+    said = messages_of(conversation(stage.requests)[-1])
+    assert [f"Fact {name}." in said for name in "ABC"] == [True, True, True]
 
 
 @pytest.mark.full
