@@ -123,7 +123,7 @@ class Console:
         """(seconds of computing time so far, peak memory in MB)"""
         spent = peak = 0.0
         for process in _family(self._pid):
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError, IndexError):  # one that ended has no memory
                 fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
                 spent += (int(fields[11]) + int(fields[12])) / _TICKS
                 status = Path(f"/proc/{process}/status").read_text()
