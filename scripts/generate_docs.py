@@ -49,8 +49,8 @@ Every command ends with one of these exit codes:
 
 Errors, warnings and notes go to stderr in one form: what happened, why, and after `try:` what to do next.
 
-A file that you did not name and that cannot be read is reported on stderr and does not change the exit code. `steno` without a
-command exits with 0 even if no session exists, and says where it looked. Settings and options that all commands share:
+If a file that you did not name cannot be read, it is reported on stderr, and the exit code stays the same. `steno` without a
+command exits with 0 even if no session exists, and says where it looked. Shared settings and options are in
 [config.md](config.md).
 """
 

@@ -241,6 +241,14 @@ def test_the_way_to_install_what_is_missing_works_from_a_checkout(tmp_path: Path
     assert install_command("agent") == f"pip install '{checkout}[agent]'"
     monkeypatch.setattr(stenograph, "__file__", str(tmp_path / "lib" / "site-packages" / "stenograph" / "__init__.py"))
     assert install_command("agent") == "pip install 'stenograph[agent]'"
+    # Where pipx, `uv tool install` and uvx put a program.
+    for prefix, command in {
+        "/home/me/.local/share/pipx/venvs/stenograph": "pipx install --force 'stenograph[agent]'",
+        "/home/me/.local/share/uv/tools/stenograph": "uv tool install 'stenograph[agent]'",
+        "/home/me/.cache/uv/archive-v0/3f2a": "uvx --from 'stenograph[agent]' steno",
+    }.items():
+        monkeypatch.setattr(sys, "prefix", prefix)
+        assert install_command("agent") == command
 
 
 def test_a_home_that_is_not_there_is_made(api: ScriptedApi) -> None:

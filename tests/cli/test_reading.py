@@ -379,8 +379,8 @@ def test_files_are_named_from_the_working_folder_and_doubts_are_grouped(tmp_path
     assert [line.split("  ")[-1].strip() for line in lines[1:4]] == ["a.py *†", "src/b.py *†", "/etc/hosts *†"]
     assert lines[5:] == [
         "4 files, 4 changed (4 files not known)",
-        "* its content before is not known (4 files)",
-        "† its content afterwards is not known (4 files)",
+        "* its earlier content is unknown (4 files)",
+        "† its later content is unknown (4 files)",
     ]
     narrow = run_in_terminal("files", path, "--no-color", columns=60).splitlines()
     assert narrow[:2] == ["  4 files changed", ""]

@@ -44,10 +44,10 @@ _LONGEST_COMMAND = 20_000
 #: Why a difference may not be all that changed.
 REASONS = {
     "shell": "a shell command may have changed it afterwards",
-    "outside": "it was changed outside these tools in between",
+    "outside": "something other than these tools changed it in between",
     "notebook": "edits of notebook cells do not show the whole file",
-    "unknown-before": "its content before is not known",
-    "unknown-after": "its content afterwards is not known",
+    "unknown-before": "its earlier content is unknown",
+    "unknown-after": "its later content is unknown",
 }
 
 

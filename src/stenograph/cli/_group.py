@@ -50,7 +50,7 @@ COMMANDS = {
     "trace": ("stenograph.cli.trace:trace", "Send turns to Langfuse, Phoenix, MLflow or any OTLP receiver."),
     "demo": ("stenograph.cli.demo:demo", "Copy the demo sessions, to try edits on them."),
     "doctor": ("stenograph.cli.doctor:doctor", "Show the setup and what is wrong with it."),
-    "completion": ("stenograph.cli.completion:completion", "Print shell completion."),
+    "completion": ("stenograph.cli.completion:completion", "Print a shell completion script."),
 }
 
 

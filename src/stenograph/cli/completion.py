@@ -10,13 +10,13 @@ from stenograph.cli._settings import shared_options
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command(short_help="Print shell completion.")
+@click.command(short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(SHELLS))
 @json_option
 @shared_options
 @click.pass_context
 def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
-    """Print shell completion.
+    """Print a shell completion script.
 
     Put the output where your shell reads it. TAB then completes commands, options, paths and session ids; the start of a title
     completes to the session's id. Respects --home and --demo.

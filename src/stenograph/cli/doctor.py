@@ -74,6 +74,8 @@ def _expiring(settings: Settings, keep: str) -> list[ProblemPage]:
 def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | None, warnings: list[ProblemPage]) -> DoctorPage:
     import shutil
 
+    from stenograph.index import store_path
+
     problems: list[ProblemPage] = []
     if wrong is not None:
         fix = (
@@ -95,6 +97,7 @@ def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | Non
         state=state_folder(os.environ),
         cache=cache_folder(os.environ),
         archive=_archive(),
+        index=store_path(os.environ),
     )
     terminal = TerminalPage(
         kind=os.environ.get("TERM", "no $TERM") if sys.stdout.isatty() else None,

@@ -46,7 +46,7 @@ _SORTS = ("last", "started", "size", "turns", "title", "project")
     "--project", type=GivenPath(file_okay=False), metavar="PATH", help="Only sessions of this project: a path or part of one."
 )
 @click.option("--since", metavar="TIME", help="Only sessions with a record since then (2026-01-31, 36h, 7d).")
-@click.option("--until", metavar="TIME", help="Only sessions whose last record is older.")
+@click.option("--until", metavar="TIME", help="Only sessions whose last record is from before then.")
 @click.option("--title", "words", metavar="TEXT", help="Only sessions with this in their title, first prompt or slug.")
 @click.option("--tag", metavar="TAG", help="Only sessions with this tag.")
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only sessions with this status.")

@@ -110,8 +110,8 @@ def waste(
 ) -> None:
     """Find avoidable cost.
 
-    Lists avoidable cost, largest first, with the edit, setting or habit that avoids it. Spending is measured; savings are
-    estimated. With a number, lists the turns behind that finding.
+    Lists what could have been avoided, most expensive first, and the edit, setting or habit that avoids it. Spending is
+    measured; savings are estimated. With a number, lists the turns behind that finding.
 
     \b
     Example:

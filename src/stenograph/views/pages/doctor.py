@@ -72,6 +72,10 @@ class DoctorPage(Document, frozen=True, tag="doctor/1"):
     cache_directory: str | None
     archive_directory: str | None
     """Where originals of edited and removed sessions are kept."""
+    index_file: str | None
+    """The search index."""
+    index_size: int | None
+    """In bytes; null if it is not built yet."""
     clients: tuple[str, ...]
     """Clients on `$PATH`."""
     tracing: TracingPage
@@ -102,6 +106,7 @@ class Installation(Struct, frozen=True):
     state: Path | None
     cache: Path | None
     archive: Path | None
+    index: Path | None
 
 
 def problem(code: str, detail: str, fix: str, path: str | None = None) -> ProblemPage:
@@ -142,6 +147,8 @@ def doctor_page(
         state_directory=_text(installed.state),
         cache_directory=_text(installed.cache),
         archive_directory=_text(installed.archive),
+        index_file=_text(installed.index),
+        index_size=_size(installed.index) if installed.index else None,
         clients=(installed.client,) if installed.client else (),
         tracing=tracing,
         terminal=terminal,
@@ -149,6 +156,13 @@ def doctor_page(
         problems=tuple(problems),
         warnings=tuple(warnings),
     )
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
 
 
 def _home(home: Path) -> tuple[HomeHealthPage, list[Finding]]:

@@ -30,7 +30,12 @@ def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
         ("", "platform", page.platform),
         ("", "clients", ", ".join(map(short_path, page.clients)) or "none on PATH"),
         *(("passed" if home.exists and home.readable else "care", "sessions", _home(home)) for home in page.homes),
-        ("", "archive", short_path(page.archive_directory) if page.archive_directory else _NOWHERE),
+        ("passed" if page.index_size else "", "index", _index(page)),
+        (
+            "" if any(each.code == "archive" for each in page.problems) or not page.archive_directory else "passed",
+            "archive",
+            short_path(page.archive_directory) if page.archive_directory else _NOWHERE,
+        ),
         ("", "state", short_path(page.state_directory) if page.state_directory else _NOWHERE),
         ("", "cache", short_path(page.cache_directory) if page.cache_directory else _NOWHERE),
         ("", "config", short_path(page.config_file) if page.config_file else f"none ({_usual(page)})"),
@@ -47,6 +52,12 @@ def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
 
 def _columns(options: RenderOptions) -> int | None:
     return None if options.width is None else min(options.width, PROSE) - 2
+
+
+def _index(page: DoctorPage) -> str:
+    if page.index_file is None:
+        return _NOWHERE
+    return f"{short_path(page.index_file)}  {size(page.index_size)}" if page.index_size else "none; the first search builds it"
 
 
 def _usual(page: DoctorPage) -> str:
@@ -104,5 +115,5 @@ def _counts(home: HomeHealthPage) -> str:
 
 def _tracing(tracing: TracingPage) -> str:
     hooks = f"hooks in {', '.join(tracing.installed)}" if tracing.installed else "no hooks"
-    to = f"to {', '.join(tracing.destinations)}" if tracing.destinations else "no destination"
+    to = f"destination {', '.join(tracing.destinations)}" if tracing.destinations else "no destination"
     return f"{hooks}, {'disabled (STENO_TRACE_OFF is set)' if tracing.is_off else to}"

@@ -77,9 +77,11 @@ def _drawn(page: FilesPage, options: RenderOptions, columns: int) -> Iterator[st
     if any(file.doubts for file in page.files):
         yield ""
     for doubt in REASONS:
-        files = sum(doubt in file.doubts for file in page.files)
+        files = [file for file in page.files if doubt in file.doubts]
         if files:
-            first, *more = wrap(f"{REASONS[doubt]} ({count_of(files, 'file')})", columns - 2)
+            first_file = short_path(path_from(page.project or "", files[0].path) or files[0].path)
+            others = f" and {count_of(len(files) - 1, 'other file')}" if len(files) > 1 else ""
+            first, *more = wrap(f"{first_file}{others}: {REASONS[doubt]}", columns - 2)
             yield options.mark("care") + first
             yield from (f"  {each}" for each in more)
 

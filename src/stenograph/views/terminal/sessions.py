@@ -353,7 +353,8 @@ def _next_commands(page: OverviewPage, options: RenderOptions) -> Iterator[str]:
     command = options.command
     tries = [(command("ls"), "list all sessions") if page.newest else (command("ls", "--all"), "include hidden sessions")]
     if page.has_last:
-        tries += [(command("show"), "read the newest one")]
+        is_piped = options.width is None
+        tries += [(command("show", *(["last"] if is_piped else [])), "read the newest one" if is_piped else "choose one to read")]
     tries += [
         (f"{command('search')} WORDS", "find what was said or done"),
         (command("usage"), "what it cost, by day and model"),

@@ -63,10 +63,14 @@ def render_usage(page: UsagePage, options: RenderOptions, *, breakdown: bool = F
         yield ""
         yield from _models(total, options)
     notes = list(_notes(page))
+    room = None if options.width is None else options.width - len(_INDENT)
     if notes:
         yield ""
-        room = None if options.width is None else options.width - len(_INDENT)
         yield from (f"{_INDENT}{line}" for note in notes for line in wrap(note, room))
+    if room is not None:
+        more = f"--by week, model, project, session, …   avoidable cost: {options.command('waste')}"
+        yield ""
+        yield from (options.paint(f"{_INDENT}{line}", DIM) for line in wrap(more, room))
 
 
 def _span(page: UsagePage) -> str:
