@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     metavar="AGE",
     is_flag=False,
     flag_value="7d",
-    help="List the sessions that Claude Code deletes within this time. [default: 7d]",
+    help="List the sessions that Claude Code will delete within this time. [default: 7d]",
 )
 @reveal_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema: docs/json.md).")
@@ -128,8 +128,8 @@ def _installed(settings: Settings) -> list[Path]:
 def keep(ctx: click.Context, sessions: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     """Keep sessions now.
 
-    Copies the given sessions, or all of them, to the archive. Unchanged files are not read again, and of a file that has grown,
-    only the new lines are. The sessions themselves do not change.
+    Copies the given sessions, or all of them, to the archive. Only new and changed files are read, and only the new lines of
+    files that have grown. The sessions themselves do not change.
 
     \b
     Example:

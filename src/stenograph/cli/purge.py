@@ -26,7 +26,7 @@ def purge(ctx: click.Context, session: str, applying: bool, dry_run: bool, as_js
     sent to trace receivers, and clones that contain copies of them. This cannot be undone. `steno rm` only moves a session to
     the archive; a session that was removed, or that only the archive has, can be purged by its id.
 
-    Shows what would go, then asks; without a terminal, only shows it.
+    Shows what would be deleted, then asks; without a terminal, only shows it.
 
     \b
     Example:
