@@ -22,6 +22,9 @@ from stenograph.testing.scripted_api import Json
 
 _PIECE = re.compile(r" ?[^\W\d_]{1,6}|\d{1,3}|_|[ \t]+|\n+|[^\w\s]{1,2}")
 IMAGE = 1_500
+_NESTED = re.compile(r"\s*<system-reminder>\s*Contents of \S+CLAUDE\.md")
+_MENTIONED = re.compile(r"\s*<system-reminder>\s*(Called the \w+ tool|Result of calling the|Note: \S+ (was modified|changed on disk))")
+_REPORTED = re.compile(r"\s*(<system-reminder>\s*)?(\[SYSTEM NOTIFICATION|The user sent a new message)")
 
 
 def count(words: str) -> int:
@@ -35,11 +38,13 @@ def count_value(value: Any) -> int:
 
 def count_request(body: Json) -> Counter[str]:
     """Tokens by part: `system`, `tools`, `memory`, `notes` (what the client adds), `prompts`, `answers`, `thinking`, and the
-    results of each tool as `result NAME`."""
+    results of each tool as `result NAME`. Files that were mentioned or have changed count as `result Read`, a report of a task
+    that ran in the background as `prompts`, and the names of tools that were found as `tools`."""
     found: Counter[str] = Counter()
     found["system"] += sum(map(count, _texts(body.get("system") or [])))
     found["tools"] += sum(count_value({key: tool.get(key) for key in _TOOL}) for tool in body.get("tools") or [])
     names: dict[str, str] = {}
+    is_mentioned = False
     for message in body.get("messages", []):
         content = message["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -47,6 +52,10 @@ def count_request(body: Json) -> Counter[str]:
             if block["type"] == "tool_use":
                 names[block["id"]] = block["name"]
             part = _part(message["role"], block, names)
+            if block["type"] == "text":
+                is_mentioned = part == "result Read"
+            elif block["type"] in ("image", "document") and is_mentioned:
+                part = "result Read"
             found[part] += count_block(block)
     return found
 
@@ -73,12 +82,19 @@ def count_block(block: Json) -> int:
 def _part(role: str, block: Json, names: dict[str, str]) -> str:
     kind = block["type"]
     if kind == "tool_result":
+        content = block.get("content")
+        if isinstance(content, list) and any(part.get("type") == "tool_reference" for part in content):
+            return "tools"
         return f"result {names.get(block['tool_use_id'], 'unknown')}"
     if role == "assistant":
         return "thinking" if kind == "thinking" else "answers"
     words = block.get("text", "") if kind == "text" else ""
-    if "# claudeMd" in words or "Codebase and user instructions" in words:
+    if "# claudeMd" in words or "Codebase and user instructions" in words or _NESTED.match(words):
         return "memory"
+    if _MENTIONED.match(words):
+        return "result Read"
+    if _REPORTED.match(words):
+        return "prompts"
     return "notes" if role == "system" or words.lstrip().startswith("<system-reminder>") else "prompts"
 
 
@@ -106,6 +122,7 @@ class CountingStage(Stage):
             "cache_creation": {"ephemeral_5m_input_tokens": prompt - 3 - cached, "ephemeral_1h_input_tokens": 0},
             "output_tokens": sum(map(count_block, message["content"])),
             "output_tokens_details": {"thinking_tokens": thinking},
+            **answer.usage,
         }
         self._known = prompt
         return message

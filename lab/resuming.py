@@ -11,21 +11,30 @@ import uuid
 from lab.counting import count, count_request
 from lab.observatory.scenes import say, text
 from lab.observatory.studio import ALLOW_ALL, Studio
+from lab.terminal import NotSeenError
 from stenograph.disk.projects import project_folder_name
 from stenograph.testing.scripted_api import Json
 
-_CHANGED = "was modified, either by the user or by a linter"
+_CHANGED = ("was modified, either by the user or by a linter", "changed on disk since you last read it")
+#: As the scenarios in the terminal start it.
+_IN_TERMINAL = ("--permission-mode", "default", "--allowedTools", "Bash Task Agent Skill Read")
+_PATIENCE = 60.0
 
 
-def count_resumed(studio: Studio, session: bytes) -> int | None:
-    """None: the client sent nothing."""
+def count_resumed(
+    studio: Studio, session: bytes, *, in_terminal: bool = False, environment: dict[str, str] | None = None
+) -> int | None:
+    """None: the client sent nothing. A client offers other tools in a terminal than in print mode."""
     name = str(uuid.uuid4())
     folder = studio.home / ".claude" / "projects" / project_folder_name(str(studio.project))
     (folder / f"{name}.jsonl").write_bytes(session)
     scene = f"resumed-{name}"
     prompt = studio.scene(scene, [say(text("Yes."))], "Go on.")
     seen = len(studio.stage.answered)
-    studio.run(prompt, "--resume", name, ALLOW_ALL, timeout=90)
+    if in_terminal:
+        _resume_in_terminal(studio, name, scene, prompt, environment)
+    else:
+        studio.run(prompt, "--resume", name, ALLOW_ALL, timeout=_PATIENCE, environment=environment)
     (folder / f"{name}.jsonl").unlink()
     for body, _, _ in studio.stage.answered[seen:]:
         words = [block for message in body["messages"] for block in _texts(message["content"]) if scene in block]
@@ -34,10 +43,20 @@ def count_resumed(studio: Studio, session: bytes) -> int | None:
     return None
 
 
+def _resume_in_terminal(studio: Studio, name: str, scene: str, prompt: str, environment: dict[str, str] | None) -> None:
+    with studio.terminal(prompt, "--resume", name, *_IN_TERMINAL, environment=environment) as terminal:
+        try:
+            terminal.wait_until(lambda: studio.stage.asked_for(scene) or None, "a request", _PATIENCE)
+            terminal.wait_until_still()
+        except NotSeenError:
+            return
+
+
 def _about_changed_files(body: Json) -> list[str]:
-    """Older releases take a file for changed whose contents are not as they were read, and say so with the next prompt."""
+    """A file whose contents are not as they were read is taken for changed, which is said with the next prompt."""
     texts = [words for message in body["messages"] for words in _texts(message["content"])]
-    return [words for words in texts if _CHANGED in words and words.lstrip().startswith("<system-reminder>")]
+    notes = [words for words in texts if words.lstrip().startswith("<system-reminder>")]
+    return [words for words in notes if any(change in words for change in _CHANGED)]
 
 
 def _texts(content: str | list[Json]) -> list[str]:

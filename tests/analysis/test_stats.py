@@ -12,6 +12,7 @@ from stenograph.analysis import PARTS, KnownSession, WasteKind, context_of, find
 from stenograph.index import open_store, sync_usage
 from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
+from stenograph.surgery import DropToolCalls, Selector, make_plan
 
 NAME = "11111111-2222-4333-8444-555555555555"
 PROSE = "The tide table is read from the harbor office and kept for a month. "
@@ -77,6 +78,40 @@ def test_what_no_line_tells_of_is_unknown_and_not_spread(tmp_path: Path) -> None
     last = list(context_of(load_file(_path(tmp_path)).turns))[-1]
     assert last.parts["unknown"] == pytest.approx(5_000, abs=60)
     assert last.parts["system"] == pytest.approx(SYSTEM, abs=5)
+
+
+def test_tools_that_were_searched_for_count_as_tools_and_leave_with_their_search(tmp_path: Path) -> None:
+    """The result has their names only, and every later request has their descriptions."""
+    played = Played()
+    played.prompt("Go")
+    (found,) = played.call("I search", ("ToolSearch", {"query": "select:WebFetch,WebSearch"}))
+    played.result(found, "")
+    names = [{"type": "tool_reference", "tool_name": name} for name in ("WebFetch", "WebSearch")]
+    played.lines[-1]["message"]["content"][0]["content"] = names
+    played.parts["system"] += 6_000
+    played.call("Done")
+    path = played.write(_path(tmp_path))
+    last = list(context_of(load_file(path).turns))[-1]
+    assert last.parts["system"] == pytest.approx(SYSTEM + 6_000, rel=0.01)
+    assert last.parts["unknown"] == 0
+    outlook = make_plan(path, [DropToolCalls(which=Selector(tools=("ToolSearch",)))]).outlook
+    assert outlook.tokens_before - outlook.tokens_after == pytest.approx(6_000, rel=0.02)
+
+
+def test_what_a_command_printed_and_an_image_are_conversation(tmp_path: Path) -> None:
+    played = Played()
+    played.prompt("Go")
+    played.call("Done")
+    played.prompt("<local-command-stdout>" + PROSE * 30 + "</local-command-stdout>")
+    played.prompt("What is this?")
+    words = played.lines[-1]["message"]["content"]
+    source = {"type": "base64", "media_type": "image/png", "data": "aGk="}
+    played.lines[-1]["message"]["content"] = [{"type": "text", "text": words}, {"type": "image", "source": source}]
+    played.parts["conversation"] += 1_500
+    played.call("A tide table")
+    last = list(context_of(load_file(played.write(_path(tmp_path))).turns))[-1]
+    assert last.parts["conversation"] == pytest.approx(played.calls[-1]["conversation"], rel=0.02)
+    assert last.parts["unknown"] < 40
 
 
 def test_a_compaction_leaves_the_fixed_part_and_a_summary(tmp_path: Path) -> None:

@@ -9,7 +9,15 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.analysis.changes import REASONS, FileChange, changed_files
     from stenograph.analysis.comparing import Comparison, Side, compare
-    from stenograph.analysis.context import PARTS, Resident, context_of, shape_of
+    from stenograph.analysis.context import (
+        PARTS,
+        Resident,
+        context_of,
+        prompt_images,
+        shape_of,
+        standing_notes,
+        tools_found,
+    )
     from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts, take_inventory
     from stenograph.analysis.reconcile import Reconciled, reconcile_sessions
     from stenograph.analysis.stats import KnownSession, Stats, ToolStats, TurnLink, known_sessions, stats_of
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "changes": "REASONS FileChange changed_files",
     "comparing": "Comparison Side compare",
-    "context": "PARTS Resident context_of shape_of",
+    "context": "PARTS Resident context_of prompt_images shape_of standing_notes tools_found",
     "inventory": "FileInventory Inventory RecordCounts take_inventory",
     "reconcile": "Reconciled reconcile_sessions",
     "stats": "KnownSession Stats ToolStats TurnLink known_sessions stats_of",
@@ -58,13 +66,16 @@ __all__ = [
     "context_of",
     "find_waste",
     "known_sessions",
+    "prompt_images",
     "read_status_input",
     "reconcile_sessions",
     "session_costs",
     "shape_of",
+    "standing_notes",
     "stats_of",
     "status_now",
     "take_inventory",
+    "tools_found",
     "usage_table",
 ]
 

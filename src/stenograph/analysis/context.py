@@ -3,17 +3,30 @@
 The API counts every prompt as a whole. From one call to the next it grows by the response before and by what was added since:
 results, prompts, notes. So the tokens of each addition are known as far as it came alone, and are shared by length where several
 came together. What is more than their length can explain is unknown, and is never spread. The first prompt, less what was typed,
-is the fixed part: system prompt and tools, and memory files, which only the newest releases record apart.
+is the fixed part: system prompt and tools, and memory files, which only the newest releases record apart. Tools that were searched
+for come later: the prompt grows by their descriptions, of which the result has only the names.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from stenograph.records import IMAGES, ApiRequestShapeRecord, AttachmentRecord, Record, to_text
+from stenograph.records import (
+    ApiRequestShapeRecord,
+    AttachmentRecord,
+    DocumentBlock,
+    FileAttachment,
+    ImageBlock,
+    Record,
+    ToolReferenceBlock,
+    UserRecord,
+    text_of,
+    to_text,
+)
 from stenograph.turns import ApiCall, CallPart, Compaction, ToolCall, Turn
 
 #: In the order in which they are shown.
@@ -54,6 +67,7 @@ class Note(Struct, frozen=True):
     node: int
     part: str
     characters: int
+    is_image: bool = False
 
 
 class FixedShape(Struct, frozen=True):
@@ -80,8 +94,10 @@ _NOTED = {
     "attachment/nested_memory": "memory",
     "attachment/file": "files",
     "attachment/edited_text_file": "files",
+    "attachment/directory": "files",
     "attachment/queued_command": "conversation",
 }
+_STANDING = frozenset({"system", "memory"})
 
 
 def shape_of(records: Sequence[Record]) -> FixedShape:
@@ -93,19 +109,36 @@ def shape_of(records: Sequence[Record]) -> FixedShape:
         str(tool.get("name")): len(to_text(tool)) for tool in (tools if isinstance(tools, list) else ()) if isinstance(tool, dict)
     }
     notes = [
-        Note(node, _NOTED.get(record.kind, "system"), sum(map(_rendered, record.rendered)))
+        Note(node, _NOTED.get(record.kind, "system"), sum(map(_rendered, record.rendered or ())), is_image=_is_image(record))
         for node, record in enumerate(records)
-        if isinstance(record, AttachmentRecord) and record.rendered
+        if isinstance(record, AttachmentRecord) and (record.rendered or _is_image(record))
     ]
     return FixedShape(len(to_text(given["system"])) if given.get("system") else 0, sizes, tuple(notes))
 
 
+def _is_image(record: AttachmentRecord) -> bool:
+    """Whether it is a file that was mentioned and that is sent as an image."""
+    file = record.attachment
+    content = file.content if isinstance(file, FileAttachment) else None
+    return isinstance(content, dict) and content.get("type") == "image"
+
+
+def standing_notes(records: Sequence[Record]) -> frozenset[str]:
+    """What the client says of itself and the project, as it was sent: where that leaves a conversation, it is said again."""
+    notes = [each for each in records if isinstance(each, AttachmentRecord) and _NOTED.get(each.kind, "system") in _STANDING]
+    return frozenset(text for each in notes for part in each.rendered or () for text in _texts(part))
+
+
 def _rendered(part: object) -> int:
+    return sum(map(len, _texts(part)))
+
+
+def _texts(part: object) -> list[str]:
     content = part.get("content") if isinstance(part, dict) else part
     if isinstance(content, str):
-        return len(content)
+        return [content]
     texts = [block.get("text") for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    return sum(len(text) for text in texts if isinstance(text, str))
+    return [text for text in texts if isinstance(text, str)]
 
 
 class CallContext(Struct):
@@ -128,11 +161,28 @@ def context_of(
     """The calls of one chain of turns. `compactions` are those of its files; `residents` gets the results that it carried."""
     nodes = [each.node for each in compactions]
     reading = _Reading(shape, residents if residents is not None else [])
+    if turns:
+        reading.hear(turns[0], _before(turns[0]))
     for turn in turns:
+        heard = 0
         for number, call in enumerate(turn.calls):
             if call.is_synthetic or call.part is not CallPart.WHOLE or not prompt_of(call):
                 continue
+            before = bisect.bisect_left(turn.nodes, call.nodes[0])
+            reading.hear(turn, turn.nodes[heard:before])
+            heard = before
             yield reading.read(turn, call, is_first=not number, compactions=nodes)
+        reading.hear(turn, turn.nodes[heard:])
+
+
+def _before(turn: Turn) -> list[int]:
+    """What comes before a first turn on its chain, such as a command that only the client answered."""
+    parents, nodes = turn.context.graph.parents, list[int]()
+    node = parents[turn.node] if turn.previous < 0 else -1
+    while node >= 0:
+        nodes.append(node)
+        node = parents[node]
+    return nodes
 
 
 def prompt_of(call: ApiCall) -> int:
@@ -147,27 +197,41 @@ class _Reading:
         self._parts = dict.fromkeys(PARTS, 0)
         self._before: ApiCall | None = None
         self._fixed = self._memory = 0
+        # What was said to the model since the last call: characters of each text, and images.
+        self._heard: list[int] = []
+        self._images = 0
         # Characters that the model wrote, and their tokens, as the API counted them.
         self._written = self._counted = 0
+
+    def hear(self, turn: Turn, nodes: Sequence[int]) -> None:
+        """Prompts, commands with what they printed, and texts that the client put in as if the user had said them."""
+        for node in nodes:
+            record = turn.context.graph.records[node]
+            if isinstance(record, UserRecord) and not record.isVisibleInTranscriptOnly:
+                if words := text_of(record.content):
+                    self._heard.append(len(words))
+                self._images += _images(record.content)
 
     def read(self, turn: Turn, call: ApiCall, *, is_first: bool, compactions: Sequence[int]) -> CallContext:
         prompt = prompt_of(call)
         before = self._before
         last = before.nodes[-1] if before else -1
         if before is None:
-            self._begin(turn, call, prompt)
+            self._begin(call, prompt)
         elif any(last < node < call.nodes[0] for node in compactions):
-            self._begin_again(prompt)
+            self._begin_again(prompt, self._shape.between(last, call.nodes[0]))
             before = None
         else:
             self._grow(turn, before, call, prompt, is_first=is_first)
         for resident in self._living:
             resident.calls += 1
         self._before = call
+        self._heard.clear()
+        self._images = 0
         return CallContext(turn, call, prompt, dict(self._parts), before)
 
-    def _begin(self, turn: Turn, call: ApiCall, prompt: int) -> None:
-        said = min(prompt, _length(turn.prompt))
+    def _begin(self, call: ApiCall, prompt: int) -> None:
+        said = min(prompt, sum(map(_tokens, self._heard)) + self._images * _TOKENS_PER_IMAGE)
         self._parts["conversation"] = said
         if prompt - said > _LARGEST_FIXED:  # the file begins in the middle of a conversation
             self._parts["unknown"] = prompt - said
@@ -182,20 +246,22 @@ class _Reading:
             self._memory = min(self._fixed, round(memory / _CHARACTERS_PER_TOKEN))
         self._put_fixed()
 
-    def _begin_again(self, prompt: int) -> None:
-        """After a compaction: the fixed part, and a summary."""
+    def _begin_again(self, prompt: int, notes: Sequence[Note]) -> None:
+        """After a compaction: the fixed part, a summary, and files that the client attaches again."""
         self._living.clear()
         self._parts = dict.fromkeys(PARTS, 0)
         self._fixed = min(self._fixed, prompt)
         self._put_fixed()
-        self._parts["conversation"] = prompt - self._fixed
+        files = sum(round(note.characters / self._density) for note in notes if note.part == "files")
+        self._parts["files"] = min(files, prompt - self._fixed)
+        self._parts["conversation"] = prompt - self._fixed - self._parts["files"]
 
     def _put_fixed(self) -> None:
         self._parts["memory"] = min(self._memory, self._fixed)
         self._parts["system"] = self._fixed - self._parts["memory"]
 
     def _grow(self, turn: Turn, before: ApiCall, call: ApiCall, prompt: int, *, is_first: bool) -> None:
-        added = self._added(turn, before, call, is_first=is_first)
+        added = self._added(before, call)
         if _is_counted(before):
             output, thought = self._said(before)
             self._parts["thinking"] += thought
@@ -207,8 +273,15 @@ class _Reading:
         expected = sum(each.tokens for each in added)
         # Much less than was added: something has left the prompt as well.
         has_lost = grown < expected * _THINNEST - _SLACK
+        found = sum(each.names for each in added)
         for each in added:
-            share = each.tokens if has_lost else min(grown * each.tokens // expected if expected else 0, each.most)
+            if has_lost:
+                share = each.tokens
+            elif found:  # what the others do not explain is the tools that were found
+                rest = max(0, grown - sum(other.tokens for other in added if not other.names))
+                share = rest * each.names // found if each.names else min(each.tokens, grown)
+            else:
+                share = min(grown * each.tokens // expected if expected else 0, each.most)
             self._parts[each.part] += share
             if each.tool is not None:
                 resident = Resident(each.tool, turn.number, share)
@@ -226,18 +299,18 @@ class _Reading:
             self._counted += output
         return output, thought
 
-    def _added(self, turn: Turn, before: ApiCall, call: ApiCall, *, is_first: bool) -> list[_Addition]:
+    def _added(self, before: ApiCall, call: ApiCall) -> list[_Addition]:
         added = []
         for tool in before.tool_calls:
             if tool.answered:
                 tokens = _result(tool)
-                added.append(_Addition(_part_of(tool), tokens, round(tokens * _DENSEST) + _SLACK, tool))
-        notes = [(note.part, note.characters) for note in self._shape.between(before.nodes[-1], call.nodes[0])]
-        if is_first:
-            notes.append(("conversation", len(turn.prompt)))
-        for part, characters in notes:
-            tokens = round(characters / self._density)
-            added.append(_prose(part, tokens))
+                added.append(_Addition(_part_of(tool), tokens, round(tokens * _DENSEST) + _SLACK, tool, tools_found(tool)))
+        notes = self._shape.between(before.nodes[-1], call.nodes[0])
+        texts = [(note.part, note.characters) for note in notes if note.characters]
+        texts += [("conversation", characters) for characters in self._heard]
+        added += [_prose(part, round(characters / self._density)) for part, characters in texts]
+        images = [note.part for note in notes if note.is_image] + ["conversation"] * self._images
+        added += [_Addition(part, _TOKENS_PER_IMAGE, round(_TOKENS_PER_IMAGE * _DENSEST), None) for part in images]
         return added
 
     @property
@@ -275,6 +348,8 @@ class _Addition(NamedTuple):
     #: More than this is something else.
     most: int
     tool: ToolCall | None
+    #: Tools that it found, whose descriptions every later request carries.
+    names: int = 0
 
 
 def _prose(part: str, tokens: int) -> _Addition:
@@ -282,6 +357,8 @@ def _prose(part: str, tokens: int) -> _Addition:
 
 
 def _part_of(tool: ToolCall) -> str:
+    if tools_found(tool):
+        return "system"
     return "files" if tool.name in _READING else "output"
 
 
@@ -310,11 +387,30 @@ def _output(call: ApiCall) -> tuple[int, int]:
 
 
 def _result(tool: ToolCall) -> int:
-    content = tool.result_block.content if tool.result_block else None
-    images = sum(getattr(block, "type", None) in IMAGES for block in content) if isinstance(content, tuple) else 0
-    return _length(tool.result) + images * _TOKENS_PER_IMAGE
+    return _length(tool.result) + (_images(tool.result_block.content) * _TOKENS_PER_IMAGE if tool.result_block else 0)
+
+
+def tools_found(tool: ToolCall) -> int:
+    """How many tools a call has found, each of which its result only names."""
+    content = tool.result_block.content if tool.result_block else ()
+    return sum(isinstance(block, ToolReferenceBlock) for block in content) if isinstance(content, tuple) else 0
+
+
+def prompt_images(turn: Turn) -> int:
+    """Images and documents that came with what was typed."""
+    record = turn.context.graph.records[turn.node]
+    return _images(record.content) if isinstance(record, UserRecord) else 0
+
+
+def _images(content: object) -> int:
+    blocks = content if isinstance(content, tuple) else ()
+    return sum(isinstance(block, ImageBlock | DocumentBlock) for block in blocks)
 
 
 def _length(text: str) -> int:
+    return _tokens(len(text))
+
+
+def _tokens(characters: int) -> int:
     """Tokens that a text may have."""
-    return -(-len(text) * 10 // round(_CHARACTERS_PER_TOKEN * 10)) if text else 0
+    return -(-characters * 10 // round(_CHARACTERS_PER_TOKEN * 10))

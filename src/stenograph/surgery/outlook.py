@@ -8,6 +8,7 @@ session's own context grew by. Predicting earlier turns of public sessions and r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -15,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from stenograph.analysis import Resident, context_of, shape_of
+from stenograph.analysis import Resident, context_of, prompt_images, shape_of, standing_notes, tools_found
 from stenograph.errors import UsageError
 from stenograph.pricing import Basis, price_usage
 from stenograph.records import IMAGES, Usage
@@ -30,6 +31,7 @@ TOKENS_AN_IMAGE = 1_600
 TYPICAL_RATE = 1.5
 _RATES = (0.5, 4.0)
 _REMINDER = "<system-reminder>"
+_TAGS = re.compile(r"</?system-reminder>")
 _FIVE_MINUTES, _HOUR = timedelta(minutes=5), timedelta(hours=1)
 
 
@@ -56,8 +58,9 @@ def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: da
     outcome = _as_recorded(outcomes, working.session.release)
     calls = [call for turn in working.session.turns for call in turn.calls if not call.is_synthetic]
     model = next((call.model for call in reversed(calls) if call.model), "")
-    rates = _result_rates(working)
-    was, will_be = _Sizes(outcome.before, rates), _Sizes(outcome.after, rates)
+    rates = _result_rates(working, outcome.before)
+    coming_back = frozenset(map(_untagged, standing_notes(working.session.graph.records)))
+    was, will_be = _Sizes(outcome.before, rates, coming_back), _Sizes(outcome.after, rates, coming_back)
     fixed = _fixed_part(working, calls)
     # A compaction after it made a new context, which nobody counted.
     last = next((call for call in reversed(calls) if _context(call) and call.nodes[-1] > working.last_compaction), None)
@@ -72,7 +75,7 @@ def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: da
         if one != other:
             break
         same += 1
-    to_cache = _Sizes(outcome.after[same:], rates).at(rate) if outcome.before != outcome.after else 0
+    to_cache = _Sizes(outcome.after[same:], rates, coming_back).at(rate) if outcome.before != outcome.after else 0
     whole = price_usage(Usage(input_tokens=0, output_tokens=0, cache_read_input_tokens=before), model)
     read = price_usage(Usage(input_tokens=0, output_tokens=0, cache_read_input_tokens=max(0, before - after)), model)
     write = price_usage(Usage(input_tokens=0, output_tokens=0, cache_creation_input_tokens=to_cache), model)
@@ -103,37 +106,47 @@ def _as_recorded(outcomes: Sequence[ReleaseOutcome], release: str | None) -> Rel
     return ordered[-1] if nearest.refused or 2 * len(nearest.before) < len(ordered[-1].before) else nearest
 
 
-def _result_rates(working: WorkingFile) -> dict[str, float]:
-    """By tool call: tokens of its result, as the prompts grew by it, for each that characters suggest."""
+def _result_rates(working: WorkingFile, messages: Messages) -> dict[str, float]:
+    """By tool call: tokens of its result, as the prompts grew by it, for each that its characters suggest."""
     session, residents = working.session, list[Resident]()
     for _ in context_of(session.turns, session.compactions, shape_of(session.graph.records), residents):
         pass
+    suggested = {
+        block["tool_use_id"]: _estimate(block) + TOKENS_AN_IMAGE * _images(block)
+        for message in messages
+        for block in message["content"]
+        if isinstance(block, dict) and block.get("type") == "tool_result"
+    }
     rates = {}
     for each in residents:
-        block = each.tool.result_block
-        suggested = _estimate(each.tool.result) if block is not None else 0
-        if suggested and each.tokens:
-            rates[each.tool.id] = min(max(each.tokens / suggested, _RATES[0]), _RATES[1])
+        # Clients may clear an old result: then it is as long as it was recorded.
+        size = max(suggested.get(each.tool.id, 0), _estimate(each.tool.result))
+        if size and each.tokens:
+            rate = each.tokens / size
+            # Of tools that were searched for a result has only the names.
+            rates[each.tool.id] = rate if tools_found(each.tool) else min(max(rate, _RATES[0]), _RATES[1])
     return rates
 
 
 class _Sizes:
     """Messages in tokens: results by what they were measured at, the rest by characters, for a rate to be found.
 
-    Without the client's own notes: those that leave with a turn come back with the next prompt.
+    Without what the client says of itself and the project: if that leaves, it comes back with the next prompt.
     """
 
-    def __init__(self, messages: Messages, rates: dict[str, float]) -> None:
+    def __init__(self, messages: Messages, rates: dict[str, float], coming_back: frozenset[str]) -> None:
         self.measured, self.other = 0.0, 0
         for message in messages:
             for block in message["content"]:
                 if message["role"] == "system" or _is_note(block):
+                    self.other += _estimate(_without(block["text"], coming_back))
                     continue
                 rate = rates.get(block.get("tool_use_id", "")) if isinstance(block, dict) else None
                 if rate is None:
+                    self.measured += TOKENS_AN_IMAGE * _images(block)
                     self.other += _estimate(block)
                 else:
-                    self.measured += rate * _estimate(block)
+                    self.measured += rate * (_estimate(block) + TOKENS_AN_IMAGE * _images(block))
 
     def at(self, rate: float) -> int:
         return round(self.measured + rate * self.other)
@@ -154,7 +167,21 @@ def _fixed_part(working: WorkingFile, calls: list[ApiCall]) -> int:
     """What is sent beside the conversation (system prompt, tools, memory): the first call's context without its prompt."""
     first = next((_context(call) for call in calls if _context(call)), 0)
     turns = working.session.turns
-    return max(0, first - _estimate(turns[0].prompt)) if turns else 0
+    return max(0, first - _estimate(turns[0].prompt) - prompt_images(turns[0]) * TOKENS_AN_IMAGE) if turns else 0
+
+
+def _without(note: str, others: frozenset[str]) -> str:
+    """A note without others: clients join those that come together."""
+    words = _untagged(note)
+    if words in others:
+        return ""
+    for other in others:
+        words = words.replace(other, "")
+    return words
+
+
+def _untagged(note: str) -> str:
+    return _TAGS.sub("", note).strip()
 
 
 def _is_note(block: Any) -> bool:
@@ -162,10 +189,19 @@ def _is_note(block: Any) -> bool:
 
 
 def _estimate(value: Any) -> int:
+    """Tokens of the texts in a message, by their characters."""
     if isinstance(value, dict):
-        if value.get("type") in IMAGES:
-            return TOKENS_AN_IMAGE
-        return sum(_estimate(each) for key, each in value.items() if key not in ("type", "id", "tool_use_id"))
+        members = () if value.get("type") in IMAGES else value.items()
+        return sum(_estimate(each) for key, each in members if key not in ("type", "id", "tool_use_id"))
     if isinstance(value, list):
         return sum(_estimate(each) for each in value)
     return -(-len(value) // CHARACTERS_A_TOKEN) if isinstance(value, str) else 0
+
+
+def _images(value: Any) -> int:
+    """How many images and documents a message has."""
+    if isinstance(value, list):
+        return sum(map(_images, value))
+    if not isinstance(value, dict):
+        return 0
+    return 1 if value.get("type") in IMAGES else _images(value.get("content"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from stenograph.analysis import PARTS, context_of
+from stenograph.analysis import PARTS, context_of, shape_of
 from stenograph.inputs import InputKind, Status
 from stenograph.pricing import session_cost
 from stenograph.records import (
@@ -447,7 +447,7 @@ def _parts(session: Session, turns: Sequence[Turn]) -> dict[int, tuple[int, ...]
     """What filled the context of each call, by its first line."""
     if len(session.graph.records) > _MOST_RECORDS:
         return {}
-    found = context_of(turns, session.compactions)
+    found = context_of(turns, session.compactions, shape_of(session.graph.records))
     return {each.call.nodes[0]: tuple(each.parts[name] for name in PARTS) for each in found}
 
 

@@ -209,13 +209,13 @@ async def context(desk: Desk, _: str) -> None:
 
 
 def _filled(path: Path) -> tuple[dict[str, int], list[tuple[str, int]], int]:
-    from stenograph.analysis import Resident, context_of
+    from stenograph.analysis import Resident, context_of, shape_of
     from stenograph.sessions import load_file
     from stenograph.views import ToolFacts, tool_title
 
     session = load_file(path)
     residents: list[Resident] = []
-    calls = list(context_of(session.turns, session.compactions, residents=residents))
+    calls = list(context_of(session.turns, session.compactions, shape_of(session.graph.records), residents))
     if not calls:
         return {}, [], 0
     last = calls[-1]
