@@ -23,7 +23,9 @@ from stenograph.testing.scripted_api import Json
 _PIECE = re.compile(r" ?[^\W\d_]{1,6}|\d{1,3}|_|[ \t]+|\n+|[^\w\s]{1,2}")
 IMAGE = 1_500
 _NESTED = re.compile(r"\s*<system-reminder>\s*Contents of \S+CLAUDE\.md")
-_MENTIONED = re.compile(r"\s*<system-reminder>\s*(Called the \w+ tool|Result of calling the|Note: \S+ (was modified|changed on disk))")
+_MENTIONED = re.compile(
+    r"\s*<system-reminder>\s*(Called the \w+ tool|Result of calling the|Note: \S+ (was modified|changed on disk))"
+)
 _REPORTED = re.compile(r"\s*(<system-reminder>\s*)?(\[SYSTEM NOTIFICATION|The user sent a new message)")
 
 

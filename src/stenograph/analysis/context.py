@@ -3,8 +3,8 @@
 The API counts every prompt as a whole. From one call to the next it grows by the response before and by what was added since:
 results, prompts, notes. So the tokens of each addition are known as far as it came alone, and are shared by length where several
 came together. What is more than their length can explain is unknown, and is never spread. The first prompt, less what was typed,
-is the fixed part: system prompt and tools, and memory files, which only the newest releases record apart. Tools that were searched
-for come later: the prompt grows by their descriptions, of which the result has only the names.
+is the fixed part: system prompt and tools, and memory files, which only the newest releases record apart. Tools that were
+searched for come later: the prompt grows by their descriptions, of which the result has only the names.
 """
 
 from __future__ import annotations

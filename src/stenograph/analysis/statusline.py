@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from stenograph.analysis.usage import UsageBy, UsageScope, usage_table
+from stenograph.analysis.usage import BLOCK, UsageScope, block_at, spent_in
 from stenograph.errors import UsageError
 from stenograph.index import ABORTED, FAST, SIDECHAIN, US, IndexStore, sync_session_usage
 from stenograph.pricing import Tariff, micro_usd
@@ -102,18 +102,8 @@ def status_now(
         session, context = _session(store, path, tariff)
     own = given.cost.total_cost_usd if given.cost else None
     window = given.context_window or _Window()
-    since = now.timestamp() - _LOOK_BACK
-    scope = UsageScope(homes, since=since)
-    day = next(
-        (
-            row
-            for row in usage_table(store, scope, tariff, zone=zone).rows
-            if row.start and row.end and row.start <= now < row.end
-        ),
-        None,
-    )
-    blocks = usage_table(store, scope, tariff, by=UsageBy.BLOCK).rows
-    block = next((row for row in blocks if row.start and row.end and row.start <= now < row.end), None)
+    block = block_at(store, UsageScope(homes, since=now.timestamp() - _LOOK_BACK), now)
+    midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     context = window.total_input_tokens or context
     percent = window.used_percentage
     if percent is None and context and window.context_window_size:
@@ -122,9 +112,9 @@ def status_now(
         model=(given.model.display_name or given.model.id) if given.model else None,
         session=round(own * 1_000_000) if own is not None else session,
         is_own_figure=own is not None,
-        today=micro_usd(day.spent.cost) if day else 0,
-        block=micro_usd(block.spent.cost) if block else 0,
-        block_ends=block.end if block else None,
+        today=micro_usd(spent_in(store, UsageScope(homes, since=midnight.timestamp()), tariff).cost),
+        block=micro_usd(spent_in(store, UsageScope(homes, since=block.timestamp()), tariff).cost) if block else 0,
+        block_ends=block + BLOCK if block else None,
         context=context,
         percent=percent,
     )

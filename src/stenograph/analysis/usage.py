@@ -13,17 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from stenograph.index import ABORTED, ADVISOR, AGENT, FAST, SIDECHAIN, US, IndexStore
-from stenograph.pricing import Tariff
-from stenograph.records import TokenCounts
+from stenograph.pricing import PerToken, Tariff
 
 _HOUR = 3600
 _DAY = 86_400
 _BLOCK = 5 * _HOUR
+BLOCK = timedelta(seconds=_BLOCK)
 
 
 class UsageBy(StrEnum):
@@ -107,12 +106,16 @@ class UsageTable(Struct):
     unpriced: dict[str, int]
 
 
-class _Price(NamedTuple):
-    """What the price of tokens depends on."""
+class _Price(Struct, frozen=True, eq=False):
+    """What tokens of some calls cost; one value for each model, speed, place and length of prompt."""
 
     model: str
-    flags: int
-    prompt: int
+    #: The model as it is shown.
+    name: str
+    is_advisor: bool
+    #: Picodollars per token, None without a price, and per search.
+    rates: PerToken | None
+    search: int
 
 
 #: Sums over some calls: calls, input, output, cache read, written for five minutes and an hour, searches, thinking, estimated.
@@ -124,11 +127,10 @@ def usage_table(
 ) -> UsageTable:
     """Tokens and money in rows. `zone` is the time zone of days; None: the system's."""
     where, values = _where(store, scope)
-    overview = _overview(store, where, values)
-    finder = _Finder(store, where, values, by, zone, overview)
+    finder = _Finder(store, where, values, by, zone)
     cells: dict[object, dict[_Price, _Sums]] = {}
     for dimension, price, sums in _groups(store, where, values, tariff, finder):
-        for key, share in finder.shares(dimension, price, tariff, sums):
+        for key, share in finder.shares(dimension, price, sums):
             cell = cells.setdefault(key, {})
             known = cell.get(price)
             cell[price] = share if known is None else [one + other for one, other in zip(known, share, strict=True)]
@@ -139,11 +141,10 @@ def usage_table(
     for key, cell in cells.items():
         models: dict[str, list[int]] = {}
         for price, sums in cell.items():
-            model = tariff.row(price.model) or price.model or "(unknown)"
-            spent = _spent(price, sums, tariff)
+            spent = _spent(price, sums)
             for each in (models, totals):
-                known = each.get(model)
-                each[model] = spent if known is None else [one + other for one, other in zip(known, spent, strict=True)]
+                known = each.get(price.name)
+                each[price.name] = spent if known is None else [one + other for one, other in zip(known, spent, strict=True)]
         row = finder.row(key, len(sessions.get(key, ())))
         _fill(row, models)
         if row.spent.calls or row.spent.tokens:
@@ -159,7 +160,23 @@ def usage_table(
         row.models = dict(sorted(row.models.items(), key=lambda each: (-each[1].cost, -each[1].tokens, each[0])))
     unpriced = {model: spent.unpriced_calls for model, spent in total.models.items() if spent.unpriced_calls}
     most = dict(sorted(unpriced.items(), key=lambda each: -each[1]))
-    return UsageTable(by, rows, total, overview.interrupted, overview.copies, most)
+    interrupted, copies = _left_out(store, where, values)
+    return UsageTable(by, rows, total, interrupted, copies, most)
+
+
+def spent_in(store: IndexStore, scope: UsageScope, tariff: Tariff) -> Spent:
+    """What all calls together used and cost."""
+    where, values = _where(store, scope)
+    finder = _Finder(store, where, values, UsageBy.MODEL, UTC)
+    found = [_spent(price, sums) for _, price, sums in _groups(store, where, values, tariff, finder)]
+    return Spent(*map(sum, zip(*found, strict=True))) if found else Spent()
+
+
+def block_at(store: IndexStore, scope: UsageScope, moment: datetime) -> datetime | None:
+    """The beginning of the block of five hours that is open at a moment; None: none is."""
+    where, values = _where(store, scope)
+    begin = max(_Finder(store, where, values, UsageBy.BLOCK, UTC).blocks.values(), default=None)
+    return begin if begin is not None and begin <= moment < begin + BLOCK else None
 
 
 def session_costs(store: IndexStore, homes: Sequence[Path], sessions: Iterable[Path], tariff: Tariff) -> dict[Path, Spent]:
@@ -180,20 +197,16 @@ def _fill(row: UsageRow, models: dict[str, list[int]]) -> None:
     row.spent = Spent(*map(sum, zip(*models.values(), strict=True)))
 
 
-def _spent(price: _Price, sums: _Sums, tariff: Tariff) -> list[int]:
+def _spent(price: _Price, sums: _Sums) -> list[int]:
     """The fields of `Spent`."""
     calls, given, output, read, short, hour, searches, thinking, estimated = sums
-    is_advisor, is_fast, is_us = bool(price.flags & ADVISOR), bool(price.flags & FAST), bool(price.flags & US)
-    spent = [0 if is_advisor else calls, given, output + estimated, read, short, hour, thinking, searches, estimated]
-    tokens = TokenCounts(given, output, read, short, hour, searches)
-    cost = tariff.price(tokens, price.model, prompt=price.prompt, is_fast=is_fast, is_us=is_us)
-    if cost is None:
-        return [*spent, 0, 0, calls, tokens.total + estimated]
-    more = 0
-    if estimated:
-        rates = tariff.rate(price.model, prompt=price.prompt, is_fast=is_fast, is_us=is_us)
-        more = estimated * rates.output if rates else 0
-    return [*spent, cost, more, 0, 0]
+    spent = [0 if price.is_advisor else calls, given, output + estimated, read, short, hour, thinking, searches, estimated]
+    rates = price.rates
+    if rates is None:
+        return [*spent, 0, 0, calls, given + output + read + short + hour + estimated]
+    cost = given * rates.input + output * rates.output + read * rates.cache_read
+    cost += short * rates.cache_write_5m + hour * rates.cache_write_1h + searches * price.search
+    return [*spent, cost, estimated * rates.output, 0, 0]
 
 
 _TIMES = (UsageBy.DAY, UsageBy.WEEK, UsageBy.MONTH, UsageBy.BLOCK)
@@ -208,20 +221,46 @@ _DIMENSIONS = {
 }
 
 
+_PRICED = FAST | US | ADVISOR
+
+
 def _groups(
     store: IndexStore, where: str, values: list[object], tariff: Tariff, finder: _Finder
 ) -> Iterator[tuple[object, _Price, _Sums]]:
+    """Calls summed up by what their row and their price depend on: the second column is the model, flags and length in one."""
     prompt = "c.input + c.cache_read + c.cache_write_5m + c.cache_write_1h"
-    cases = "".join(f" WHEN {prompt} > {above} THEN {above + 1}" for above in reversed(tariff.thresholds))
-    level = f"CASE{cases} ELSE 0 END" if cases else "0"
+    lengths = [0, *(above + 1 for above in tariff.thresholds)]
+    level = " + ".join([f"({prompt} > {above})" for above in tariff.thresholds] or ["0"])
     rows = store.connection.execute(
-        f"SELECT {finder.dimension}, c.model, c.flags & {FAST | US | ADVISOR}, {level}, count(*), sum(c.input), sum(c.output),"
-        " sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h), sum(c.web_searches), sum(c.thinking), sum(c.estimated)"
-        f" {_FROM}{where} AND c.counted AND NOT c.flags & {ABORTED} GROUP BY 1, 2, 3, 4",
+        f"SELECT {finder.dimension}, (c.model << 16) + ((c.flags & {_PRICED}) << 4) + {level}, count(*), sum(c.input),"
+        " sum(c.output), sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h), sum(c.web_searches), sum(c.thinking),"
+        f" sum(c.estimated) {_FROM}{where} AND c.counted AND NOT c.flags & {ABORTED} GROUP BY 1, 2",
         values,
     )
-    for dimension, model, flags, length, *sums in rows:
-        yield dimension, _Price(finder.names[model], flags, length), sums
+    prices: dict[int, _Price] = {}
+    for dimension, packed, *sums in rows:
+        if (price := prices.get(packed)) is None:
+            model, flags = finder.names[packed >> 16], packed >> 4 & _PRICED
+            is_fast, is_us = bool(flags & FAST), bool(flags & US)
+            rates = tariff.rate(model, prompt=lengths[packed & 15], is_fast=is_fast, is_us=is_us)
+            name = tariff.row(model) or model or "(unknown)"
+            price = prices[packed] = _Price(model, name, bool(flags & ADVISOR), rates, tariff.web_search)
+        yield dimension, price, sums
+
+
+def _left_out(store: IndexStore, where: str, values: list[object]) -> tuple[Spent, int]:
+    """What is in no row: responses that were interrupted, and how many lines are copies."""
+    interrupted, copies = Spent(), 0
+    for counted, *sums in store.connection.execute(
+        "SELECT c.counted, count(*), sum(c.input), sum(c.output), sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h)"
+        f" {_FROM}{where} AND (c.flags & {ABORTED} OR NOT c.counted) GROUP BY 1",
+        values,
+    ):
+        if counted:
+            interrupted = Spent(*sums)
+        else:
+            copies = sums[0]
+    return interrupted, copies
 
 
 def _sessions(store: IndexStore, where: str, values: list[object], finder: _Finder, tariff: Tariff) -> dict[object, set[int]]:
@@ -233,8 +272,9 @@ def _sessions(store: IndexStore, where: str, values: list[object], finder: _Find
     )
     found: dict[object, set[int]] = {}
     for dimension, session, model in rows:
-        price = _Price(finder.names[model] if model else "", 0, 0)
-        for key, _ in finder.shares(dimension, price, tariff, []):
+        name = finder.names[model] if model else ""
+        price = _Price(name, tariff.row(name) or name or "(unknown)", False, None, 0)
+        for key, _ in finder.shares(dimension, price, []):
             found.setdefault(key, set()).add(session)
     return found
 
@@ -261,41 +301,14 @@ def _where(store: IndexStore, scope: UsageScope) -> tuple[str, list[object]]:
     return where, values
 
 
-class _Overview(NamedTuple):
-    first: int | None
-    last: int | None
-    interrupted: Spent
-    copies: int
-
-
-def _overview(store: IndexStore, where: str, values: list[object]) -> _Overview:
-    """The time that calls span, and what is in no row: one look at every call."""
-    first = last = None
-    interrupted, copies = Spent(), 0
-    for counted, aborted, count, low, high, *sums in store.connection.execute(
-        f"SELECT c.counted, c.flags & {ABORTED}, count(*), min(c.time), max(c.time), sum(c.input), sum(c.output),"
-        f" sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h) {_FROM}{where} GROUP BY 1, 2",
-        values,
-    ):
-        first = low if first is None or (low is not None and low < first) else first
-        last = high if last is None or (high is not None and high > last) else last
-        if not counted:
-            copies += count
-        elif aborted:
-            interrupted = Spent(count, *sums)
-    return _Overview(first, last, interrupted, copies)
-
-
 class _Finder:
     """From a row of the query to the rows of the answer that it belongs to."""
 
-    def __init__(
-        self, store: IndexStore, where: str, values: list[object], by: UsageBy, zone: tzinfo | None, overview: _Overview
-    ) -> None:
+    def __init__(self, store: IndexStore, where: str, values: list[object], by: UsageBy, zone: tzinfo | None) -> None:
         self.by = by
         self.names: dict[int, str] = dict(store.connection.execute("SELECT id, name FROM usage_names"))
         self._zone = zone
-        self._blocks: dict[object, datetime] = {}
+        self.blocks: dict[object, datetime] = {}
         self._sessions: dict[object, tuple[bytes, str, str | None]] = {}
         self.dimension = _DIMENSIONS.get(by, "")
         if by in (UsageBy.PROJECT, UsageBy.SESSION):
@@ -303,18 +316,19 @@ class _Finder:
             self._sessions = {row[0]: row[1:] for row in found}
         elif by is UsageBy.BLOCK:
             hours = store.connection.execute(f"SELECT DISTINCT {self.dimension} {_FROM}{where} AND c.counted", values)
-            self._blocks = _blocks(hour for (hour,) in hours)
+            self.blocks = _blocks(hour for (hour,) in hours)
         elif not self.dimension:
-            self.dimension = f"(c.time + {_offset(overview.first, overview.last, zone)}) / {_DAY}"
+            first, last = store.connection.execute("SELECT min(time), max(time) FROM model_calls").fetchone()
+            self.dimension = f"(c.time + {_offset(first, last, zone)}) / {_DAY}"
 
-    def shares(self, dimension: object, price: _Price, tariff: Tariff, sums: _Sums) -> list[tuple[object, _Sums]]:
+    def shares(self, dimension: object, price: _Price, sums: _Sums) -> list[tuple[object, _Sums]]:
         match self.by:
             case UsageBy.DAY | UsageBy.WEEK | UsageBy.MONTH:
                 return [(None if dimension is None else self._begin(_number(dimension)), sums)]
             case UsageBy.BLOCK:
-                return [(self._blocks.get(dimension), sums)]
+                return [(self.blocks.get(dimension), sums)]
             case UsageBy.MODEL:
-                return [(tariff.row(price.model) or price.model or "(unknown)", sums)]
+                return [(price.name, sums)]
             case UsageBy.PROJECT:
                 folder, _, project = self._sessions[dimension]
                 return [(project or Path(os.fsdecode(folder)).name, sums)]
@@ -351,7 +365,7 @@ class _Finder:
 
     def _span(self, key: date) -> tuple[datetime, datetime]:
         if isinstance(key, datetime):
-            return key, key + timedelta(seconds=_BLOCK)
+            return key, key + BLOCK
         if self.by is UsageBy.MONTH:
             end = (key.replace(day=28) + timedelta(days=5)).replace(day=1)
         else:

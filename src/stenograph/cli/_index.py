@@ -12,6 +12,7 @@ from stenograph.cli._catalog import catalog_of
 from stenograph.cli._messages import echo_note
 from stenograph.cli._output import progress
 from stenograph.cli._settings import Settings, state_options
+from stenograph.config import archive_folder
 
 if TYPE_CHECKING:
     from stenograph.catalog import Catalog
@@ -48,7 +49,7 @@ def knows_costs(ctx: click.Context, store: IndexStore) -> bool:
     """Whether the index has every call, brought up to date as far as a list can wait for it."""
     from stenograph.index import sync_usage
 
-    archived = archived_files(catalog_of(ctx))
+    archived = archived_if_any(ctx)
     return not sync_usage(store, state_options(ctx).homes, archived=archived, seconds=_PATIENCE).pending
 
 
@@ -75,6 +76,14 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
     if report.pending:
         echo_note(f"{report.pending:,} changed files are not indexed yet", hint="run the command again")
     return store, report
+
+
+def archived_if_any(ctx: click.Context) -> list[IndexedFile]:
+    """As `archived_files`; most users have no archive, and nothing is loaded for them."""
+    folder = None if state_options(ctx).demo else archive_folder(os.environ)
+    if folder is None or not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises without rights
+        return []
+    return archived_files(catalog_of(ctx))
 
 
 def archived_files(catalog: Catalog) -> list[IndexedFile]:

@@ -72,10 +72,12 @@ def render_options(ctx: click.Context, columns: int | None = None, **wishes: Any
 
 def make_mask(reveal: bool) -> tuple[Mask, Masker | None]:
     """The function that masks texts, and the masker that counts them; with `reveal` texts stay as they are."""
-    from stenograph.redact import Masker, as_is
+    from stenograph.redact import as_is
 
     if reveal:
         return as_is, None
+    from stenograph.redact import Masker
+
     masker = Masker()
     return masker.mask, masker
 

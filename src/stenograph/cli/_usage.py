@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stenograph.cli._catalog import catalog_of
-from stenograph.cli._index import archived_files
+from stenograph.cli._index import archived_if_any
 from stenograph.cli._output import progress
 from stenograph.cli._settings import state_options
 from stenograph.errors import UsageError, in_quotes
@@ -26,7 +25,7 @@ def synced_usage(ctx: click.Context) -> tuple[IndexStore, UsageSync]:
 
     settings = state_options(ctx)
     store = open_store(None if settings.demo else store_path(os.environ))
-    archived = archived_files(catalog_of(ctx))
+    archived = archived_if_any(ctx)
     with progress("Reading usage") as show:
         return store, sync_usage(store, settings.homes, archived=archived, progress=show)
 

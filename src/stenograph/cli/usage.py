@@ -27,7 +27,7 @@ from stenograph.errors import UsageError
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from stenograph.analysis import UsageTable
+    from stenograph.analysis import Reconciled, UsageTable
     from stenograph.cli._settings import Settings
     from stenograph.index import IndexStore, UsageSync
     from stenograph.pricing import Tariff
@@ -103,8 +103,8 @@ def usage(
     if wants_reconciliation:
         _reconcile(ctx, store, report, settings, tariff, start, as_json=as_json)
         return
-    from stenograph.analysis import UsageBy, UsageScope, reconcile_sessions, usage_table
-    from stenograph.views import render_usage, usage_csv, usage_page
+    from stenograph.analysis import UsageBy, UsageScope, usage_table
+    from stenograph.views import usage_page
 
     homes = tuple(settings.homes)
     table = usage_table(store, UsageScope(homes, start, stop), tariff, by=UsageBy(by), zone=zone)
@@ -116,14 +116,18 @@ def usage(
         since=start,
         until=stop,
         titles=_titles(store, table),
-        reconciled=None if as_json or as_csv else reconcile_sessions(store, homes, tariff, since=start, explain=False),
+        reconciled=None if as_json or as_csv else _compared(store, homes, tariff, start),
         mask=make_mask(False)[0] if by in ("session", "project", "branch", "tool", "agent") else make_mask(True)[0],
     )
     if as_json:
         echo_json(page)
     elif as_csv:
+        from stenograph.views import usage_csv
+
         echo_lines(usage_csv(page, breakdown=breakdown), pager=False)
     else:
+        from stenograph.views import render_usage
+
         echo_lines(render_usage(page, render_options(ctx), breakdown=breakdown), pager=pager)
     for finding in page.findings:
         if finding.code.startswith(("unreadable", "unwritable")):
@@ -137,6 +141,12 @@ def usage(
     if not page.rows and fail_above is None:
         echo_note("no calls found")
         ctx.exit(NOTHING_MATCHED)
+
+
+def _compared(store: IndexStore, homes: tuple[Path, ...], tariff: Tariff, since: float | None) -> list[Reconciled]:
+    from stenograph.analysis import reconcile_sessions
+
+    return reconcile_sessions(store, homes, tariff, since=since, explain=False)
 
 
 def _reconcile(

@@ -7,16 +7,18 @@ forks copy lines with their counts set to zero.
 from __future__ import annotations
 
 import functools
-import hashlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from stenograph.disk import read_line_blocks
+from stenograph.disk import read_line_blocks, read_slice
 from stenograph.errors import UsageError
-from stenograph.records import TokenCounts, UsageLine, characters_written, last_total, moment, usage_lines
+from stenograph.records import TokenCounts, UsageCounts, UsageLine, characters_written, last_total, moment, usage_lines
 from stenograph.releases import first_with, release_numbers
+
+if TYPE_CHECKING:
+    import hashlib
 
 # What `flags` of a row says.
 FAST, US, ABORTED, FINISHED, SIDECHAIN, COPY, ADVISOR, AGENT = 1, 2, 4, 8, 16, 32, 64, 128
@@ -25,6 +27,10 @@ FAST, US, ABORTED, FINISHED, SIDECHAIN, COPY, ADVISOR, AGENT = 1, 2, 4, 8, 16, 3
 CHARACTERS_PER_TOKEN = 3
 
 _NANO = 1_000_000_000
+# What was just read is still in the processor's cache when it is searched.
+_BLOCK = 1 << 19
+_HEAD = 256
+_TAIL = 1024
 _SAYS_WHY_IT_STOPPED = release_numbers(first_with("writes_stop_reasons"))
 _WRITES_TOTALS = release_numbers(first_with("writes_totals"))
 
@@ -62,27 +68,64 @@ class ScannedCalls(Struct):
     #: The client's own total, in billionths of a dollar, by the last line to name one.
     total: int | None = None
     cwd: str | None = None
+    #: Of the file up to `end`; None where that is to be read.
+    fingerprint: bytes | None = None
 
 
 def scan_calls(path: Path, start: int, session: str) -> ScannedCalls:
     """The calls of a file from a place on. `session` is the one that the file is named after; empty for a subagent's file."""
     calls: dict[str, ModelCall] = {}
     scanned = ScannedCalls(calls, start)
-    for offset, block in read_line_blocks(path, start):
+    seen: dict[str, UsageCounts] = {}
+    head = b""
+    for offset, block in read_line_blocks(path, start, block_size=_BLOCK):
         may_have_totals = False
         for line in usage_lines(block, offset):
             if scanned.cwd is None and line.cwd:
                 scanned.cwd = line.cwd
             traits = _traits(line.version or "")
             may_have_totals = may_have_totals or traits.writes_totals
-            _note(calls, line, traits, block[line.start - offset : line.stop - offset], path, session)
+            _note(calls, seen, line, traits, block[line.start - offset : line.stop - offset], path, session)
         if (may_have_totals or not calls) and (total := last_total(block)) is not None:
             scanned.total = round(total * _NANO)
-        scanned.end = offset + block.rfind(b"\n") + 1
+        end = block.rfind(b"\n") + 1
+        scanned.end = offset + end
+        head = head or block[:_HEAD]
+        is_known = not start and (end >= _TAIL or (end and not offset))
+        scanned.fingerprint = _digest(head[: scanned.end], block[max(0, end - _TAIL) : end]) if is_known else None
     return scanned
 
 
-def _note(calls: dict[str, ModelCall], line: UsageLine, traits: _Traits, data: bytes, path: Path, session: str) -> None:
+def fingerprint(path: Path, offset: int) -> bytes:
+    """A hash of the beginning of a file and of the last bytes before a place in it."""
+    if not offset:
+        return b""
+    return _digest(read_slice(path, 0, min(_HEAD, offset)), read_slice(path, max(0, offset - _TAIL), offset))
+
+
+def _digest(head: bytes, tail: bytes) -> bytes:
+    digest = _blake2b()(head, digest_size=16)
+    digest.update(tail)
+    return digest.digest()
+
+
+@functools.cache
+def _blake2b() -> type[hashlib.blake2b]:
+    import hashlib  # OpenSSL: most commands find nothing new
+
+    return hashlib.blake2b
+
+
+def _note(
+    calls: dict[str, ModelCall],
+    seen: dict[str, UsageCounts],
+    line: UsageLine,
+    traits: _Traits,
+    data: bytes,
+    path: Path,
+    session: str,
+) -> None:
+    """Add a line to its call. `seen` has the last counts of each call: most lines repeat them."""
     message = line.message
     assert message is not None
     usage = message.usage
@@ -102,18 +145,23 @@ def _note(calls: dict[str, ModelCall], line: UsageLine, traits: _Traits, data: b
         flags |= SIDECHAIN
     if (session and line.sessionId and line.sessionId != session) or line.is_copy:
         flags |= COPY
-    tokens = usage.tokens()
     known = calls.get(key)
     if known is not None:
         known.tools += line.tools()
         known.written += written
         known.flags |= flags
+        if seen[key] == usage:
+            return
+        seen[key] = usage
+        tokens = usage.tokens()
         if tokens.total < known.tokens.total:
             return
         known.tokens = tokens
         known.flags &= ~(FAST | US)
         call = known
     else:
+        seen[key] = usage
+        tokens = usage.tokens()
         call = calls[key] = ModelCall(
             line.start, _seconds(line.timestamp), "", tokens, 0, written, "", line.gitBranch or "", line.attributionAgent or "",
             line.version or "", line.tools(), flags,
@@ -151,7 +199,7 @@ def merged(first: ModelCall, second: ModelCall) -> ModelCall:
 
 def call_key(name: str) -> int:
     """The key of a call in the store, from its `message.id`."""
-    return int.from_bytes(hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
+    return int.from_bytes(_blake2b()(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 
 class _Traits(NamedTuple):

@@ -10,20 +10,41 @@ files that changed, and reads those that grew from where reading ended.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, structs
 
-from stenograph.disk import Finding, distinct_homes, read_slice
+from stenograph.disk import Finding, distinct_homes
 from stenograph.errors import UnreadableError, UnwritableError
-from stenograph.family import AgentFile, AgentLayout, find_family, list_homes, named_owner, read_metas, session_name
-from stenograph.index.call_scan import AGENT, COPY, SIDECHAIN, ModelCall, ScannedCalls, call_key, merged, scan_calls
+from stenograph.family import (
+    AgentFile,
+    AgentLayout,
+    agent_id_of,
+    is_session_id,
+    list_homes,
+    list_session_folder,
+    meta_path,
+    named_owner,
+    read_metas,
+    session_name,
+)
+from stenograph.index.call_scan import (
+    AGENT,
+    COPY,
+    SIDECHAIN,
+    ModelCall,
+    ScannedCalls,
+    call_key,
+    fingerprint,
+    merged,
+    scan_calls,
+)
 from stenograph.index.sources import FilePart, IndexedFile
 from stenograph.index.store import IndexStore
 from stenograph.records import TokenCounts, gc_paused
@@ -33,8 +54,6 @@ _BATCH_BYTES = 512_000_000
 _MUCH = 24_000_000
 # More calls are looked through as a whole.
 _FEW = 500
-_HEAD = 256
-_TAIL = 1024
 #: Called with the bytes read and the bytes to read.
 Progress = Callable[[int, int], None]
 
@@ -99,10 +118,12 @@ def sync_session_usage(store: IndexStore, path: Path) -> None:
     """Bring the calls of one session up to date, as far as its files are where clients put them today."""
     project = path.parent
     name = session_name(path)
-    places: list[tuple[Path, AgentFile | None]] = [(path, None)]
-    places += [(agent.path, agent) for agent in find_family(project, name).agents]
-    found = (_source(file, project.parent.parent, project, name, agent) for file, agent in places)
-    sources = [source for source in found if source is not None]
+    sources = []
+    home, folder = project.parent.parent, f"{project}{os.sep}{name}"
+    if (state := _state_of(path)) is not None:
+        sources.append(_Source(path, home, project, name, None, state))
+    if is_session_id(name) and os.path.isdir(folder) and not os.path.islink(folder):  # noqa: PTH112, PTH114 - never raises
+        sources += [_Source(agent.path, home, project, name, agent, _state(status)) for agent, status in _agents_in(folder)]
     marks = ", ".join("?" * len(sources))
     rows = store.connection.execute(
         f"SELECT path, device, inode, size, changed_ns FROM usage_files WHERE path IN ({marks})",
@@ -118,13 +139,22 @@ def _sources(homes: Sequence[Path], findings: list[Finding]) -> Iterator[_Source
     findings += found
     for listing in listings:
         folder, home = listing.folder, listing.folder.parent.parent
-        candidates: list[tuple[Path, str, AgentFile | None]] = [(file.path, file.session_id, None) for file in listing.sessions]
+        for file in listing.sessions:
+            if (state := _state_of(file.path)) is not None:
+                yield _Source(file.path, home, folder, file.session_id, None, state)
         for name in listing.session_folders:
-            candidates += [(agent.path, name, agent) for agent in find_family(folder, name).agents]
-        candidates += [(agent.path, "", agent) for agent in listing.loose_agents]
-        for path, session, agent in candidates:
-            if (source := _source(path, home, folder, session, agent)) is not None:
-                yield source
+            for agent, status in _agents_in(f"{folder}{os.sep}{name}"):
+                yield _Source(agent.path, home, folder, name, agent, _state(status))
+        for agent in listing.loose_agents:
+            if (state := _state_of(agent.path)) is not None:
+                yield _Source(agent.path, home, folder, "", agent, state)
+
+
+def _agents_in(folder: str) -> Iterator[tuple[AgentFile, os.stat_result]]:
+    """The agents in a session's directory, without their metadata, which are looked for when one is read."""
+    for entry in list_session_folder(folder, []).agent_entries():
+        path = Path(entry.path)
+        yield AgentFile(path, agent_id_of(path), AgentLayout.NESTED), entry.stat()
 
 
 def _archived_source(file: IndexedFile) -> _Source:
@@ -134,13 +164,15 @@ def _archived_source(file: IndexedFile) -> _Source:
     return _Source(file.path, file.home, session.path.parent, session.session_id, agent, state, file.unpack)
 
 
-def _source(path: Path, home: Path, folder: Path, session: str, agent: AgentFile | None) -> _Source | None:
+def _state_of(path: Path) -> tuple[int, int, int, int] | None:
     try:
-        found = path.stat()
+        return _state(os.stat(path))  # noqa: PTH116 - half the time of the path's own
     except OSError:
         return None  # gone since the directory was listed
-    state = (found.st_dev, found.st_ino, found.st_size, max(found.st_ctime_ns, found.st_mtime_ns))
-    return _Source(path, home, folder, session, agent, state)
+
+
+def _state(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, max(status.st_ctime_ns, status.st_mtime_ns)
 
 
 def _write(
@@ -205,6 +237,7 @@ class _Writing:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._names: dict[str, int] = {}
+        self._named: dict[tuple[str, ...], tuple[int, ...]] = {}
         self._rows: list[tuple[object, ...]] = []
         self._touched: set[int] = set()
 
@@ -252,7 +285,7 @@ class _Writing:
         self._db.execute(
             "UPDATE usage_files SET session = ?, device = ?, inode = ?, size = ?, changed_ns = ?, offset = ?, fingerprint = ?,"
             " client_total = ? WHERE id = ?",
-            (session, *source.state, scanned.end, fingerprint(source.place, scanned.end), total, file),
+            (session, *source.state, scanned.end, scanned.fingerprint or fingerprint(source.place, scanned.end), total, file),
         )
 
     def finish(self) -> None:
@@ -274,13 +307,14 @@ class _Writing:
     def _add(self, file: int, session: int, key: int, call: ModelCall, agent_type: str) -> None:
         tokens = call.tokens
         self._touched.add(key)
+        names = (call.model, call.tier, call.branch, call.agent_type or agent_type, call.release, ",".join(call.tools))
+        if (ids := self._named.get(names)) is None:
+            ids = self._named[names] = tuple(map(self._name, names))
         self._rows.append(
             (
-                file, session, key, call.offset, call.time, self._name(call.model), tokens.input, tokens.output,
+                file, session, key, call.offset, call.time, ids[0], tokens.input, tokens.output,
                 tokens.cache_read, tokens.cache_write_5m, tokens.cache_write_1h, tokens.web_searches, call.thinking,
-                call.estimated, call.written,
-                self._name(call.tier), self._name(call.branch), self._name(call.agent_type or agent_type),
-                self._name(call.release), self._name(",".join(call.tools)), call.flags,
+                call.estimated, call.written, *ids[1:], call.flags,
             )
         )  # fmt: skip
 
@@ -318,9 +352,10 @@ class _Writing:
         return int(row[0])
 
     def _agent_type(self, agent: AgentFile | None) -> str:
-        if agent is None or agent.meta is None:
+        if agent is None:
             return ""
-        metas, _ = read_metas([agent])
+        beside = agent.meta or meta_path(agent.path)
+        metas, _ = read_metas([structs.replace(agent, meta=beside)]) if os.path.isfile(beside) else ({}, [])  # noqa: PTH113
         return metas[agent.agent_id].agent_type if agent.agent_id in metas else ""
 
     def _name(self, text: str) -> int:
@@ -349,21 +384,20 @@ def _scan_beside(sources: Sequence[_Source]) -> dict[Path, ScannedCalls]:
     total = sum(source.size for source in sources)
     if total < _MUCH or sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2:
         return {}
-    import pickle
     import tempfile
 
-    shares: tuple[list[_Source], list[_Source]] = ([], [])
+    shares: tuple[dict[int, _Source], dict[int, _Source]] = ({}, {})
     sizes = [0, 0]
-    for source in sorted(sources, key=lambda source: -source.size):
+    for number, source in sorted(enumerate(sources), key=lambda each: -each[1].size):
         place = sizes[1] < sizes[0]
-        shares[place].append(source)
+        shares[place][number] = source
         sizes[place] += source.size
     with tempfile.TemporaryFile() as answer:
         child = os.fork()
         if not child:
             status = 1
             try:
-                pickle.dump(_scan_each(shares[1]), answer, protocol=pickle.HIGHEST_PROTOCOL)
+                answer.write(msgspec.msgpack.encode(_scan_each(shares[1])))
                 answer.flush()
                 status = 0
             finally:
@@ -372,27 +406,18 @@ def _scan_beside(sources: Sequence[_Source]) -> dict[Path, ScannedCalls]:
         _, status = os.waitpid(child, 0)
         if not status:
             answer.seek(0)
-            found |= pickle.load(answer)
-    return found
+            found |= msgspec.msgpack.decode(answer.read(), type=dict[int, ScannedCalls])
+    return {sources[number].path: scanned for number, scanned in found.items()}
 
 
-def _scan_each(sources: Sequence[_Source]) -> dict[Path, ScannedCalls]:
+def _scan_each(sources: Mapping[int, _Source]) -> dict[int, ScannedCalls]:
     found = {}
-    for source in sources:
+    for number, source in sources.items():
         with contextlib.suppress(UnreadableError):  # said when it is read again
-            found[source.path] = scan_calls(source.place, 0, _named_after(source))
+            found[number] = scan_calls(source.place, 0, _named_after(source))
     return found
 
 
 def _named_after(source: _Source) -> str:
     """The session that a file is named after; empty for a subagent's file."""
     return source.session if source.agent is None else ""
-
-
-def fingerprint(path: Path, offset: int) -> bytes:
-    """A hash of the beginning of a file and of the last bytes before a place in it."""
-    if not offset:
-        return b""
-    digest = hashlib.blake2b(read_slice(path, 0, min(_HEAD, offset)), digest_size=16)
-    digest.update(read_slice(path, max(0, offset - _TAIL), offset))
-    return digest.digest()

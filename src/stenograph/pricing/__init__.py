@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from stenograph.pricing.models import WIDE, ModelFacts, ModelTable, known_facts, load_models, model_facts
     from stenograph.pricing.prices import LongContext, PriceBook, Prices, Rate, Table, canonical_model, load_prices, table_of
     from stenograph.pricing.session import GapReason, SessionCost, session_cost
-    from stenograph.pricing.tariff import PICO_PER_MICRO, OwnPrices, PricesFile, Tariff, micro_usd, read_prices_file
+    from stenograph.pricing.tariff import PICO_PER_MICRO, OwnPrices, PerToken, PricesFile, Tariff, micro_usd, read_prices_file
 
 _MODULES = {
     "cost": "Basis Cost price_usage",
     "models": "WIDE ModelFacts ModelTable known_facts load_models model_facts",
     "prices": "LongContext PriceBook Prices Rate Table canonical_model load_prices table_of",
     "session": "GapReason SessionCost session_cost",
-    "tariff": "PICO_PER_MICRO OwnPrices PricesFile Tariff micro_usd read_prices_file",
+    "tariff": "PICO_PER_MICRO OwnPrices PerToken PricesFile Tariff micro_usd read_prices_file",
 }
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "ModelFacts",
     "ModelTable",
     "OwnPrices",
+    "PerToken",
     "PriceBook",
     "Prices",
     "PricesFile",

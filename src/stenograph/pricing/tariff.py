@@ -43,7 +43,7 @@ class PricesFile(Struct, frozen=True, forbid_unknown_fields=True):
     web_search: Annotated[float, Meta(ge=0, le=1000, description="USD per search")] | None = None
 
 
-class _PerToken(Struct, frozen=True):
+class PerToken(Struct, frozen=True):
     """Picodollars per token."""
 
     input: int
@@ -61,7 +61,8 @@ class Tariff:
         own = own or PricesFile()
         self._own = {_spelled(name): prices for name, prices in own.models.items()}
         self._own_table = structs.replace(self._table, models={name: Prices("") for name in self._own}, aliases={})
-        self._web_search = _pico(self._table.web_search if own.web_search is None else Decimal(str(own.web_search)))
+        #: Picodollars per search.
+        self.web_search = _pico(self._table.web_search if own.web_search is None else Decimal(str(own.web_search)))
         self._per_token = functools.cache(self._find_per_token)
         self.row = functools.cache(self._find_row)
         self.thresholds = sorted({model.long_context.above for model in self._table.models.values() if model.long_context})
@@ -96,10 +97,10 @@ class Tariff:
             + tokens.cache_read * rates.cache_read
             + tokens.cache_write_5m * rates.cache_write_5m
             + tokens.cache_write_1h * rates.cache_write_1h
-            + tokens.web_searches * self._web_search
+            + tokens.web_searches * self.web_search
         )
 
-    def rate(self, model: str, *, prompt: int = 0, is_fast: bool = False, is_us: bool = False) -> _PerToken | None:
+    def rate(self, model: str, *, prompt: int = 0, is_fast: bool = False, is_us: bool = False) -> PerToken | None:
         """Picodollars per token of each kind; None for a model without a price."""
         return self._per_token(model, prompt, is_fast, is_us)
 
@@ -107,14 +108,14 @@ class Tariff:
         """A length of prompt with the same price: the lowest threshold that it is above, plus one; 0 below all."""
         return max((above + 1 for above in self.thresholds if prompt > above), default=0)
 
-    def _find_per_token(self, model: str, prompt: int, is_fast: bool, is_us: bool) -> _PerToken | None:
+    def _find_per_token(self, model: str, prompt: int, is_fast: bool, is_us: bool) -> PerToken | None:
         own = canonical_model(model, self._own_table) if model else None
         if own is not None:
             given = self._own[own]
             hour = given.cache_write_5m if given.cache_write_1h is None else given.cache_write_1h
             prices = (given.input, given.output, given.cache_read, given.cache_write_5m, hour)
             factor = Decimal(str(given.fast)) if is_fast else Decimal(1)
-            return _PerToken(*(_per_token(Decimal(str(price)) * factor) for price in prices))
+            return PerToken(*(_per_token(Decimal(str(price)) * factor) for price in prices))
         row = canonical_model(model, self._table) if model else None
         if row is None:
             return None
@@ -123,7 +124,7 @@ class Tariff:
         hourly = rate.cache_write_1h if rate.cache_write_1h is not None else rate.cache_write_5m
         factor = (self._table.us if is_us else Decimal(1)) * (found.fast if is_fast else Decimal(1))
         prices_of_row = (rate.input, rate.output, rate.cache_read, rate.cache_write_5m, hourly)
-        return _PerToken(*(_per_token(price * factor) for price in prices_of_row))
+        return PerToken(*(_per_token(price * factor) for price in prices_of_row))
 
 
 def read_prices_file(path: Path) -> PricesFile:

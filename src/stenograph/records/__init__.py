@@ -130,7 +130,7 @@ if TYPE_CHECKING:
         WriteResult,
         read_tool_result,
     )
-    from stenograph.records.usages import TokenCounts, UsageLine, characters_written, last_total, usage_lines
+    from stenograph.records.usages import TokenCounts, UsageCounts, UsageLine, characters_written, last_total, usage_lines
     from stenograph.records.write import Envelope, Json, Position, file_history_snapshot
 
 _MODULES = {
@@ -170,7 +170,7 @@ _MODULES = {
         "AgentResult AskUserQuestionResult BashOutputResult BashResult EditResult GlobResult GrepResult Hunk MultiEditResult"
         " ReadResult TeammateResult ToolResult UnknownResult WebFetchResult WebSearchResult WriteResult read_tool_result"
     ),
-    "usages": "TokenCounts UsageLine characters_written last_total usage_lines",
+    "usages": "TokenCounts UsageCounts UsageLine characters_written last_total usage_lines",
     "write": "Envelope Json Position file_history_snapshot write",
 }
 
@@ -274,6 +274,7 @@ __all__ = [
     "UnknownRecord",
     "UnknownResult",
     "Usage",
+    "UsageCounts",
     "UsageLine",
     "UserRecord",
     "WebFetchResult",

@@ -3,7 +3,23 @@
 In: any text. Out: where secrets stand in it, or the text with placeholders in their places. Knows key formats, not transcripts.
 """
 
-from stenograph.redact.mask import Mask, Masker, Secret, as_is, find_secrets, mask, mask_json
-from stenograph.redact.rules import RULES, SecretRule
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from stenograph.redact.finding import Masker, Secret, find_secrets, mask, mask_json
+    from stenograph.redact.masks import Mask, as_is
+    from stenograph.redact.rules import RULES, SecretRule
+
+_MODULES = {
+    "finding": "Masker Secret find_secrets mask mask_json",
+    "masks": "Mask as_is",
+    "rules": "RULES SecretRule",
+}
 
 __all__ = ["RULES", "Mask", "Masker", "Secret", "SecretRule", "as_is", "find_secrets", "mask", "mask_json"]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stenograph.redact import Mask, as_is, mask_json
+from stenograph.redact import Mask, as_is
 
 #: The tag of `pages.transcript.Patch`: lists of sessions do not need that module.
 _PATCH = "patch"
@@ -36,5 +36,7 @@ def _masked(value: Any, mask: Mask) -> Any:
             return replace(value, lines=tuple(mask("\n".join(value.lines)).split("\n")))  # type: ignore[attr-defined]
         return replace(value, **{name: _masked(getattr(value, name), mask) for name in value.__struct_fields__})
     if isinstance(value, dict | list):
+        from stenograph.redact import mask_json
+
         return mask_json(value, mask)
     return value

@@ -13,9 +13,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache, partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stenograph.redact.assignments import secret_part
+from stenograph.redact.masks import Mask
 from stenograph.redact.names import compiled, item_names, member_names
 from stenograph.redact.rules import ASSIGNED, DOT, DOT_BEFORE, RULES
 
@@ -62,17 +63,6 @@ _UNSEEN_RANGES = (
 _UNSEEN = f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _UNSEEN_RANGES)}]"
 # What a terminal takes for orders: colours and cursors, titles and links, and the rest.
 _ORDER = r"(?s:\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?)"
-
-
-class Mask(Protocol):
-    """Replaces the secrets in a text. `name` is what the text is called where it was found, as a member of JSON is."""
-
-    def __call__(self, text: str, name: str = "", /) -> str: ...
-
-
-def as_is(text: str, _name: str = "", /) -> str:
-    """The mask that reveals."""
-    return text
 
 
 def find_secrets(text: str, name: str = "") -> list[Secret]:
