@@ -25,6 +25,7 @@ _NANO_TO_PICO = 1000
 #: A client adds doubles, and its total is read to a billionth of a dollar.
 _EQUAL = 2_000
 _STARTING = frozenset({"Agent", "Task"})
+_PICO = 10**12
 
 
 class Reconciled(Struct, frozen=True):
@@ -42,6 +43,13 @@ class Reconciled(Struct, frozen=True):
     starts_agents: bool
     #: What its lines show that can explain a difference; empty where there is none, or nothing is known.
     reasons: tuple[GapReason, ...] = ()
+    #: What each reason makes of the difference, where that is known: all of it for a single reason.
+    amounts: dict[GapReason, int] = {}
+
+    @property
+    def rest(self) -> int:
+        """What is left of the difference for the reasons without an amount, or for none."""
+        return self.difference - sum(self.amounts.values())
 
     @property
     def difference(self) -> int:
@@ -63,7 +71,7 @@ def reconcile_sessions(
     found = [_compared(row, store, tariff) for row in _sessions(store, homes, since)]
     found.sort(key=lambda each: (-abs(each.difference), each.session))
     most = len(found) if explain is True else int(explain)
-    return [_explained(each) if number < most and not each.is_equal else each for number, each in enumerate(found)]
+    return [_explained(each, store, tariff) if number < most and not each.is_equal else each for number, each in enumerate(found)]
 
 
 def _sessions(
@@ -107,7 +115,7 @@ def _compared(row: tuple[int, bytes, str, str | None, bytes, int], store: IndexS
     return Reconciled(name, Path(os.fsdecode(path)), project, ours, total * _NANO_TO_PICO, responses, unpriced, starts_agents)
 
 
-def _explained(found: Reconciled) -> Reconciled:
+def _explained(found: Reconciled, store: IndexStore, tariff: Tariff) -> Reconciled:
     from stenograph.family import read_family
     from stenograph.pricing import GapReason, session_cost
 
@@ -117,7 +125,43 @@ def _explained(found: Reconciled) -> Reconciled:
     reasons = cost.reasons
     if found.difference > 0 and not family.agents and found.starts_agents:
         reasons = (*reasons, GapReason.MISSING_AGENTS)
-    return structs.replace(found, reasons=reasons)
+    amounts = {reason: round(amount * _PICO) for reason, amount in cost.amounts.items()}
+    if GapReason.COPIED in reasons and 0 < (left := _left_behind(found, store, tariff)) <= found.difference + _EQUAL:
+        amounts[GapReason.COPIED] = left
+        # Subagents that a fork does not copy are its parent's.
+        reasons = tuple(reason for reason in reasons if reason is not GapReason.MISSING_AGENTS)
+    unknown = [reason for reason in reasons if reason not in amounts]
+    if len(unknown) == 1:
+        amounts[unknown[0]] = found.difference - sum(amounts.values())
+    return structs.replace(found, reasons=reasons, amounts=amounts)
+
+
+def _left_behind(found: Reconciled, store: IndexStore, tariff: Tariff) -> int:
+    """What calls cost that a fork did not copy from the sessions that it has calls of, up to its own first call.
+
+    Behind a compaction a fork copies calls with their counts set to zero.
+    """
+    (own,) = store.connection.execute("SELECT session FROM usage_files WHERE path = ?", (os.fsencode(found.path),)).fetchone()
+    copied: dict[int, int] = {}
+    others: dict[int, tuple[int, int | None]] = {}
+    times: dict[int, int | None] = {}
+    for session, key, model, flags, at, *counts in store.connection.execute(
+        "SELECT f.session, c.key, n.name, c.flags, c.time, c.input, c.output, c.cache_read, c.cache_write_5m, c.cache_write_1h,"
+        " c.web_searches FROM model_calls c JOIN usage_files f ON f.id = c.file JOIN usage_names n ON n.id = c.model"
+        " WHERE f.session IN (SELECT other.session FROM model_calls o JOIN usage_files other ON other.id = o.file WHERE o.key IN"
+        " (SELECT m.key FROM model_calls m JOIN usage_files mine ON mine.id = m.file WHERE mine.session = ?))",
+        (own,),
+    ):
+        price = tariff.price(TokenCounts(*counts), model, is_fast=bool(flags & FAST), is_us=bool(flags & US)) or 0
+        cost = 0 if flags & ABORTED else price
+        if session == own:
+            copied[key] = max(cost, copied.get(key, 0))
+            times[key] = at
+        else:
+            others[key] = max((cost, at), others.get(key, (0, at)), key=lambda each: each[0])
+    begun = min((at for key, at in times.items() if key not in others and at is not None), default=None)
+    before = [(key, cost) for key, (cost, at) in others.items() if begun is None or at is None or at <= begun]
+    return sum(max(0, cost - copied.get(key, 0)) for key, cost in before)
 
 
 def _records(files: list[Path]) -> Iterator[Record]:

@@ -6,7 +6,7 @@ the client's total alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
@@ -73,6 +73,8 @@ class SessionCost(Struct, frozen=True):
     client_usd: Decimal | None = None
     # Known reasons for a gap that the records show.
     reasons: tuple[GapReason, ...] = ()
+    # What a reason makes of the gap, as far as the records tell: less than 0 for responses that the client's total lacks.
+    amounts: dict[GapReason, Decimal] = {}
 
     @property
     def gap(self) -> Decimal | None:
@@ -110,6 +112,10 @@ class _Tally:
         # Seconds since 1970: the first response, and when the run began that the last total goes back to.
         self._first: float | None = None
         self._counted_from: float | None = None
+        # When each response came, by its first line; those that no total can have, and those after the last one.
+        self._times: dict[str, float] = {}
+        self._of_others: set[str] = set()
+        self._since_total: set[str] = set()
 
     def add(self, record: Record) -> None:
         match record:
@@ -119,6 +125,7 @@ class _Tally:
                 # Each covers the whole session so far.
                 self._total = Decimal(str(total))
                 self._reasons.discard(GapReason.AFTER_LAST_TOTAL)
+                self._since_total.clear()
                 self._counted_from = record.startTime / 1000 if isinstance(record.startTime, int | float) else None
             case CompactBoundaryRecord():
                 self._reasons.add(GapReason.COMPACTION)
@@ -144,7 +151,22 @@ class _Tally:
             unknown_models=tuple(dict.fromkeys(model for model, cost in counted if cost.basis is Basis.UNKNOWN)),
             client_usd=self._total,
         )
-        return structs.replace(found, reasons=self._reasons_for(found.gap or Decimal(0)))
+        reasons = self._reasons_for(found.gap or Decimal(0))
+        return structs.replace(found, reasons=reasons, amounts=dict(self._amounts(reasons)))
+
+    def _amounts(self, reasons: tuple[GapReason, ...]) -> Iterator[tuple[GapReason, Decimal]]:
+        """Of the reasons for which a total is too low; a response has one reason."""
+        begun = self._counted_from
+        killed = {key for key, at in self._times.items() if begun is not None and at < begun}
+        keys = {
+            GapReason.OTHER_RELEASE: self._of_others,
+            GapReason.KILLED: killed - self._of_others,
+            GapReason.AFTER_LAST_TOTAL: self._since_total - killed - self._of_others,
+        }
+        for reason in reasons:
+            if reason in keys:
+                costs = [self._responses[key].cost.usd for key in keys[reason] if key not in self._aborted]
+                yield reason, -sum(costs, Decimal(0))
 
     def _add_answer(self, record: AssistantRecord) -> None:
         message = record.message
@@ -159,10 +181,19 @@ class _Tally:
         if known is None or cost.usd > known.cost.usd:
             self._responses[key] = _Response(model, cost)
         release = _release_of(record)
+        self._note_place(key, record, release)
         # Not by a user line's `interruptedMessageId`: it also names responses whose tools were interrupted, which are charged.
         if (release >= _SAYS_WHY_IT_STOPPED and message.stop_reason is None) or is_aborted(record):
             self._aborted.add(key)
         self._note_reasons(record, release)
+
+    def _note_place(self, key: str, record: AssistantRecord, release: tuple[int, ...]) -> None:
+        if release and release < _WRITES_TOTALS:
+            self._of_others.add(key)
+        elif (at := moment(record.timestamp)) is not None:
+            self._times.setdefault(key, at.timestamp())
+        if not record.isSidechain:
+            self._since_total.add(key)
 
     def _note_reasons(self, record: AssistantRecord, release: tuple[int, ...]) -> None:
         if isinstance(record.requestRef, str):

@@ -100,6 +100,14 @@ class UsagePage(Document, frozen=True, tag="usage/1"):
     findings: tuple[FindingPage, ...]
 
 
+class GapPage(Page, frozen=True):
+    """Why Claude Code's total differs."""
+
+    reason: str
+    micro_usd: int | None
+    """How much of the difference it makes. Null where several reasons share what is left: `rest_micro_usd`."""
+
+
 class ReconciledPage(Page, frozen=True):
     """A session with a total of Claude Code's own."""
 
@@ -115,8 +123,10 @@ class ReconciledPage(Page, frozen=True):
     """How much Claude Code's total is greater."""
     equal: bool
     """To a millionth of a dollar."""
-    reasons: tuple[str, ...]
+    reasons: tuple[GapPage, ...]
     """What its lines show that explains the difference. Empty for a difference that nothing in the files explains."""
+    rest_micro_usd: int
+    """What is left of the difference for the reasons without an amount, or for none."""
     unpriced_calls: int
 
 
@@ -194,6 +204,15 @@ def _spent(spent: Spent) -> dict[str, Any]:
     }
 
 
+def _gap(reason: str, amount: int | None) -> GapPage:
+    return GapPage(reason, None if amount is None else micro_usd(amount))
+
+
+def _is_unexplained(session: Reconciled) -> bool:
+    """Whether no reason is left for the rest; a model without a price here is one."""
+    return not session.unpriced_calls and all(reason in session.amounts for reason in session.reasons)
+
+
 def reconciliation_page(sessions: Iterable[Reconciled], *, stale: bool = False, mask: Mask = as_is) -> ReconciliationPage:
     sessions = list(sessions)
     page = ReconciliationPage(
@@ -207,7 +226,8 @@ def reconciliation_page(sessions: Iterable[Reconciled], *, stale: bool = False, 
                 theirs_micro_usd=micro_usd(each.theirs),
                 difference_micro_usd=micro_usd(each.difference),
                 equal=each.is_equal,
-                reasons=tuple(reason.value for reason in each.reasons),
+                reasons=tuple(_gap(reason.value, each.amounts.get(reason)) for reason in each.reasons),
+                rest_micro_usd=micro_usd(each.rest),
                 unpriced_calls=each.unpriced_calls,
             )
             for each in sessions
@@ -215,9 +235,7 @@ def reconciliation_page(sessions: Iterable[Reconciled], *, stale: bool = False, 
         equal=sum(each.is_equal for each in sessions),
         ours_micro_usd=micro_usd(sum(each.ours for each in sessions)),
         theirs_micro_usd=micro_usd(sum(each.theirs for each in sessions)),
-        unexplained_micro_usd=micro_usd(
-            sum(abs(each.difference) for each in sessions if not each.is_equal and not each.reasons and not each.unpriced_calls)
-        ),
+        unexplained_micro_usd=micro_usd(sum(abs(each.rest) for each in sessions if not each.is_equal and _is_unexplained(each))),
         stale=stale,
     )
     return mask_page(page, mask)

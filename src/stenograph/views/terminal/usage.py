@@ -249,25 +249,21 @@ def render_reconciliation(page: ReconciliationPage, options: RenderOptions) -> I
     if not different:
         return
     yield ""
-    rows = [["session", "steno", "Claude Code", "difference", "explained by"]]
+    rows = [["session", "steno", "Claude Code", "difference"]]
     for session in different:
         name = session.id if options.width is None else session.id[:_SHORT_ID]
-        rows.append(
-            [
-                name,
-                _exact(session.ours_micro_usd),
-                _exact(session.theirs_micro_usd),
-                _exact(session.difference_micro_usd, signed=True),
-                _why(session),
-            ]
-        )
-    for place, line in enumerate(_lines(rows, {1, 2, 3}, options, dim_first=True, bold_last=False)):
-        shown = cut(line, options.width) if place else line
-        yield (
-            options.paint(shown, YELLOW)
-            if place and not (different[place - 1].reasons or different[place - 1].unpriced_calls)
-            else shown
-        )
+        amounts = (session.ours_micro_usd, session.theirs_micro_usd)
+        rows.append([name, *map(_exact, amounts), _exact(session.difference_micro_usd, signed=True)])
+    head, *lines = _lines(rows, {1, 2, 3}, options, dim_first=True, bold_last=False)
+    yield head
+    for session, line in zip(different, lines, strict=True):
+        yield line
+        for amount, why, is_known in _whys(session):
+            shown = f"{_INDENT * 2}{amount:>12}  "
+            words = wrap(why, options.width - len(shown)) if options.width is not None else [why]
+            for number, text in enumerate(words):
+                row = (shown if not number else " " * len(shown)) + text
+                yield row if is_known else options.paint(row, YELLOW)
     yield ""
     yield f"{_INDENT}Not explained: {dollars(page.unexplained_micro_usd)}. See docs/usage.md."
 
@@ -277,10 +273,16 @@ def _exact(micro_usd: int, *, signed: bool = False) -> str:
     return f"{'-' if micro_usd < 0 else '+' if signed else ''}{text}"
 
 
-def _why(session: ReconciledPage) -> str:
+def _whys(session: ReconciledPage) -> Iterator[tuple[str, str, bool]]:
+    """What makes the difference, by how much, and whether it is known."""
+    together = [gap.reason for gap in session.reasons if gap.micro_usd is None]
+    for gap in session.reasons:
+        if gap.micro_usd is not None:
+            yield _exact(gap.micro_usd, signed=True), gap.reason, True
     if session.unpriced_calls:
-        return "a model without a price here"
-    return ", ".join(session.reasons) or "nothing in its files"
+        yield _exact(session.rest_micro_usd, signed=True), "a model without a price here", True
+    elif session.rest_micro_usd:
+        yield _exact(session.rest_micro_usd, signed=True), " and ".join(together) or "nothing in its files", bool(together)
 
 
 _COLUMNS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
