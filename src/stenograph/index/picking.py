@@ -59,6 +59,7 @@ class PickFilter(Struct, frozen=True):
                 return row.info.tag == self.value
 
 
+_SHORT = "short"
 _STATUSES = (Status.RUNNING, Status.INTERRUPTED, Status.FAILED)
 
 
@@ -69,15 +70,18 @@ class PickList:
         self._store = store
         self._homes = tuple(homes)
         self._rows = {row.info.path: row for row in list_catalogue(store, homes)}
+        rows = self._rows.values()
+        # Someone who has just begun has nothing but short ones.
+        self._listed = [row for row in rows if row.info.hidden is None] or [row for row in rows if row.info.hidden == _SHORT]
         self._last = Picks((), 0, 0)
 
     @property
     def sessions(self) -> int:
-        return sum(row.info.hidden is None for row in self._rows.values())
+        return len(self._listed)
 
     def filters(self, project: str) -> list[PickFilter]:
         """What the list can be narrowed to: this project, a status other than done, a tag; each has some session."""
-        rows = [row for row in self._rows.values() if row.info.hidden is None]
+        rows = self._listed
         tags = sorted({row.info.tag for row in rows if row.info.tag})
         filters = [
             PickFilter("project", project),
@@ -89,7 +93,7 @@ class PickList:
     def find(self, text: str, *, only: PickFilter | None = None, limit: int = 50) -> Picks:
         """What matches; while the text is not a query yet, what matched before."""
         if not text.strip():
-            rows = [row for row in self._rows.values() if row.info.hidden is None and (only is None or only.holds(row))]
+            rows = [row for row in self._listed if only is None or only.holds(row)]
             rows.sort(key=lambda row: -row.info.last_record.timestamp())
             self._last = Picks(tuple(Pick(row) for row in rows[:limit]), len(rows), 0)
             return self._last
