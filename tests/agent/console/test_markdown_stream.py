@@ -47,3 +47,14 @@ def test_what_still_grows_stays_small() -> None:
     for number in range(5000):
         stream.feed(f"- item {number}\n")
     assert len(stream.rest) < 10_000
+
+
+def test_only_the_end_of_a_long_paragraph_is_drawn_while_it_grows() -> None:
+    stream = MarkdownStream()
+    for number in range(20_000):
+        stream.feed(f"word{number} ")
+    shown = stream.end_of_rest(2_000)
+    assert len(shown) <= 2_000
+    assert shown.startswith("word")
+    assert shown.endswith("word19999 ")
+    assert len(stream.end()[0].split()) == 20_000

@@ -240,8 +240,12 @@ class Desk:
 
     _was_interrupted = False
 
+    def finished(self) -> list[str]:
+        """The lines that became finished since the last call."""
+        return self.painter.take_lines()
+
     def show(self) -> None:
-        self.screen.print(self.painter.take_lines())
+        self.screen.print(self.finished())
         self.screen.refresh()
 
     async def _tick(self) -> None:
@@ -274,6 +278,11 @@ class Desk:
     # What the agent does
 
     def hear(self, event: Event) -> None:
+        if isinstance(event, events.TextChunk) and event.agent_id is None:
+            # Thousands in an answer: drawn with the next frame.
+            self.painter.take_text(event.text)
+            self.screen.refresh()
+            return
         self.state.take(event)
         match event:
             case events.SessionBegin():

@@ -53,6 +53,12 @@ class MarkdownStream:
         """The block that still grows."""
         return "\n".join([*self._lines, "".join(self._begun)])
 
+    def end_of_rest(self, most: int) -> str:
+        """About as many characters of its end as can be seen: a paragraph may be a whole answer."""
+        rest = self.rest if len(self._begun) <= most else "".join(self._begun[-most:])
+        # A fence keeps its opening line: it is divided when it grows.
+        return rest if len(rest) <= 2 * most or self._fence else rest[-most:].partition(" ")[2] or rest[-most:]
+
     def _line(self, line: str) -> None:
         if self._fence:
             self._add(line)

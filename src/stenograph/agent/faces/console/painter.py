@@ -99,7 +99,7 @@ class Painter:
         """What is under way, in at most half the screen but for the text, which may take more."""
         look = self.look
         lines: list[str] = []
-        if self._text is not None and (rest := self._text.rest.strip("\n")):
+        if self._text is not None and (rest := self._text.end_of_rest(look.columns * look.rows).strip("\n")):
             lines += self._markdown(rest)[-max(4, look.rows - 10) :]
         if self._thinking:
             lines.append(look.row("thinking", duration(self._ms(self._thinking)), mark=look.paint("· ", *QUIET), codes=QUIET))
@@ -151,9 +151,6 @@ class Painter:
                 self.waits_since = 0.0
             case events.BlockBegin():
                 self._begin_block(event)
-            case events.TextChunk():
-                if self._text is not None:
-                    self._text.feed(event.text)
             case events.ThinkingChunk():
                 self._thought.append(event.text)
             case events.BlockEnd():
@@ -191,6 +188,11 @@ class Painter:
                 self._task_ended(event)
             case events.TurnEnd():
                 self._end_turn(event)
+
+    def take_text(self, text: str) -> None:
+        """More of the answer; what `take` does with other events."""
+        if self._text is not None:
+            self._text.feed(text)
 
     def prompt(self, words: str, mark: str = ">") -> None:
         look = self.look

@@ -103,6 +103,7 @@ class PlainScreen:
 
     def _prompt(self) -> None:
         self._timer = None
+        self.print(self._desk.finished())
         if self.panel is None and not self._desk.is_busy and not self._is_prompted and not self._is_away:
             self._is_prompted = self._is_open = True
             sys.stdout.write("you: ")

@@ -59,6 +59,8 @@ class ScreenDesk(Protocol):
     #: Nothing has been said yet.
     is_idle: bool
 
+    def finished(self) -> list[str]: ...
+
     def live(self) -> list[str]: ...
 
     def status(self, panel_keys: str) -> list[str]: ...
@@ -108,6 +110,7 @@ class Screen:
         if not app.is_running or app._running_in_terminal:
             return
         size = self._measure()
+        self._waiting += self._desk.finished()
         self._live = self._desk.live()
         height = app.layout.container.preferred_height(size.columns, size.rows).preferred
         lines, self._waiting = self._waiting, []
