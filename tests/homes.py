@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.corpora import FIXTURES
 
+from stenograph.testing import lines
 from stenograph.testing.lines import encode, text
 
 PROJECT = "-home-user-work"
@@ -22,12 +23,11 @@ def session_id(number: int) -> str:
 
 
 def user(content: Any, **members: Any) -> dict[str, Any]:
-    return {"type": "user", "isSidechain": False, "cwd": CWD, "message": {"role": "user", "content": content}, **members}
+    return lines.user(None, content, isSidechain=False, cwd=CWD, **members)
 
 
 def assistant(*blocks: Any, **members: Any) -> dict[str, Any]:
-    message = {"id": "msg_1", "role": "assistant", "model": "claude-x", "content": list(blocks)}
-    return {"type": "assistant", "isSidechain": False, "cwd": CWD, "message": message, **members}
+    return lines.assistant(None, "msg_1", list(blocks)) | {"isSidechain": False, "cwd": CWD, **members}
 
 
 def turns(number: int, prompt: str = "Do it") -> list[dict[str, Any]]:

@@ -74,22 +74,6 @@ def _reads(call: ast.Call, position: int) -> bool:
     return isinstance(given[0], ast.Constant) and isinstance(given[0].value, str) and not set(given[0].value) & set("wax+")
 
 
-def test_only_the_writer_writes() -> None:
-    found = {
-        f"{module}:{line}": what
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(tuple(MAY_WRITE))
-        for line, what in writes(path.read_text(encoding="utf-8"))
-    }
-    assert found == {}, "write through stenograph.disk.writer, or say in MAY_WRITE why not"
-
-
-def test_every_exception_is_needed() -> None:
-    for allowed in MAY_WRITE:
-        paths = (PACKAGE / allowed).rglob("*.py") if allowed.endswith("/") else [PACKAGE / allowed]
-        assert any(writes(path.read_text(encoding="utf-8")) for path in paths), allowed
-
-
 @pytest.mark.parametrize(
     "source",
     [
@@ -158,16 +142,6 @@ def connects(source: str) -> list[tuple[int, str]]:
             case ast.ImportFrom(module=str(module), names=names, level=0):
                 imported += [(node.lineno, f"{module}.{alias.name}") for alias in names]
     return [(line, name) for line, name in imported if f"{name}.".startswith(tuple(f"{each}." for each in _NETWORK_MODULES))]
-
-
-def test_only_net_and_the_transport_connect() -> None:
-    found = {
-        f"{module}:{line}": name
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(MAY_CONNECT)
-        for line, name in connects(path.read_text(encoding="utf-8"))
-    }
-    assert found == {}, "connect through stenograph.net"
 
 
 @pytest.mark.parametrize(
@@ -364,30 +338,6 @@ def peeks(source: str) -> list[tuple[int, str]]:
     )
 
 
-def _outside(allowed: dict[str, str], look: Callable[[str], list[tuple[int, str]]]) -> dict[str, str]:
-    return {
-        f"{module}:{line}": what
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(tuple(allowed))
-        for line, what in look(path.read_text(encoding="utf-8"))
-    }
-
-
-def test_only_records_spells_a_line_of_the_format() -> None:
-    assert _outside(MAY_SPELL, spelled_lines) == {}, "use a constructor of stenograph.records.write"
-
-
-def test_only_records_looks_for_members_in_the_bytes_of_a_line() -> None:
-    assert _outside(MAY_PEEK, peeks) == {}, "use or add a named read of stenograph.records.peek"
-
-
-@pytest.mark.parametrize(("allowed", "look"), [(MAY_SPELL, spelled_lines), (MAY_PEEK, peeks)])
-def test_every_exception_to_the_format_is_needed(allowed: dict[str, str], look: Callable[[str], list[tuple[int, str]]]) -> None:
-    for name in allowed:
-        paths = (PACKAGE / name).rglob("*.py") if name.endswith("/") else [PACKAGE / name]
-        assert any(look(path.read_text(encoding="utf-8")) for path in paths), name
-
-
 @pytest.mark.parametrize(
     "source",
     [
@@ -426,3 +376,51 @@ def test_the_census_sees_a_look_into_a_line(source: str) -> None:
 @pytest.mark.parametrize("source", ["""line.find(b"\\n")""", """b'"'""", """'"cwd"' in text"""])
 def test_the_census_lets_other_bytes_pass(source: str) -> None:
     assert not peeks(source)
+
+
+# The dialect of tests
+
+#: Modules outside the package that spell lines of a conversation themselves, with the reason. All others use `testing.lines`.
+MAY_SPELL_SAID = {
+    "tests/records/": "how a line is written is what they test",
+    "tests/reference/": "the examples of the seed documents, as they are written there",
+    "tests/traces/test_seed_002.py": "the same examples",
+    "tests/agent/test_print_mode.py": "messages of the SDK's stream, which are not lines of a session",
+    "tests/agent/test_recorder.py": "what a progress line quotes of another",
+    "tests/cli/test_agent.py": "messages of the SDK's stream",
+    "tests/cli/test_check.py": "a line that a schema refuses",
+    "tests/surgery/test_ids.py": "a line with nothing but an id",
+    "tests/lab/": "lines that the lab trims and compares",
+    "lab/observatory/": "messages of the SDK's stream",
+    "bench/": "long sessions, written as fast as possible",
+    "scripts/demo_builder.py": "the demo's lines, with all that a release writes",
+    "scripts/make_invented.py": "lines of a format that is not the client's",
+}
+
+
+def _outside_modules() -> dict[str, str]:
+    root = PACKAGE.parent.parent
+    paths = [path for folder in ("tests", "lab", "bench", "scripts") for path in sorted((root / folder).rglob("*.py"))]
+    census = ("tests/test_census",)
+    named = {path.relative_to(root).as_posix(): path for path in paths}
+    return {name: path.read_text(encoding="utf-8") for name, path in named.items() if not name.startswith(census)}
+
+
+def said_lines(source: str) -> list[int]:
+    """Where some source spells a line of a conversation as a dict: of a user or an assistant."""
+    if '"user"' not in source and '"assistant"' not in source:
+        return []
+    return [line for line, kind in spelled_lines(source) if kind in ("user", "assistant")]
+
+
+def test_lines_of_a_conversation_are_built_in_one_dialect() -> None:
+    found = {name: said_lines(source) for name, source in _outside_modules().items()}
+    spelled = {name: lines for name, lines in found.items() if lines}
+    others = {name: lines for name, lines in spelled.items() if not name.startswith(tuple(MAY_SPELL_SAID))}
+    assert others == {}, "use stenograph.testing.lines: user, assistant, system, beside"
+    assert [name for name in MAY_SPELL_SAID if not any(module.startswith(name) for module in spelled)] == []
+
+
+def test_the_census_sees_a_line_of_a_conversation() -> None:
+    assert said_lines('x = {"type": "user", "message": {"role": "user", "content": "x"}}') == [1]
+    assert said_lines('x = user("u1", "x")') == []

@@ -6,7 +6,6 @@ import ast
 import re
 
 import pytest
-from tests.test_census import PACKAGE
 
 #: How the client marks what it put in by itself, as far as only readers name it; not the tags that the agent writes as well.
 _MARK = re.compile(
@@ -44,25 +43,6 @@ def marks(source: str) -> list[tuple[int, str]]:
             case ast.MatchClass(kwd_attrs=names):
                 found += [(node.lineno, name) for name in names if name in _MEMBERS]
     return sorted(found)
-
-
-def _modules_with_marks() -> dict[str, list[tuple[int, str]]]:
-    return {
-        module: found
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(DECIDES)
-        and (found := marks(path.read_text(encoding="utf-8")))
-    }
-
-
-def test_only_inputs_decides_what_a_prompt_is() -> None:
-    found = {module: what for module, what in _modules_with_marks().items() if module not in EXCEPTIONS}
-    assert found == {}, "ask stenograph.inputs: classify, InputReader, input_at"
-
-
-def test_the_excepted_modules_hold_what_they_are_excepted_for() -> None:
-    assert EXCEPTIONS.keys() <= _modules_with_marks().keys()
-    assert marks((PACKAGE / "inputs.py").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

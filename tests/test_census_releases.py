@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
 
 import pytest
-from tests.test_census import PACKAGE
 
 # Releases, and the names of a family's files
 
@@ -47,28 +45,6 @@ def _texts(source: str) -> list[tuple[int, str]]:
                 docstrings.add(text)
     constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node not in docstrings]
     return sorted((node.lineno, node.value) for node in constants if isinstance(node.value, str))
-
-
-def _found(census: Callable[[str], list[tuple[int, str]]], *, but: str) -> dict[str, str]:
-    return {
-        f"{module}:{line}": what
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(but)
-        for line, what in census(path.read_text(encoding="utf-8"))
-    }
-
-
-def test_only_the_table_names_releases() -> None:
-    assert _found(release_names, but="releases/") == {}, "add a row to stenograph.releases.table and ask for its value"
-
-
-def test_only_the_family_reader_knows_the_names_of_its_files() -> None:
-    assert _found(family_names, but="family/") == {}, "ask stenograph.family which files belong to a session, and whose they are"
-
-
-def test_the_excepted_modules_hold_what_they_are_excepted_for() -> None:
-    assert release_names((PACKAGE / "releases/table.py").read_text(encoding="utf-8"))
-    assert family_names((PACKAGE / "family/places.py").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from stenograph.testing.lines import Line, text, tool_result, tool_use, write
+from stenograph.testing.lines import Line, assistant, text, tool_result, tool_use, user, write
 
 SYSTEM = 14_000
 #: Characters to a token, in what is said here.
@@ -53,7 +53,7 @@ class Played:
 
     def prompt(self, words: str) -> None:
         self.parts["conversation"] += tokens_in(words)
-        self._add({"type": "user", "message": {"role": "user", "content": words}})
+        self._add(user(None, words))
 
     def hide(self, tokens: int) -> None:
         """Something that the client adds to the request and no line tells of."""
@@ -72,10 +72,10 @@ class Played:
             "cache_creation_input_tokens": prompt - read - 3, "output_tokens_details": {"thinking_tokens": thinking},
         }  # fmt: skip
         stop = "tool_use" if tools else "end_turn"
-        message = {"role": "assistant", "id": f"msg_{self._count}", "model": self.model, "stop_reason": stop, "usage": usage}
+        name = f"msg_{self._count}"
         self.wait(4)
         for block in blocks:
-            self._add({"type": "assistant", "message": {**message, "content": [block]}})
+            self._add(assistant(None, name, [block], model=self.model, stop_reason=stop, usage=usage))
         self._cached = prompt
         self.parts["conversation"] += written
         self.parts["thinking"] += thinking
@@ -85,7 +85,7 @@ class Played:
         self.wait(seconds)
         self.parts[part] += tokens_in(words)
         block = tool_result(name, words, **({"is_error": True} if is_error else {}))
-        self._add({"type": "user", "message": {"role": "user", "content": [block]}})
+        self._add(user(None, [block]))
 
     def write(self, path: Path) -> Path:
         return write(path, self.lines)

@@ -21,6 +21,7 @@ from stenograph.archive import keep_sessions
 from stenograph.catalog import Catalog
 from stenograph.index import IndexStore, open_store, sync_usage
 from stenograph.pricing import OwnPrices, PricesFile, Tariff, micro_usd
+from stenograph.testing import lines
 from stenograph.testing.lines import text
 
 #: USD per million tokens, as measured on the client: input, output, cache read, write 5 min, write 1 h.
@@ -188,16 +189,12 @@ def test_since_and_until_narrow_by_the_time_of_a_call(home: tuple[Path, Truth], 
 
 
 def test_a_model_without_a_price_is_counted_and_not_guessed(tmp_path: Path) -> None:
-    line = {
-        "type": "assistant", "version": "2.1.325", "sessionId": "s", "timestamp": "2026-11-01T12:00:00.000Z", "uuid": "u",
-        "message": {
-            "id": "m", "role": "assistant", "model": "glm-5", "stop_reason": "end_turn", "content": [],
-            "usage": {"input_tokens": 1000, "output_tokens": 10},
-        },
-    }  # fmt: skip
-    project = tmp_path / "projects" / "-p"
-    project.mkdir(parents=True)
-    (project / "s.jsonl").write_text(json.dumps(line) + "\n")
+    usage = {"input_tokens": 1000, "output_tokens": 10}
+    line = lines.assistant("u", "m", [], model="glm-5", stop_reason="end_turn", usage=usage) | {
+        "version": "2.1.325",
+        "sessionId": "s",
+    }
+    lines.write(tmp_path / "projects" / "-p" / "s.jsonl", [line])
     store = open_store(None)
     sync_usage(store, [tmp_path])
     table = table_of(store, tmp_path)

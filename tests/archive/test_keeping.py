@@ -24,6 +24,7 @@ from stenograph.archive import keep_sessions, open_kept
 from stenograph.archive.kept import KeptFile, KeptStore
 from stenograph.disk import read_slice
 from stenograph.errors import UnreadableError, UnwritableError
+from stenograph.testing.lines import user
 
 HOUR = 3600.0
 
@@ -121,7 +122,7 @@ def test_whose_agent_a_file_beside_the_sessions_is_is_read_once(
     home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = home / "projects" / "-home-user-work" / "agent-b2.jsonl"
-    line = {"type": "user", "isSidechain": True, "sessionId": SESSION, "message": {"role": "user", "content": "x"}}
+    line = user(None, "x", isSidechain=True, sessionId=SESSION)
     agent.write_text(json.dumps(line) + "\n")
     keep_sessions(folder, [home])
     monkeypatch.setattr("stenograph.archive.keeping.named_owner", lambda _: pytest.fail("it was read again"))

@@ -11,6 +11,8 @@ import pytest
 from bench.surgery_peers import Kept, agent_files, copy_session, count_kept, count_resumed, faults, recorded_sessions, without_ids
 from bench.surgery_tools import Tool, ToolFailed, ccs_cloner, run_tool
 
+from stenograph.testing.lines import assistant
+
 SESSION = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"
 PROMPT = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
@@ -20,7 +22,7 @@ ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "done"}]}
 
 
 def _line(message_id: str, **usage: int) -> str:
-    return json.dumps({"type": "assistant", "message": {"id": message_id, "usage": usage}}) + "\n"
+    return json.dumps(assistant(None, message_id, [], usage=usage)) + "\n"
 
 
 def _session(folder: Path) -> Path:

@@ -19,6 +19,7 @@ from stenograph.catalog import Catalog
 from stenograph.errors import ArchivedSessionError, SessionNotFoundError
 from stenograph.index import open_store, parse_query, scan, search, sync
 from stenograph.sessions import load
+from stenograph.testing.lines import user, write
 
 GONE, HERE = session_id(0xAAAA0001), session_id(0xBBBB0002)
 
@@ -28,11 +29,7 @@ def home(tmp_path: Path) -> Path:
     """Two sessions, both kept, of which a client has deleted one with all its family."""
     home = tmp_path / "home"
     path = write_session(home, GONE, turns(4, "Build a lighthouse"))
-    agent = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
-    agent.parent.mkdir(parents=True)
-    agent.write_text(
-        json.dumps({"type": "user", "isSidechain": True, "message": {"role": "user", "content": "Count gulls"}}) + "\n"
-    )
+    write(path.with_suffix("") / "subagents" / "agent-a1.jsonl", [user(None, "Count gulls", isSidechain=True)])
     spilled = path.with_suffix("") / "tool-results" / "b1.txt"
     spilled.parent.mkdir()
     spilled.write_text("barnacles everywhere\n")

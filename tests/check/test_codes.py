@@ -16,6 +16,7 @@ from tests.check.sessions import SESSION, Lines, changed, first, last, recorded_
 from tests.cli.running import run_unprivileged
 
 from stenograph.check import DAMAGE, DRIFT, check, report
+from stenograph.testing.lines import user
 
 
 def _codes(path: Path) -> set[str]:
@@ -315,21 +316,7 @@ def test_only_files_changed_since_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_line_that_names_no_release_is_judged_by_all_of_them(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text(
-        json.dumps(
-            {
-                "type": "user",
-                "uuid": "u",
-                "parentUuid": None,
-                "message": {"role": "user", "content": "x"},
-                "timestamp": "2026-01-01T00:00:00.000Z",
-            }
-        )
-        + "\n",
-        encoding="utf-8",
-    )
-    assert check([path]).drift == []
+    assert check([write(tmp_path, [user("u", "x")])]).drift == []
 
 
 @pytest.mark.parametrize("behind", [[], ["[Request interrupted by user]"], ["[Request interrupted by user]", "Another prompt"]])

@@ -15,6 +15,7 @@ from typing import Any
 from tests.cli.running import SOURCE, run
 
 from stenograph.index import store_path
+from stenograph.testing.lines import assistant, text
 
 FIRST = "11111111-2222-4333-8444-555555555555"
 #: A million tokens of input: $4 for opus 5.5, $2 for sonnet 5.5.
@@ -22,14 +23,9 @@ MILLION = {"input_tokens": 1_000_000, "output_tokens": 0}
 
 
 def _line(name: str, time: str, model: str = "claude-opus-5-5", usage: Any = MILLION, **members: Any) -> bytes:
-    line = {
-        "type": "assistant", "uuid": name, "parentUuid": None, "sessionId": FIRST, "version": "2.1.325", "timestamp": time,
-        "cwd": "/home/user/shop", "gitBranch": "main", "requestedModel": model,
-        "message": {
-            "id": f"msg_{name}", "role": "assistant", "model": model, "stop_reason": "end_turn", "usage": usage,
-            "content": [{"type": "text", "text": "Done"}],
-        },
-        **members,
+    line = assistant(name, f"msg_{name}", [text("Done")], model=model, stop_reason="end_turn", usage=usage) | {
+        "sessionId": FIRST, "version": "2.1.325", "timestamp": time, "cwd": "/home/user/shop", "gitBranch": "main",
+        "requestedModel": model, **members,
     }  # fmt: skip
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from stenograph.drift import Form, ShapeTally
 from stenograph.drift.shapes import FORMS_KEPT
+from stenograph.testing.lines import assistant, tool_result, tool_use, user
 
 
 def _tally(*records: dict[str, Any]) -> ShapeTally:
@@ -62,11 +63,9 @@ def test_the_keys_of_maps_are_not_fields() -> None:
 
 
 def _call(name: str, given: dict[str, Any], *, result: Any, is_error: bool = False) -> list[dict[str, Any]]:
-    use = {"type": "tool_use", "id": "t1", "name": name, "input": given}
-    answer = {"type": "tool_result", "tool_use_id": "t1", "content": "done", "is_error": is_error}
     return [
-        {"type": "assistant", "version": "2.1.0", "message": {"content": [use]}},
-        {"type": "user", "version": "2.1.0", "message": {"content": [answer]}, "toolUseResult": result},
+        assistant(None, None, [tool_use("t1", name, **given)]) | {"version": "2.1.0"},
+        user(None, [tool_result("t1", is_error=is_error)], version="2.1.0", toolUseResult=result),
     ]
 
 

@@ -9,19 +9,19 @@ import pytest
 from tests.disk.conftest import Unprivileged
 
 from stenograph.family import AgentMeta, named_owner, owner_of, read_family, read_metas
+from stenograph.testing import lines
+from stenograph.testing.lines import user
 
 ONE = "11111111-2222-4333-8444-555555555555"
 TWO = "66666666-7777-4888-9999-aaaaaaaaaaaa"
 
 
-def write(path: Path, *records: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
+def write(path: Path, *records: lines.Line) -> Path:
+    return lines.write(path, records)
 
 
-def said(session: str) -> dict[str, object]:
-    return {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": session, "isSidechain": True}
+def said(session: str) -> lines.Line:
+    return user("u1", "Count.", sessionId=session, isSidechain=True)
 
 
 def test_the_first_line_of_the_conversation_names_the_owner(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.graph.building import MAIN, answer, graph_of, progress, prompt, system, unknown
 
 from stenograph.graph import NOWHERE, Graph
+from stenograph.testing.lines import user
 
 
 def found(graph: Graph) -> list[tuple[str, str, int]]:
@@ -118,7 +119,7 @@ def test_every_further_line_with_a_uuid_is_told_of() -> None:
 
 
 def test_lines_without_a_uuid_are_no_duplicates() -> None:
-    bare = {"type": "user", "message": {"role": "user", "content": "x"}}
+    bare = user(None, "x")
     assert found(graph_of(bare, bare, {**bare, "uuid": ""}, {**bare, "uuid": ""})) == []
 
 

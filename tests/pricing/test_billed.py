@@ -19,7 +19,7 @@ from stenograph.index import open_store, sync_usage
 from stenograph.pricing import GapReason, Tariff, price_usage, session_cost, table_of
 from stenograph.records import read_records
 from stenograph.releases import NEWEST
-from stenograph.testing.lines import write
+from stenograph.testing.lines import assistant, beside, write
 
 BILLED = FIXTURES / "billed"
 MODELS: dict[str, Any] = json.loads((BILLED / "models.json").read_text("utf-8"))
@@ -65,15 +65,11 @@ def test_usages_cost_what_the_client_charged(model: str, tmp_path: Path) -> None
 def _by_the_index(model: str, usd: float, home: Path) -> Reconciled:
     name = "11111111-2222-4333-8444-555555555555"
     lines: list[Any] = [
-        {
-            "type": "assistant", "uuid": f"{number}", "parentUuid": None, "sessionId": name, "version": NEWEST,
-            "timestamp": "2026-11-16T10:00:00.000Z", "requestedModel": model,
-            "message": {"id": f"msg_{number}", "role": "assistant", "model": model.partition("[")[0], "content": [],
-                        "stop_reason": "end_turn", "usage": each},
-        }
+        assistant(f"{number}", f"msg_{number}", [], model=model.partition("[")[0], stop_reason="end_turn", usage=each)
+        | {"sessionId": name, "version": NEWEST, "timestamp": "2026-11-16T10:00:00.000Z", "requestedModel": model}
         for number, each in enumerate(MODELS["usages"])
-    ]  # fmt: skip
-    write(home / "projects" / "-p" / f"{name}.jsonl", [*lines, {"type": "cost-state", "sessionId": name, "totalCostUSD": usd}])
+    ]
+    write(home / "projects" / "-p" / f"{name}.jsonl", [*lines, beside("cost-state", sessionId=name, totalCostUSD=usd)])
     store = open_store(None)
     sync_usage(store, [home])
     (found,) = reconcile_sessions(store, (home,), Tariff())

@@ -12,6 +12,7 @@ from tests.corpora import FIXTURES, ROOT
 
 from stenograph.pricing import GapReason, SessionCost, session_cost
 from stenograph.records import Record, decode, read_records
+from stenograph.testing.lines import assistant, beside
 
 RECORDED = sorted((FIXTURES / "recorded" / "2.1.325").glob("*/*/*.jsonl"))
 OBSERVED = sorted((ROOT / "recordings" / "2.1.325").glob("*/*.jsonl"))
@@ -93,17 +94,18 @@ def test_a_fork_and_its_parent_together_count_copied_responses_once() -> None:
 
 def _answer(name: str, *, line: dict[str, Any] | None = None, usage: dict[str, Any] | None = None, **message: Any) -> Record:
     """A line of 2.1.325 with a million tokens of input, 4 USD, unless told otherwise."""
-    inner = {"id": name, "model": "claude-opus-5-5", "stop_reason": "end_turn", "role": "assistant", "content": [], **message}
-    inner["usage"] = {"input_tokens": 1_000_000} if usage is None else usage
-    return decode(json.dumps({"type": "assistant", "version": "2.1.325", "message": inner, **(line or {})}).encode())
+    said = {"model": "claude-opus-5-5", "stop_reason": "end_turn", **message}
+    counts = {"input_tokens": 1_000_000} if usage is None else usage
+    whole = assistant(None, name, [], usage=counts, **said) | {"version": "2.1.325", **(line or {})}
+    return decode(json.dumps(whole).encode())
 
 
 def _total(usd: Any) -> Record:
-    return decode(json.dumps({"type": "cost-state", "totalCostUSD": usd}).encode())
+    return _plain("cost-state", totalCostUSD=usd)
 
 
 def _plain(kind: str, **members: Any) -> Record:
-    return decode(json.dumps({"type": kind, **members}).encode())
+    return decode(json.dumps(beside(kind, **members)).encode())
 
 
 def test_a_response_counts_once_at_its_dearest_line() -> None:

@@ -24,7 +24,7 @@ from tests.traces.test_hook import holding
 from stenograph.archive import Archive
 from stenograph.client_settings import events_known_to
 from stenograph.errors import UsageError
-from stenograph.testing.lines import user
+from stenograph.testing.lines import user, write
 from stenograph.testing.scripted_api import LoopbackServer, LoopbackService, MessagesHandler, ScriptedApi, script_prompt
 from stenograph.traces.install import EVENTS, hook_command, oldest_release, plan_uninstall, shared_hook_command
 
@@ -471,17 +471,7 @@ def test_the_older_of_the_program_and_the_newest_session_counts(home: Path, tmp_
     assert oldest_release(home, {"PATH": str(tmp_path / "bin0")}) == "2.1.100"
     assert oldest_release(home, {"PATH": str(tmp_path / "bin1")}) == "2.1.200"
     session = home / "projects" / "-work" / "0a5c1e00-0000-4000-8000-000000000001.jsonl"
-    session.parent.mkdir(parents=True)
-    line: dict[str, Any] = {
-        "type": "user",
-        "uuid": "u",
-        "parentUuid": None,
-        "sessionId": session.stem,
-        "version": "2.1.45",
-        "cwd": "/work",
-    }
-    line |= {"timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": "hi"}}
-    session.write_text(json.dumps(line) + "\n")
+    write(session, [user("u", "hi", sessionId=session.stem, version="2.1.45", cwd="/work")])
     assert oldest_release(home, {"PATH": str(tmp_path / "bin0")}) == "2.1.45"
     assert oldest_release(home, {"PATH": ""}) == "2.1.45"
 
@@ -490,10 +480,7 @@ def test_a_client_whose_release_can_not_be_told_counts_as_an_old_one(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = home / "projects" / "-work" / "0a5c1e00-0000-4000-8000-000000000001.jsonl"
-    session.parent.mkdir(parents=True)
-    line: dict[str, Any] = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": session.stem, "version": "2.1.325"}
-    line |= {"cwd": "/work", "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": "hi"}}
-    session.write_text(json.dumps(line) + "\n")
+    write(session, [user("u", "hi", sessionId=session.stem, version="2.1.325", cwd="/work")])
     assert oldest_release(home, os.environ) == "2.1.325"
     wrapper = tmp_path / "bin" / "claude"
     wrapper.parent.mkdir()

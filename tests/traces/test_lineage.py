@@ -10,6 +10,7 @@ import pytest
 from tests.traces.tracing import Desk, foreseen, summed, timed, told, write
 from tests.turns.recordings import print_session
 
+from stenograph.testing.lines import user
 from stenograph.traces.history import Candidate, beginning_of, originals_first, send_history
 
 RELEASES = ["2.0.76", "2.1.45", "2.1.325"]
@@ -25,8 +26,7 @@ def test_a_recorded_fork_comes_behind_its_original(release: str) -> None:
 
 def test_files_that_name_each_other_are_each_there_once(tmp_path: Path) -> None:
     def session(name: str, other: str) -> Path:
-        line = {"type": "user", "uuid": name, "parentUuid": None, "sessionId": other, "message": {"role": "user", "content": "x"}}
-        return write(tmp_path, timed(0, line), name=name)
+        return write(tmp_path, timed(0, user(name, "x", sessionId=other)), name=name)
 
     files = [session("a", "b"), session("b", "c"), session("c", "a"), session("d", "nobody")]
     assert sorted(originals_first(files, lambda path: path)) == files

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from stenograph.disk import read_ends, read_lines
 from stenograph.records import read_records
 from stenograph.sessions.loading import load_file
+from stenograph.testing.lines import assistant, system, text, tool_result, tool_use, user, write
 
 SECRET = "the-secret-word"
 
 
 def session_file(tmp_path: Path) -> Path:
-    use = {"type": "tool_use", "id": "t", "name": SECRET, "input": {"a": SECRET}}
-    result = {"type": "tool_result", "tool_use_id": "t", "content": SECRET}
     lines = [
-        {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"content": SECRET}},
-        {"type": "assistant", "uuid": "u2", "parentUuid": "u1", "message": {"id": "m", "content": [use]}},
-        {"type": "user", "uuid": "u3", "parentUuid": "u2", "message": {"content": [result, {"type": "text", "text": SECRET}]}},
-        {"type": "system", "subtype": "away_summary", "uuid": "u4", "parentUuid": "u3", "content": SECRET},
-        {"type": "system", "subtype": "compact_boundary", "uuid": "u5", "parentUuid": "u4", "content": SECRET},
-        {"type": "user", "uuid": "u6", "parentUuid": "u5", "isCompactSummary": True, "message": {"content": SECRET}},
+        user("u1", SECRET),
+        assistant("u2", "m", [tool_use("t", SECRET, a=SECRET)], "u1"),
+        user("u3", [tool_result("t", SECRET), text(SECRET)], "u2"),
+        system("u4", "away_summary", "u3", content=SECRET),
+        system("u5", "compact_boundary", "u4", content=SECRET),
+        user("u6", SECRET, "u5", isCompactSummary=True),
     ]
-    path = tmp_path / "session.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+    return write(tmp_path / "session.jsonl", lines)
 
 
 def test_no_repr_shows_what_a_transcript_says(tmp_path: Path) -> None:

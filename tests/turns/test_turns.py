@@ -13,26 +13,24 @@ from stenograph.family import read_family
 from stenograph.inputs import InputKind, classify
 from stenograph.records import UserRecord, decode
 from stenograph.sessions.loading import load_file, stream
+from stenograph.testing.lines import assistant, user, write
 from stenograph.turns import Session, tokens_of_all
 from stenograph.turns.reader import TurnReader
 
 
 def session_of(tmp_path: Path, *lines: dict[str, Any]) -> Session:
-    path = tmp_path / "session.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return load_file(path)
+    return load_file(write(tmp_path / "session.jsonl", lines))
 
 
 def said(uuid: str, parent: str | None, text: str, second: int = 0, **more: Any) -> dict[str, Any]:
     at = f"2026-01-01T{10 + second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000Z"
-    return {"type": "user", "uuid": uuid, "parentUuid": parent, "timestamp": at, "message": {"content": text}, **more}
+    return user(uuid, text, parent, **{"timestamp": at, **more})
 
 
 def answered(uuid: str, parent: str, text: str, second: int = 0, model: str = "m-1", message: str = "") -> dict[str, Any]:
-    line = said(uuid, parent, "", second)
     usage = {"input_tokens": 3, "output_tokens": 4}
-    content = [{"type": "text", "text": text}]
-    return {**line, "type": "assistant", "message": {"id": message or uuid, "model": model, "content": content, "usage": usage}}
+    answer = assistant(uuid, message or uuid, [{"type": "text", "text": text}], parent, model=model, usage=usage)
+    return answer | {"timestamp": said(uuid, parent, "", second)["timestamp"]}
 
 
 def test_tokens_written_to_the_cache_for_an_hour_are_not_counted_for_five_minutes_too(tmp_path: Path) -> None:
@@ -74,7 +72,7 @@ def test_tokens_written_to_the_cache_for_an_hour_are_not_counted_for_five_minute
     ],
 )  # fmt: skip
 def test_an_input_is_classified_by_what_it_holds(content: Any, more: dict[str, Any], kind: InputKind, text: str) -> None:
-    record = decode(json.dumps({"type": "user", "message": {"role": "user", "content": content}, **more}).encode())
+    record = decode(json.dumps(user(None, content, **more)).encode())
     assert isinstance(record, UserRecord)
     understood = classify(record)
     assert (understood.kind, understood.text) == (kind, text)

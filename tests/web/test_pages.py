@@ -14,6 +14,8 @@ from tests.corpora import CORPUS, DEMO, FIXTURES, without_agents
 from tests.web.browsing import Tab, tab
 from tests.web.serving import served
 
+from stenograph.testing.lines import assistant, text, user
+
 DISCOUNTS = "4583cf3d-7694-5e7d-9832-dde049d0357c"
 PAGES = ("", "/files", "/messages", "/records", "/raw/1")
 
@@ -165,21 +167,17 @@ def test_what_a_running_session_adds_appears_and_the_reader_stays(browser: Any, 
         seen_there = "document.elementFromPoint(innerWidth / 2, 250)"
         place = f"() => [{seen_there}.textContent.slice(0, 60), {seen_there}.getBoundingClientRect().top]"
         before = page.evaluate(place)
-        prompt = {
-            **{name: last[name] for name in ("sessionId", "cwd", "version") if name in last},
-            "type": "user", "uuid": "00000000-0000-4000-8000-00000000000a", "parentUuid": last["uuid"], "isSidechain": False,
-            "timestamp": "2026-11-10T09:20:00.000Z", "message": {"role": "user", "content": "Now add a banner, please."},
-        }  # fmt: skip
+        members = {name: last[name] for name in ("sessionId", "cwd", "version") if name in last}
+        members |= {"isSidechain": False, "timestamp": "2026-11-10T09:20:00.000Z"}
+        asked, answered = (f"00000000-0000-4000-8000-00000000000{end}" for end in "ab")
+        prompt = user(asked, "Now add a banner, please.", last["uuid"]) | members
         with file.open("a") as out:
             out.write(json.dumps(prompt) + "\n")
         page.wait_for_selector("#turn-3")
         assert page.locator("#turn-3 .prompt").inner_text() == "Now add a banner, please."
         assert page.evaluate(place) == before
         assert page.locator("#pill").is_visible()
-        answer = {
-            **prompt, "type": "assistant", "uuid": "00000000-0000-4000-8000-00000000000b", "parentUuid": prompt["uuid"],
-            "message": {"id": "msg_live", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "Done."}]},
-        }  # fmt: skip
+        answer = assistant(answered, "msg_live", [text("Done.")], asked) | members
         with file.open("a") as out:
             out.write(json.dumps(answer) + "\n")
         page.wait_for_selector("#turn-3 .md.final")

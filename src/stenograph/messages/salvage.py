@@ -7,15 +7,14 @@ file; a line that does not begin with an object or an array stays damaged, and s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from json import JSONDecodeError
 
 from msgspec.structs import replace
 
 from stenograph.graph import Graph, build_graph
-from stenograph.records import DamagedRecord, Located, decode
+from stenograph.records import DamagedRecord, Located, decode, first_value
 
-_DECODER = json.JSONDecoder()
 _SPACE = " \t\r\n"
 
 
@@ -49,10 +48,10 @@ def _first_object(nodes: Sequence[Located], place: int) -> tuple[Located | None,
     lines = 1
     while True:
         try:
-            value, end = _DECODER.raw_decode(text)
+            value, end = first_value(text)
         except RecursionError:
             return None, 0
-        except json.JSONDecodeError as problem:
+        except JSONDecodeError as problem:
             # Only what breaks off at the end of a line can go on in the next.
             if text[problem.pos :].strip(_SPACE):
                 return None, 0

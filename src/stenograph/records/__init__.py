@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         plain_message,
     )
     from stenograph.records.envelope import ChainedRecord, DamagedRecord, Record, SessionRecord, UnknownRecord
-    from stenograph.records.json_text import begins_with_a_value, parse, parse_or_unset, to_text, without_halves
+    from stenograph.records.json_text import begins_with_a_value, first_value, parse, parse_or_unset, to_text, without_halves
     from stenograph.records.line import TYPES, change, decode, encode
     from stenograph.records.markers import (
         CAVEATS,
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     )
     from stenograph.records.messages import AssistantMessage, RecordMessage, Usage
     from stenograph.records.peek import (
+        ABSENT,
+        LineMembers,
         compactions_backwards,
         file_history_of,
         is_aborted,
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
         may_name_cwd,
         may_use_the_web,
         outline,
+        peek_members,
     )
     from stenograph.records.progress import AgentProgress, Progress, ProgressRecord, UnknownProgress
     from stenograph.records.read import Located, find_invalid_text, locate, read_all_records, read_records
@@ -142,13 +145,13 @@ _MODULES = {
     "collecting": "gc_paused",
     "conversation": "AssistantRecord FlatAssistantRecord FlatUserRecord UserRecord message_id_of plain_message",
     "envelope": "ChainedRecord DamagedRecord Record SessionRecord UnknownRecord",
-    "json_text": "begins_with_a_value parse parse_or_unset to_text without_halves",
+    "json_text": "begins_with_a_value first_value parse parse_or_unset to_text without_halves",
     "line": "TYPES change decode encode",
     "markers": "CAVEATS INTERRUPTED INTERRUPTED_TOOL_USE INTERRUPTED_TURN NOTIFICATION OWN_FIELD SYNTHETIC WARM_UP ZERO_UUID",
     "messages": "AssistantMessage RecordMessage Usage",
     "peek": (
-        "compactions_backwards file_history_of is_aborted may_be_agent_progress may_be_custom_title may_be_summary"
-        " may_name_cwd may_use_the_web outline peek"
+        "ABSENT LineMembers compactions_backwards file_history_of is_aborted may_be_agent_progress may_be_custom_title"
+        " may_be_summary may_name_cwd may_use_the_web outline peek peek_members"
     ),
     "progress": "AgentProgress Progress ProgressRecord UnknownProgress",
     "read": "Located find_invalid_text locate read_all_records read_records",
@@ -175,6 +178,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "ABSENT",
     "CAVEATS",
     "CHANGING_TOOLS",
     "IMAGES",
@@ -234,6 +238,7 @@ __all__ = [
     "InformationalRecord",
     "Json",
     "LastPromptRecord",
+    "LineMembers",
     "LocalCommandRecord",
     "Located",
     "MicrocompactBoundaryRecord",
@@ -289,6 +294,7 @@ __all__ = [
     "file_history_of",
     "file_history_snapshot",
     "find_invalid_text",
+    "first_value",
     "gc_paused",
     "is_aborted",
     "last_total",
@@ -305,6 +311,7 @@ __all__ = [
     "parse",
     "parse_or_unset",
     "peek",
+    "peek_members",
     "plain_message",
     "read_all_records",
     "read_records",

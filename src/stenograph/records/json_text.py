@@ -52,7 +52,13 @@ def _parse_int(digits: str) -> int | float:
     return int(digits) if len(digits) < 4000 else float(digits)
 
 
+_PLAIN = json.JSONDecoder()
 _SLOW = json.JSONDecoder(parse_constant=_refuse, parse_int=_parse_int)
+
+
+def first_value(text: str) -> tuple[Any, int]:
+    """The value that a text begins with, and where it ends. Raises json.JSONDecodeError, RecursionError."""
+    return _PLAIN.raw_decode(text)
 
 
 def begins_with_a_value(text: bytes) -> bool:

@@ -36,9 +36,33 @@ class _ShownFile(_ShownLines):
     file: _ShownLines | None = None
 
 
+#: A member that a line does not have.
+ABSENT = msgspec.Raw()
+
+
+class LineMembers(msgspec.Struct):
+    """A line's own members, as far as ids are in or beside them; large ones are left as bytes."""
+
+    type: Any = None
+    uuid: Any = None
+    parentUuid: Any = None
+    sessionId: Any = None
+    message: msgspec.Raw = ABSENT
+    toolUseResult: msgspec.Raw = ABSENT
+    content: msgspec.Raw = ABSENT
+    rendered: msgspec.Raw = ABSENT
+    shape: msgspec.Raw = ABSENT
+    result: msgspec.Raw = ABSENT
+    forkedFrom: msgspec.Raw = ABSENT
+    attachment: msgspec.Raw = ABSENT
+    #: Of a progress line: a subagent's record among other things.
+    data: msgspec.Raw = ABSENT
+
+
 _read_shown = msgspec.json.Decoder(_ShownFile).decode
 _read_name = msgspec.json.Decoder(_Named).decode
 _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_read_members = msgspec.json.Decoder(LineMembers).decode
 
 
 def members(line: bytes) -> tuple[object, bool]:
@@ -47,6 +71,14 @@ def members(line: bytes) -> tuple[object, bool]:
         return parse_strictly(line), True
     except REFUSALS:
         return parse_or_unset(line), False
+
+
+def peek_members(line: bytes) -> LineMembers | None:
+    """A line's own members; None for what is not strict JSON."""
+    try:
+        return _read_members(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # invalid UTF-8 is a ValueError
+        return None
 
 
 def is_object(line: bytes) -> bool:

@@ -12,19 +12,17 @@ prompts, queued inputs and logged requests. Content keeps its bytes, except for 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import itertools
 import re
 import struct
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import msgspec
 
 from stenograph.errors import UsageError
-from stenograph.records import ZERO_UUID
+from stenograph.records import ABSENT, ZERO_UUID, LineMembers, peek_members
 
 _HEX = rb"[0-9a-fA-F]"
 # Begins with the first dash, which the regex engine finds fast. Quotes around it that are not escaped: a whole value.
@@ -61,34 +59,10 @@ _COPIED_NAMES = (b"tool-results", b"subagents")
 _SEPARATORS = (b"/", b"\\")
 _INTO_COPIED = re.compile(rb"(?:/|\\+)(?:%b)(?![\w.-])" % b"|".join(_COPIED_NAMES))
 
-_NOTHING = msgspec.Raw()
-#: What a decoder raises on bytes that it can't take; invalid UTF-8 is a ValueError.
-_NOT_JSON = (msgspec.MsgspecError, ValueError, RecursionError)
-
 Span = tuple[int, int]
 
 
-class _Envelope(msgspec.Struct):
-    """A line's own members; large ones are left as bytes."""
-
-    type: Any = None
-    uuid: Any = None
-    parentUuid: Any = None  # noqa: N815 - the file's own spelling
-    sessionId: Any = None  # noqa: N815
-    message: msgspec.Raw = _NOTHING
-    toolUseResult: msgspec.Raw = _NOTHING  # noqa: N815
-    content: msgspec.Raw = _NOTHING
-    rendered: msgspec.Raw = _NOTHING
-    shape: msgspec.Raw = _NOTHING
-    result: msgspec.Raw = _NOTHING
-    forkedFrom: msgspec.Raw = _NOTHING  # noqa: N815
-    attachment: msgspec.Raw = _NOTHING
-    #: Of a progress line: a subagent's record among other things.
-    data: msgspec.Raw = _NOTHING
-
-
 _SAID = ("message", "toolUseResult", "content", "rendered", "shape", "result", "forkedFrom")
-_decode = msgspec.json.Decoder(_Envelope).decode
 
 
 class OwnIds:
@@ -115,7 +89,7 @@ class OwnIds:
             for start in sure:
                 uuids[line[start : start + _LENGTH]] = None
             return sure
-        envelope = _envelope_of(line)
+        envelope = peek_members(line)
         places, references = _places(line, envelope, found)
         for start in places:
             uuids[line[start : start + _LENGTH]] = None
@@ -170,7 +144,7 @@ class IdRenewal:
 
         With `starts`, several lines at once, unless it `goes_by_lines`.
         """
-        envelope = _envelope_of(line) if starts is None or self._odd else None
+        envelope = peek_members(line) if starts is None or self._odd else None
         if starts is None:
             starts = itertools.chain(*_places(line, envelope, _find_uuids(line)))
         get = self.new.get
@@ -256,12 +230,6 @@ class IdRenewal:
         return str(uuid.UUID(self._digits(old.encode(), 32), version=4))
 
 
-def _envelope_of(line: bytes) -> _Envelope | None:
-    with contextlib.suppress(*_NOT_JSON):
-        return _decode(line)
-    return None
-
-
 def _find_uuids(line: bytes) -> list[int]:
     """Where values begin that are a UUID and nothing else."""
     return [match.start() - _HEAD for match in _WHOLE_UUID.finditer(line)]
@@ -305,15 +273,15 @@ def _sure_places(line: bytes, found: list[int]) -> list[int] | None:
     return [start for start in found if _key_before(line, start) not in _NOT_OWN] if is_mixed else found
 
 
-def _places(line: bytes, envelope: _Envelope | None, found: list[int]) -> tuple[list[int], list[int]]:
+def _places(line: bytes, envelope: LineMembers | None, found: list[int]) -> tuple[list[int], list[int]]:
     """Of the UUIDs of a line, the ids that it makes, and those that it only names, which may be another family's."""
     if not found:
         return found, []
     if envelope is None:
         return [start for start in found if _key_before(line, start) in _OWN_IN_DAMAGED_LINES], []
     said = _spans(line, envelope, _SAID)
-    progress = _spans(line, envelope, ("data",)) if envelope.data is not _NOTHING else ()
-    attached = _spans(line, envelope, ("attachment",)) if envelope.attachment is not _NOTHING else ()
+    progress = _spans(line, envelope, ("data",)) if envelope.data is not ABSENT else ()
+    attached = _spans(line, envelope, ("attachment",)) if envelope.attachment is not ABSENT else ()
     places: list[int] = []
     references: list[int] = []
     for start in found:
@@ -329,11 +297,11 @@ def _places(line: bytes, envelope: _Envelope | None, found: list[int]) -> tuple[
     return places, references
 
 
-def _spans(line: bytes, envelope: _Envelope, names: Iterable[str]) -> list[Span]:
+def _spans(line: bytes, envelope: LineMembers, names: Iterable[str]) -> list[Span]:
     spans = []
     for name in names:
         raw = getattr(envelope, name)
-        if raw is not _NOTHING:
+        if raw is not ABSENT:
             start = _place_of(line, name, bytes(raw))
             spans.append((start, start + len(raw)))
     return spans

@@ -26,13 +26,12 @@ PROMPTED = "2026-01-01T10:00:00Z"
 ANSWERED = "2026-01-01T10:00:05Z"
 
 
-def user(uuid: str, content: object, parent: str | None = None, **members: object) -> Line:
-    """A prompt (a string or blocks), or tool results (blocks)."""
-    message = {"role": "user", "content": content}
-    return {"type": "user", "uuid": uuid, "parentUuid": parent, "timestamp": PROMPTED, "message": message, **members}
+def user(uuid: str | None, content: object, parent: str | None = None, **members: object) -> Line:
+    """A prompt (a string or blocks), or tool results (blocks). Without a UUID it has no place in a conversation, and no time."""
+    return {"type": "user", **_place(uuid, parent, PROMPTED), "message": {"role": "user", "content": content}, **members}
 
 
-def assistant(uuid: str, message_id: str | None, content: object, parent: str | None = None, **message: object) -> Line:
+def assistant(uuid: str | None, message_id: str | None, content: object, parent: str | None = None, **message: object) -> Line:
     """A line of a response; lines of one response share its id. `message` adds to the message: stop_reason, usage, model.
 
     Without `stop_reason` it is null, as it mostly is in real files.
@@ -40,7 +39,21 @@ def assistant(uuid: str, message_id: str | None, content: object, parent: str | 
     inside = {"role": "assistant", "model": "claude-x", "content": content, "stop_reason": None, **message}
     if message_id is not None:
         inside["id"] = message_id
-    return {"type": "assistant", "uuid": uuid, "parentUuid": parent, "timestamp": ANSWERED, "message": inside}
+    return {"type": "assistant", **_place(uuid, parent, ANSWERED), "message": inside}
+
+
+def system(uuid: str | None, subtype: str, parent: str | None = None, **members: object) -> Line:
+    """What a client notes in the conversation: a compaction, an error, how long a turn took."""
+    return {"type": "system", "subtype": subtype, **_place(uuid, parent, ANSWERED), **members}
+
+
+def beside(kind: str, **members: object) -> Line:
+    """A line outside the conversation: a title, a tag, a summary, a snapshot of files."""
+    return {"type": kind, **members}
+
+
+def _place(uuid: str | None, parent: str | None, time: str) -> Line:
+    return {} if uuid is None else {"uuid": uuid, "parentUuid": parent, "timestamp": time}
 
 
 def text(words: str) -> Line:
