@@ -23,7 +23,7 @@ def session_id(number: int) -> str:
 
 
 def user(content: Any, **members: Any) -> dict[str, Any]:
-    return lines.user(None, content, isSidechain=False, cwd=CWD, **members)
+    return lines.user(None, content) | {"isSidechain": False, "cwd": CWD, **members}
 
 
 def assistant(*blocks: Any, **members: Any) -> dict[str, Any]:

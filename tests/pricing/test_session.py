@@ -94,9 +94,9 @@ def test_a_fork_and_its_parent_together_count_copied_responses_once() -> None:
 
 def _answer(name: str, *, line: dict[str, Any] | None = None, usage: dict[str, Any] | None = None, **message: Any) -> Record:
     """A line of 2.1.325 with a million tokens of input, 4 USD, unless told otherwise."""
-    said = {"model": "claude-opus-5-5", "stop_reason": "end_turn", **message}
+    said = {"model": "claude-opus-5-5", "stop_reason": "end_turn", "content": [], **message}
     counts = {"input_tokens": 1_000_000} if usage is None else usage
-    whole = assistant(None, name, [], usage=counts, **said) | {"version": "2.1.325", **(line or {})}
+    whole = assistant(None, name, said.pop("content"), usage=counts, **said) | {"version": "2.1.325", **(line or {})}
     return decode(json.dumps(whole).encode())
 
 
