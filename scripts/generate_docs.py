@@ -81,8 +81,9 @@ _DATA_FLOW = """# The data flow
 <!-- Generated from the layers in pyproject.toml and the packages' docstrings by scripts/generate_docs.py; do not edit. -->
 
 The directory tree is the data flow. Bytes come in at the bottom and become what a person sees at the top. A layer imports only
-from the layers below it; `make check` enforces this. Three directories are outside the layers: `testing` has line builders and a
-scripted API for tests, `demo` has the bundled sessions, and `lab/`, which is not shipped, runs real clients and trace receivers.
+from the layers below it; `make check` enforces this. Three directories are outside the layers: `testing` has line builders, a
+scripted API and a conformance suite for tests, `demo` has the bundled sessions, and `lab/`, which is not shipped, runs real
+clients and trace receivers.
 
 ```text
 {picture}
@@ -98,7 +99,8 @@ scripted API for tests, `demo` has the bundled sessions, and `lab/`, which is no
 
 1. Add a class to `records/sidecars.py` and list it in `SIDECARS`. A record with a `uuid` and a parent gets its own module and a
    row in `_KINDS` (`records/line.py`).
-2. Export the class in `records/__init__.py`.
+2. Export the class in `records/__init__.py`: in the imports for type checkers, in the row of its module in `_MODULES`, and in
+   `__all__`.
 3. Run `make record RELEASES=X`. It plays the scenarios of `lab/observatory` with release X and rebuilds the registry that
    `steno check` uses. If no scenario makes the client write the line, add one.
 
@@ -108,8 +110,8 @@ Cloning needs no code: it renews every UUID that is a member's value (`surgery/i
 
 1. Put the question into the layer that can answer it; questions about sessions go into `analysis`.
 2. Make the answer a `Document` in `views/pages/NAME.py`, and render it in `views/terminal/NAME.py`.
-3. Declare the options in `cli/NAME.py`, and add a row to `COMMANDS` (`cli/_group.py`).
-4. List what other packages use in the package's `__init__`.
+3. Declare the options in `cli/NAME.py`, add a row to `COMMANDS` (`cli/_group.py`), and put its name into `PURPOSES`.
+4. List what other packages use in the package's `__init__`: in the imports for type checkers, in `_MODULES`, and in `__all__`.
 5. Run `make docs`, add a row to the README, and add the command to `tests/cli/test_json_schemas.py` and `test_secrets.py`.
 
 `steno files` is a good example to copy.
@@ -140,10 +142,11 @@ What a face may rely on is in `engine/events.py`.
 ### A change in what a release does
 
 1. If the release is newer than `NEWEST` (`releases/numbers.py`), record it first.
-2. Add a row to `releases/table.py`, a field of the same name to `messages/habits.py` or `graph/readings.py`, and the code that
-   reads it.
-3. Prove it: add a case to `tests/messages/hard_cases.py`, ask the releases on both sides of the change with
-   `scripts/find_boundaries.py`, and add a row to the boundaries in `docs/resume-contract.md`.
+2. Add a row to `releases/table.py`. A row of `_MESSAGES` is a field of the same name in `messages/habits.py`, one of `_READING`
+   in `graph/readings.py`; the others are asked for by `value_of(NAME, release)`.
+3. Add the code that looks at it: `habits.NAME`, where the messages are made.
+4. Prove it: add a case to `tests/messages/hard_cases.py` and its name to `tests/messages/boundaries.py`, ask the releases on both
+   sides of the change with `scripts/find_boundaries.py CASE`, and add a row to the boundaries in `docs/resume-contract.md`.
 """
 
 

@@ -1,0 +1,154 @@
+"""Small sessions that readers get wrong, each with what is in it: a check for any tool that reads Claude Code's files.
+
+    from stenograph.testing.conformance import Reading, mistakes
+
+    def read(path):                       # your reader
+        ...
+        return Reading(prompts, responses, output_tokens, tools)
+
+    assert mistakes(read, tmp_path) == []
+
+What is expected was counted by hand; what each case is about was seen in files of real clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from stenograph.testing.lines import Line, assistant, beside, encode, system, text, tool_result, tool_use, user
+
+
+class Reading(NamedTuple):
+    """What is in a session, on the branch that a client would continue."""
+
+    #: What a person typed, oldest first.
+    prompts: tuple[str, ...]
+    #: Of the model.
+    responses: int
+    #: Of all of them.
+    output_tokens: int
+    #: The tools that were called, in that order.
+    tools: tuple[str, ...]
+
+
+class Case(NamedTuple):
+    #: What the case is about; a file's name too.
+    name: str
+    data: bytes
+    expected: Reading
+
+
+def mistakes(read: Callable[[Path], Reading], folder: Path) -> list[str]:
+    """One sentence for each case that a reader gets wrong; the sessions are written into a directory."""
+    found = []
+    for case in CASES:
+        path = folder / case.name.replace(" ", "-") / "00000000-0000-4000-8000-000000000000.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(case.data)
+        try:
+            got = read(path)
+        except Exception as error:  # noqa: BLE001 - whatever a reader raises is its mistake
+            found.append(f"{case.name}: raised {type(error).__name__}")
+            continue
+        found += [
+            f"{case.name}: {field} are {have!r}, not {want!r}"
+            for field, have, want in zip(Reading._fields, got, case.expected, strict=True)
+            if have != want
+        ]
+    return found
+
+
+def _answer(uuid: str, message_id: str, block: Line, parent: str, tokens: int) -> Line:
+    stop = "tool_use" if block["type"] == "tool_use" else "end_turn"
+    return assistant(uuid, message_id, [block], parent, stop_reason=stop, usage={"input_tokens": 3, "output_tokens": tokens})
+
+
+_ONE: list[Line] = [user("u1", "One"), _answer("a1", "msg_1", text("First."), "u1", 10)]
+_TWO: list[Line] = [user("u2", "Two", "a1"), _answer("a2", "msg_2", text("Second."), "u2", 20)]
+_BOTH = Reading(("One", "Two"), 2, 30, ())
+
+
+def _session(name: str, lines: Sequence[Line], expected: Reading = _BOTH) -> Case:
+    return Case(name, encode(lines), expected)
+
+
+CASES = (
+    _session("a plain session", [*_ONE, *_TWO]),
+    _session(
+        "a response of several lines counts once",
+        [
+            user("u1", "One"),
+            _answer("a1", "msg_1", text("Let me look."), "u1", 10),
+            _answer("a2", "msg_1", tool_use("toolu_1", "Bash", command="ls"), "a1", 10),
+            user("u2", [tool_result("toolu_1", "README.md")], "a2"),
+            _answer("a3", "msg_2", text("One file."), "u2", 20),
+        ],
+        Reading(("One",), 2, 30, ("Bash",)),
+    ),
+    _session(
+        "counts grow from line to line",
+        [user("u1", "One"), _answer("a1", "msg_1", text("A"), "u1", 1), _answer("a2", "msg_1", text("B"), "a1", 10)],
+        Reading(("One",), 1, 10, ()),
+    ),
+    _session(
+        "results of parallel calls are in any order",
+        [
+            user("u1", "One"),
+            _answer("a1", "msg_1", tool_use("toolu_1", "Read", file_path="a"), "u1", 10),
+            _answer("a2", "msg_1", tool_use("toolu_2", "Grep", pattern="b"), "a1", 10),
+            user("u3", [tool_result("toolu_2", "b")], "a2"),
+            user("u2", [tool_result("toolu_1", "a")], "a1"),
+            _answer("a3", "msg_2", text("Done."), "u2", 20),
+        ],
+        Reading(("One",), 2, 30, ("Read", "Grep")),
+    ),
+    _session(
+        "an edited prompt leaves a branch behind",
+        [
+            *_ONE,
+            user("u2", "Wrong", "a1"),
+            _answer("a2", "msg_2", text("No."), "u2", 500),
+            user("u3", "Two", "a1"),
+            _answer("a3", "msg_3", text("Yes."), "u3", 20),
+        ],
+    ),
+    _session(
+        "a compaction begins anew and is not a prompt",
+        [
+            *_ONE,
+            system("s1", "compact_boundary", None, logicalParentUuid="a1", content="Conversation compacted"),
+            user("s2", "This session is being continued from a previous conversation.", "s1", isCompactSummary=True),
+            user("u2", "Two", "s2"),
+            _answer("a2", "msg_2", text("Second."), "u2", 20),
+        ],
+    ),
+    _session(
+        "what the client puts in is not a prompt",
+        [
+            *_ONE,
+            user("m1", "<local-command-stdout>done</local-command-stdout>", "a1"),
+            user("m2", "Caveat: the messages below were generated by the user", "m1", isMeta=True),
+            user("u2", "Two", "m2"),
+            _answer("a2", "msg_2", text("Second."), "u2", 20),
+        ],
+    ),
+    _session(
+        "lines beside the conversation and unknown kinds change nothing",
+        [
+            beside("summary", summary="Another session", leafUuid="x"),
+            *_ONE,
+            beside("custom-title", customTitle="Mine", sessionId="s"),
+            beside("a-kind-of-tomorrow", uuid="t1", parentUuid="a1"),
+            *_TWO,
+            beside("file-history-snapshot", messageId="u2", snapshot={}),
+        ],
+    ),
+    Case("a damaged line in the middle", encode(_ONE) + b'{"type":"user","uu\n\n' + encode(_TWO), _BOTH),
+    Case("no line break at the end", encode([*_ONE, *_TWO]).removesuffix(b"\n"), _BOTH),
+    Case("a torn last line", encode([*_ONE, *_TWO]) + b'{"type":"user","uuid":"u3","parentUu', _BOTH),
+    Case(
+        "separators of Unicode do not end a line", encode([*_ONE, *_TWO]).replace(b"First.", "Fir\u2028st\x85.".encode()), _BOTH
+    ),
+)
