@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab.clients import run_client
 from lab.observatory.scenes import Say, Scene, cue, say, text, tool
-from lab.oracle import normalise
 from tests.agent.customs.furnished import furnish
+from tests.agent.handing_over import LEGS, add_agents, agent_tool, last_request, run_theirs, session_of
 from tests.agent.mcp.calls import PREFIX, configuration
 from tests.agent.world import Json, World, lines_of, world_at
 from tests.cli.running import run as run_steno
@@ -19,17 +18,14 @@ from tests.conftest import Client
 
 pytestmark = pytest.mark.clients
 
-LEGS = ("first", "second", "third", "fourth")
-TIMEOUT = 120.0
 #: Of a leg: two of a server, a skill, an agent.
 CALLS = 4
 
 
 def _leg(name: str) -> Scene:
     def calls_agent(body: Json) -> Say:
-        called = "Agent" if any(one["name"] == "Agent" for one in body["tools"]) else "Task"
         given = {"description": "A task", "prompt": cue(f"agent-{name}", f"Task of {name}."), "subagent_type": "helper"}
-        return say(tool(called, **given, run_in_background=False))
+        return say(tool(agent_tool(body), **given, run_in_background=False))
 
     return [
         say(text(f"Begin of {name}."), tool(f"{PREFIX}echo", words=f"{name} one")),
@@ -47,14 +43,8 @@ def world(tmp_path: Path) -> Iterator[World]:
         (made.cwd / "mcp.json").write_text(configuration())
         for name in LEGS:
             made.stage.add(name, _leg(name))
-            made.stage.add(f"agent-{name}", [say(tool("Bash", command="echo deep")), say(text(f"Agent of {name} is done."))])
+        add_agents(made)
         yield made
-
-
-def _session(world: World) -> Path | None:
-    found = [path for path in world.sessions if path.stat().st_size and not path.name.startswith("agent-")]
-    assert len(found) < 2
-    return found[0] if found else None
 
 
 def _prompt(leg: str) -> str:
@@ -62,31 +52,9 @@ def _prompt(leg: str) -> str:
     return f"/mine {cue(leg, f'Prompt of {leg}.')}"
 
 
-def _run_theirs(world: World, program: Path, leg: str) -> None:
-    session = _session(world)
-    resumes = ["--resume", session.stem] if session else []
-    args = ["-p", _prompt(leg), *resumes, "--mcp-config", "mcp.json", "--output-format", "json", "--dangerously-skip-permissions"]
-    done = run_client(
-        program,
-        home=world.home.parent,
-        cwd=world.cwd,
-        args=args,
-        base_url=world.stage.url,
-        timeout=TIMEOUT,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-
-
 def _run_ours(world: World, leg: str) -> None:
-    session = _session(world)
+    session = session_of(world)
     world.run(_prompt(leg), resume=session.stem if session else None, mcp_config=["mcp.json"], is_trusted=True)
-
-
-def _last_request(world: World) -> list[Json]:
-    for body in reversed(world.asked()):
-        if body.get("tools") and any("Prompt of" in json.dumps(message["content"]) for message in body["messages"]):
-            return normalise(body["messages"], prompt="no prompt is cut off here")
-    raise AssertionError("nothing was asked")
 
 
 def _assert_nothing_is_lost(messages: list[Json], legs: tuple[str, ...]) -> None:
@@ -119,9 +87,9 @@ def test_hand_overs_with_servers_skills_and_agents_lose_nothing(begins: str, rel
         if (number % 2 == 0) == (begins == "ours"):
             _run_ours(world, leg)
         else:
-            _run_theirs(world, program, leg)
-        _assert_nothing_is_lost(_last_request(world), LEGS[: number + 1])
-    path = _session(world)
+            run_theirs(world, program, _prompt(leg), "--mcp-config", "mcp.json")
+        _assert_nothing_is_lost(last_request(world), LEGS[: number + 1])
+    path = session_of(world)
     assert path is not None
     chained = [line for line in lines_of(path) if "uuid" in line]
     assert {line["parentUuid"] for line in chained} - {None} <= {line["uuid"] for line in chained}

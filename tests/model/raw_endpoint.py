@@ -179,19 +179,11 @@ class RawEndpoint:
         return True
 
 
-class TunnelProxy:
-    """A proxy that connects every name to one server: forwards plain requests, and tunnels CONNECT. A context manager."""
+class _Proxy:
+    """Connects every name to one server. A context manager."""
 
-    def __init__(self, server: RawEndpoint, *, refuses_with: int = 0, certificate: tuple[Path, Path] | None = None) -> None:
-        """`certificate`: it and its key; the proxy itself is then reached over TLS."""
+    def __init__(self, server: RawEndpoint) -> None:
         self._server = server
-        self._refuses_with = refuses_with
-        self._tls: ssl.SSLContext | None = None
-        if certificate is not None:
-            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self._tls.load_cert_chain(*certificate)
-        #: (first line without the version, proxy-authorization) of each connection's first request.
-        self.asked: list[tuple[str, str]] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.authority = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self._thread = threading.Thread(target=self._accept, daemon=True)
@@ -213,6 +205,37 @@ class TunnelProxy:
             except OSError:
                 return
             threading.Thread(target=self._serve, args=[connection], daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            self._speak(connection)
+
+    def _speak(self, connection: socket.socket) -> None:
+        raise NotImplementedError
+
+    def _join(self, connection: socket.socket, *, to_client: bytes = b"", to_server: bytes = b"") -> None:
+        with socket.create_connection(("127.0.0.1", self._server.port)) as onward:
+            connection.sendall(to_client)
+            onward.sendall(to_server)
+            back = threading.Thread(target=_pour, args=[onward, connection], daemon=True)
+            back.start()
+            _pour(connection, onward)
+            back.join(5)
+
+
+class TunnelProxy(_Proxy):
+    """Forwards plain requests, and tunnels CONNECT."""
+
+    def __init__(self, server: RawEndpoint, *, refuses_with: int = 0, certificate: tuple[Path, Path] | None = None) -> None:
+        """`certificate`: it and its key; the proxy itself is then reached over TLS."""
+        super().__init__(server)
+        self._refuses_with = refuses_with
+        self._tls: ssl.SSLContext | None = None
+        if certificate is not None:
+            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._tls.load_cert_chain(*certificate)
+        #: (first line without the version, proxy-authorization) of each connection's first request.
+        self.asked: list[tuple[str, str]] = []
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):
@@ -233,16 +256,10 @@ class TunnelProxy:
         self.asked.append((head[0].rpartition(" ")[0], headers.get("proxy-authorization", "")))
         if self._refuses_with:
             connection.sendall(b"HTTP/1.1 %d No\r\ncontent-length: 0\r\n\r\n" % self._refuses_with)
-            return
-        with socket.create_connection(("127.0.0.1", self._server.port)) as onward:
-            if head[0].startswith("CONNECT "):
-                connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            else:
-                onward.sendall(read)
-            back = threading.Thread(target=_pour, args=[onward, connection], daemon=True)
-            back.start()
-            _pour(connection, onward)
-            back.join(5)
+        elif head[0].startswith("CONNECT "):
+            self._join(connection, to_client=b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            self._join(connection, to_server=read)
 
 
 def _pour(source: socket.socket, into: socket.socket) -> None:
@@ -254,56 +271,29 @@ def _pour(source: socket.socket, into: socket.socket) -> None:
             each.shutdown(socket.SHUT_RDWR)
 
 
-class SocksProxy:
-    """A SOCKS5 proxy (RFC 1928, 1929) that connects every name to one server. A context manager."""
+class SocksProxy(_Proxy):
+    """SOCKS5 (RFC 1928, 1929)."""
 
     def __init__(self, server: RawEndpoint, *, user: str = "", password: str = "", refuses_with: int = 0) -> None:
         """`refuses_with`: the number of RFC 1928 for why."""
-        self._server = server
+        super().__init__(server)
         self._login = (user.encode(), password.encode())
         self._refuses_with = refuses_with
         #: What it was asked to connect to: a name, or an IPv4 address.
         self.asked: list[tuple[str, int]] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.authority = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._accept, daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join(5)
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=[connection], daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError):
-            if not self._let_in(connection):
-                return
-            kind = _exactly(connection, 4)[3]
-            if kind == 3:  # a name
-                host = _exactly(connection, _exactly(connection, 1)[0]).decode()
-            else:
-                host = socket.inet_ntoa(_exactly(connection, 4))
-            self.asked.append((host, int.from_bytes(_exactly(connection, 2), "big")))
-            connection.sendall(bytes([5, self._refuses_with, 0, 1, 0, 0, 0, 0, 0, 0]))
-            if self._refuses_with:
-                return
-            with socket.create_connection(("127.0.0.1", self._server.port)) as onward:
-                back = threading.Thread(target=_pour, args=[onward, connection], daemon=True)
-                back.start()
-                _pour(connection, onward)
-                back.join(5)
+    def _speak(self, connection: socket.socket) -> None:
+        if not self._let_in(connection):
+            return
+        kind = _exactly(connection, 4)[3]
+        if kind == 3:  # a name
+            host = _exactly(connection, _exactly(connection, 1)[0]).decode()
+        else:
+            host = socket.inet_ntoa(_exactly(connection, 4))
+        self.asked.append((host, int.from_bytes(_exactly(connection, 2), "big")))
+        connection.sendall(bytes([5, self._refuses_with, 0, 1, 0, 0, 0, 0, 0, 0]))
+        if not self._refuses_with:
+            self._join(connection)
 
     def _let_in(self, connection: socket.socket) -> bool:
         methods = _exactly(connection, _exactly(connection, 2)[1])
