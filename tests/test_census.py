@@ -24,7 +24,7 @@ MAY_WRITE = {
     "agent/mcp/servers.py": "a pipe, which hears the standard error of MCP servers",
     "agent/tools/shell.py": "the output of commands",
     "index/store.py": "its own database, which is deleted when it is damaged",
-    "testing/lines.py": "session files that a test asks for",
+    "testing/": "session files that a test asks for",
     "traces/hook.py": "events into the spool, in our own state folder, without this package",
 }
 
@@ -289,11 +289,12 @@ def test_the_census_lets_other_words_pass() -> None:
 MAY_SPELL = {
     "records/": "the format",
     "agent/faces/stream_json.py": "messages of the SDK's stream, which are not lines of a session",
-    "testing/lines.py": "lines for tests, in any shape: what reads sessions is not tested by what it writes itself",
+    "testing/": "lines for tests, in any shape: what reads sessions is not tested by what it writes itself",
 }
 #: Modules that may look for members in the bytes of a line, with the reason.
 MAY_PEEK = {
     "records/": "the format",
+    "testing/": "torn lines for tests",
     "surgery/ids.py": "finds every id of a family, in damaged lines too, at the speed of a byte search",
 }
 #: Members that a line of the format has beside its type.

@@ -20,6 +20,7 @@ _MEMBERS = {"isMeta", "isCompactSummary"}
 DECIDES = ("records/", "inputs.py")
 #: Other questions about the same lines.
 EXCEPTIONS = {
+    "testing/conformance.py": "lines for tests of readers",
     "messages/ending.py": "rule 41: what a release takes for a local command at the end is decided by how its string begins",
     "messages/reminders.py": "a queued prompt's own mark, which decides the words around it",
     "messages/selection.py": "rule 30: what comes with a call beside the chain goes by the line's mark, not by its words",

@@ -105,6 +105,7 @@ def retry_readers(source: str) -> list[tuple[int, str]]:
 _OTHER_JSON = {
     "agent/context/costs.py": "token counts of a response",
     "agent/faces/console/prompt_history.py": "prompts typed in the console",
+    "agent/faces/prompt_tool.py": "what a permission prompt tool answers",
     "agent/faces/print_input.py": "messages on standard input",
     "agent/hooks/running.py": "what a hook prints",
     "agent/mcp/": "configuration of MCP servers",

@@ -9,6 +9,7 @@ from tests.homes import session_id, user, write_session
 
 from stenograph.disk import project_folder_name
 from stenograph.sessions.resuming import command_line, plan_resume
+from stenograph.testing import lines
 
 
 def _written(home: Path, cwds: list[str], project: str, identity: str = session_id(1)) -> Path:
@@ -80,7 +81,7 @@ def test_a_folder_of_a_windows_machine_is_said_to_be_elsewhere(tmp_path: Path) -
 
 
 def test_a_session_without_a_working_folder_says_so(tmp_path: Path) -> None:
-    path = write_session(tmp_path / ".claude", session_id(1), [user("x")])
+    path = write_session(tmp_path / ".claude", session_id(1), [lines.user(None, "x")])
     plan = plan_resume(path, environ={"HOME": str(tmp_path)})
     assert (plan.cwd, plan.problem) == (None, "its directory is not recorded")
     assert command_line(plan) == f"claude --resume {path}"

@@ -36,6 +36,7 @@ from stenograph.errors import BusyError, UnwritableError, UsageError
 from stenograph.family import find_family
 from stenograph.sessions.loading import load_file
 from stenograph.surgery.clone import ClonePlan, apply_clone, plan_clone
+from stenograph.testing import lines
 from stenograph.turns.model import tokens_of_all
 
 NEW_ID = "c10e0000-0000-4000-8000-00000000c10e"
@@ -409,9 +410,7 @@ def test_a_sub_agents_message_is_no_place_to_cut_at(tmp_path: Path) -> None:
 def test_a_fork_copies_what_is_in_the_sessions_own_directory_and_leaves_loose_agents_to_the_original(tmp_path: Path) -> None:
     """As 2.1.325 forks: ids of lines stay, so that an agent beside the session is the same file for both."""
     path = _family(tmp_path)
-    (path.parent / "agent-a0f86f7.jsonl").write_text(
-        json.dumps({"type": "user", "sessionId": FAMILY, "agentId": "a0f86f7"}) + "\n"
-    )
+    lines.write(path.parent / "agent-a0f86f7.jsonl", [lines.user(None, "Look.", sessionId=FAMILY, agentId="a0f86f7")])
     assert "agent-a0f86f7.jsonl" in {file.source.name for file in plan_clone(path).files}
     plan = plan_clone(path, as_fork=True, new_id=NEW_ID)
     found = sorted(file.source.relative_to(tmp_path).as_posix().replace(FAMILY, "ID") for file in plan.files)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stenograph.family.owners import named_owner, owner_of, read_family
     from stenograph.family.places import (
         LINES_SUFFIX,
+        RESULTS_FOLDER,
         agent_file_name,
         agent_id_of,
         agents_folder,
@@ -46,13 +47,14 @@ _MODULES = {
     "meta": "AgentMeta read_metas",
     "owners": "named_owner owner_of read_family",
     "places": (
-        "LINES_SUFFIX agent_file_name agent_id_of agents_folder history_folder is_agent_file is_session_id meta_path"
-        " results_folder session_by_place session_folder session_name"
+        "LINES_SUFFIX RESULTS_FOLDER agent_file_name agent_id_of agents_folder history_folder is_agent_file is_session_id"
+        " meta_path results_folder session_by_place session_folder session_name"
     ),
 }
 
 __all__ = [
     "LINES_SUFFIX",
+    "RESULTS_FOLDER",
     "AgentFile",
     "AgentLayout",
     "AgentMeta",

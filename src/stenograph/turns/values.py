@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from stenograph.disk import redacted_repr
+from stenograph.family import RESULTS_FOLDER
 from stenograph.graph import Graph
 from stenograph.records import (
     SYNTHETIC,
@@ -40,13 +41,12 @@ if TYPE_CHECKING:
     from stenograph.turns.model import AgentRun
 
 _SPILLED_WITHIN = 2000
-_RESULTS = "tool-results"
-_SPILLED = re.compile(r"[\\/]tool-results[\\/]([^\\/\n\"]+)")
+_SPILLED = re.compile(rf"[\\/]{RESULTS_FOLDER}[\\/]([^\\/\n\"]+)")
 
 
 def spilled_name(result: str) -> str | None:
     """The name of the file with the whole output, where a result says that it was too long for its line."""
-    if result.find(_RESULTS, 0, _SPILLED_WITHIN) < 0:
+    if result.find(RESULTS_FOLDER, 0, _SPILLED_WITHIN) < 0:
         return None  # ten times as fast as the pattern, and so it is nearly always
     found = _SPILLED.search(result, 0, _SPILLED_WITHIN)
     return found[1] if found else None
