@@ -192,7 +192,9 @@ def test_rewind_restores_files_and_leaves_a_branch(tmp_path: Path) -> None:
         assert path.read_text(encoding="utf-8") == "eins\n"
         terminal.wait_until_still()
         terminal.press("Escape", "Escape")
-        terminal.wait_for("Rewind to before a prompt")
+        screen = terminal.wait_for("Rewind to before a prompt")
+        assert "now  1 file" in screen
+        assert "Restores a.txt. Turn 1 stays in the file as a branch." in screen
         terminal.press("Enter")
         terminal.wait_for("Rewound.")
         terminal.wait_until_still()

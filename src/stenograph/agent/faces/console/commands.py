@@ -40,7 +40,7 @@ COMMANDS = (
     ConsoleCommand("/tasks", "Show what runs in the background", "settings_commands.tasks", also=("/bashes",)),
     ConsoleCommand("/clear", "Start a new session", "session_commands.clear", also=("/new",)),
     ConsoleCommand("/resume", "Resume a session", "session_commands.resume", "[session]"),
-    ConsoleCommand("/rewind", "Rewind to before a prompt", "session_commands.rewind"),
+    ConsoleCommand("/rewind", "Rewind to before a prompt", "rewinding.rewind"),
     ConsoleCommand("/branches", "Show and switch branches", "session_commands.branches"),
     ConsoleCommand("/context", "Show what filled the context and what to drop", "session_commands.context"),
     ConsoleCommand(

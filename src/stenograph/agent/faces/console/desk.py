@@ -28,7 +28,7 @@ from stenograph.agent.faces.console.prompt_history import PromptHistory
 from stenograph.agent.faces.console.status import StatusState
 from stenograph.config import is_debugging
 from stenograph.errors import StenographError
-from stenograph.views import QUIET, YOU, cut, one_line, short_path, width, wrap
+from stenograph.views import QUIET, YOU, count_of, cut, one_line, short_path, width, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.approval import Approval, PermissionQuestion
@@ -319,10 +319,8 @@ class Desk:
         branch = branch_of(self.options.cwd)
         where = short_path(event.cwd) + (f" on {branch}" if branch else "")
         lines = [self.look.row(f"steno {self.version}  {short_model(event.model)}  {where}", codes=QUIET)]
-        agent = self.agent
-        if agent is not None and (memory := agent.shared.memory.files):
-            names = ", ".join(dict.fromkeys(file.path.name for file in memory))
-            lines.append(self.look.row(f"{names} loaded", codes=QUIET))
+        if self.agent is not None and (loaded := loaded_words(self.agent)):
+            lines += [self.look.row(piece, codes=QUIET) for piece in wrap(f"{loaded} loaded", self.look.columns - 2)]
         self.painter.lines(lines, "welcome")
         if self.options.resume is not None or self.options.go_on:
             from stenograph.agent.faces.console.past import past_lines
@@ -522,6 +520,18 @@ class Desk:
             "restore_files": True,
         }
         return replace(self.options, **{**base, **changes})
+
+
+def loaded_words(agent: Agent) -> str:
+    """What was found in files: `CLAUDE.md, 12 permission rules and 1 MCP server`."""
+    from stenograph.agent.permissions.live_policy import Behavior
+
+    rules = sum(len(agent.policy.rules(behavior)) for behavior in Behavior)
+    servers = sum(state["status"] == "connected" for state in agent.server_states)
+    names = [one_line(name) for name in dict.fromkeys(file.path.name for file in agent.shared.memory.files)]
+    names += [count_of(rules, "permission rule")] if rules else []
+    names += [count_of(servers, "MCP server")] if servers else []
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 @contextlib.contextmanager

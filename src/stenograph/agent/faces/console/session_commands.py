@@ -96,67 +96,6 @@ def _conversation(desk: Desk) -> Path:
     return path_of(desk)
 
 
-async def rewind(desk: Desk, _: str) -> None:
-    path = path_of(desk)
-    turns = await asyncio.to_thread(_prompts, path)
-    if not turns:
-        raise UsageError("no prompt to rewind to")
-    choices = [MenuChoice(one_line(text), fact=when, value=(uuid, text)) for uuid, text, when in turns]
-    menu = Menu(
-        "Rewind to before a prompt",
-        choices,
-        selected=len(choices) - 1,
-        keys="enter conversation and files  c conversation only  esc back",
-        letters="c",
-    )
-    found = await desk.ask(menu)
-    if found is None:
-        return
-    (uuid, text), key = found
-    keeps = key == "c"
-    try:
-        await _rewound(desk, path, uuid, restores=not keeps)
-    except UsageError as error:
-        if keeps or "snapshot" not in str(error):
-            raise
-        await _rewound(desk, path, uuid, restores=False)
-    desk.screen.set_text(text)
-
-
-async def _rewound(desk: Desk, path: Path, uuid: str, *, restores: bool) -> None:
-    before = str(path)
-    try:
-        await desk.join(desk.other_session(resume=before, rewind=uuid, restore_files=restores), is_shown=False)
-    except StenographError:
-        if desk.link is None and not restores:
-            await rejoin(desk, before)
-        raise
-    agent = session_of(desk)
-    if problem := agent.restore_files():
-        desk.painter.note(problem)
-    if agent.keep_rewind():
-        desk.rewound = ""
-    desk.painter.lines([desk.look.row("Rewound. The later turns stay in the file as a branch.", codes=QUIET)], "rewound")
-
-
-def _prompts(path: Path) -> list[tuple[str, str, str]]:
-    """(uuid, text, time) of every prompt that can be rewound to."""
-    from datetime import datetime
-
-    from stenograph.records import UserRecord
-    from stenograph.sessions import load_file
-    from stenograph.views import when
-
-    now = datetime.now().astimezone()
-    session = load_file(path)
-    found = []
-    for turn in session.turns:
-        record = session.graph.records[turn.node]
-        if isinstance(record, UserRecord) and isinstance(record.uuid, str) and turn.opening.is_human:
-            found.append((record.uuid, turn.prompt, when(turn.started, now) if turn.started else ""))
-    return found
-
-
 async def branches(desk: Desk, _: str) -> None:
     from stenograph.sessions import load_file
 
