@@ -71,8 +71,7 @@ def show(
       steno show last --turn 2-3 --thinking
     """
     from stenograph.cli._output import echo_lines
-    from stenograph.sessions import load
-    from stenograph.views import mask_page, render_session, render_steps, session_page, session_pieces, steps_page
+    from stenograph.views import mask_page, render_session
 
     file = named_session(ctx, session, is_shown=True, reads=True)
     if turns is not None and branch is None and not as_json and not as_steps:
@@ -83,6 +82,9 @@ def show(
             echo_lines(render_session((mask_page(piece, mask) for piece in pieces), options), pager=pager)
             tell_masked(masker)
             return
+    from stenograph.sessions import load
+    from stenograph.views import render_steps, session_page, session_pieces, steps_page
+
     loaded = load(file.path)
     chosen = choose_branch(loaded, branch)
     wanted = parse_turns(turns, len(chosen.turns))

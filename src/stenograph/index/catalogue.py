@@ -65,7 +65,7 @@ def list_catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | Non
         [os.fsencode(home) for home in homes],
     )
     seen_rows = [
-        (row, msgspec.structs.replace(_decode_glance(row[-1]), path=Path(os.fsdecode(row[2])))) for row in rows.fetchall()
+        (row, msgspec.structs.replace(decode_glance(row[-1]), path=Path(os.fsdecode(row[2])))) for row in rows.fetchall()
     ]
     titles = ListTitles(seen for _, seen in seen_rows)
     short = short_ids(seen.session_id for _, seen in seen_rows)
@@ -96,7 +96,7 @@ def known_glances(store: IndexStore) -> ListCache:
         " WHERE sessions.glance IS NOT NULL"
     )
     for path, turns, glance, size in rows:
-        seen = msgspec.structs.replace(_decode_glance(glance), path=Path(os.fsdecode(path)))
+        seen = msgspec.structs.replace(decode_glance(glance), path=Path(os.fsdecode(path)))
         if seen.size == size:  # else it grew while it was read
             known.add(seen, turns)
     return known
@@ -134,7 +134,7 @@ def name_by_summaries(store: IndexStore) -> None:
     folders = {os.path.dirname(path) for (path,) in telling}  # noqa: PTH120 - bytes
     rows = store.connection.execute("SELECT id, path, title, glance FROM sessions WHERE glance IS NOT NULL ORDER BY ended DESC")
     glances = {
-        session: (named, msgspec.structs.replace(_decode_glance(seen), path=Path(os.fsdecode(path))))
+        session: (named, msgspec.structs.replace(decode_glance(seen), path=Path(os.fsdecode(path))))
         for session, path, named, seen in rows.fetchall()
         if os.path.dirname(path) in folders  # noqa: PTH120
     }
@@ -146,4 +146,4 @@ def name_by_summaries(store: IndexStore) -> None:
 
 
 _decode_lines = msgspec.msgpack.Decoder(TurnLines).decode
-_decode_glance = msgspec.json.Decoder(Glance, dec_hook=lambda kind, value: kind(value)).decode
+decode_glance = msgspec.json.Decoder(Glance, dec_hook=lambda kind, value: kind(value)).decode

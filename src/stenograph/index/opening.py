@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from stenograph.disk import redacted_repr
 from stenograph.family import is_session_id, read_family
-from stenograph.index.catalogue import StoredTurn, stored_turns
+from stenograph.index.catalogue import StoredTurn, decode_glance, stored_turns
 from stenograph.index.store import IndexStore
 from stenograph.sessions import glance, is_live
 from stenograph.turns import AgentFiles, RoundType, Turn, read_turn, round_type
@@ -56,7 +56,6 @@ def open_session(store: IndexStore, path: Path) -> StoredSession | None:
     known = stored_turns(store, path)
     if known is None:
         return None
-    seen = glance(path)
     names = dict(
         store.connection.execute(
             "SELECT kind, name FROM (SELECT names.kind, names.name FROM names JOIN files ON files.id = names.file"
@@ -64,7 +63,8 @@ def open_session(store: IndexStore, path: Path) -> StoredSession | None:
             (os.fsencode(path),),
         ).fetchall()
     )
-    (title,) = store.connection.execute("SELECT title FROM sessions WHERE path = ?", (os.fsencode(path),)).fetchone()
+    title, stored = store.connection.execute("SELECT title, glance FROM sessions WHERE path = ?", (os.fsencode(path),)).fetchone()
+    seen = glance(path) if stored is None else decode_glance(stored)
     return StoredSession(
         # A file under another name is the session that its last lines name.
         id=seen.session_id if is_session_id(seen.session_id) else names.get("session", seen.session_id),
