@@ -1,8 +1,14 @@
 """The index beside agentsview, claude-code-log and fast-resume: the same home, each tool in a user directory of its own.
 
-`STENO_BENCH_MB` is the size of the generated home (500), `STENO_BENCH_GROWTH` the sizes for growth in MB, with commas
-(100,500,5000), and `STENO_BENCH_BIG_MB` that of the one large session (1000). Peers are stopped after ten minutes.
-claude-code-log and fast-resume have no index of tool output that a command can search: only agentsview's search is compared.
+The standard form takes about ten minutes on two cores. `STENO_BENCH_MB` is the size of the generated home (500),
+`STENO_BENCH_BIG_MB` that of the one large session (1000), and `STENO_BENCH_GROWTH` the sizes for growth in MB, with commas
+(100,500,1000); `STENO_BENCH_GROWTH=100,500,1000,2500,5000` measures up to 5 GB, in another ten minutes. The curve is drawn into
+`build/index-growth.svg`. Peers are stopped after ten minutes (`STENO_BENCH_PATIENCE`, in seconds); those that take longest come
+last.
+
+Of claude-code-log only a server can search, of fast-resume a command can, but it has no tool output: only agentsview's search is
+compared in time. How often the session that is meant comes first is compared for all of them, with queries on which nothing was
+tuned (`tests/index/held_out.json`).
 """
 
 from __future__ import annotations
@@ -19,11 +25,15 @@ from typing import NamedTuple
 
 from bench.bench_turns import write_session
 from bench.figures import CORPUS, ROOT, Figure, ProcessCost
+from bench.growth_plot import draw_growth
+from bench.index_recall import CLAUDE_CODE_LOG_SEARCH, Expected, Finder, expected_sessions, recall
 from bench.surgery_tools import NO_NETWORK, ToolFailed, pypi_environment
 from bench.usage_home import make_home
 
-PATIENCE = 600.0
+PATIENCE = float(os.environ.get("STENO_BENCH_PATIENCE", "600"))
+#: In half of all lines of a generated home, and a common one of the corpus.
 WORD = "kaben"
+CORPUS_WORD = "test"
 ROUNDS = 5
 _MB = 1_000_000
 
@@ -36,6 +46,8 @@ class Contender(NamedTuple):
     #: What starts and stops the server that its search asks.
     start: Sequence[str] | None = None
     stop: Sequence[str] | None = None
+    #: How it is asked for the sessions of a query.
+    find: Finder | None = None
 
 
 def measure() -> Iterator[Figure]:
@@ -43,44 +55,55 @@ def measure() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         user = Path(scratch) / "user"
         make_home(user / ".claude", size=size * _MB)
-        yield from _beside_peers(user, f"{size} MB")
+        yield from _beside_peers(user, f"{size} MB", WORD)
         yield from _alone(user)
     if CORPUS.is_dir():
         with tempfile.TemporaryDirectory() as scratch:
             user = Path(scratch) / "user"
             folder = user / ".claude" / "projects"
+            names: dict[Path, str] = {}
             for number, path in enumerate(sorted(CORPUS.rglob("*.jsonl"))):
-                target = folder / f"-p{number % 40}" / f"{number:08x}-2222-4333-8444-555555555555.jsonl"
+                names[path] = f"{number:08x}-2222-4333-8444-555555555555"
+                target = folder / f"-p{number % 40}" / f"{names[path]}.jsonl"
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
-            yield from _beside_peers(user, "public corpus")
+            yield from _beside_peers(user, "public corpus", CORPUS_WORD, expected_sessions(names))
     yield from _turn_of_a_large_session(int(os.environ.get("STENO_BENCH_BIG_MB", "1000")))
-    yield from _growth([int(each) for each in os.environ.get("STENO_BENCH_GROWTH", "100,500,5000").split(",") if each])
+    yield from _growth([int(each) for each in os.environ.get("STENO_BENCH_GROWTH", "100,500,1000").split(",") if each])
 
 
-def _beside_peers(user: Path, what: str) -> Iterator[Figure]:
-    ours = Contender("steno", _steno("search", WORD, "--json"), _steno("search", WORD, "--json"))
+def _beside_peers(user: Path, what: str, word: str, queries: Sequence[Expected] = ()) -> Iterator[Figure]:
+    ours = Contender("steno", _steno("search", word, "--json"), find=_find_ours)
     first = _first(ours, user)
     assert first is not None
     print(f"       {what}: steno {first.wall:.1f} s, {first.memory:.0f} MB", flush=True)
     costs, searches = {}, {}
-    for peer in _peers():
+    for peer in _peers(word):
         own = user.with_name(f"user-{peer.name}")
         shutil.copytree(user, own, symlinks=True, dirs_exist_ok=True, copy_function=os.link)
         cost = _first(peer, own)
-        told = "stopped after ten minutes" if cost is None else f"{cost.wall:.1f} s, {cost.memory:.0f} MB"
+        told = f"stopped after {PATIENCE:.0f} s" if cost is None else f"{cost.wall:.1f} s, {cost.memory:.0f} MB"
         print(f"       {what}: {peer.name} {told}", flush=True)
         costs[peer.name] = PATIENCE if cost is None else cost.wall
-        if peer.search and cost is not None:
-            searches[peer.name] = _search(peer, peer.search, own)
+        if cost is not None:
+            try:
+                if peer.start:
+                    _run(peer.start, own, has_daemon=True)
+                if peer.search:
+                    searches[peer.name] = min(_run(peer.search, own, has_daemon=True).wall for _ in range(ROUNDS))
+                yield from _recall(peer, own, queries)
+            finally:
+                if peer.stop:
+                    _run(peer.stop, own, codes=(0, 1), has_daemon=True)
         shutil.rmtree(own)
+    yield from _recall(ours, user, queries)
     if "agentsview" in costs:
         yield Figure(f"first index of {what}, times as fast as agentsview", costs["agentsview"] / first.wall, "", 10, "at least")
     for name in sorted(costs.keys() - {"agentsview"}):
         yield Figure(
             f"first index of {what}, times as fast as {name}", costs[name] / first.wall, "", 0, "at least", "(for comparison)"
         )
-    warm = min(_run(_steno("search", WORD, "--json"), user).wall for _ in range(ROUNDS))
+    warm = min(_run(ours.build, user).wall for _ in range(ROUNDS))
     yield Figure(f"warm search of {what}", warm * 1000, " ms", 120, "at most")
     for name, seconds in searches.items():
         yield Figure(f"warm search of {what} beside {name}", warm / seconds, "", 1, "at most")
@@ -114,67 +137,110 @@ def _turn_of_a_large_session(size: int) -> Iterator[Figure]:
         yield Figure(f"turn {shown[-1]} of a session of {size} MB", wall * 1000, " ms", 100, "at most", "(whole process)")
 
 
+#: A larger home is made of copies of one of this size, in MB: making it line by line would take longer than all measurements.
+_MADE = 500
+
+
 def _growth(sizes: Sequence[int]) -> Iterator[Figure]:
-    """Seconds per 100 MB, as a plot of text, and how much more the largest home costs per byte than the smallest."""
-    pace: dict[int, float] = {}
+    """The first index and a warm search by size, as a picture and in words, and what a byte costs more in the largest home."""
+    first: dict[int, float] = {}
+    warm: dict[int, float] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as scratch:
             user = Path(scratch)
-            make_home(user / ".claude", size=size * _MB)
-            wall = _run(_steno("search", WORD, "--json"), user).wall
-            warm = min(_run(_steno("search", WORD, "--json"), user).wall for _ in range(ROUNDS))
-            pace[size] = wall / size * 100
-            print(f"       {size:>6,} MB  {wall:7.1f} s  search {warm * 1000:.0f} ms", flush=True)
-    for size, seconds in pace.items():
-        print(f"       {size:>6,} MB  {seconds:5.2f} s per 100 MB  {'━' * max(1, round(24 * seconds / max(pace.values())))}")
-    if len(pace) > 1:
+            _make_large_home(user / ".claude", size)
+            first[size] = _run(_steno("search", WORD, "--json"), user).wall
+            warm[size] = min(_run(_steno("search", WORD, "--json"), user).wall for _ in range(ROUNDS))
+            print(f"       {size:>6,} MB  {first[size]:7.1f} s  search {warm[size] * 1000:.0f} ms", flush=True)
+    if len(first) > 1:
+        picture = draw_growth(ROOT / "build" / "index-growth.svg", first, warm)
+        print(f"       drawn into {picture.relative_to(ROOT)}", flush=True)
+        pace = {size: seconds / size for size, seconds in first.items()}
         yield Figure(
             "cost per byte of the largest home beside the smallest", pace[max(pace)] / pace[min(pace)], "", 1.5, "at most"
         )
+
+
+def _make_large_home(home: Path, size: int) -> None:
+    make_home(home, size=min(size, _MADE) * _MB)
+    made = sorted(path for path in home.rglob("*") if path.is_file())
+    for copy in range(1, max(1, round(size / _MADE))):
+        tag = b"%x" % copy
+        for path in made:
+            project, *rest = path.relative_to(home / "projects").parts
+            target = home / "projects" / f"{project}-{copy}" / Path(*rest)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # Other ids: these are other conversations.
+            data = path.read_bytes().replace(b'"msg_', b'"msg_' + tag).replace(b'uuid":"', b'uuid":"' + tag)
+            target.write_bytes(data.replace(b'Uuid":"', b'Uuid":"' + tag))
 
 
 def _steno(*words: str) -> list[str]:
     return [sys.executable, "-m", "stenograph", *words]
 
 
-def _peers() -> Iterator[Contender]:
+def _peers(word: str) -> Iterator[Contender]:
     for package, release, make in (
+        ("fast-resume", "2.14.0", _fast_resume),
         ("agentsview", "0.46.1", _agentsview),
         ("claude-code-log", "1.7.0", _claude_code_log),
-        ("fast-resume", "2.14.0", _fast_resume),
     ):
         try:
-            yield make(pypi_environment(package, release))
+            yield make(pypi_environment(package, release), word)
         except ToolFailed as error:
             print(f"       {package}: {error}", flush=True)
 
 
-def _agentsview(python: Path) -> Contender:
+def _agentsview(python: Path, word: str) -> Contender:
     # Scripts name the interpreter of the directory in which they were installed before it was moved.
     program = [str(python), str(python.with_name("agentsview"))]
     daemon = [*program, "daemon"]
-    return Contender(
-        "agentsview", [*program, "sync"], [*program, "session", "search", WORD], [*daemon, "start"], [*daemon, "stop"]
-    )
+    search = [*program, "session", "search"]
+
+    def find(query: str, _: Path) -> list[str]:
+        # Without --fts the whole query has to stand in one message.
+        return [*search, query, "--fts", "--json", "--limit", "100", "--include-one-shot"]
+
+    def ids(output: str) -> list[set[str]]:
+        return [{each} for each in dict.fromkeys(match["session_id"] for match in json.loads(output)["matches"])]
+
+    return Contender("agentsview", [*program, "sync"], [*search, word], [*daemon, "start"], [*daemon, "stop"], Finder(find, ids))
 
 
-def _claude_code_log(python: Path) -> Contender:
-    return Contender("claude-code-log", [str(python), str(python.with_name("claude-code-log")), "--all-projects"])
+def _claude_code_log(python: Path, _: str) -> Contender:
+    def find(query: str, user: Path) -> list[str]:
+        store = user / ".claude" / "projects" / "claude-code-log-cache.db"
+        return [str(python), "-c", CLAUDE_CODE_LOG_SEARCH, str(store), query]
+
+    build = [str(python), str(python.with_name("claude-code-log")), "--all-projects"]
+    return Contender("claude-code-log", build, find=Finder(find, lambda output: [{each} for each in json.loads(output)]))
 
 
-def _fast_resume(python: Path) -> Contender:
-    return Contender("fast-resume", [str(python.with_name("fr")), "--json", "--limit", "1", WORD])
+def _fast_resume(python: Path, word: str) -> Contender:
+    program = [str(python.with_name("fr")), "--json", "--limit"]
+
+    def ids(output: str) -> list[set[str]]:
+        return [{session["id"]} for session in json.loads(output)["sessions"]]
+
+    return Contender("fast-resume", [*program, "1", word], find=Finder(lambda query, _: [*program, "5", query], ids))
 
 
-def _search(peer: Contender, search: Sequence[str], user: Path) -> float:
-    """Its quickest search, of a server that is running where it has one."""
-    try:
-        if peer.start:
-            _run(peer.start, user, has_daemon=True)
-        return min(_run(search, user, has_daemon=True).wall for _ in range(ROUNDS))
-    finally:
-        if peer.stop:
-            _run(peer.stop, user, codes=(0, 1), has_daemon=True)
+def _our_ids(output: str) -> list[set[str]]:
+    return [{hit["id"], *hit["copies"]} for hit in json.loads(output)["hits"]]
+
+
+_find_ours = Finder(lambda query, _: _steno("search", query, "--json", "--limit", "5", "--lines", "1"), _our_ids)
+
+
+def _recall(contender: Contender, user: Path, queries: Sequence[Expected]) -> Iterator[Figure]:
+    """How many of the sessions that are meant come first, and how many are among the first five."""
+    if not queries or contender.find is None:
+        return
+    first, five = recall(contender.find, queries, user, _environment(user, has_daemon=True))
+    is_ours = contender.name == "steno"
+    note = f"of {len(queries)} held-out queries" + ("" if is_ours else " (for comparison)")
+    yield Figure(f"sessions that {contender.name} finds first", first, "", 0.85 if is_ours else 0, "at least", note)
+    yield Figure(f"sessions that {contender.name} finds among five", five, "", 0.9 if is_ours else 0, "at least", note)
 
 
 def _first(contender: Contender, user: Path) -> ProcessCost | None:

@@ -242,6 +242,30 @@ def test_a_prompt_ranks_above_output_and_together_above_apart(tmp_path: Path) ->
     assert names(_indexed(tmp_path), '"blue whale"') == [_session_name(2), _session_name(1)]
 
 
+def test_a_word_that_is_everywhere_finds_the_same_and_ranks_what_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_output = [
+        user("u1", "Go"),
+        assistant("a1", "m1", [tool_use("t1")], "u1"),
+        user("r1", [tool_result("t1", "whale whale whale")], "a1"),
+        user("u3", "Go on", "r1"),
+    ]
+    _make(tmp_path, 1, in_output)
+    _make(tmp_path, 2, [user("u2", "Draw a whale"), assistant("a2", "m2", [text("Here is a whale")], "u2")])
+    _make(tmp_path, 3, [user("u4", "Draw a walrus"), assistant("a4", "m4", [text("Done")], "u4")])
+    store = _indexed(tmp_path)
+    monkeypatch.setattr("stenograph.index.find._FREQUENT", 1)
+    found = search(store, parse_query("whale"))
+    assert [(hit.session, hit.matches, len(hit.lines)) for hit in found.hits] == [
+        (_session_name(2), 2, 2),
+        (_session_name(1), 1, 1),
+    ]
+    assert (found.total, found.lines) == (2, 3)
+    only_output = Filter(kinds=frozenset({TextKind.OUTPUT}))
+    assert [hit.session for hit in search(store, parse_query("whale"), only_output).hits] == [_session_name(1)]
+
+
 def test_copies_of_a_line_are_one_hit(tmp_path: Path) -> None:
     lines = [user("u1", "Only one walrus"), assistant("a1", "m1", [text("Done")], "u1")]
     for number in (1, 2, 3):
@@ -263,6 +287,7 @@ def test_copies_of_a_line_are_one_hit(tmp_path: Path) -> None:
         (Filter(branch="main"), {1}),
         (Filter(project="SHOP"), {1, 2}),
         (Filter(project="other"), set()),
+        (Filter(sessions=frozenset({f"{2:08x}-2222-4333-8444-555555555555"})), {2}),
         (Filter(since=1767261600.0), {1, 2}),  # 2026-01-01T10:00:00Z
         (Filter(since=1767261601.0), {2}),
         (Filter(until=1767261601.0), {1}),
