@@ -52,13 +52,13 @@ class Contender(NamedTuple):
 
 def measure() -> Iterator[Figure]:
     size = int(os.environ.get("STENO_BENCH_MB", "500"))
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(dir=os.environ.get("STENO_BENCH_TMP")) as scratch:
         user = Path(scratch) / "user"
         make_home(user / ".claude", size=size * _MB)
         yield from _beside_peers(user, f"{size} MB", WORD)
         yield from _alone(user)
     if CORPUS.is_dir():
-        with tempfile.TemporaryDirectory() as scratch:
+        with tempfile.TemporaryDirectory(dir=os.environ.get("STENO_BENCH_TMP")) as scratch:
             user = Path(scratch) / "user"
             folder = user / ".claude" / "projects"
             names: dict[Path, str] = {}
@@ -126,7 +126,7 @@ def _alone(user: Path) -> Iterator[Figure]:
 
 
 def _turn_of_a_large_session(size: int) -> Iterator[Figure]:
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(dir=os.environ.get("STENO_BENCH_TMP")) as scratch:
         user = Path(scratch)
         path = user / ".claude" / "projects" / "-p" / "11111111-2222-4333-8444-555555555555.jsonl"
         path.parent.mkdir(parents=True)
@@ -146,7 +146,7 @@ def _growth(sizes: Sequence[int]) -> Iterator[Figure]:
     first: dict[int, float] = {}
     warm: dict[int, float] = {}
     for size in sizes:
-        with tempfile.TemporaryDirectory() as scratch:
+        with tempfile.TemporaryDirectory(dir=os.environ.get("STENO_BENCH_TMP")) as scratch:
             user = Path(scratch)
             _make_large_home(user / ".claude", size)
             first[size] = _run(_steno("search", WORD, "--json"), user).wall
