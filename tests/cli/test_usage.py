@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.running import SOURCE, run
+from tests.corpora import FIXTURES
 
 from stenograph.index import store_path
 from stenograph.testing.lines import assistant, text
@@ -184,3 +186,15 @@ def test_a_status_line_without_json_is_an_error(tmp_path: Path) -> None:
     done = _status(_home(tmp_path), "not json")
     assert done.returncode == 2
     assert "reads the JSON that Claude Code passes" in done.stderr
+
+
+def test_a_session_that_only_the_archive_has_is_counted_and_explained(tmp_path: Path) -> None:
+    recorded = FIXTURES / "recorded" / "2.1.325" / "print"
+    home = tmp_path / "home"
+    shutil.copytree(recorded, home / "projects")
+    before = run("--home", str(home), "usage", "--reconcile", "--json").stdout
+    stats = json.loads(run("--home", str(home), "stats", "--json").stdout)
+    run("--home", str(home), "archive", "keep")
+    shutil.rmtree(home / "projects")
+    assert run("--home", str(home), "usage", "--reconcile", "--json").stdout == before
+    assert json.loads(run("--home", str(home), "stats", "--json").stdout)["calls"] == stats["calls"] > 0

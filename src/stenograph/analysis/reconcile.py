@@ -119,8 +119,9 @@ def _explained(found: Reconciled, store: IndexStore, tariff: Tariff) -> Reconcil
     from stenograph.family import read_family
     from stenograph.pricing import GapReason, session_cost
 
-    family = read_family(found.path)
-    files = [found.path, *(agent.path for agent in family.agents)]
+    path = store.place_of(found.path)
+    family = read_family(path)
+    files = [path, *(agent.path for agent in family.agents)]
     cost = session_cost(_records(files))
     reasons = cost.reasons
     if found.difference > 0 and not family.agents and found.starts_agents:

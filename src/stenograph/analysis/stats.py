@@ -19,7 +19,7 @@ from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
 
 #: Rises with what facts are or mean.
-_FACTS = "facts 3"
+_FACTS = "facts 4"
 _BATCH = 50
 
 Progress = Callable[[int, int], None]
@@ -122,7 +122,7 @@ def known_sessions(
             if deadline is not None and time.monotonic() > deadline:
                 continue
             try:
-                facts = session_facts(load_file(place.path), tariff, place.copies)
+                facts = session_facts(load_file(store.place_of(place.path)), tariff, place.copies)
             except StenographError:
                 continue  # it is gone, or can't be read: `steno doctor` says so
             made.append((place, msgspec.json.encode(facts)))

@@ -49,7 +49,7 @@ def knows_costs(ctx: click.Context, store: IndexStore) -> bool:
     """Whether the index has every call, brought up to date as far as a list can wait for it."""
     from stenograph.index import sync_usage
 
-    archived = archived_if_any(ctx)
+    archived = archived_if_any(ctx, store)
     return not sync_usage(store, state_options(ctx).homes, archived=archived, seconds=_PATIENCE).pending
 
 
@@ -78,12 +78,14 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
     return store, report
 
 
-def archived_if_any(ctx: click.Context) -> list[IndexedFile]:
-    """As `archived_files`; most users have no archive, and nothing is loaded for them."""
+def archived_if_any(ctx: click.Context, store: IndexStore) -> list[IndexedFile]:
+    """As `archived_files`, and lets the store read them; most users have no archive, and nothing is loaded for them."""
     folder = None if state_options(ctx).demo else archive_folder(os.environ)
     if folder is None or not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises without rights
         return []
-    return archived_files(catalog_of(ctx))
+    catalog = catalog_of(ctx)
+    store.place_of = catalog.place_of
+    return archived_files(catalog)
 
 
 def archived_files(catalog: Catalog) -> list[IndexedFile]:

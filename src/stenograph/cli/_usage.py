@@ -25,7 +25,7 @@ def synced_usage(ctx: click.Context) -> tuple[IndexStore, UsageSync]:
 
     settings = state_options(ctx)
     store = open_store(None if settings.demo else store_path(os.environ))
-    archived = archived_if_any(ctx)
+    archived = archived_if_any(ctx, store)
     with progress("Reading usage") as show:
         return store, sync_usage(store, settings.homes, archived=archived, progress=show)
 
