@@ -66,9 +66,9 @@ def main() -> int:
         return 1
     ratios.sort()
     near = {limit: sum(abs(ratio - 1) <= limit for ratio in ratios) for limit in (0.05, 0.1, 0.25)}
-    sys.stdout.write(
-        f"{len(ratios)} {'cuts' if every else 'sessions'}: median {statistics.median(ratios):.2f}, from {ratios[0]:.2f} to {ratios[-1]:.2f}; "
-    )
+    what = "cuts" if every else "sessions"
+    spread = f"median {statistics.median(ratios):.2f}, from {ratios[0]:.2f} to {ratios[-1]:.2f}"
+    sys.stdout.write(f"{len(ratios)} {what}: {spread}; ")
     sys.stdout.write(", ".join(f"{count} within {limit:.0%}" for limit, count in near.items()) + "\n")
     return 0
 

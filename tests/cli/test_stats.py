@@ -36,7 +36,7 @@ def test_stats_begin_with_the_totals(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "  1 session, 2 turns, 3 calls, 1 tool call, $0.14"
     assert any(line.split()[:3] == ["System", "and", "tools"] for line in lines)
-    assert any(line.split()[:4] == ["Bash", "1", "100.0%", "31"] for line in lines)
+    assert any(line.split()[:4] == ["Bash", "1", "100%", "31"] for line in lines)
     assert any(line.split() == ["rebuilt", "1", "time"] for line in lines)
 
 

@@ -91,14 +91,16 @@ def _tools(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     rest = page.tools[len(shown) :]
     rows = [["Tools", "calls", "failed", "", "slowest"]]
     most = max((tool.failed / tool.calls for tool in shown if tool.calls), default=0.0)
+    longest = max((width(duration(tool.slowest.ms or 0)) for tool in shown if tool.slowest), default=0)
     for tool in shown:
         share = tool.failed / tool.calls if tool.calls else 0.0
-        slowest = f"{duration(tool.slowest.ms or 0)}  {_where(tool.slowest, options)}" if tool.slowest and tool.slowest.ms else ""
+        waited = tool.slowest.ms if tool.slowest else None
+        slowest = f"{duration(waited):>{longest}}  {_where(tool.slowest, options)}" if tool.slowest and waited else ""
         drawn = bar(round(share * 1000), round(most * 1000), _BAR) if (options.width or 0) >= _LEAST_FOR_BARS else ""
-        rows.append([plain(tool.name), f"{tool.calls:,}", f"{share:.1%}", drawn, slowest])
+        rows.append([plain(tool.name), f"{tool.calls:,}", _percent(share), drawn, slowest])
     if rest:
         calls, failed = sum(tool.calls for tool in rest), sum(tool.failed for tool in rest)
-        rows.append([count_of(len(rest), "other"), f"{calls:,}", f"{failed / calls if calls else 0:.1%}", "", ""])
+        rows.append([count_of(len(rest), "other"), f"{calls:,}", _percent(failed / calls if calls else 0), "", ""])
     widths = [max(width(row[column]) for row in rows) for column in range(5)]
     for place, row in enumerate(rows):
         cells = [pad(cell, widths[column], right=column in (1, 2)) for column, cell in enumerate(row)]
@@ -106,6 +108,10 @@ def _tools(page: StatsPage, options: RenderOptions) -> Iterator[str]:
             cells[3] = options.paint(cells[3], CYAN) if row[3] else cells[3]
         line = cut(f"{_INDENT}{'  '.join(cells).rstrip()}", None if options.color else options.width)
         yield line if place else options.paint(line, BOLD)
+
+
+def _percent(share: float) -> str:
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
 
 
 def _columns(rows: Sequence[Sequence[object]], options: RenderOptions) -> Iterator[str]:

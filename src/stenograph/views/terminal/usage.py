@@ -21,6 +21,8 @@ _SHORT_ID = 8
 _FEW = 5
 _LONGEST_NAME = 40
 _CENT = 10_000
+#: Narrower terminals have no room for bars.
+_LEAST_FOR_BARS = 72
 #: Longer names get a line of their own in a narrow terminal.
 _LONGEST_NARROW = 22
 
@@ -96,7 +98,7 @@ _HEADINGS = {"agent": "agent", "block": "5-hour block", "branch": "branch"}
 
 def _table(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Iterator[str]:
     largest = max(row.cost_micro_usd for row in page.rows)
-    is_narrow = options.width is not None and options.width < 72
+    is_narrow = options.width is not None and options.width < _LEAST_FOR_BARS
     columns = 0 if options.width is None else max(8, min(_BAR, options.width - 58)) if not is_narrow else 0
     is_session = page.by == "session"
     if is_narrow and any(width(_whole_label(page, row)) > _LONGEST_NARROW for row in page.rows):
@@ -176,7 +178,7 @@ def _lines(
 def _label(page: UsagePage, row: UsageRowPage, options: RenderOptions) -> str:
     if options.width is None:
         return plain(row.name)
-    room = max(16, min(_LONGEST_NAME, options.width - 48))
+    room = max(16, min(_LONGEST_NAME, options.width - (38 if options.width < _LEAST_FOR_BARS else 48)))
     if page.by == "session":
         title = plain(row.title or "(no prompt)")
         return f"{row.name[:_SHORT_ID]}  {cut(title, room - _SHORT_ID - 2)}"
