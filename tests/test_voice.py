@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "stenograph"
 PACKAGES = (
     *("cli", "views", "sessions", "surgery", "archive", "config", "traces", "check", "model", "disk", "family"),
-    *("client_settings", "net"),
+    *("client_settings", "net", "agent", "web", "catalog", "analysis", "records"),
 )
 PHRASES = (
     r"(?<![Tt]here )\bis no (?!longer\b)",
@@ -59,6 +59,13 @@ _IN_MESSAGES = re.compile(r"\bcan't\b|^there is no\b|\{\w+!r\}")
 #: By file: names of things, others' words, and what the phrase means elsewhere.
 EXCEPTIONS = {
     "traces/state.py": (" told ",),
+    # Claude Code's own words, which models know.
+    "agent/tools/agent.py": ("Async agent launched successfully.",),
+    "agent/tools/edit.py": ("successfully",),
+    "agent/tools/structured_output.py": ("provided successfully",),
+    "agent/tools/tasks.py": ("Successfully ",),
+    "agent/tools/todo_write.py": ("modified successfully",),
+    "agent/tools/write.py": ("successfully",),
     "glossary.md": ("In code `told`",),
     "redaction.md": ("One pass over a text",),
     "resume-contract.md": ('"Which colour?"',),

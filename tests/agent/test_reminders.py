@@ -144,7 +144,7 @@ def test_where_nobody_can_approve_it_says_what_is_allowed(tmp_path: Path) -> Non
             world, permission_mode=PermissionMode.ACCEPT_EDITS, allowed=["Bash(make test)"], disallowed=["Read(.env)", "WebFetch"]
         )
     assert "Nobody can approve calls in this session" in told
-    assert "Allowed: reading and changing files in the working folder and the further folders." in told
+    assert "Allowed: reading and changing files in the working directory and the additional directories." in told
     assert "Also allowed: Bash(make test)." in told
     assert ".env" not in told  # a rule may name what the model is not to know of
 

@@ -129,7 +129,7 @@ def test_an_agent_whose_endpoint_fails_is_a_failed_call_and_nothing_more(world: 
 def test_an_agent_that_says_nothing_is_told_so(world: World) -> None:
     world.run(cue("silent"))
     (result,) = results_of(world.session)
-    assert "without words" in words_of(result)
+    assert "without an answer" in words_of(result)
     assert_valid(world.session)
 
 

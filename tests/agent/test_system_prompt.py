@@ -49,8 +49,8 @@ def test_there_is_no_block_for_what_there_is_not(workspace: Workspace) -> None:
 
 def test_the_environment_says_where_and_on_which_day(workspace: Workspace) -> None:
     text = blocks(workspace)[1]["text"]
-    assert f"Working folder: {workspace.cwd}\n" in text
-    assert f"Further folders: {workspace.additional[0]}\n" in text
+    assert f"Working directory: {workspace.cwd}\n" in text
+    assert f"Additional directories: {workspace.additional[0]}\n" in text
     assert "Git branch: topic\n" in text
     assert f"Date: {time.strftime('%Y-%m-%d')}\n" in text
     assert "Model: some-model" in text

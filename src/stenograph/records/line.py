@@ -98,7 +98,7 @@ def change(record: Record, path: str | Path, value: Any) -> Record:
     try:
         return decode(splice(encode(record), names, rebuild(value)))
     except (TypeError, ValueError) as error:
-        raise FieldError("the new value is no JSON", field=".".join(map(str, names))) from error
+        raise FieldError("the new value is not valid JSON", field=".".join(map(str, names))) from error
 
 
 def _decode_odd(line: bytes) -> Record:

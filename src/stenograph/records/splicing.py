@@ -49,7 +49,7 @@ def splice(text: bytes, path: Path, value: Any) -> bytes:
     for name in path[:-1]:
         member = _find(text, at, name)
         if member is None:
-            raise FieldError(f"there is no {name!r} to go into", field=_spell(path))
+            raise FieldError(f"member not found: {name}", field=_spell(path))
         at = member.value
     return _splice_here(text, at, path, value)
 
@@ -66,7 +66,7 @@ def _splice_here(text: bytes, at: int, path: Path, value: Any) -> bytes:
     if member is not None:
         return text[: member.value] + new + text[member.end :]
     if text[at : at + 1] != b"{" or not isinstance(name, str):
-        raise FieldError(f"there is no {name!r} to replace", field=_spell(path))
+        raise FieldError(f"cannot replace {name}: member not found", field=_spell(path))
     last = _last_end(text, at)
     here, comma = (at + 1, b"") if last is None else (last, b",")
     return text[:here] + comma + to_text(name) + b":" + new + text[here:]
@@ -107,7 +107,7 @@ def _members(text: bytes, at: int) -> Iterator[_Member]:
         if opening == b"{":
             key = _STRING.match(text, at)
             if key is None:
-                raise FieldError("the text is no JSON object")
+                raise FieldError("the text is not a JSON object")
             name = parse(key.group())
             at = _skip_space(text, _skip_space(text, key.end()) + 1)
         end = _skip_value(text, at)
@@ -133,10 +133,10 @@ def _skip_value(text: bytes, at: int) -> int:
             depth += 1 if first in _OPENING else -1
             if depth == 0:
                 return token.end()
-        raise FieldError("the text is no JSON object")
+        raise FieldError("the text is not a JSON object")
     match = (_STRING if text[at : at + 1] == b'"' else _SCALAR).match(text, at)
     if match is None:
-        raise FieldError("the text is no JSON object")
+        raise FieldError("the text is not a JSON object")
     return match.end()
 
 

@@ -346,7 +346,7 @@ class Library:
         """Raises SessionNotFoundError, UnreadableError, RequestError."""
         page = record_page(session_id, self.path(session_id, query.agent), line, agent_id=query.agent)
         if page is None:
-            raise RequestError(404, "line-not-found", "the file does not have so many lines")
+            raise RequestError(404, "line-not-found", "the file has fewer lines")
         return mask_page(page, self.masker.mask)
 
     def steps(self, session_id: str, query: StepsQuery) -> StepsPage:

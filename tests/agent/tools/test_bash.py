@@ -203,7 +203,7 @@ def test_a_working_folder_that_is_gone_is_left_for_the_project(desk: Desk) -> No
 
 def test_a_project_that_is_gone_is_a_clear_error(desk: Desk) -> None:
     desk.workspace.project = desk.workspace.cwd = desk.project / "gone"
-    assert words(desk, "pwd") == f"The working folder {desk.project / 'gone'} does not exist"
+    assert words(desk, "pwd") == f"The working directory {desk.project / 'gone'} does not exist"
 
 
 @pytest.mark.parametrize("command", ["echo a\0b", "echo \ud800"])

@@ -266,7 +266,7 @@ def test_the_environment_of_processes_is_not_searched(desk: Desk) -> None:
     for name in ("/proc/self/environ", f"/proc/{os.getpid()}/environ", "link", "/proc/self", "folder", "/proc"):
         assert "this path names a device or process file" in asyncio.run(desk.fail(GREP, pattern="PATH", path=name))
     assert grep(desk, "PATH=") == grep(desk, "nothinghere")
-    assert "neither a file nor a folder" in asyncio.run(desk.fail(GREP, pattern="x", path="/dev/zero"))
+    assert "neither a file nor a directory" in asyncio.run(desk.fail(GREP, pattern="x", path="/dev/zero"))
 
 
 def test_what_lies_below_the_root_is_searched_but_for_processes(desk: Desk) -> None:

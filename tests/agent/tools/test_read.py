@@ -177,7 +177,7 @@ def test_texts_of_every_form(desk: Desk, data: bytes, words: str, content: str, 
             " use a smaller range.</tool_use_error>",
         ),
         # Ours: the client needs another program for pages.
-        ("x.pdf", b"%PDF-1", {"pages": "1"}, "The pages of this PDF can't be told apart: it is damaged, or encrypted."),
+        ("x.pdf", b"%PDF-1", {"pages": "1"}, "The pages of this PDF cannot be read: it is damaged or encrypted."),
         ("bad.ipynb", b'{"cells": 1}', {}, "Notebook file has no cells: it is JSON, but not of a notebook."),
         (
             "big.txt",

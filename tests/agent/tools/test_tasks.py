@@ -298,7 +298,7 @@ def test_a_filter_that_is_no_expression_is_a_clear_error_and_shows_nothing(play:
         task = await started(desk, "echo one")
         await task.over.wait()
         told = await desk.fail(BashOutput(), bash_id=task.task_id, filter="(")
-        assert "`filter` is no regular expression" in told
+        assert "`filter` is not a valid regular expression" in told
         assert (await desk.call(BashOutput(), bash_id=task.task_id)).structured["stdout"] == "one"
 
     play(scene)

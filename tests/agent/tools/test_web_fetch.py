@@ -322,7 +322,7 @@ def test_a_page_that_takes_too_long_is_a_clear_error(desk: Desk, pages: Pages, m
 def test_a_file_of_authorities_that_is_none_is_a_clear_error(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NODE_EXTRA_CA_CERTS", "/there/is/none.pem")
     with WebPage(tmp_path) as secure:
-        assert failure(desk, secure.url) == "The certificates of NODE_EXTRA_CA_CERTS can't be used"
+        assert failure(desk, secure.url) == "The certificates of NODE_EXTRA_CA_CERTS cannot be used"
 
 
 def test_a_compressed_page_is_read(desk: Desk, reader: Reader) -> None:
@@ -336,7 +336,7 @@ def test_a_compressed_page_is_read(desk: Desk, reader: Reader) -> None:
 def test_a_certificate_that_nobody_knows_is_a_clear_error(desk: Desk, tmp_path: Path) -> None:
     with WebPage(tmp_path) as secure:
         told = failure(desk, secure.url)
-    assert told == "The certificate of 127.0.0.1 can't be trusted: self-signed certificate"
+    assert told == "The certificate of 127.0.0.1 is not trusted: self-signed certificate"
 
 
 @pytest.mark.parametrize("name", ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"])
@@ -396,7 +396,7 @@ def test_a_long_page_is_cut_for_the_small_model(
 ) -> None:
     monkeypatch.setattr("stenograph.agent.tools.web_fetch.LONGEST", 1000)
     fetch(desk, f"{pages.url}/huge")
-    assert "x" * 1000 + "\n\n[The page goes on; this is its beginning.]" in reader.asked[0][1]
+    assert "x" * 1000 + "\n\n[This is only the beginning of the page.]" in reader.asked[0][1]
     assert "x" * 1001 not in reader.asked[0][1]
 
 

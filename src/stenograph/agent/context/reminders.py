@@ -14,7 +14,7 @@ _PLAN = (
     " such calls are refused. Work out how you would do what is asked: which files change and how, in which order, how it will"
     " be checked, and what is still open."
 )
-_HAND_OVER = " When the plan is complete, hand it over with ExitPlanMode, and do not ask in words whether it is right."
+_HAND_OVER = " When the plan is complete, submit it with ExitPlanMode. Do not ask for approval in text."
 _ANSWER = " Then answer with the plan."
 _NO_PLAN = "Plan mode is off: you may now do the work, within what is allowed."
 #: Files in one reminder.
@@ -52,7 +52,7 @@ async def changed_files(context: AsideContext) -> list[Aside]:
 def _change(path: Path, seen: Seen) -> str:
     """Empty for a file that was only touched."""
     if not path.exists():
-        return f"{path}, which you have read, is gone: somebody else deleted or moved it."
+        return f"{path}, which you have read, is gone: someone else deleted or moved it."
     try:
         data = read_bytes(path, _LONGEST) if path.stat().st_size <= _LONGEST else b""
         text = data.decode()
@@ -60,7 +60,7 @@ def _change(path: Path, seen: Seen) -> str:
         text = ""
     if text and text == seen.text:
         return ""
-    words = f"{path} was changed by somebody else since you read it. Take the file as it is now, and do not undo the change."
+    words = f"{path} was changed by someone else since you read it. Work with the file as it is now, and do not undo the change."
     if not text or seen.text is None or seen.is_partial:
         return f"{words} Read it again before you rely on it."
     import difflib  # 3 ms, only for a change

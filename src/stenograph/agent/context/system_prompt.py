@@ -16,10 +16,10 @@ from stenograph.agent.tools.agent import AgentType
 from stenograph.agent.tools.base import Json, Workspace
 
 _ALLOWED = {
-    PermissionMode.DEFAULT: "Allowed: reading in the working folder and the further folders.",
-    PermissionMode.ACCEPT_EDITS: "Allowed: reading and changing files in the working folder and the further folders.",
+    PermissionMode.DEFAULT: "Allowed: reading in the working directory and the additional directories.",
+    PermissionMode.ACCEPT_EDITS: "Allowed: reading and changing files in the working directory and the additional directories.",
     PermissionMode.PLAN: "Allowed: only reading, whatever the rules say.",
-    PermissionMode.DONT_ASK: "Allowed: reading in the working folder and the further folders.",
+    PermissionMode.DONT_ASK: "Allowed: reading in the working directory and the additional directories.",
     PermissionMode.BYPASS: "Allowed: everything that no rule forbids.",
 }
 _MOST_RULES = 30
@@ -51,8 +51,8 @@ def permissions_text(policy: LivePolicy) -> str:
     """For sessions in which nobody can approve a call."""
     told = [
         "# Permissions",
-        "Nobody can approve calls in this session: what is not allowed is refused at once. Do not wait for an approval or ask for"
-        " one; do what is allowed, and name at the end what was refused and why it matters.",
+        "Nobody can approve calls in this session. What is not allowed is denied at once. Do not wait for approval or ask for it:"
+        " do what is allowed, and say at the end what was denied and why it matters.",
         _ALLOWED[policy.mode],
     ]
     # What is denied may name what the model is not to know of.
@@ -72,9 +72,9 @@ def environment(workspace: Workspace, model: str) -> str:
     """The day only, so that the text stays the same all day."""
     branch = branch_of(workspace.cwd)
     facts = {
-        "Working folder": str(workspace.cwd),
-        "Further folders": ", ".join(map(str, workspace.additional)),
-        "Git branch": branch or "none, this is no git repository",
+        "Working directory": str(workspace.cwd),
+        "Additional directories": ", ".join(map(str, workspace.additional)),
+        "Git branch": branch or "none, this is not a git repository",
         "Platform": sys.platform,
         "Date": time.strftime("%Y-%m-%d"),
         "Model": model,

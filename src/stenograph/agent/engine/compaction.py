@@ -35,7 +35,7 @@ _LEFT_OUT = "[left out: too long for a summary]"
 
 #: How a summary begins in every release.
 BEGINS = "This session is being continued from a previous conversation that ran out of context."
-_GO_ON = "Go on with the work from where it was left, without asking about it and without repeating this summary."
+_GO_ON = "Continue the work where it was left off. Do not ask about it, and do not repeat this summary."
 _SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
 #: Tokens by which a conversation grows before a failed compaction is tried again.
 _GROWN = 10_000

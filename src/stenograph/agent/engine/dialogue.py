@@ -37,8 +37,8 @@ _MOST_CUT_OFF = 3
 _CUT_OFF = (
     "Your answer was cut off at the limit of its length. Continue exactly where it stopped, and do the rest in smaller steps."
 )
-_UNSTRUCTURED = "Your answer has to be given by a call of StructuredOutput. Call it now, and say nothing else."
-_NOTHING_SAID = "Your last answer was empty. Please go on, and say or do something."
+_UNSTRUCTURED = "Your answer must be a call of StructuredOutput. Call it now, and say nothing else."
+_NOTHING_SAID = "Your last answer was empty. Continue, and say or do something."
 
 
 class Dialogue:

@@ -89,7 +89,7 @@ class SubAgents:
             raise asyncio.CancelledError
         if end.outcome is Outcome.FAILED:
             raise ToolFailed(f"Agent failed: {end.error}")
-        words = end.text or f"(The agent ended without words: {end.outcome.value}.)"
+        words = end.text or f"(The agent ended without an answer: {end.outcome.value}.)"
         return SubagentResult(
             agent_id=agent_id,
             content=[{"type": "text", "text": words}],
@@ -106,7 +106,7 @@ class SubAgents:
     def _refuse_running(self, agent_id: str) -> None:
         task = self._shared.background.find(agent_id)
         if task is not None and task.is_running:
-            raise ToolFailed("That agent is still at work: wait for it with TaskOutput, then write to it")
+            raise ToolFailed("That agent is still running. Wait for it with TaskOutput, then send the message")
 
     def _type_of(self, agent_id: str) -> str:
         """Empty if unknown, as in files of 2.0."""
@@ -179,7 +179,7 @@ def _resumed(path: Path, envelope: Envelope, asked: str) -> OpenedSession:
     try:
         return take_up(path, envelope, asked=asked)
     except StenographError as error:
-        raise ToolFailed(f"The agent can't go on: {error}") from error
+        raise ToolFailed(f"The agent cannot continue: {error}") from error
 
 
 def _show(record: Json, progress: Callable[[Json], None], prompt: str, agent_id: str) -> None:

@@ -107,7 +107,7 @@ def _given(text: str, cwd: Path, environ: Mapping[str, str], problems: list[str]
     except ValueError as error:
         raise UsageError(f"the MCP configuration {'given' if is_json else text} is not valid JSON") from error
     if not isinstance(content.get("mcpServers"), dict):
-        raise UsageError("an MCP configuration has an object `mcpServers`")
+        raise UsageError("an MCP configuration needs an object `mcpServers`")
     return _servers(content, ServerScope.DYNAMIC, environ, problems, "--mcp-config")
 
 

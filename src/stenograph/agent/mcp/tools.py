@@ -54,7 +54,7 @@ class McpTool(Tool[McpInput]):
         answer: Json = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         if answer.get("isError"):
             words = "\n".join(str(one["text"]) for one in answer.get("content") or () if one.get("type") == "text")
-            raise ToolFailed(words or f"{self.name} failed without words")
+            raise ToolFailed(words or f"{self.name} failed without an error message")
         return answer
 
     async def run(self, given: McpInput, context: ToolContext) -> ToolOutput:

@@ -18,7 +18,7 @@ def keep_rules(update: PermissionUpdate, *, home: Path, project: Path) -> None:
     paths = {RuleDestination.USER: home_settings(home), RuleDestination.PROJECT: shared, RuleDestination.LOCAL: own}
     path = paths.get(update.destination)
     if path is None or update.kind != "addRules":
-        raise UsageError(f"{update.kind} can't be kept in {update.destination.value}; it applies to this session")
+        raise UsageError(f"{update.kind} cannot be saved in {update.destination.value}; it applies to this session")
     if path.is_symlink() or path.parent.is_symlink():
         raise UsageError(f"{path} is a link; the rule applies to this session", hint="write the rule into the file itself")
     change = plan_rules(path, update.behavior.value, [rule.text for rule in update.rules], _COMMAND)

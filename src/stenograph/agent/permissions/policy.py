@@ -281,8 +281,8 @@ class Permissions:
 
 #: So that the model neither gives up nor looks for a way around.
 _WHAT_NOW = (
-    "Go on with what is allowed, or by another tool that fits the task. Do not work around what the denial is meant to prevent."
-    " If the task can't be done without it, stop and tell the user what is needed and why."
+    "Continue with what is allowed, or use another tool that fits the task. Do not work around what the denial is meant to"
+    " prevent. If the task cannot be done without it, stop and tell the user what is needed and why."
 )
 
 

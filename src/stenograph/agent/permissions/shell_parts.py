@@ -295,7 +295,7 @@ class _Reader:
 
 def _why(rest: str) -> str:
     if rest.startswith("&"):
-        return "it goes on in the background"
+        return "it continues in the background"
     if rest.startswith(("$(", "`", '"', "<(", ">(")):
         return "a command or variable inside another cannot be checked"
     if rest.startswith("$"):

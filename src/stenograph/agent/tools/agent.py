@@ -60,14 +60,16 @@ _NEWER = frozenset({"agentType", "resolvedModel", "toolStats", "canReadOutputFil
 
 class AgentInput(ToolInput):
     description: Annotated[str, Meta(description="The task in three to five words")]
-    prompt: Annotated[str, Meta(description="The task, with all that the agent has to know")]
-    subagent_type: Annotated[str, Meta(description="Which kind of agent")] = DEFAULT_TYPE
+    prompt: Annotated[str, Meta(description="The task, with everything the agent needs to know")]
+    subagent_type: Annotated[str, Meta(description="The type of agent")] = DEFAULT_TYPE
     model: Annotated[str | None, Meta(description="Another model for this agent: sonnet, opus or haiku")] = None
-    run_in_background: Annotated[bool, Meta(description="Go on at once; you are told when the agent is done")] = False
+    run_in_background: Annotated[bool, Meta(description="Return at once; you are notified when the agent is done")] = False
 
 
 class TaskInput(AgentInput):
-    resume: Annotated[str | None, Meta(description="The id of an agent that is done: it goes on with what it knows")] = None
+    resume: Annotated[str | None, Meta(description="The id of an agent that has answered: it continues with what it knows")] = (
+        None
+    )
 
 
 class AgentTool(Tool[AgentInput]):
@@ -145,7 +147,7 @@ def _completed(given: AgentInput, result: SubagentResult) -> ToolOutput:
         },
     }
     how = "give it as `resume`" if isinstance(given, TaskInput) else "write to it with SendMessage"
-    note = f"agentId: {result.agent_id} ({how} to let this agent go on)"
+    note = f"agentId: {result.agent_id} ({how} to continue this agent)"
     return ToolOutput(content=[*result.content, {"type": "text", "text": note}], structured=structured)
 
 
@@ -168,7 +170,7 @@ async def _launched(
         raise
     words = (
         f"Async agent launched successfully.\nagentId: {agent_id}\n"
-        f"You are told when it is done; until then go on with something else. Its output so far: {output}"
+        f"You will be notified when it is done; until then, continue with something else. Its output so far: {output}"
     )
     structured: Json = {
         "isAsync": True,

@@ -14,14 +14,14 @@ from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, Too
 
 class QuestionOption(Struct, kw_only=True):
     label: Annotated[str, Meta(description="One to five words", min_length=1)]
-    description: Annotated[str, Meta(description="What it means to choose this")] = ""
+    description: Annotated[str, Meta(description="What choosing this means")] = ""
 
 
 class UserQuestion(Struct, kw_only=True):
-    question: Annotated[str, Meta(description="The whole question, with a question mark", min_length=1)]
+    question: Annotated[str, Meta(description="The complete question, with a question mark", min_length=1)]
     header: Annotated[str, Meta(description="A label of at most 12 characters")]
-    options: Annotated[list[QuestionOption], Meta(description="Two to four answers; another one is always possible")]
-    multiSelect: Annotated[bool, Meta(description="Several answers may be chosen")] = False  # noqa: N815 - the client's name
+    options: Annotated[list[QuestionOption], Meta(description="Two to four answers; the user can always type another")]
+    multiSelect: Annotated[bool, Meta(description="Allow several answers")] = False  # noqa: N815 - the client's name
 
 
 class AskUserQuestionInput(ToolInput):

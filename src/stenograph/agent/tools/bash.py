@@ -52,11 +52,9 @@ _SILENT = frozenset({"cd", "mkdir", "rmdir", "touch", "mv", "cp", "rm", "ln", "c
 
 class BashInput(ToolInput):
     command: Annotated[str, Meta(description="The command")]
-    timeout: Annotated[
-        int | float | None, Meta(description="Milliseconds until it is ended; 120000 unless given, 600000 at most")
-    ] = None
+    timeout: Annotated[int | float | None, Meta(description="Timeout in milliseconds; 120000 by default, at most 600000")] = None
     description: Annotated[str | None, Meta(description="What it does, in five to ten words")] = None
-    run_in_background: Annotated[bool, Meta(description="Go on at once; you are told when it is over")] = False
+    run_in_background: Annotated[bool, Meta(description="Return at once; you are notified when the command ends")] = False
 
 
 class _Detached(Exception):  # noqa: N818 - it is a way out, not an error

@@ -23,8 +23,8 @@ _STRAIGHT = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019"
 class EditInput(ToolInput):
     file_path: Annotated[str, Meta(description="Absolute path of the file")]
     old_string: Annotated[str, Meta(description="The text to replace, exactly as in the file; empty for a new file")]
-    new_string: Annotated[str, Meta(description="The text in its place")]
-    replace_all: Annotated[bool, Meta(description="Replace it wherever it stands")] = False
+    new_string: Annotated[str, Meta(description="The new text")]
+    replace_all: Annotated[bool, Meta(description="Replace all occurrences")] = False
 
 
 class _Replacement(Struct, frozen=True):

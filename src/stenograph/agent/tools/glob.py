@@ -24,7 +24,7 @@ TIME_LIMIT = 20.0
 
 class GlobInput(ToolInput):
     pattern: Annotated[str, Meta(description="Glob pattern, e.g. **/*.py or src/**/*.{ts,tsx}")]
-    path: Annotated[str | None, Meta(description="The folder to look in; the working folder if left out")] = None
+    path: Annotated[str | None, Meta(description="The directory to search in; the working directory by default")] = None
 
 
 class _Found(Struct):

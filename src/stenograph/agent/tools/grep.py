@@ -24,7 +24,7 @@ DEFAULT_LIMIT = 250
 
 class GrepInput(ToolInput):
     pattern: Annotated[str, Meta(description="Regular expression")]
-    path: Annotated[str | None, Meta(description="File or folder; the working folder if left out")] = None
+    path: Annotated[str | None, Meta(description="File or directory; the working directory by default")] = None
     glob: Annotated[str | None, Meta(description="Only files like this, e.g. *.{ts,tsx}")] = None
     type: Annotated[str | None, Meta(description="Only files of this type: py, js, ts, go, rust, …")] = None
     output_mode: Annotated[
@@ -36,10 +36,10 @@ class GrepInput(ToolInput):
     around: Annotated[int | None, Meta(description="Lines to show before and after each match")] = field(default=None, name="-C")
     context: Annotated[int | None, Meta(description="The same as -C")] = None
     with_numbers: Annotated[bool, Meta(description="Show line numbers")] = field(default=True, name="-n")
-    ignores_case: Annotated[bool, Meta(description="Upper and lower case are the same")] = field(default=False, name="-i")
-    only_matching: Annotated[bool, Meta(description="Show only what matches of each line")] = field(default=False, name="-o")
-    head_limit: Annotated[int | None, Meta(description="At most so many lines or entries; 250 if left out, 0 for all")] = None
-    offset: Annotated[int, Meta(description="Leave out so many first")] = 0
+    ignores_case: Annotated[bool, Meta(description="Ignore case")] = field(default=False, name="-i")
+    only_matching: Annotated[bool, Meta(description="Show only the matching part of each line")] = field(default=False, name="-o")
+    head_limit: Annotated[int | None, Meta(description="Maximum number of lines or entries; 250 by default, 0 for all")] = None
+    offset: Annotated[int, Meta(description="Skip the first N lines or entries")] = 0
     multiline: Annotated[bool, Meta(description="Matches may span lines, and . matches newlines")] = False
 
 
@@ -78,7 +78,7 @@ class GrepTool(Tool[GrepInput]):
         refuse_process_file(target)
         refuse_process_folder(target)
         if not os.path.isdir(target) and not os.path.isfile(target):  # noqa: PTH112, PTH113 - those of Path raise without rights
-            raise ToolFailed(f"Search failed: {target} is neither a file nor a folder.")
+            raise ToolFailed(f"Search failed: {target} is neither a file nor a directory.")
         found = await run_search(
             _wanted(given, target, workspace), workspace, _readable(target, context), environ=context.environ
         )

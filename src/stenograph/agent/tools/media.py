@@ -122,5 +122,5 @@ def take_pages(data: bytes, first: int, last: int) -> bytes:
         out = io.BytesIO()
         writer.write(out)
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ToolFailed("The pages of this PDF can't be told apart: it is damaged, or encrypted.") from None
+        raise ToolFailed("The pages of this PDF cannot be read: it is damaged or encrypted.") from None
     return out.getvalue()

@@ -17,8 +17,8 @@ from stenograph.agent.tools.texts import decode, missing, resolved
 
 class NotebookEditInput(ToolInput):
     notebook_path: Annotated[str, Meta(description="Absolute path of the notebook")]
-    new_source: Annotated[str, Meta(description="All that the cell shall hold")]
-    cell_id: Annotated[str | None, Meta(description="The cell, as Read shows it. A new cell comes after it")] = None
+    new_source: Annotated[str, Meta(description="The new content of the cell")]
+    cell_id: Annotated[str | None, Meta(description="The cell, as Read shows it. A new cell is inserted after it")] = None
     cell_type: Annotated[Literal["code", "markdown"] | None, Meta(description="Required for a new cell")] = None
     edit_mode: Annotated[Literal["replace", "insert", "delete"], Meta(description="What to do with the cell")] = "replace"
 

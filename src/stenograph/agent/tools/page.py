@@ -241,9 +241,9 @@ def _why(error: NetworkError, address: Address) -> str:
     """In the client's words if it has some."""
     match error:
         case UntrustedCertificateError():
-            return f"The certificate of {address.host} can't be trusted: {error.reason}"
+            return f"The certificate of {address.host} is not trusted: {error.reason}"
         case UnreadableCertificateError():
-            return f"The certificates of {error.variables} can't be used"
+            return f"The certificates of {error.variables} cannot be used"
         case UnknownHostError():
             return f"getaddrinfo ENOTFOUND {address.host}"
         case NetworkTimeoutError():

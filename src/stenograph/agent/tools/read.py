@@ -34,10 +34,10 @@ _BINARY = frozenset({
 
 class ReadInput(ToolInput):
     file_path: Annotated[str, Meta(description="Absolute path of the file")]
-    offset: Annotated[int | None, Meta(description="The line to begin at, from 1 on; for files too large to read at once")] = None
+    offset: Annotated[int | None, Meta(description="The first line to read, from 1; for files too large to read at once")] = None
     limit: Annotated[int | None, Meta(description="How many lines to read")] = None
     pages: Annotated[str | None, Meta(description='Of a PDF: one page ("3") or a range ("1-5"), at most 20 pages')] = None
-    allow_large: Annotated[bool, Meta(description="Read a text beyond the usual limits, where all of it is needed")] = False
+    allow_large: Annotated[bool, Meta(description="Read a text beyond the usual limits, if all of it is needed")] = False
 
 
 class _Part(Struct, frozen=True):

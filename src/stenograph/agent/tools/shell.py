@@ -335,7 +335,7 @@ def _why_not(error: OSError | ValueError, cwd: Path) -> str:
     if isinstance(error, ValueError):
         return "The command holds a character that no command can hold (a zero byte, or half a surrogate pair)"
     if not cwd.is_dir():
-        return f"The working folder {cwd} does not exist"
+        return f"The working directory {cwd} does not exist"
     if error.errno == errno.E2BIG:
         return "The command is too long to be run. Write it to a file, and run that"
     return f"The command could not be started: {error.strerror}"

@@ -20,8 +20,8 @@ LONGEST_WAIT = 600_000
 
 class TaskOutputInput(ToolInput):
     task_id: Annotated[str, Meta(description="The id of the task")]
-    block: Annotated[bool, Meta(description="Wait for its end")] = True
-    timeout: Annotated[int | float, Meta(description="Milliseconds to wait at most; 600000 at most")] = 30_000
+    block: Annotated[bool, Meta(description="Wait until it ends")] = True
+    timeout: Annotated[int | float, Meta(description="How long to wait, in milliseconds; at most 600000")] = 30_000
 
 
 class TaskOutput(Tool[TaskOutputInput]):
@@ -87,7 +87,7 @@ def _described(task: BackgroundTask, output: str) -> Json:
 
 class BashOutputInput(ToolInput):
     bash_id: Annotated[str, Meta(description="The id of the command")]
-    filter: Annotated[str | None, Meta(description="A regular expression: only lines that it matches are shown")] = None
+    filter: Annotated[str | None, Meta(description="A regular expression; only matching lines are returned")] = None
 
 
 class BashOutput(Tool[BashOutputInput]):
@@ -104,7 +104,7 @@ class BashOutput(Tool[BashOutputInput]):
         try:
             wanted = re.compile(given.filter or "")
         except re.error as error:
-            raise failed_use(f"`filter` is no regular expression: {error}") from None
+            raise failed_use(f"`filter` is not a valid regular expression: {error}") from None
         # The state first: later output is shown the next time.
         status, code = task.status, task.exit_code
         task.is_told = task.is_told or not task.is_running
@@ -186,7 +186,7 @@ class KillShell(TaskStop):
 
 class SendMessageInput(ToolInput):
     to: Annotated[str, Meta(description="The agent's id")]
-    message: Annotated[str, Meta(description="What it is to do or to answer")]
+    message: Annotated[str, Meta(description="What it should do or answer")]
     summary: Annotated[str, Meta(description="The message in a few words")] = ""
 
 

@@ -16,13 +16,13 @@ _DONE = (
 
 
 class Todo(msgspec.Struct, kw_only=True):
-    content: Annotated[str, Meta(min_length=1, description="What is to be done: Fix the parser")]
+    content: Annotated[str, Meta(min_length=1, description="What to do: Fix the parser")]
     status: Literal["pending", "in_progress", "completed"]
     activeForm: Annotated[str, Meta(min_length=1, description="The same while it is done: Fixing the parser")]  # noqa: N815
 
 
 class TodoWriteInput(ToolInput):
-    todos: Annotated[list[Todo], Meta(description="The whole list, in the place of the one before")]
+    todos: Annotated[list[Todo], Meta(description="The whole list, which replaces the previous one")]
 
 
 class TodoWrite(Tool[TodoWriteInput]):

@@ -28,8 +28,8 @@ _SYSTEM = (
 
 
 class WebFetchInput(ToolInput):
-    url: Annotated[str, Meta(description="The address of the page, whole")]
-    prompt: Annotated[str, Meta(description="What you want to know of the page")]
+    url: Annotated[str, Meta(description="The complete URL of the page")]
+    prompt: Annotated[str, Meta(description="What you want to know about the page")]
 
 
 class WebFetch(Tool[WebFetchInput]):
@@ -103,7 +103,7 @@ async def _fetched(url: str, context: ToolContext) -> WebPage:
 async def _answer(page: WebPage, question: str, context: ToolContext) -> str:
     text = page.text[:LONGEST]
     if len(text) < len(page.text):
-        text += "\n\n[The page goes on; this is its beginning.]"
+        text += "\n\n[This is only the beginning of the page.]"
     try:
         return await context.ask_small_model(_SYSTEM, f"The page:\n---\n{text}\n---\n\nThe question: {question}")
     except ModelError as error:

@@ -18,8 +18,8 @@ _MOST_SEARCHES = 8
 
 class WebSearchInput(ToolInput):
     query: Annotated[str, Meta(description="What to search for", min_length=2)]
-    allowed_domains: Annotated[list[str], Meta(description="Only pages of these domains")] = field(default_factory=list)
-    blocked_domains: Annotated[list[str], Meta(description="No pages of these domains")] = field(default_factory=list)
+    allowed_domains: Annotated[list[str], Meta(description="Only pages from these domains")] = field(default_factory=list)
+    blocked_domains: Annotated[list[str], Meta(description="No pages from these domains")] = field(default_factory=list)
 
 
 class WebSearch(Tool[WebSearchInput]):

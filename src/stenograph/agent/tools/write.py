@@ -16,7 +16,7 @@ from stenograph.agent.tools.texts import TextFile, decode, refusal, resolved
 
 class WriteInput(ToolInput):
     file_path: Annotated[str, Meta(description="Absolute path of the file")]
-    content: Annotated[str, Meta(description="All that the file shall hold")]
+    content: Annotated[str, Meta(description="The complete content of the file")]
 
 
 class WriteTool(Tool[WriteInput]):
