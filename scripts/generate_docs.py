@@ -142,9 +142,9 @@ What a face may rely on is in `engine/events.py`.
 ### A change in what a release does
 
 1. If the release is newer than `NEWEST` (`releases/numbers.py`), record it first.
-2. Add a row to `releases/table.py`. A row of `_MESSAGES` is a field of the same name in `messages/habits.py`, one of `_READING`
-   in `graph/readings.py`; the others are asked for by `value_of(NAME, release)`.
-3. Add the code that looks at it: `habits.NAME`, where the messages are made.
+2. Add a row to `releases/table.py`. A row of `_MESSAGES` needs a field of the same name in `messages/habits.py`, and a row of
+   `_READING` one in `graph/readings.py`. Read the others with `value_of(NAME, release)`.
+3. Use it where the messages are built: `habits.NAME`.
 4. Prove it: add a case to `tests/messages/hard_cases.py` and its name to `tests/messages/boundaries.py`, ask the releases on both
    sides of the change with `scripts/find_boundaries.py CASE`, and add a row to the boundaries in `docs/resume-contract.md`.
 """

@@ -89,7 +89,7 @@ def _could_be_value(option: str, argument: str) -> bool:
     default="",
     type=_as_text,
     metavar="TOOL",
-    help="Ask this MCP tool for permission; stdio: ask the SDK, with stream-json.",
+    help="Ask this MCP tool for permission, or with stdio the SDK (requires stream-json).",
 )
 @click.option(
     "--model",
