@@ -1,4 +1,4 @@
-"""The branch a folder is on, read from git's own files: running git costs more than a whole turn. And what git says once."""
+"""The branch a directory is on, read from git's own files: running git costs more than a whole turn. And what git says once."""
 
 from __future__ import annotations
 

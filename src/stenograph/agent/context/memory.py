@@ -59,7 +59,7 @@ class Memory:
         self._read_at_first = frozenset(self._seen)
 
     def nested_for(self, path: Path) -> list[MemoryFile]:
-        """Memory of the folders between the project and a file, outermost first; each file once a session."""
+        """Memory of the directories between the project and a file, outermost first; each file once a session."""
         path = Path(os.path.normpath(path))
         if self._project not in path.parents:
             return []
@@ -77,7 +77,7 @@ class Memory:
         ]
 
     def forget_nested(self) -> None:
-        """After a compaction inner folders' memory is sent again."""
+        """After a compaction inner directories' memory is sent again."""
         self._seen = set(self._read_at_first)
 
     def _all(self, home: Path) -> Iterator[MemoryFile]:

@@ -34,7 +34,7 @@ class Transcript:
         self._workspace = workspace
 
     def locate(self) -> None:
-        """Lines say where they were written: a command may have changed the folder or the branch (2.0.76)."""
+        """Lines say where they were written: a command may have changed the directory or the branch (2.0.76)."""
         self.recorder.envelope.cwd = str(self._workspace.cwd)
         self.recorder.envelope.git_branch = branch_of(self._workspace.cwd)
 

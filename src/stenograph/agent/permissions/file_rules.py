@@ -30,7 +30,7 @@ def real_path(path: Path) -> str:
 
 class FileRules:
     def __init__(self, policy: LivePolicy, workspace: Workspace, readable: Sequence[Path] = ()) -> None:
-        """`readable`: folders outside the project that may be read."""
+        """`readable`: directories outside the project that may be read."""
         self._policy = policy
         self._workspace = workspace
         self._readable = tuple(readable)

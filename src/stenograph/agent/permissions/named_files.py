@@ -1,4 +1,4 @@
-"""The files that a shell command may name, as far as that can be read: from every folder that it may change to, with patterns
+"""The files that a shell command may name, as far as that can be read: from every directory that it may change to, with patterns
 expanded. For denying only: it finds rather too much than too little.
 """
 
@@ -102,7 +102,7 @@ def _targets(commands: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _expanded(folder: Path, text: str, budget: list[int], shows_hidden: bool) -> Iterator[Path]:
-    """The paths that a word may stand for in a folder. Raises TooManyFilesError."""
+    """The paths that a word may stand for in a directory. Raises TooManyFilesError."""
     if "{" in text or "$" in text or "`" in text:
         text = _UNKNOWN.sub("*", text)
         if not text.strip("*/."):  # nothing of it is known

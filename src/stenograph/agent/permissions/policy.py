@@ -37,12 +37,12 @@ NOT_GRANTED = "user-rejected"
 
 
 class Permissions:
-    """Of one conversation; a subagent has its own working folder."""
+    """Of one conversation; a subagent has its own working directory."""
 
     def __init__(
         self, policy: LivePolicy, workspace: Workspace, readable: Sequence[Path] = (), search_path: str = os.defpath
     ) -> None:
-        """`readable`: folders outside the project that may be read. `search_path`: where git is."""
+        """`readable`: directories outside the project that may be read. `search_path`: where git is."""
         self._policy = policy
         self._workspace = workspace
         self._files = FileRules(policy, workspace, readable)
@@ -69,7 +69,10 @@ class Permissions:
         return any(_is_about(rule, tool) and not _is_special(rule) for rule in self._denied)
 
     def read_filter(self, tool: str) -> Callable[[Path], bool] | None:
-        """Whether a file that a call finds may be shown; None if no rule denies any. For one call: folders are resolved once."""
+        """Whether a file that a call finds may be shown; None if no rule denies any.
+
+        For one call: directories are resolved once.
+        """
         searched = {"Read"} | ({tool} & _SEARCHING)
         rules = [self._files.path_rule(rule) for rule in self._denied if rule.spec and rule.tool in searched]
         if not rules:

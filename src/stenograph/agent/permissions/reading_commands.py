@@ -1,6 +1,6 @@
 """Shell commands that only read: they need no rule, as in the client.
 
-Commands and options are listed. Anything else may write, run a program, or follow links out of the folders, and needs a rule.
+Commands and options are listed. Anything else may write, run a program, or follow links out of the directories, and needs a rule.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Around(Struct, frozen=True):
 
 
 def leads_to(part: Part) -> str | None:
-    """The folder that a `cd` names; None for any other command."""
+    """The directory that a `cd` names; None for any other command."""
     match part.words:
         case ("cd", target) if part.is_literal and target and not target.startswith("-"):
             return target

@@ -73,7 +73,7 @@ class ShellDecisions:
         return [part.text for part in parts if self.judge(part.text, rules, may_edit=True).refused]
 
     def judge(self, command: str, rules: Sequence[PermissionRule], *, may_edit: bool = False) -> Verdict:
-        """Whether each part is allowed by a rule, by the mode, or only reads inside the folders."""
+        """Whether each part is allowed by a rule, by the mode, or only reads inside the directories."""
         parts = read_command(command)
         if isinstance(parts, Unclear):
             return _unclear(command, parts)
@@ -132,7 +132,7 @@ class ShellDecisions:
         return files is not None and self._may_write(files, folders)
 
     def _may_write(self, files: Iterable[str], folders: Sequence[Path]) -> bool:
-        """By the mode, or by rules for edits. From one known folder only (2.1.325)."""
+        """By the mode, or by rules for edits. From one known directory only (2.1.325)."""
         if len(folders) > 1:
             return False
         paths = [Places(folders[0] / file) for file in files]

@@ -32,7 +32,7 @@ class FileHistory:
     """Of one session. `folder` is created when there is something to keep."""
 
     def __init__(self, folder: Path, project: Path, *, additional: Sequence[Path] = (), names_parents: bool = True) -> None:
-        """`additional`: further folders where files may be restored. `names_parents`: write `realParentDir`, as 2.1.325."""
+        """`additional`: further directories where files may be restored. `names_parents`: write `realParentDir`, as 2.1.325."""
         self._folder = folder
         self._project = absolute_path(project)
         self._places = (self._project, *map(absolute_path, additional))
@@ -143,9 +143,9 @@ class FileHistory:
     def restore(self, message_id: str, may_touch: Callable[[Path], bool] = lambda _: True) -> list[Path]:
         """Restore all tracked files to how they were at that prompt; returns those that changed.
 
-        What did not exist then is deleted. Left alone: links, hard links, files behind a folder that became a link, files whose
-        copy is gone, whatever is really outside the project and additional folders, what makes other programs run something, and
-        what `may_touch` refuses. The lines may be anybody's: all are judged before anything changes, and what was not kept with
+        What did not exist then is deleted. Left alone: links, hard links, files behind a directory that became a link, files
+        whose copy is gone, anything outside the project and additional directories, what makes other programs run something,
+        and what `may_touch` refuses. The lines may be anybody's: all are judged before anything changes, and what was not kept with
         the newest prompt is kept first. Raises UsageError if that prompt has no snapshot, and DiskError, with no file changed
         if there was no room for all.
         """
@@ -190,7 +190,7 @@ class FileHistory:
         return bool(below) and not any(map(sensitive_names, (*below, *named)))
 
     def _is_in_place(self, name: str, backup: Json) -> bool:
-        """Whether the file's folder is the same: one that became a link leads elsewhere."""
+        """Whether the file's directory is the same: one that became a link leads elsewhere."""
         parent = os.path.realpath(self._path(name).parent)
         # The project may have moved.
         moved = os.path.normpath(Path(os.path.realpath(self._project)) / Path(name).parent)

@@ -74,7 +74,7 @@ def refuse_used(path: Path, session_id: str) -> None:
 
 
 def session_path(options: AgentOptions, session_id: str) -> Path:
-    """Where clients look for a session of this folder."""
+    """Where clients look for a session of this directory."""
     folder = chosen_project_folder(options.environ) or project_folder_name(str(options.cwd))
     return projects_folder(options.home) / folder / f"{session_id}{LINES_SUFFIX}"
 

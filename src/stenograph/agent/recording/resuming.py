@@ -105,7 +105,7 @@ def take_up(path: Path, envelope: Envelope, *, asked: str) -> OpenedSession:
 
 
 def newest_here(options: AgentOptions) -> Path:
-    """The newest session of this folder, without subagents' and empty ones (rule 9)."""
+    """The newest session of this directory, without subagents' and empty ones (rule 9)."""
     cwd = str(options.cwd)
     found: list[SessionFile] = []
     for folder in find_project_folders(projects_folder(options.home), cwd):
@@ -119,7 +119,7 @@ def newest_here(options: AgentOptions) -> Path:
 
 
 def _refuse_elsewhere(path: Path, options: AgentOptions) -> None:
-    """By path a session is resumed anywhere; by id only in its own folder (rule 1)."""
+    """By path a session is resumed anywhere; by id only in its own directory (rule 1)."""
     refuse_open([path])
     if options.go_on or options.resume == str(path) or path == session_path(options, path.stem):
         return

@@ -72,7 +72,7 @@ class ToolOutput(msgspec.Struct, kw_only=True):
 
 
 class Workspace(msgspec.Struct, kw_only=True):
-    """The working folder moves with Bash's `cd`; a subagent has a copy of its own."""
+    """The working directory moves with Bash's `cd`; a subagent has a copy of its own."""
 
     cwd: Path
     #: Where the session was started.

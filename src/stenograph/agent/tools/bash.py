@@ -1,7 +1,6 @@
 """Bash: a command in a new shell, to its end or in the background.
 
-Only the working folder survives a successful command, if it is inside the project's folders. Notices are the clients' (2.0.76,
-2.1.325).
+Only the working directory survives a successful command, if it is inside the project. Notices are the clients' (2.0.76, 2.1.325).
 """
 
 from __future__ import annotations
@@ -159,7 +158,7 @@ class OldBash(Bash):
 
 
 async def _run(given: BashInput, context: ToolContext, environment: dict[str, str]) -> tuple[Shell, float, Path | None]:
-    """The shell, the seconds after which it was ended (or 0), its last folder."""
+    """The shell, the seconds after which it was ended (or 0), its last directory."""
     shell = await start_shell(
         given.command, cwd=context.workspace.cwd, environment=environment, tells_folder=True, within=context.sandbox()
     )
@@ -222,7 +221,7 @@ def _progress(shell: Shell, elapsed: float, timeout: float | None) -> Json:
 
 
 def _found_folder(workspace: Workspace) -> str:
-    """Back to the project if the working folder is gone; returns the notice."""
+    """Back to the project if the working directory is gone; returns the notice."""
     if workspace.cwd.is_dir() or not workspace.project.is_dir():
         return ""
     workspace.cwd = workspace.project

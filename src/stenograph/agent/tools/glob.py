@@ -58,7 +58,7 @@ class GlobTool(Tool[GlobInput]):
 
 
 def _search(given: GlobInput, workspace: Workspace) -> tuple[Path, str]:
-    """The folder to walk, and the pattern below it."""
+    """The directory to walk, and the pattern below it."""
     folder = absolute_path(resolved(given.path, "Glob", workspace)) if given.path else workspace.cwd
     fixed, rest = fixed_part(given.pattern)
     if not fixed:
@@ -118,5 +118,5 @@ def _output(found: _Found, workspace: Workspace, duration_ms: int) -> ToolOutput
 
 
 def shown_path(path: Path, workspace: Workspace) -> str:
-    """Relative to the working folder if below it (2.1.325)."""
+    """Relative to the working directory if below it (2.1.325)."""
     return str(path.relative_to(workspace.cwd)) if workspace.cwd in path.parents else str(path)

@@ -1,4 +1,4 @@
-"""Path patterns as git and ripgrep read them, by pathspec; the files of a folder, and which of them a search ignores.
+"""Path patterns as git and ripgrep read them, by pathspec; the files of a directory, and which of them a search ignores.
 
 Paths are relative and written with `/`. Hidden files count. Links are not followed.
 """
@@ -49,7 +49,7 @@ class Glob:
 
 
 def _compile(alternative: str, pattern: str, flags: int) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What matches a path itself, and what matches a folder above it."""
+    """What matches a path itself, and what matches a directory above it."""
     parts = (alternative if alternative.endswith("\\ ") else alternative.rstrip()).split("/")
     if not any(parts):
         raise GlobError(f"error parsing glob '{pattern}': it names nothing")
@@ -169,7 +169,7 @@ def fixed_part(pattern: str) -> tuple[str, str]:
 
 
 def walk_files(folder: Path, is_ignored: IsIgnored | None = None) -> Iterator[str]:
-    """Relative paths of the regular files below a folder, by name. Unlistable folders are skipped."""
+    """Relative paths of the regular files below a directory, by name. Unlistable directories are skipped."""
     waiting = _entries(folder, "")
     while waiting:
         relative, entry = waiting.pop()
@@ -201,7 +201,7 @@ _LONGEST = 1024 * 1024
 
 
 class Ignored:
-    """To be asked about every path on the way down: nothing below an ignored folder."""
+    """To be asked about every path on the way down: nothing below an ignored directory."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

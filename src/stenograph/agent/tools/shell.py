@@ -280,7 +280,7 @@ async def _started(starting: asyncio.Future[asyncio.subprocess.Process]) -> asyn
 def command_environment(environ: Mapping[str, str], more: Mapping[str, str], *, untrusted: Iterable[Path] = ()) -> dict[str, str]:
     """Ours and the given one, without the endpoint's keys.
 
-    `untrusted`: folders that the model can write to. No program in them is run instead of the intended one.
+    `untrusted`: directories that the model can write to. No program in them is run instead of the intended one.
     """
     both = {**environ, **more}
     kept = {name: value for name, value in both.items() if not _WITHHELD.match(name)}
@@ -293,7 +293,7 @@ def command_environment(environ: Mapping[str, str], more: Mapping[str, str], *, 
 
 
 def search_path(environ: Mapping[str, str], untrusted: Iterable[Path | str]) -> str:
-    """Where programs are looked for, without folders that the model can write to."""
+    """Where programs are looked for, without directories that the model can write to."""
     folders = [os.path.realpath(folder) for folder in untrusted]
     return os.pathsep.join(_outside(environ.get("PATH", os.defpath), folders) or [os.defpath])
 
@@ -304,12 +304,12 @@ def _outside(path: str, folders: Sequence[str]) -> list[str]:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether a path is a folder, or in it. Both are absolute."""
+    """Whether a path is a directory, or in it. Both are absolute."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def _git_settings(environ: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """No folder is taken for a repository because of what is in it: its configuration could name programs to run."""
+    """No directory is taken for a repository because of what is in it: its configuration could name programs to run."""
     told = environ.get("GIT_CONFIG_COUNT", "")
     count = int(told) if told.isdecimal() else 0
     made: dict[str, str] = {}

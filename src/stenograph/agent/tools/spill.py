@@ -44,7 +44,7 @@ def save(data: bytes, folder: Path, name: str) -> Path | None:
 
 
 def _safe(name: str) -> str:
-    """A name that stays in its folder: ids of calls come from the endpoint, and may be paths."""
+    """A name that stays in its directory: ids of calls come from the endpoint, and may be paths."""
     if _NAME.fullmatch(name):
         return name
     from hashlib import sha256  # rarely needed
