@@ -1,8 +1,8 @@
 """Ask the newest client what it knows about every model, into src/stenograph/pricing/models.json: `make models`.
 
 In: a real client and a scripted API on loopback. Out: for each model that has a price, each alias and a name that nobody knows,
-what a request asks for (output tokens, thinking, effort) and how large the client takes its window to be, also with the suffix
-for the wide one.
+what a request asks for (output tokens, thinking, effort), whether thinking can be turned off, and how large the client takes its
+window to be, also with the suffix for the wide one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ WIDE_BETA = "context-1m-"
 NOBODY_KNOWS = "model-that-nobody-knows"
 
 
-def ask(program: Path, model: str) -> dict[str, Any]:
+def ask(program: Path, model: str, *more: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="steno-models-") as name, ScriptedApi() as api:
         folder = Path(name)
         (folder / "work").mkdir()
-        arguments = ["-p", script_prompt([[{"text": "Done."}]]), "--model", model, "--output-format", "json"]
+        arguments = ["-p", script_prompt([[{"text": "Done."}]]), "--model", model, "--output-format", "json", *more]
         done = run_client(program, home=folder / "home", cwd=folder / "work", args=arguments, base_url=api.url)
         request = next(request for request in api.requests if request.body.get("max_tokens", 0) > 1)
     (usage,) = json.loads(done.stdout)["modelUsage"].values()
@@ -60,6 +60,7 @@ def main() -> None:
         wide = ask(program, model + WIDE)
         del plain["name"], plain["asks_for_wide"]
         plain["wide_window"] = wide["window"] if wide["asks_for_wide"] else None
+        plain["always_thinks"] = ask(program, model, "--thinking", "disabled")["thinking"] == "adaptive"
         models[model] = plain
     unknown = models.pop(NOBODY_KNOWS)
     aliases = {alias: ask(program, alias)["name"] for alias in prices.aliases}

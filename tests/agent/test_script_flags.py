@@ -16,6 +16,7 @@ import pytest
 from lab.clients import run_client
 from lab.observatory.scenes import Fail, Scene, cue, say, text, tool
 from tests.agent.checking import assert_valid
+from tests.agent.customs.furnished import furnish
 from tests.agent.world import FAKE_KEY, World, lines_of, world_at
 from tests.cli.running import run
 from tests.conftest import Client
@@ -258,3 +259,67 @@ def test_a_flag_that_can_not_be_is_refused(given: list[str], words: str, tmp_pat
         ran = steno(world, "hi", *given)
         assert not world.asked()
     assert (ran.returncode, words in ran.stderr) == (2, True)
+
+
+#: Of `--setting-sources`, what 2.1.325 then sent and let run.
+SOURCES = {
+    "user": {"MEM-USER", "uskill", "My own", "You are own."},
+    "project": {"MEM-PROJECT", "demo-skill", "Greet somebody", "p"},
+    "local": {"MEM-LOCAL", "l"},
+    "": set(),
+    "user, project,local": {
+        *("MEM-USER", "uskill", "My own", "You are own.", "MEM-PROJECT", "demo-skill", "Greet somebody", "p", "MEM-LOCAL", "l"),
+    },
+}
+
+
+@pytest.mark.parametrize("chosen", SOURCES)
+def test_only_the_chosen_sources_are_used(chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tool("Agent", description="Own", prompt=cue("sub"), subagent_type="own", run_in_background=False)
+    calls = [say(tool("Bash", command="touch p")), say(tool("Bash", command="touch l")), say(own), say(text("Done."))]
+    with world_at(tmp_path, {"sources": calls, "sub": [say(text("Sub."))]}) as world:
+        furnish(world.home, world.cwd)
+        for path, words in {world.home: "MEM-USER", world.cwd: "MEM-PROJECT"}.items():
+            (path / "CLAUDE.md").write_text(words, encoding="utf-8")
+        (world.cwd / "CLAUDE.local.md").write_text("MEM-LOCAL", encoding="utf-8")
+        for name, letter in {"settings.json": "p", "settings.local.json": "l"}.items():
+            rules = {"permissions": {"allow": [f"Bash(touch {letter})"]}}
+            (world.cwd / ".claude" / name).write_text(json.dumps(rules), encoding="utf-8")
+        monkeypatch.chdir(world.cwd)
+        given = ["agent", "-p", cue("sources"), "--home", world.home, "--trust-project", "--setting-sources", chosen]
+        environment = {"ANTHROPIC_BASE_URL": world.stage.url, "ANTHROPIC_API_KEY": FAKE_KEY, "HOME": str(tmp_path / "home")}
+        done = run(*given, environment=environment)
+        assert done.returncode == 0, done.stderr
+        sent = json.dumps(world.asked())
+        made = {name for name in "pl" if (world.cwd / name).exists()}
+        known = set().union(*SOURCES.values()) - {"p", "l"}
+        assert {words for words in known if words in sent} | made == SOURCES[chosen]
+
+
+def test_an_unknown_source_is_wrong_usage() -> None:
+    done = run("agent", "-p", "x", "--setting-sources", "user,team")
+    assert (done.returncode, "is not one of user, project, local" in done.stderr) == (2, True)
+
+
+#: Of `--thinking`: by model, what 2.1.325 sends.
+THINKING: dict[tuple[str, str], Json] = {
+    ("disabled", "claude-sonnet-4-5"): {"type": "disabled"},
+    ("0", "claude-sonnet-4-5"): {"type": "disabled"},
+    ("disabled", "claude-opus-4-6"): {"type": "disabled"},
+    ("disabled", "claude-sonnet-5"): {"type": "disabled"},
+    ("disabled", "claude-opus-5-5"): {"type": "adaptive"},
+    ("disabled", "claude-haiku-5-5"): {"type": "adaptive"},
+    ("adaptive", "claude-opus-5-5"): {"type": "adaptive"},
+    ("adaptive", "claude-sonnet-4-5"): {"type": "enabled", "budget_tokens": 31999},
+    ("enabled", "claude-opus-5-5"): {"type": "adaptive"},
+}
+
+
+@pytest.mark.parametrize(("word", "model"), THINKING)
+def test_thinking_is_asked_for_as_the_client_does(word: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with world_at(tmp_path, {}) as world:
+        monkeypatch.chdir(world.cwd)
+        environment = {"ANTHROPIC_BASE_URL": world.stage.url, "ANTHROPIC_API_KEY": FAKE_KEY}
+        done = run("agent", "-p", "x", "--home", world.home, "--thinking", word, "--model", model, environment=environment)
+        assert done.returncode == 0, done.stderr
+        assert world.asked()[0]["thinking"] == THINKING[word, model]

@@ -30,6 +30,8 @@ _FOLDERS = ("--add-dir",)
 _TOOLS = ("--tools",)
 #: Questions go to the process that started us.
 _STDIO = "stdio"
+#: Of thinking, in tokens.
+_LEAST_BUDGET = 1024
 _FAILED, _HUNG_UP, _INTERRUPTED, _TERMINATED = 1, 129, 130, 143
 
 
@@ -43,6 +45,31 @@ class AgentCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, _repeated(args))
+
+
+class _Thinking(click.ParamType):
+    """A budget of tokens, 0 for no thinking, or one of the client's words; None is the default."""
+
+    name = "N|adaptive|disabled"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        if value in ("disabled", "0", 0):
+            return 0
+        if value in ("adaptive", "enabled"):
+            return None
+        budget: int = click.IntRange(min=_LEAST_BUDGET).convert(value, param, ctx)
+        return budget
+
+
+def _sources(ctx: click.Context, param: click.Parameter, value: str | None) -> frozenset[str] | None:
+    if value is None:
+        return None
+    from stenograph.client_settings import ALL_SOURCES
+
+    chosen = frozenset(name for part in value.split(",") if (name := part.strip()))
+    if unknown := sorted(chosen - ALL_SOURCES):
+        raise click.BadParameter(f"{in_quotes(unknown[0])} is not one of user, project, local", ctx, param)
+    return chosen
 
 
 def _repeated(arguments: list[str]) -> list[str]:
@@ -122,9 +149,8 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(
     "--thinking",
     "--max-thinking-tokens",
-    type=click.IntRange(min=1024),
-    metavar="N",
-    help="Thinking budget in tokens, for models that take a budget.",
+    type=_Thinking(),
+    help="Thinking budget in tokens, for models that take one; disabled: do not think.",
 )
 @click.option(
     "--effort",
@@ -138,6 +164,13 @@ def _could_be_value(option: str, argument: str) -> bool:
 )
 @click.option(*_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Deny these tools. Overrides every other rule.")
 @click.option("--settings", "settings_flag", default="", metavar="FILE", help="Additional settings: a file or JSON.")
+@click.option(
+    "--setting-sources",
+    "sources",
+    callback=_sources,
+    metavar="NAMES",
+    help='Use only these settings, CLAUDE.md files and skills: "user,project,local"; "" for none. [default: all]',
+)
 @click.option("--trust-project", is_flag=True, help="Trust the hooks, servers and rules in this project's own settings.")
 @click.option("--sandbox", is_flag=True, help="Run commands in bubblewrap: no network, no changes outside the project.")
 @click.option("--system-prompt", type=_as_text, metavar="TEXT", help="Replace the system prompt.")
@@ -205,7 +238,7 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     from stenograph.model import endpoint_from_environment
 
     endpoint = endpoint_from_environment(options.environ)
-    known = command_names(options.home, options.cwd)
+    known = command_names(options.home, options.cwd, options.sources)
     lines: LinePrompts | None = None
     if given["input_format"] == "stream-json":
         if given["prompt"]:
@@ -351,12 +384,14 @@ def _options(ctx: click.Context, given: dict[str, Any]) -> AgentOptions:
         rewind=given["rewind"],
         restore_files=not given["keep_files"],
         thinking=given["thinking"] or 0,
+        thinks=given["thinking"] != 0,
         effort=given["effort"] or "",
         betas=[name for text in given["betas"] for name in text.split(",")],
         mcp_config=list(given["mcp_config"]),
         strict_mcp_config=given["strict_mcp_config"],
         prompt_tool="" if given["prompt_tool"] == _STDIO else given["prompt_tool"],
         auto_compact=not given["no_auto_compact"],
+        **({} if given["sources"] is None else {"sources": given["sources"]}),
     )
 
 

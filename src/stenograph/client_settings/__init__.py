@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from stenograph.client_settings.places import home_settings, project_settings, settings_files
     from stenograph.client_settings.reading import (
+        ALL_SOURCES,
         ClientSettings,
         HookCommand,
         Scope,
@@ -36,11 +37,12 @@ _MODULES = {
     "events": "client_of_unknown_release events_known_to release_on_path",
     "files": "USUAL_DAYS SettingsChange cleanup_days hooks_of plan_hooks plan_removal plan_rules",
     "places": "home_settings project_settings settings_files",
-    "reading": "ClientSettings HookCommand Scope SettingsFile SettingsRule merge_settings read_settings_files",
+    "reading": "ALL_SOURCES ClientSettings HookCommand Scope SettingsFile SettingsRule merge_settings read_settings_files",
     "text": "Hook IsOurs add_hooks hooks_in parse_settings remove_hooks",
 }
 
 __all__ = [
+    "ALL_SOURCES",
     "USUAL_DAYS",
     "ClientSettings",
     "Hook",

@@ -35,6 +35,10 @@ _OURS_ALONE = re.compile(
 )
 
 
+#: The files that can be chosen, in the client's words; `--settings` and managed ones are always used.
+ALL_SOURCES = frozenset({"user", "project", "local"})
+
+
 class Scope(StrEnum):
     """Whose file it is, lowest precedence first; the names are those of the client's records."""
 
@@ -43,6 +47,11 @@ class Scope(StrEnum):
     LOCAL = "localSettings"
     FLAG = "flagSettings"
     MANAGED = "policySettings"
+
+    @property
+    def source(self) -> str:
+        """In the words of `--setting-sources`."""
+        return self.value.removesuffix("Settings")
 
     @property
     def is_of_project(self) -> bool:
@@ -108,9 +117,11 @@ class ClientSettings(Struct, frozen=True):
 
 
 def read_settings_files(
-    home: Path, project: Path, *, flag: str = "", managed: Path | None = None
+    home: Path, project: Path, *, flag: str = "", managed: Path | None = None, sources: frozenset[str] = ALL_SOURCES
 ) -> tuple[list[SettingsFile], list[str]]:
     """All files, lowest precedence first, and what is wrong with any, one line each. `flag`: a file or JSON.
+
+    `sources`: no other files of the user's and the project's than these.
 
     Raises UsageError for a `flag` that can't be used: it was asked for.
     """
@@ -122,7 +133,7 @@ def read_settings_files(
     above = [(Scope.MANAGED, path, path.parent) for path in managed_settings(managed)]
     if os.path.realpath(shared) == os.path.realpath(user):  # started in the directory of the home itself
         wanted = wanted[:1]
-    for scope, path, root in wanted:
+    for scope, path, root in wanted if sources == ALL_SOURCES else [one for one in wanted if one[0].source in sources]:
         _read_one(scope, path, root, found, problems)
     if flag:
         found.append(_flag(flag, project))

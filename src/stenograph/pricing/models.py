@@ -25,6 +25,8 @@ class ModelFacts(Struct, frozen=True):
     effort: str | None
     #: Tokens, where the suffix asks for more than `window`.
     wide_window: int | None
+    #: Thinking can't be turned off.
+    always_thinks: bool
 
     def window_of(self, model: str) -> int:
         return (self.wide_window if model.endswith(WIDE) else None) or self.window
@@ -53,7 +55,7 @@ def known_facts(model: str) -> ModelFacts | None:
 
 
 #: More careful than the client, which assumes a million tokens: a local model has far less.
-_UNKNOWN = ModelFacts(window=200_000, max_output=32_000, thinking=None, effort=None, wide_window=1_000_000)
+_UNKNOWN = ModelFacts(window=200_000, max_output=32_000, thinking=None, effort=None, wide_window=1_000_000, always_thinks=False)
 
 
 def model_facts(model: str) -> ModelFacts:

@@ -251,8 +251,17 @@ def result_members(
     return members
 
 
-def answer_members(envelope: Envelope, message: Json, block: Json, *, index: int, request_id: str, requested_model: str) -> Json:
-    """One block of a response; the message around it is whole except for its content."""
+def answer_members(
+    envelope: Envelope,
+    message: Json,
+    block: Json,
+    *,
+    index: int,
+    request_id: str,
+    requested_model: str,
+    more: Json | None = None,
+) -> Json:
+    """One block of a response; the message around it is whole except for its content. `more`: further members, not in 2.0."""
     members: Json = {"message": {**message, "content": [block]}}
     if envelope.is_old:
         return {**members, "requestId": request_id, "type": "assistant"} if request_id else {**members, "type": "assistant"}
@@ -262,7 +271,7 @@ def answer_members(envelope: Envelope, message: Json, block: Json, *, index: int
     members["requestedModel"] = requested_model
     if envelope.agent_type:
         members["attributionAgent"] = envelope.agent_type
-    return {**members, "type": "assistant", "madeBy": "model"}
+    return {**members, **(more or {}), "type": "assistant", "madeBy": "model"}
 
 
 def synthetic_members(envelope: Envelope, message_id: str, text: str, *, error: str = "", status: int = 0) -> Json:

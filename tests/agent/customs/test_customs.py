@@ -21,6 +21,7 @@ from tests.agent.customs.furnished import (
     said,
     skill_steps,
 )
+from tests.agent.mcp.calls import configuration
 from tests.agent.world import Json, World, lines_of, of, world_at
 from tests.cli.running import run as run_steno
 from tests.conftest import Client
@@ -155,6 +156,63 @@ def test_odd_files_stop_nothing(content: str, world: World) -> None:
         path.write_text(content)
     ends = [event for event in world.run("Hello") if isinstance(event, events.TurnEnd)]
     assert ends[0].outcome is events.Outcome.DONE
+
+
+#: Calls of a response, and what its lines say that they are due to (2.1.325): skill, server, tool.
+DUE = [
+    (["Bash"], "mine"),
+    (["Skill"], "mine"),
+    (["mcp__probe__echo", "mcp__probe__write"], "second"),
+    (["Bash"], "second", "probe", "write"),
+    (["mcp__probe__fails"], "second"),
+    (["Agent"], "second", "probe", "fails"),
+    (["mcp__probe__echo", "Bash"], "second"),
+    ([], "second", "probe", "echo"),
+]
+INPUTS: Json = {
+    "Bash": {"command": "echo 1"},
+    "Skill": {"skill": "second"},
+    "mcp__probe__echo": {"words": "x"},
+    "Agent": {"description": "Help", "prompt": cue("sub"), "subagent_type": "helper", "run_in_background": False},
+}
+
+
+def attributed(path: Path) -> list[list[str]]:
+    members = ("attributionSkill", "attributionMcpServer", "attributionMcpTool")
+    lines = of("assistant", lines_of(path))
+    return [[line[name] for name in members if name in line] for line in lines]
+
+
+def due_steps(world: World) -> None:
+    steps = [say(*(tool(name, **INPUTS.get(name, {})) for name in names)) for names, *_ in DUE[:-1]]
+    world.stage.add("due", [*steps, say(text("Done."))])
+    (world.cwd / "mcp.json").write_text(configuration())
+
+
+def assert_attributed(world: World) -> None:
+    assert attributed(world.session) == [due for names, *due in DUE for _ in names or [""]]
+    (sub,) = world.session.with_suffix("").glob("subagents/*.jsonl")
+    assert attributed(sub) == [["second"], ["second"]]
+    ran = [line for line in of("user", lines_of(world.session)) if "sandboxed" in line]
+    assert [line["sandboxed"] for line in ran] == [False] * 3
+
+
+def test_lines_say_which_skill_and_which_server_they_are_due_to(world: World) -> None:
+    due_steps(world)
+    world.run(f"/mine {cue('due')}", is_trusted=True, mcp_config=["mcp.json"])
+    assert_attributed(world)
+    world.run(cue("sub"), go_on=True)
+    assert attributed(world.session)[-2:] == [[], []]
+
+
+@pytest.mark.clients
+@pytest.mark.sample
+def test_the_client_says_so_too(client: Client, world: World) -> None:
+    due_steps(world)
+    args = ["-p", f"/mine {cue('due')}", "--dangerously-skip-permissions", "--mcp-config", "mcp.json"]
+    done = run_client(client(RELEASE), home=world.home.parent, cwd=world.cwd, args=args, base_url=world.stage.url)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert_attributed(world)
 
 
 @pytest.mark.clients

@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.agent.tools.base import Workspace
+from stenograph.client_settings import ALL_SOURCES
 
 #: Bytes of one file; the rest is cut off. Memory is sent with every request.
 LARGEST = 100_000
@@ -37,6 +38,11 @@ class MemoryKind(StrEnum):
     PROJECT = "Project"
     LOCAL = "Local"
 
+    @property
+    def source(self) -> str:
+        """In the words of `--setting-sources`."""
+        return self.value.lower()
+
 
 class MemoryFile(Struct, frozen=True):
     path: Path
@@ -47,8 +53,16 @@ class MemoryFile(Struct, frozen=True):
 class Memory:
     """Read once a session, so that all its requests begin the same."""
 
-    def __init__(self, home: Path, workspace: Workspace, may_read: Callable[[Path], bool] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        workspace: Workspace,
+        may_read: Callable[[Path], bool] | None = None,
+        sources: frozenset[str] = ALL_SOURCES,
+    ) -> None:
+        """`sources`: whose files are read."""
         self._may_read = may_read
+        self._sources = sources
         self._project = Path(os.path.normpath(workspace.project))
         self._additional = tuple(workspace.additional)
         #: One line for each file that was not read whole.
@@ -81,14 +95,16 @@ class Memory:
         self._seen = set(self._read_at_first)
 
     def _all(self, home: Path) -> Iterator[MemoryFile]:
-        yield from self._with_imports(home / "CLAUDE.md", MemoryKind.USER, home)
+        if MemoryKind.USER.source in self._sources:
+            yield from self._with_imports(home / "CLAUDE.md", MemoryKind.USER, home)
         for folder in (*reversed(self._project.parents), self._project):
             yield from self._of_folder(folder)
 
     def _of_folder(self, folder: Path) -> Iterator[MemoryFile]:
         for name in _NAMES:
             kind = MemoryKind.LOCAL if name == _LOCAL else MemoryKind.PROJECT
-            yield from self._with_imports(folder / name, kind, folder)
+            if kind.source in self._sources:
+                yield from self._with_imports(folder / name, kind, folder)
 
     def _with_imports(self, path: Path, kind: MemoryKind, folder: Path, depth: int = 0) -> Iterator[MemoryFile]:
         place = os.path.realpath(path)

@@ -58,8 +58,10 @@ class Asking(Struct, frozen=True):
     betas: tuple[str, ...] = ()
 
 
-def asking_of(model: str, *, max_tokens: int = 0, budget: int = 0, effort: str = "") -> Asking:
+def asking_of(model: str, *, max_tokens: int = 0, budget: int = 0, effort: str = "", thinks: bool = True) -> Asking:
     """As the newest client asks this model. `max_tokens`, `budget` and `effort` are the user's; 0 and empty for none.
+
+    `thinks`: false for no thinking, where the model can do without.
 
     An unknown model thinks only if the user wants it to: its endpoint may refuse the parameter.
     """
@@ -77,4 +79,6 @@ def asking_of(model: str, *, max_tokens: int = 0, budget: int = 0, effort: str =
     thinking: Json | None = {"type": "adaptive"} if kind == "adaptive" else None
     if kind == "enabled" and budget >= _LEAST_BUDGET:
         thinking = {"type": "enabled", "budget_tokens": budget}
+    if not thinks and kind is not None and not facts.always_thinks:
+        thinking = {"type": "disabled"}
     return Asking(max_tokens, thinking, effort, betas)

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from stenograph.agent.customs.frontmatter import read_document
 from stenograph.agent.tools.agent import AgentType
+from stenograph.client_settings import ALL_SOURCES
 
 
-def own_agents(home: Path, project: Path) -> dict[str, AgentType]:
+def own_agents(home: Path, project: Path, sources: frozenset[str] = ALL_SOURCES) -> dict[str, AgentType]:
     """By name, in the order of names. A file without a name or a description is none (2.1.325)."""
     found: dict[str, AgentType] = {}
-    for folder in (home / "agents", project / ".claude" / "agents"):
+    folders = {"user": home / "agents", "project": project / ".claude" / "agents"}
+    for folder in (folder for source, folder in folders.items() if source in sources):
         found |= {kind.name: kind for kind in _agents_in(folder)}
     return dict(sorted(found.items(), key=lambda item: item[0].lower()))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.agent.customs.frontmatter import read_document
+from stenograph.client_settings import ALL_SOURCES
 
 _PLACE = re.compile(r"\$ARGUMENTS(?:\[(\d+)\])?|\$(\d+)")
 #: Characters of a description in the listing (2.1.325).
@@ -72,9 +73,10 @@ class CustomCommands:
         return [one for one in self.all if one.is_for_model]
 
 
-def own_commands(home: Path, project: Path) -> CustomCommands:
+def own_commands(home: Path, project: Path, sources: frozenset[str] = ALL_SOURCES) -> CustomCommands:
     """In the client's order: skills, the user's first, then commands by name. The first of a name wins."""
-    folders = ((home, CustomSource.USER), (project / ".claude", CustomSource.PROJECT))
+    folders = [(home, CustomSource.USER)] if "user" in sources else []
+    folders += [(project / ".claude", CustomSource.PROJECT)] if "project" in sources else []
     skills = [one for folder, source in folders for one in _skills_in(folder / "skills", source)]
     commands = [one for folder, source in folders for one in _commands_in(folder / "commands", source)]
     found: dict[str, CustomCommand] = {}
@@ -83,9 +85,9 @@ def own_commands(home: Path, project: Path) -> CustomCommands:
     return CustomCommands(found.values())
 
 
-def command_names(home: Path, project: Path) -> list[str]:
+def command_names(home: Path, project: Path, sources: frozenset[str] = ALL_SOURCES) -> list[str]:
     """What a user can call, without the slash."""
-    return [one.name for one in own_commands(home, project).all if one.is_for_user]
+    return [one.name for one in own_commands(home, project, sources).all if one.is_for_user]
 
 
 def _skills_in(folder: Path, source: CustomSource) -> Iterable[CustomCommand]:

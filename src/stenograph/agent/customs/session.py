@@ -29,8 +29,8 @@ _LISTING = "The following skills are available for use with the Skill tool:"
 class SessionCustoms:
     def __init__(self, options: AgentOptions, is_said: Callable[[str], bool]) -> None:
         """`is_said`: whether a text is in the conversation."""
-        self.commands = own_commands(options.home, options.cwd)
-        own = own_agents(options.home, options.cwd)
+        self.commands = own_commands(options.home, options.cwd, options.sources)
+        own = own_agents(options.home, options.cwd, options.sources)
         #: By name.
         self.agent_types = dict(sorted({**TYPES, **own}.items(), key=lambda item: item[0].lower())) if own else dict(TYPES)
         self._is_trusted = options.is_trusted

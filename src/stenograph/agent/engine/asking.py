@@ -74,7 +74,7 @@ class Asker:
     def request(self) -> Request:
         options = self._shared.options
         most = min(filter(None, (self._shared.limits.max_output_of(self.model), self._room)), default=0)
-        asking = asking_of(self.model, max_tokens=most, budget=options.thinking, effort=options.effort)
+        asking = asking_of(self.model, max_tokens=most, budget=options.thinking, effort=options.effort, thinks=options.thinks)
         return Request(
             model=called_name(self.model),
             max_tokens=asking.max_tokens,
@@ -191,7 +191,7 @@ class Asker:
         self.tokens = all_tokens(usage)
         self._watch_truncation(turn)
         if answer.blocks:
-            uuids = self._keep(answer, answer.blocks)
+            uuids = self._keep(turn, answer, answer.blocks)
         else:
             uuids = [self._recorder.synthetic(_EMPTY_ANSWERS.get(answer.stop_reason, _EMPTY_ANSWER), error="unknown")]
         turn.waiting = [
@@ -199,6 +199,7 @@ class Asker:
             for place, (block, uuid) in enumerate(zip(answer.blocks, uuids, strict=False))
             if block["type"] == "tool_use"
         ]
+        turn.server_tool = next((call.name for call in reversed(turn.waiting) if call.name.startswith("mcp__")), "")
         self._announce(answer, answer.blocks, uuids)
 
     def keep_begun(self, turn: TurnInProgress) -> None:
@@ -207,16 +208,28 @@ class Asker:
         blocks = [block for block in answer.shown if block["type"] != "tool_use"] if answer else []
         if answer is None or not any(block["type"] == "text" for block in blocks):
             return
-        self._announce(answer, blocks, self._keep(answer, blocks))
+        self._announce(answer, blocks, self._keep(turn, answer, blocks))
         turn.text = answer.text or turn.text
 
-    def _keep(self, answer: Answer, blocks: list[Json]) -> list[str]:
+    def _keep(self, turn: TurnInProgress, answer: Answer, blocks: list[Json]) -> list[str]:
         """Returns the UUIDs of the lines."""
         uuids = self._recorder.response(
-            answer.message, blocks, request_id=answer.request_id, requested_model=called_name(self.model)
+            answer.message,
+            blocks,
+            request_id=answer.request_id,
+            requested_model=called_name(self.model),
+            more=self._causes(turn),
         )
         self._conversation.add_answer(blocks)
         return uuids
+
+    def _causes(self, turn: TurnInProgress) -> Json:
+        """The skill and the server's tool that a response is due to, as 2.1.325 names them."""
+        causes: Json = {"attributionSkill": self._shared.skill} if self._shared.skill else {}
+        if turn.server_tool:
+            _, server, tool = turn.server_tool.split("__", 2)
+            causes |= {"attributionMcpServer": server, "attributionMcpTool": tool}
+        return causes
 
     def _announce(self, answer: Answer, blocks: list[Json], uuids: list[str]) -> None:
         self._shared.emit(

@@ -97,13 +97,16 @@ class Dialogue:
         is_notification: bool = False,
         uuid: str = "",
         companions: Sequence[Companion] = (),
+        skill: str = "",
     ) -> events.TurnEnd:
         """Cancelling it is an interruption by the user: it ends the turn, not the caller.
 
-        `uuid`: of the prompt's record; empty for a new one. `companions` come behind the prompt.
+        `uuid`: of the prompt's record; empty for a new one. `companions` come behind the prompt. `skill`: the command it is from.
         """
         turn = TurnInProgress(time.monotonic(), fallbacks=list(self._shared.options.fallback_models))
         self.asker.call_asked_model()
+        if self._agent_id is None:
+            self._shared.skill = skill
         said = await self._ask_hooks(content) if not is_notification and self._agent_id is None else None
         if said is not None and said.is_blocked:
             self.recorder.informational(said.reason)

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from stenograph.client_settings import ClientSettings
+from stenograph.client_settings import ALL_SOURCES, ClientSettings
 from stenograph.config import ModelProfile
 from stenograph.releases import NEWEST, PROVED
 
@@ -81,6 +81,8 @@ class AgentOptions(Struct, kw_only=True):
     restore_files: bool = True
     #: A budget of tokens, for models that take one; 0: the client's default.
     thinking: int = 0
+    #: False: without thinking, where the model can do without.
+    thinks: bool = True
     #: For models that think as much as they find right; empty: the client's default.
     effort: str = ""
     betas: list[str] = field(default_factory=list)
@@ -97,6 +99,8 @@ class AgentOptions(Struct, kw_only=True):
     prompt_tool: str = ""
     #: Those of the client's files that apply.
     settings: ClientSettings = field(default_factory=ClientSettings)
+    #: Whose settings, memory, agents, commands and skills are used: user, project, local.
+    sources: frozenset[str] = ALL_SOURCES
     #: The user trusts what the project's own files would run.
     is_trusted: bool = False
     #: Added to the environment of commands, which never get the endpoint's keys.

@@ -126,7 +126,7 @@ class Agent:
         tools += for_user
         toolbox = Toolbox(tools).without(permissions.denied_tools() | absent).without(unwanted_tools(tools, options))
         git = GitState(options.cwd, options.environ)  # it runs while files are read
-        memory = Memory(options.home, workspace, permissions.may_read)
+        memory = Memory(options.home, workspace, permissions.may_read, options.sources)
         #: The same for the whole session, so that all requests begin alike.
         self._surroundings = Surroundings("" if approver else permissions_text(policy), git)
         self._shared = Shared(
@@ -442,7 +442,9 @@ class Agent:
 
     async def _run_command(self, command: Command, arguments: str) -> events.TurnEnd:
         done = await command.run(self._dialogue, arguments)
-        return await self._dialogue.take_turn(done.prompt, companions=done.companions) if isinstance(done, Expansion) else done
+        if not isinstance(done, Expansion):
+            return done
+        return await self._dialogue.take_turn(done.prompt, companions=done.companions, skill=command.name)
 
     # What comes in
 

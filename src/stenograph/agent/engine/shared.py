@@ -62,6 +62,8 @@ class Shared(Struct, kw_only=True):
     emit: Callable[[Event], None]
     path: Path
     policy: LivePolicy
+    #: The command or skill that the turn of the main conversation follows; empty if none.
+    skill: str = ""
     #: Ends the turn under way.
     interrupt: Callable[[], None]
     #: None if nobody can approve, as in print mode.

@@ -26,6 +26,7 @@ from stenograph.records import Json
 
 #: Calls that run at once; a model may ask for hundreds.
 _MOST_AT_ONCE = 10
+_SKILL = "Skill"
 
 
 class ToolRunner:
@@ -138,18 +139,23 @@ class ToolRunner:
     def _record(self, turn: TurnInProgress, result: CallResult) -> None:
         call, recorder = result.call, self._transcript.recorder
         self._transcript.locate()
+        more = result.more
+        if call.name == "Bash" and result.permission.get("decision") == "accept":
+            more = {**more, "sandboxed": bool(self._shared.options.sandbox)}
         uuid = recorder.result(
             result.block,
             structured=result.structured,
             source=call.uuid,
             denied_by=result.denied_by,
             permission=result.permission,
-            more=result.more,
+            more=more,
         )
         turn.waiting = [one for one in turn.waiting if one.id != call.id]
         turn.results.append(result.block)
         turn.companions += [(call.id, one) for one in result.companions]
         turn.tools_used.append(call.name)
+        if call.name == _SKILL and not result.is_error and self._agent_id is None:
+            self._shared.skill = str(call.given.get("skill", "")).removeprefix("/")
         if call.name == STRUCTURED_OUTPUT:
             if result.is_error:
                 turn.attempts, turn.last_refusal = turn.attempts + 1, str(result.block["content"])

@@ -30,6 +30,8 @@ class TurnInProgress(Struct):
     #: Announced calls.
     begun: set[str] = field(default_factory=set)
     answer: Answer | None = None
+    #: The last call of an MCP tool in the last response.
+    server_tool: str = ""
     tools_used: list[str] = field(default_factory=list)
     #: Models to call where the one asked for is overloaded or not there.
     fallbacks: list[str] = field(default_factory=list)

@@ -27,7 +27,7 @@ def configured(
 
     Raises UsageError, DiskError.
     """
-    files, problems = read_settings_files(options.home, options.cwd, flag=flag)
+    files, problems = read_settings_files(options.home, options.cwd, flag=flag, sources=options.sources)
     trust = ProjectTrust(options.cwd, files, options.environ)
     is_trusted = trust.is_given
     if trusts and trust.is_needed and not is_trusted:

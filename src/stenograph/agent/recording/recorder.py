@@ -158,12 +158,20 @@ class Recorder:
         self._chain([write.attachment_members(body, rendered)], after=[taken])
         return self._last
 
-    def response(self, message: Json, blocks: Sequence[Json], *, request_id: str, requested_model: str) -> list[str]:
+    def response(
+        self, message: Json, blocks: Sequence[Json], *, request_id: str, requested_model: str, more: Json | None = None
+    ) -> list[str]:
         """One line a block, all in one write: whole in the file or not at all."""
         return self._chain(
             [
                 write.answer_members(
-                    self.envelope, message, block, index=index, request_id=request_id, requested_model=requested_model
+                    self.envelope,
+                    message,
+                    block,
+                    index=index,
+                    request_id=request_id,
+                    requested_model=requested_model,
+                    more=more,
                 )
                 for index, block in enumerate(blocks)
             ]
