@@ -41,9 +41,15 @@ def run_theirs(world: World, program: Path, prompt: str, *options: str) -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
-def last_request(world: World) -> list[Json]:
-    """The last one of the conversation itself: clients ask for titles and the like too, and agents ask for themselves."""
+def last_sent(world: World) -> list[Json]:
+    """The last request of the conversation itself: clients ask for titles and the like too, and agents ask for themselves."""
     for body in reversed(world.asked()):
         if body.get("tools") and any("Prompt of" in json.dumps(message["content"]) for message in body["messages"]):
-            return normalise(body["messages"], prompt="no prompt is cut off here")
+            messages: list[Json] = body["messages"]
+            return messages
     raise AssertionError("nothing was asked")
+
+
+def last_request(world: World) -> list[Json]:
+    """The same without reminders and other things that differ."""
+    return normalise(last_sent(world), prompt="no prompt is cut off here")

@@ -1,4 +1,4 @@
-"""Sessions with MCP tools, skills, commands and a project's own agents go back and forth between ours and real clients."""
+"""Sessions with MCP tools, skills, commands, hooks and a project's own agents go back and forth between ours and real clients."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.hooked import speaks
 from lab.observatory.scenes import Say, Scene, cue, say, text, tool
 from tests.agent.customs.furnished import furnish
-from tests.agent.handing_over import LEGS, add_agents, agent_tool, last_request, run_theirs, session_of
+from tests.agent.handing_over import LEGS, add_agents, agent_tool, last_request, last_sent, run_theirs, session_of
 from tests.agent.mcp.calls import PREFIX, configuration
 from tests.agent.world import Json, World, lines_of, world_at
 from tests.cli.running import run as run_steno
 from tests.conftest import Client
 
+from stenograph.client_settings import Scope, SettingsFile, merge_settings
+
 pytestmark = pytest.mark.clients
 
 #: Of a leg: two of a server, a skill, an agent.
 CALLS = 4
+
+
+#: What hooks say to the model, by event.
+SAID = {
+    "SessionStart": "Said at the start.",
+    "UserPromptSubmit": "Said with the prompt.",
+    "PreToolUse": "Said before a call.",
+    "PostToolUse": "Said after a call.",
+}
+_ANSWERS = {event: json.dumps(speaks(event, additionalContext=words)["out"]) for event, words in SAID.items()}
+HOOKS = {event: [{"hooks": [{"type": "command", "command": f"printf '%s' '{answer}'"}]}] for event, answer in _ANSWERS.items()}
 
 
 def _leg(name: str) -> Scene:
@@ -54,7 +68,9 @@ def _prompt(leg: str) -> str:
 
 def _run_ours(world: World, leg: str) -> None:
     session = session_of(world)
-    world.run(_prompt(leg), resume=session.stem if session else None, mcp_config=["mcp.json"], is_trusted=True)
+    settings = merge_settings([SettingsFile(Scope.USER, "", world.home, {"hooks": HOOKS})], [], is_trusted=False)
+    resumed = session.stem if session else None
+    world.run(_prompt(leg), resume=resumed, mcp_config=["mcp.json"], is_trusted=True, settings=settings)
 
 
 def _assert_nothing_is_lost(messages: list[Json], legs: tuple[str, ...]) -> None:
@@ -83,12 +99,19 @@ def _assert_nothing_is_lost(messages: list[Json], legs: tuple[str, ...]) -> None
 @pytest.mark.parametrize("begins", ["ours", "theirs"])
 def test_hand_overs_with_servers_skills_and_agents_lose_nothing(begins: str, release: str, client: Client, world: World) -> None:
     program = client(release)
+    has_hooks = release != "2.0.76"  # it loses lines of subagents' files when hooks run in them
+    if has_hooks:
+        (world.home / "settings.json").write_text(json.dumps({"hooks": HOOKS}), encoding="utf-8")
+    ours = 0
     for number, leg in enumerate(LEGS):
         if (number % 2 == 0) == (begins == "ours"):
             _run_ours(world, leg)
+            ours += 1
         else:
             run_theirs(world, program, _prompt(leg), "--mcp-config", "mcp.json")
         _assert_nothing_is_lost(last_request(world), LEGS[: number + 1])
+        counts = {words: json.dumps(last_sent(world)).count(words) for words in SAID.values()}
+        assert min(counts.values()) >= (number + 1 if has_hooks else ours), counts
     path = session_of(world)
     assert path is not None
     chained = [line for line in lines_of(path) if "uuid" in line]
