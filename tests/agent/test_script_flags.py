@@ -286,7 +286,7 @@ def test_only_the_chosen_sources_are_used(chosen: str, tmp_path: Path, monkeypat
             rules = {"permissions": {"allow": [f"Bash(touch {letter})"]}}
             (world.cwd / ".claude" / name).write_text(json.dumps(rules), encoding="utf-8")
         monkeypatch.chdir(world.cwd)
-        given = ["agent", "-p", cue("sources"), "--home", world.home, "--trust-project", "--setting-sources", chosen]
+        given = ["agent", "-p", cue("sources"), "--home", str(world.home), "--trust-project", "--setting-sources", chosen]
         environment = {"ANTHROPIC_BASE_URL": world.stage.url, "ANTHROPIC_API_KEY": FAKE_KEY, "HOME": str(tmp_path / "home")}
         done = run(*given, environment=environment)
         assert done.returncode == 0, done.stderr

@@ -47,18 +47,15 @@ class AgentCommand(click.Command):
         return super().parse_args(ctx, _repeated(args))
 
 
-class _Thinking(click.ParamType):
+def _thinking(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """A budget of tokens, 0 for no thinking, or one of the client's words; None is the default."""
-
-    name = "N|adaptive|disabled"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        if value in ("disabled", "0", 0):
-            return 0
-        if value in ("adaptive", "enabled"):
-            return None
-        budget: int = click.IntRange(min=_LEAST_BUDGET).convert(value, param, ctx)
-        return budget
+    if value is None or value in ("adaptive", "enabled"):
+        return None
+    if value in ("disabled", "0"):
+        return 0
+    if not value.isdecimal() or int(value) < _LEAST_BUDGET:
+        raise click.BadParameter(f"must be adaptive, disabled or a number from {_LEAST_BUDGET} on", ctx, param)
+    return int(value)
 
 
 def _sources(ctx: click.Context, param: click.Parameter, value: str | None) -> frozenset[str] | None:
@@ -149,7 +146,8 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(
     "--thinking",
     "--max-thinking-tokens",
-    type=_Thinking(),
+    callback=_thinking,
+    metavar="N|adaptive|disabled",
     help="Thinking budget in tokens, for models that take one; disabled: do not think.",
 )
 @click.option(
