@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 _WIDE, _HIGH = 640, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 24, 40, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 44, 40, 40
 
 
 def draw_growth(path: Path, first: Mapping[int, float], warm: Mapping[int, float]) -> Path:
@@ -39,5 +39,5 @@ def _chart(title: str, sizes: Sequence[int], values: Sequence[float], top: int) 
     yield f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}" fill="none" stroke="#06c" stroke-width="2"/>'
     for (x, y), size, value in zip(points, sizes, values, strict=True):
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#06c"/>'
-        yield f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{value:,.0f}</text>'
+        yield f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{value:,.{0 if value >= 10 else 1}f}</text>'
         yield f'<text x="{x:.1f}" y="{ground + 18}" text-anchor="middle">{size:,} MB</text>'

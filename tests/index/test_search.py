@@ -16,6 +16,7 @@ from tests.corpora import CORPUS, NO_CORPUS, lines_of
 
 from stenograph.errors import UsageError
 from stenograph.index import Filter, IndexStore, TextKind, highlight, open_store, parse_query, scan, search, sync
+from stenograph.index.find import _Searching
 from stenograph.testing.lines import assistant, encode, text, tool_result, tool_use, user
 
 PROJECT = "-home-user-shop"
@@ -264,6 +265,20 @@ def test_a_word_that_is_everywhere_finds_the_same_and_ranks_what_was_said(
     assert (found.total, found.lines) == (2, 3)
     only_output = Filter(kinds=frozenset({TextKind.OUTPUT}))
     assert [hit.session for hit in search(store, parse_query("whale"), only_output).hits] == [_session_name(1)]
+
+
+@pytest.mark.parametrize("table", ["docs", "sessions"])
+def test_what_another_process_forgets_meanwhile_is_left_out(shop: Path, monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+    store = _indexed(shop)
+    best_docs = _Searching.best_docs
+
+    def forget_first(self: _Searching, *asked: Any) -> dict[int, list[int]]:
+        chosen = best_docs(self, *asked)
+        store.connection.execute(f"DELETE FROM {table}")
+        return chosen
+
+    monkeypatch.setattr(_Searching, "best_docs", forget_first)
+    assert [line for hit in search(store, parse_query("redis")).hits for line in hit.lines] == []
 
 
 def test_copies_of_a_line_are_one_hit(tmp_path: Path) -> None:

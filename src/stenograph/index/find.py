@@ -178,7 +178,7 @@ def search(
     shown = ranked[:limit]
     docs = searching.best_docs([session for session, _ in shown], matches, terms)
     return Found(
-        tuple(searching.describe(row, matches[row[0]], docs[row[0]], query) for row in shown),
+        tuple(hit for row in shown for hit in searching.describe(row, matches[row[0]], docs[row[0]], query)),
         len(ranked),
         sum(matches[session].lines for session, _ in ranked),
         is_partial and bool(ranked),
@@ -219,13 +219,14 @@ def scan(
     ranked = searching.ranked(matches, time.time() if now is None else now)
     return Found(
         tuple(
-            searching.describe(
+            hit
+            for row in ranked[:limit]
+            for hit in searching.describe(
                 row,
                 matches[row[0]],
                 [doc for _, doc in sorted(found[row[0]], key=lambda each: (-each[0], each[1]))[:lines]],
                 pattern,
             )
-            for row in ranked[:limit]
         ),
         len(ranked),
         sum(matches[session].lines for session, _ in ranked),
@@ -289,7 +290,8 @@ class _Searching:
         )
         found = {session: _Match(_LOWEST, doc, lines) for session, doc, lines in rows}
         for session, best in self._rank(f"{{{_SAID}}} : ({match})").items():
-            found[session] = _Match(best.score, best.doc, found[session].lines)
+            if session in found:  # else another process has just indexed it
+                found[session] = _Match(best.score, best.doc, found[session].lines)
         return found
 
     def _count(self, match: str) -> int:
@@ -338,12 +340,16 @@ class _Searching:
         ended = dict(self._db.execute("SELECT id, ended FROM sessions").fetchall())
         return sorted(ranked, key=lambda row: -(ended[row[0]] or 0.0))
 
-    def describe(self, row: tuple[int, float], match: _Match, docs: Sequence[int], sought: Sought) -> Hit:
+    def describe(self, row: tuple[int, float], match: _Match, docs: Sequence[int], sought: Sought) -> Iterator[Hit]:
+        """Nothing of a session that another process has just forgotten."""
         session, score = row
-        name, path, title, project, branch, release, turns, ended = self._db.execute(
+        facts = self._db.execute(
             "SELECT name, path, title, project, branch, release, turns, ended FROM sessions WHERE id = ?", (session,)
         ).fetchone()
-        return Hit(
+        if facts is None:
+            return
+        name, path, title, project, branch, release, turns, ended = facts
+        yield Hit(
             session=name,
             path=Path(os.fsdecode(path)),
             title=title,
@@ -352,7 +358,7 @@ class _Searching:
             release=release,
             turns=turns,
             ended=ended or 0.0,
-            lines=_each_once(self._line(session, doc, sought) for doc in docs),
+            lines=_each_once(line for doc in docs if (line := self._line(session, doc, sought)) is not None),
             matches=match.lines,
             score=score,
             copies=tuple(self._copies.get(session, ())),
@@ -409,12 +415,16 @@ class _Searching:
                     texts = list(texts_of(located.record, understood))
                     yield doc, [each for each in texts if not self._kinds or each[0] in self._kinds]
 
-    def _line(self, session: int, doc: int, sought: Sought) -> HitLine:
-        file, part, name, agent, offset, line, when = self._db.execute(
+    def _line(self, session: int, doc: int, sought: Sought) -> HitLine | None:
+        """None for a line that another process has just forgotten."""
+        row = self._db.execute(
             "SELECT files.path, files.part, files.name, files.agent, docs.offset, docs.line, docs.time"
             " FROM docs JOIN files ON files.id = docs.file WHERE docs.id = ?",
             (doc,),
         ).fetchone()
+        if row is None:
+            return None
+        file, part, name, agent, offset, line, when = row
         source = Path(os.fsdecode(file))
         if part == FilePart.RESULT:
             from stenograph.index.reading import read_result
