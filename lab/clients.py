@@ -13,9 +13,10 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from lab.locks import one_at_a_time
 
 PACKAGE = "@anthropic-ai/claude-code"
 FAKE_KEY = "sk-ant-fake-000000000000"
@@ -146,20 +147,9 @@ def _npm_install(npm: str, folder: Path, release: str, environ: Mapping[str, str
 
 @contextlib.contextmanager
 def _one_installer(lock: Path) -> Iterator[None]:
-    """Only one process installs a release at a time; the system drops the lock of one that dies."""
-    with lock.open("w") as file:
-        try:
-            import fcntl
-        except ImportError:  # Windows: two installs at once cost time, and the rename still lets one win
+    """Only one process installs a release at a time."""
+    try:
+        with one_at_a_time(lock, INSTALL_TIMEOUT):
             yield
-            return
-        deadline = time.monotonic() + INSTALL_TIMEOUT
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise ClientMissing(f"another process is still installing into {lock.parent.name}") from None
-                time.sleep(0.2)
-        yield
+    except TimeoutError:
+        raise ClientMissing(f"another process is still installing into {lock.parent.name}") from None

@@ -6,9 +6,9 @@ values (`ReceivedSpan`, `ReceivedTrace`, `ReceivedSession`). Knows nothing of se
 
 from __future__ import annotations
 
+from lab.locks import one_at_a_time
 from lab.receivers.install import ReceiverMissing, default_receivers_folder, install_receiver
 from lab.receivers.keeper import shared_server
-from lab.receivers.locks import one_at_a_time
 from lab.receivers.mlflow import MLFLOW, MLflow
 from lab.receivers.phoenix import PHOENIX, Phoenix
 from lab.receivers.received import ReceivedSession, ReceivedSpan, ReceivedTrace

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lab.receivers.locks import one_at_a_time
+from lab.locks import one_at_a_time
 from lab.receivers.server import Receiver, Server, programs_of
 
 INSTALL_TIMEOUT = 900.0

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from lab.locks import one_at_a_time
 from lab.receivers.install import ReceiverMissing
-from lab.receivers.locks import one_at_a_time
 from lab.receivers.server import START_TIMEOUT, Launch, Receiver, Server, copy_fresh
 
 if sys.platform != "win32":

@@ -21,6 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+import pytest
+
 Json: TypeAlias = dict[str, Any]
 
 
@@ -396,3 +398,15 @@ def streamed(*pieces: bytes) -> bytes:
 
 #: An answer that says "Hello".
 HELLO = streamed(begin(), text_block(0, "Hel", "lo"), end())
+
+
+def know_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names under `.invalid` are not known to anybody (RFC 2606), and nobody is asked for them."""
+    look_up = socket.getaddrinfo
+
+    def look_up_here(host: Any, *args: Any, **options: Any) -> Any:
+        if str(host).endswith(".invalid"):
+            raise socket.gaierror(socket.EAI_NONAME, "not known")
+        return look_up(host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up_here)

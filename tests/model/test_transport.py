@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.model.asking import ask, client_for, collect, use
-from tests.model.raw_endpoint import HELLO, Do, RawEndpoint, SocksProxy, TunnelProxy, answer, make_certificate
+from tests.model.raw_endpoint import HELLO, Do, RawEndpoint, SocksProxy, TunnelProxy, answer, know_no_names, make_certificate
 
 from stenograph.errors import ConfigError, ModelError, UnreachableError, UntrustedCertificateError
 from stenograph.model import endpoint_from_environment, transport
@@ -29,15 +29,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(autouse=True)
 def _no_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names under `.invalid` are not known to anybody (RFC 2606), and nobody is asked for them."""
-    look_up = socket.getaddrinfo
-
-    def look_up_here(host: Any, *args: Any, **options: Any) -> Any:
-        if str(host).endswith(".invalid"):
-            raise socket.gaierror(socket.EAI_NONAME, "not known")
-        return look_up(host, *args, **options)
-
-    monkeypatch.setattr(socket, "getaddrinfo", look_up_here)
+    know_no_names(monkeypatch)
 
 
 def texts(events: list[StreamEvent | ModelError]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from lab.otlp_sink import Keeps, OtlpSink
-from tests.model.raw_endpoint import make_certificate
+from tests.model.raw_endpoint import know_no_names, make_certificate
 
 from stenograph.config.traces import Destination, DestinationKind, DestinationTable
 from stenograph.errors import ConfigError, DeliveryError
@@ -30,15 +30,8 @@ KEY = "sentinel-of-a-key"
 
 @pytest.fixture(autouse=True)
 def _own_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxy of the machine's, and no name server: names under `.invalid` are not known to anybody (RFC 2606)."""
-    look_up = socket.getaddrinfo
-
-    def look_up_here(host: Any, *args: Any, **options: Any) -> Any:
-        if str(host).endswith(".invalid"):
-            raise socket.gaierror(socket.EAI_NONAME, "not known")
-        return look_up(host, *args, **options)
-
-    monkeypatch.setattr(socket, "getaddrinfo", look_up_here)
+    """No proxy of the machine's, and no name server."""
+    know_no_names(monkeypatch)
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)

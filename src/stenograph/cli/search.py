@@ -12,21 +12,14 @@ from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, make_mask, progress, render_options, reveal_option
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.errors import UsageError
-
-_KINDS = {
-    "prompts": "PROMPT",
-    "answers": "ANSWER",
-    "thinking": "THINKING",
-    "inputs": "INPUT",
-    "outputs": "OUTPUT",
-    "titles": "TITLE",
-    "notes": "NOTE",
-}
+from stenograph.index import KINDS_BY_NAME
 
 
 @click.command(short_help="Search everything that was said and done.")
 @click.argument("words", nargs=-1, metavar="[QUERY...]")
-@click.option("--in", "kinds", type=click.Choice([*_KINDS, "tools"]), multiple=True, help="Search only these texts. Repeatable.")
+@click.option(
+    "--in", "kinds", type=click.Choice((*KINDS_BY_NAME, "tools")), multiple=True, help="Search only these texts. Repeatable."
+)
 @click.option("--project", metavar="NAME", help="Only sessions of this project and its worktrees: a path or part of its name.")
 @click.option("--branch", metavar="NAME", help="Only sessions of this git branch.")
 @click.option("--release", metavar="V", help="Only sessions written by this release; 2.1 matches every 2.1.x.")
@@ -83,7 +76,7 @@ def search(
     if not words:
         _pick(ctx)
         return
-    from stenograph.index import BoundedPattern, Filter, TextKind, parse_query, scan
+    from stenograph.index import BoundedPattern, Filter, parse_query, scan
     from stenograph.index import search as find
     from stenograph.views import render_search, search_page
 
@@ -92,7 +85,7 @@ def search(
     settings = state_options(ctx)
     narrowed = Filter(
         homes=tuple(settings.homes),
-        kinds=frozenset(TextKind[_KINDS[name]] for name in names),
+        kinds=frozenset(KINDS_BY_NAME[name] for name in names),
         project=project,
         branch=branch,
         release=release,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from stenograph.index.facets import Facets, count_facets
     from stenograph.index.find import Filter, Found, Hit, HitLine, Sought, highlight, scan, search
     from stenograph.index.history import Touch, file_history
+    from stenograph.index.kinds import KINDS_BY_NAME, TextKind
     from stenograph.index.model_calls import UsageSync, sync_session_usage, sync_usage
     from stenograph.index.opening import StoredBranch, StoredSession, open_session
     from stenograph.index.patterns import BoundedPattern
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from stenograph.index.sources import FilePart, IndexedFile
     from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
     from stenograph.index.tapes import Cast, Tick, session_casts, session_ticks
-    from stenograph.index.texts import TextKind
     from stenograph.index.update import SyncReport, sync
 
 _MODULES = {
@@ -39,7 +39,7 @@ _MODULES = {
     "sources": "FilePart IndexedFile",
     "store": "IndexStore discard_store knows_home open_store store_path",
     "tapes": "Cast Tick session_casts session_ticks",
-    "texts": "TextKind",
+    "kinds": "KINDS_BY_NAME TextKind",
     "update": "SyncReport sync",
 }
 
@@ -50,6 +50,7 @@ __all__ = [
     "COPY",
     "FAST",
     "FINISHED",
+    "KINDS_BY_NAME",
     "SIDECHAIN",
     "US",
     "BoundedPattern",

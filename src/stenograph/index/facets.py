@@ -6,9 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stenograph.index.find import EVERYTHING, Filter, matching_lines
+from stenograph.index.kinds import TextKind
 from stenograph.index.query import Query
 from stenograph.index.store import IndexStore
-from stenograph.index.texts import TextKind
 
 _MOST_TOOLS = 6
 _MOST_SESSIONS = 500

@@ -22,11 +22,12 @@ from msgspec import Struct
 
 from stenograph.disk import project_folder_name, read_lines, redacted_repr
 from stenograph.errors import DiskError
+from stenograph.index.kinds import TextKind
 from stenograph.index.patterns import BoundedPattern
 from stenograph.index.query import AllOf, AnyOf, NoneOf, Query, Term, relaxed, terms_of
 from stenograph.index.sources import FilePart
 from stenograph.index.store import IndexStore
-from stenograph.index.texts import TextKind, named_values_of, texts_of
+from stenograph.index.texts import named_values_of, texts_of
 from stenograph.index.tokens import fold, patterns_of
 from stenograph.inputs import InputReader
 from stenograph.records import decode, read_records

@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from stenograph.disk import read_slice
 from stenograph.family import SessionFile
+from stenograph.index.kinds import TextKind
 from stenograph.index.sources import FilePart
-from stenograph.index.texts import TextKind, texts_of
+from stenograph.index.texts import texts_of
 from stenograph.index.tokens import indexed
 from stenograph.inputs import InputReader
 from stenograph.records import (

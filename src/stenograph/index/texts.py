@@ -7,9 +7,9 @@ and reminders count as notes, which search ranks last.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import IntEnum
 from typing import Any
 
+from stenograph.index.kinds import TextKind
 from stenograph.inputs import HUMAN, Input, InputKind
 from stenograph.records import (
     AgentNameRecord,
@@ -31,19 +31,6 @@ from stenograph.records import (
     text_of,
 )
 from stenograph.redact import mask_json
-
-
-class TextKind(IntEnum):
-    """What a text is: the columns of the full-text index, in their order."""
-
-    PROMPT = 0
-    ANSWER = 1
-    THINKING = 2
-    INPUT = 3
-    OUTPUT = 4
-    TITLE = 5
-    NOTE = 6
-
 
 _TYPED = HUMAN | {InputKind.COMMAND, InputKind.BASH}
 _TITLES: dict[type[Record], str] = {

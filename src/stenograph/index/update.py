@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from stenograph.disk import Finding
 from stenograph.errors import UnreadableError, UnwritableError
+from stenograph.index.kinds import TextKind
 from stenograph.index.sources import FilePart, IndexedFile, find_sources
 from stenograph.index.store import IndexStore, clear_if_mostly_garbage, note_homes
-from stenograph.index.texts import TextKind
 
 # What reads files is imported where there is something to read: most syncs find nothing new.
 if TYPE_CHECKING:

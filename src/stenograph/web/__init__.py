@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
-    from stenograph.web.questions import Viewer
     from stenograph.web.security import Access
     from stenograph.web.server import create_app, serve
+    from stenograph.web.shelf import Viewer
 
 _MODULES = {
-    "questions": "Viewer",
+    "shelf": "Viewer",
     "security": "Access",
     "server": "create_app serve",
 }

@@ -1,12 +1,10 @@
 """What pages and the API ask: one method per question, each with one masked page value as its answer.
 
-Sessions are named by their ids and looked up among those of the homes, so no request reaches another file. Methods block; the
-server calls them in threads.
+Methods block; the server calls them in threads.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import time
@@ -17,24 +15,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from stenograph.catalog import Catalog
-from stenograph.config import Config
-from stenograph.disk import projects_folder
-from stenograph.errors import DiskError, SessionNotFoundError, UsageError
-from stenograph.family import SessionFile, read_family
-from stenograph.inputs import Status
+from stenograph.errors import UsageError
 from stenograph.redact import Masker
 from stenograph.sessions import (
-    ListCache,
-    Listing,
     SessionFilter,
-    SessionInfo,
     choose_branch,
     date_or_age,
-    find_sessions,
     list_sessions,
 )
 from stenograph.turns import Branch, Session, Turn, round_types
@@ -53,7 +41,7 @@ from stenograph.views import (
 )
 from stenograph.web.errors import RequestError
 from stenograph.web.index_thread import IndexThread
-from stenograph.web.loading import AnswerCache, SessionCache, stamp_of
+from stenograph.web.loading import AnswerCache, stamp_of
 from stenograph.web.parameters import (
     CheckQuery,
     EditBody,
@@ -72,6 +60,7 @@ from stenograph.web.parameters import (
     UndoBody,
     UsageQuery,
 )
+from stenograph.web.shelf import Shelf, Viewer
 
 if TYPE_CHECKING:
     from stenograph.archive import Archive
@@ -105,17 +94,6 @@ if TYPE_CHECKING:
 
 #: Bytes of a session that takes longer to load than a reader wants to wait.
 _PREVIEWED = 8_000_000
-_KINDS = {
-    "prompts": "PROMPT",
-    "answers": "ANSWER",
-    "thinking": "THINKING",
-    "inputs": "INPUT",
-    "outputs": "OUTPUT",
-    "titles": "TITLE",
-    "notes": "NOTE",
-}
-
-
 #: How long a question waits for new calls to be counted, in seconds.
 _USAGE_PATIENCE = 5.0
 #: How long a list waits for the first costs, and how long it shows them before they are counted again, in seconds.
@@ -125,114 +103,27 @@ _COUNTED_SECONDS = 15.0
 _WASTE_PATIENCE = 1.0
 #: Sessions whose difference from Claude Code's own figure is explained.
 _EXPLAINED = 6
-#: How long a look at the archive is good for.
-_CATALOG_SECONDS = 30.0
 #: How long an answer says that a session is running after it ended.
 _STATUS_SECONDS = 10.0
 
 
-class Viewer(Struct, frozen=True, kw_only=True):
-    """What is served, and how."""
-
-    homes: Sequence[Path]
-    config: Config
-    #: Where the originals of edited sessions are.
-    archive: Path
-    #: Where the index is; None keeps one in memory.
-    index: Path | None = None
-    #: Requests may change sessions.
-    allow_edits: bool = False
-    #: Unexpected errors are logged with their tracebacks, which may quote sessions.
-    debug: bool = False
-
-
-class Library:
+class Library(Shelf):
     """The sessions of some homes, asked about."""
 
     def __init__(self, viewer: Viewer) -> None:
-        self.homes = list(viewer.homes)
-        self.config = viewer.config
-        #: Where files may be, links resolved; `projects` may be on another disk.
-        roots = [os.path.realpath(folder) for home in self.homes for folder in (home, projects_folder(home))]
-        self._roots = tuple(os.path.join(root, "") for root in roots)  # noqa: PTH118 - with a slash at its end
+        super().__init__(viewer)
         self._can_edit = viewer.allow_edits
-        self._archive_folder = viewer.archive
         # No client deletes the sessions of the demo, which has no index of its own either.
         self._is_demo = viewer.index is None
         #: Placeholders are the same for as long as the server runs, and say nothing to who does not have its key.
         self.masker = Masker(secrets.token_bytes(32))
-        self._cache = SessionCache()
         self._answers = AnswerCache()
         self._costs: Mapping[Path, float] = {}
         self._counting: threading.Thread | None = None
         self._counted_until = 0.0
-        self._lists = ListCache()
-        #: Sessions that were running when the list was last made.
-        self.running = 0
-        self._listing = threading.Lock()
-        self._files: dict[str, SessionFile] = {}
-        self._lock = threading.Lock()
-        # Copies of archived sessions live as long as the server, so all catalogs are kept.
-        self._catalogs: list[Catalog] = []
-        self._catalog_until = 0.0
         self._index = IndexThread(self.homes, viewer.index)
         # Its own: to count what everything cost takes long, and lists need the other one.
         self._usage = IndexThread(self.homes, viewer.index)
-
-    def file(self, session_id: str) -> SessionFile:
-        """The file of a session. Raises SessionNotFoundError."""
-        with self._lock:
-            known = self._files.get(session_id)
-            if known is None or not known.path.is_file():
-                # The newest of several with one id: they come newest first.
-                self._files = {file.session_id: file for file in reversed(find_sessions(self.homes))}
-                known = self._files.get(session_id)
-                if known is None:
-                    return self._archived(session_id)
-        self._refuse_outside(known.path)
-        return known
-
-    def _archived(self, session_id: str) -> SessionFile:
-        """A copy of a session that only the archive has. Raises SessionNotFoundError."""
-        is_archived = any(info.id == session_id for info in self._catalog().archived())
-        if not is_archived:
-            raise SessionNotFoundError("no session has this id")
-        return self._catalog().find(session_id).file
-
-    def _catalog(self) -> Catalog:
-        """What the archive has, as it was a moment ago."""
-        if not self._catalogs or time.monotonic() > self._catalog_until:
-            self._catalogs.append(Catalog(self.homes, self._archive_folder))
-            self._catalog_until = time.monotonic() + _CATALOG_SECONDS
-        return self._catalogs[-1]
-
-    def _kept(self) -> list[SessionInfo]:
-        """The sessions that only the archive has; an unreadable archive stops no list."""
-        try:
-            return self._catalog().archived()
-        except DiskError:
-            return []
-
-    def _refuse_outside(self, path: Path) -> None:
-        """A link in a home must not lead out of it. Raises RequestError."""
-        real = os.path.realpath(path)
-        if not real.startswith(self._roots):
-            raise RequestError(403, "outside", "this file is a link that leads out of the Claude config directory")
-
-    def path(self, session_id: str, agent: str | None) -> Path:
-        """The session's own file, or that of one of its subagents. Raises SessionNotFoundError, RequestError."""
-        own = self.file(session_id).path
-        if agent is None:
-            return own
-        for found in read_family(own).agents:
-            if found.agent_id == agent:
-                self._refuse_outside(found.path)
-                return found.path
-        raise RequestError(404, "agent-not-found", "the session has no file of this subagent")
-
-    def load(self, session_id: str) -> Session:
-        """Raises SessionNotFoundError, UnreadableError."""
-        return self._cache.get(self.file(session_id).path)
 
     def answer(self, session_id: str | None, key: Hashable, make: Callable[[], bytes]) -> bytes:
         """What was made for a key, made anew when a file of the session has changed, or soon where it is about none.
@@ -259,20 +150,6 @@ class Library:
         opened = self._index.peek(lambda store: open_session(store, file.path))
         page = None if opened is None else timeline_preview(opened, turn)
         return None if page is None else mask_page(page, self.masker.mask)
-
-    def listing(self) -> Listing:
-        """Every session there is, hidden ones included."""
-        # One at a time: the first one reads the files, and the others would read the same ones.
-        with self._listing:
-            found = list_sessions(
-                self.homes,
-                everything=True,
-                active_seconds=self.config.active_seconds,
-                cache=self._lists,
-                also=self._kept(),
-            )
-        self.running = sum(info.status is Status.RUNNING and info.hidden is None for info in found.sessions)
-        return found
 
     def ticks(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Tick]]:
         """What happened in some sessions, from the index as it is: a list does not wait for it."""
@@ -408,16 +285,16 @@ class Library:
 
     def search(self, query: SearchQuery) -> SearchPage:
         """Raises UsageError."""
-        from stenograph.index import Filter, TextKind, count_facets, parse_query, search
+        from stenograph.index import KINDS_BY_NAME, Filter, count_facets, parse_query, search
         from stenograph.views import search_page
 
         now = datetime.now(UTC)
         names = [name for name in query.kinds.split(",") if name]
-        if not set(names) <= _KINDS.keys():
-            raise UsageError(f"unknown kind of text; use {', '.join(_KINDS)}")
+        if not set(names) <= KINDS_BY_NAME.keys():
+            raise UsageError(f"unknown kind of text; use {', '.join(KINDS_BY_NAME)}")
         narrowed = Filter(
             homes=tuple(self.homes),
-            kinds=frozenset(TextKind[_KINDS[name]] for name in names),
+            kinds=frozenset(KINDS_BY_NAME[name] for name in names),
             project=query.project,
             branch=query.branch,
             release=query.release,

@@ -23,10 +23,11 @@ from stenograph.web.answers import error_page
 from stenograph.web.api import api_routes
 from stenograph.web.errors import RequestError, request_error
 from stenograph.web.live import Hub
-from stenograph.web.questions import Library, Viewer
+from stenograph.web.questions import Library
 from stenograph.web.routes import html_routes
 from stenograph.web.security import Access, Guard
 from stenograph.web.session_pages import page_context
+from stenograph.web.shelf import Viewer
 
 #: Bytes of a request's first line and headers.
 _LONGEST_HEAD = 32 << 10

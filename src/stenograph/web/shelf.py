@@ -1,0 +1,131 @@
+"""The sessions that are served: found by their ids, loaded and listed. No other file is reached.
+
+What the archive alone has is served from copies.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from stenograph.catalog import Catalog
+from stenograph.config import Config
+from stenograph.disk import projects_folder
+from stenograph.errors import DiskError, SessionNotFoundError
+from stenograph.family import SessionFile, read_family
+from stenograph.sessions import ListCache, Listing, SessionInfo, Status, find_sessions, list_sessions
+from stenograph.turns import Session
+from stenograph.web.errors import RequestError
+from stenograph.web.loading import SessionCache
+
+#: How long a look at the archive is good for.
+_CATALOG_SECONDS = 30.0
+
+
+class Viewer(Struct, frozen=True, kw_only=True):
+    """What is served, and how."""
+
+    homes: Sequence[Path]
+    config: Config
+    #: Where the originals of edited sessions are.
+    archive: Path
+    #: Where the index is; None keeps one in memory.
+    index: Path | None = None
+    #: Requests may change sessions.
+    allow_edits: bool = False
+    #: Unexpected errors are logged with their tracebacks, which may quote sessions.
+    debug: bool = False
+
+
+class Shelf:
+    def __init__(self, viewer: Viewer) -> None:
+        self.homes = list(viewer.homes)
+        self.config = viewer.config
+        #: Sessions that were running when the list was last made.
+        self.running = 0
+        #: Where files may be, links resolved; `projects` may be on another disk.
+        roots = [os.path.realpath(folder) for home in self.homes for folder in (home, projects_folder(home))]
+        self._roots = tuple(os.path.join(root, "") for root in roots)  # noqa: PTH118 - with a slash at its end
+        self._archive_folder = viewer.archive
+        self._cache = SessionCache()
+        self._lists = ListCache()
+        self._listing = threading.Lock()
+        self._files: dict[str, SessionFile] = {}
+        self._lock = threading.Lock()
+        # Copies of archived sessions live as long as the server, so all catalogs are kept.
+        self._catalogs: list[Catalog] = []
+        self._catalog_until = 0.0
+
+    def file(self, session_id: str) -> SessionFile:
+        """The file of a session. Raises SessionNotFoundError."""
+        with self._lock:
+            known = self._files.get(session_id)
+            if known is None or not known.path.is_file():
+                # The newest of several with one id: they come newest first.
+                self._files = {file.session_id: file for file in reversed(find_sessions(self.homes))}
+                known = self._files.get(session_id)
+                if known is None:
+                    return self._archived(session_id)
+        self._refuse_outside(known.path)
+        return known
+
+    def _archived(self, session_id: str) -> SessionFile:
+        """A copy of a session that only the archive has. Raises SessionNotFoundError."""
+        is_archived = any(info.id == session_id for info in self._catalog().archived())
+        if not is_archived:
+            raise SessionNotFoundError("no session has this id")
+        return self._catalog().find(session_id).file
+
+    def _catalog(self) -> Catalog:
+        """What the archive has, as it was a moment ago."""
+        if not self._catalogs or time.monotonic() > self._catalog_until:
+            self._catalogs.append(Catalog(self.homes, self._archive_folder))
+            self._catalog_until = time.monotonic() + _CATALOG_SECONDS
+        return self._catalogs[-1]
+
+    def _kept(self) -> list[SessionInfo]:
+        """The sessions that only the archive has; an unreadable archive stops no list."""
+        try:
+            return self._catalog().archived()
+        except DiskError:
+            return []
+
+    def _refuse_outside(self, path: Path) -> None:
+        """A link in a home must not lead out of it. Raises RequestError."""
+        real = os.path.realpath(path)
+        if not real.startswith(self._roots):
+            raise RequestError(403, "outside", "this file is a link that leads out of the Claude config directory")
+
+    def path(self, session_id: str, agent: str | None) -> Path:
+        """The session's own file, or that of one of its subagents. Raises SessionNotFoundError, RequestError."""
+        own = self.file(session_id).path
+        if agent is None:
+            return own
+        for found in read_family(own).agents:
+            if found.agent_id == agent:
+                self._refuse_outside(found.path)
+                return found.path
+        raise RequestError(404, "agent-not-found", "the session has no file of this subagent")
+
+    def load(self, session_id: str) -> Session:
+        """Raises SessionNotFoundError, UnreadableError."""
+        return self._cache.get(self.file(session_id).path)
+
+    def listing(self) -> Listing:
+        """Every session there is, hidden ones included."""
+        # One at a time: the first one reads the files, and the others would read the same ones.
+        with self._listing:
+            found = list_sessions(
+                self.homes,
+                everything=True,
+                active_seconds=self.config.active_seconds,
+                cache=self._lists,
+                also=self._kept(),
+            )
+        self.running = sum(info.status is Status.RUNNING and info.hidden is None for info in found.sessions)
+        return found
