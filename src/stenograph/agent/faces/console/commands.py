@@ -128,6 +128,8 @@ class Commands:
 
 #: Commands of steno that have one of the console's beside them.
 _HERE = {"undo": "/undo", "resume": "/resume", "search": "/search", "edit": "/surgery", "trace": "/trace"}
+#: Those that take no session here: they are about the one that runs.
+_THIS_SESSION = frozenset({"undo", "edit"})
 _SHELL_ONLY = ("--home", "--config")
 
 
@@ -139,7 +141,10 @@ def typed_here(words: Sequence[str]) -> str:
     while kept and kept[0] in _SHELL_ONLY:
         del kept[:2]
     if kept[:1] and kept[0] in _HERE:
-        return " ".join([_HERE[kept[0]], *map(quoted, kept[1:])])
+        name, *rest = kept
+        if name in _THIS_SESSION and rest and not rest[0].startswith("-"):
+            del rest[0]
+        return " ".join([_HERE[name], *map(quoted, rest)])
     return " ".join(["!steno", *map(quoted, words)])
 
 
