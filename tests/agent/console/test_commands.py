@@ -165,7 +165,7 @@ def test_init_is_recorded_as_the_command_that_was_typed(tmp_path: Path) -> None:
         enter(terminal, "/init")
         terminal.wait_until(lambda: stage.requests or None, "a request")
         path = terminal.wait_for_line("<command-name>/init</command-name>")
-        assert "> /init" in terminal.screen()
+        terminal.wait_for("> /init")
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     prompts = [line for line in lines if line["type"] == "user" and not line.get("isMeta")]
     assert ["Look through this project" in str(line["message"]["content"]) for line in prompts] == [False]
