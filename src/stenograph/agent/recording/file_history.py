@@ -145,9 +145,9 @@ class FileHistory:
 
         What did not exist then is deleted. Left alone: links, hard links, files behind a directory that became a link, files
         whose copy is gone, anything outside the project and additional directories, what makes other programs run something,
-        and what `may_touch` refuses. The lines may be anybody's: all are judged before anything changes, and what was not kept with
-        the newest prompt is kept first. Raises UsageError if that prompt has no snapshot, and DiskError, with no file changed
-        if there was no room for all.
+        and what `may_touch` refuses. The lines may be anybody's: all are judged before anything changes, and what was not kept
+        with the newest prompt is kept first. Raises UsageError if that prompt has no snapshot, and DiskError, with no file
+        changed if there was no room for all.
         """
         snapshot = self._snapshots.get(message_id)
         if snapshot is None:
