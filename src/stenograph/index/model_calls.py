@@ -15,6 +15,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -99,19 +100,19 @@ def sync_usage(
 ) -> UsageSync:
     """Bring the calls of these homes up to date; with `seconds`, for about that long. `archived`: files that no home has now."""
     findings: list[Finding] = []
-    sources = {os.fsencode(source.path): source for source in _sources(homes, findings)}
+    listed = {path: (state, make) for path, state, make in _listed(homes, findings)}
     rows = store.connection.execute("SELECT path, device, inode, size, changed_ns FROM usage_files")
     known = {row[0]: row[1:] for row in rows}
     roots = tuple(os.fsencode(home) + os.sep.encode() for home in homes)
     kept = {os.fsencode(file.path): file for file in archived if file.part is not FilePart.RESULT}
-    gone = [path for path in known.keys() - sources.keys() - kept.keys() if path.startswith(roots)]
-    stale = [source for path, source in sources.items() if known.get(path) != source.state]
+    gone = [path for path in known.keys() - listed.keys() - kept.keys() if path.startswith(roots)]
+    stale = [make() for path, (state, make) in listed.items() if known.get(path) != state]
     # What is known of a file from before it was deleted stays so: the archive has the same bytes.
-    stale += [_archived_source(file) for path, file in kept.items() if path not in known and path not in sources]
+    stale += [_archived_source(file) for path, file in kept.items() if path not in known and path not in listed]
     # Oldest first: of a session and its clone, whose lines are the same, the one that was read first is the original.
     stale.sort(key=lambda source: source.state[3])
     done = _write(store, stale, gone, seconds, findings, progress)
-    return UsageSync(len(sources), done, len(gone), len(stale) - done, tuple(findings))
+    return UsageSync(len(listed), done, len(gone), len(stale) - done, tuple(findings))
 
 
 def sync_session_usage(store: IndexStore, path: Path) -> None:
@@ -123,7 +124,8 @@ def sync_session_usage(store: IndexStore, path: Path) -> None:
     if (state := _state_of(path)) is not None:
         sources.append(_Source(path, home, project, name, None, state))
     if is_session_id(name) and os.path.isdir(folder) and not os.path.islink(folder):  # noqa: PTH112, PTH114 - never raises
-        sources += [_Source(agent.path, home, project, name, agent, _state(status)) for agent, status in _agents_in(folder)]
+        entries = list_session_folder(folder, []).agent_entries()
+        sources += [_agent_source(entry.path, home, project, name, _state(entry.stat())) for entry in entries]
     marks = ", ".join("?" * len(sources))
     rows = store.connection.execute(
         f"SELECT path, device, inode, size, changed_ns FROM usage_files WHERE path IN ({marks})",
@@ -133,28 +135,32 @@ def sync_session_usage(store: IndexStore, path: Path) -> None:
     _write(store, [source for source in sources if known.get(os.fsencode(source.path)) != source.state], [], None, [], None)
 
 
-def _sources(homes: Sequence[Path], findings: list[Finding]) -> Iterator[_Source]:
-    """Every file with lines of a session or a subagent, also of subagents whose session is gone."""
+_State = tuple[int, int, int, int]
+
+
+def _listed(homes: Sequence[Path], findings: list[Finding]) -> Iterator[tuple[bytes, _State, Callable[[], _Source]]]:
+    """Every file with lines of a session or a subagent, also of subagents whose session is gone: its path, its state, and how to
+    make a source of it, which takes longer than to see that it has not changed."""
     listings, found = list_homes(distinct_homes(homes))
     findings += found
     for listing in listings:
         folder, home = listing.folder, listing.folder.parent.parent
         for file in listing.sessions:
             if (state := _state_of(file.path)) is not None:
-                yield _Source(file.path, home, folder, file.session_id, None, state)
+                yield os.fsencode(file.path), state, partial(_Source, file.path, home, folder, file.session_id, None, state)
         for name in listing.session_folders:
-            for agent, status in _agents_in(f"{folder}{os.sep}{name}"):
-                yield _Source(agent.path, home, folder, name, agent, _state(status))
+            for entry in list_session_folder(f"{folder}{os.sep}{name}", []).agent_entries():
+                state = _state(entry.stat())
+                yield os.fsencode(entry.path), state, partial(_agent_source, entry.path, home, folder, name, state)
         for agent in listing.loose_agents:
             if (state := _state_of(agent.path)) is not None:
-                yield _Source(agent.path, home, folder, "", agent, state)
+                yield os.fsencode(agent.path), state, partial(_Source, agent.path, home, folder, "", agent, state)
 
 
-def _agents_in(folder: str) -> Iterator[tuple[AgentFile, os.stat_result]]:
-    """The agents in a session's directory, without their metadata, which are looked for when one is read."""
-    for entry in list_session_folder(folder, []).agent_entries():
-        path = Path(entry.path)
-        yield AgentFile(path, agent_id_of(path), AgentLayout.NESTED), entry.stat()
+def _agent_source(name: str, home: Path, folder: Path, session: str, state: _State) -> _Source:
+    """Of an agent in its session's directory. Its metadata are looked for when it is read."""
+    path = Path(name)
+    return _Source(path, home, folder, session, AgentFile(path, agent_id_of(path), AgentLayout.NESTED), state)
 
 
 def _archived_source(file: IndexedFile) -> _Source:
@@ -164,14 +170,14 @@ def _archived_source(file: IndexedFile) -> _Source:
     return _Source(file.path, file.home, session.path.parent, session.session_id, agent, state, file.unpack)
 
 
-def _state_of(path: Path) -> tuple[int, int, int, int] | None:
+def _state_of(path: Path) -> _State | None:
     try:
         return _state(os.stat(path))  # noqa: PTH116 - half the time of the path's own
     except OSError:
         return None  # gone since the directory was listed
 
 
-def _state(status: os.stat_result) -> tuple[int, int, int, int]:
+def _state(status: os.stat_result) -> _State:
     return status.st_dev, status.st_ino, status.st_size, max(status.st_ctime_ns, status.st_mtime_ns)
 
 

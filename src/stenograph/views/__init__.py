@@ -141,6 +141,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.search import render_search
     from stenograph.views.terminal.sessions import is_shown_as, left_out_lines, render_overview, render_sessions
     from stenograph.views.terminal.stats import list_turns, list_waste, render_stats, render_waste
+    from stenograph.views.terminal.statusline import dollars, status_line
     from stenograph.views.terminal.trace import (
         render_backfill,
         render_settings_change,
@@ -152,7 +153,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.transcript import render_part, render_session
     from stenograph.views.terminal.turns import render_steps, render_turns
     from stenograph.views.terminal.updates import UpdateRenderer
-    from stenograph.views.terminal.usage import dollars, render_reconciliation, render_usage, status_line, usage_csv
+    from stenograph.views.terminal.usage import render_reconciliation, render_usage, usage_csv
     from stenograph.views.text import (
         count_of,
         cut,
@@ -241,7 +242,8 @@ _MODULES = {
     "terminal.transcript": "render_part render_session",
     "terminal.turns": "render_steps render_turns",
     "terminal.updates": "UpdateRenderer",
-    "terminal.usage": "dollars render_reconciliation render_usage status_line usage_csv",
+    "terminal.statusline": "dollars status_line",
+    "terminal.usage": "render_reconciliation render_usage usage_csv",
     "text": "count_of cut duration harmless local_time money one_line plain quoted short_path table thousands when width wrap",
     "tools": "ToolFacts tool_part tool_title",
 }

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from stenograph.errors import UsageError, in_quotes
 from stenograph.views.pages.stats import StatsPage, TurnLinkPage, WasteFindingPage, WastePage
 from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, CYAN, DIM, RenderOptions
-from stenograph.views.terminal.usage import bar, dollars
+from stenograph.views.terminal.statusline import dollars
+from stenograph.views.terminal.usage import bar
 from stenograph.views.text import count_of, cut, cut_start, duration, pad, plain, short_path, thousands, width, wrap
 
 _INDENT = "  "

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
 
 from stenograph.views.pages.usage import ReconciledPage, ReconciliationPage, SpentPage, UsagePage, UsageRowPage
 from stenograph.views.terminal.options import BOLD, CYAN, DIM, YELLOW, RenderOptions
-from stenograph.views.text import count_of, cut, cut_start, duration, pad, plain, short_path, thousands, width, wrap
-
-if TYPE_CHECKING:
-    from stenograph.analysis import UsageStatus
+from stenograph.views.terminal.statusline import dollars
+from stenograph.views.text import count_of, cut, cut_start, pad, plain, short_path, thousands, width, wrap
 
 _INDENT = "  "
 _BAR = 24
@@ -20,24 +17,10 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _SHORT_ID = 8
 _FEW = 5
 _LONGEST_NAME = 40
-_CENT = 10_000
 #: Narrower terminals have no room for bars.
 _LEAST_FOR_BARS = 72
 #: Longer names get a line of their own in a narrow terminal.
 _LONGEST_NARROW = 22
-
-
-def dollars(micro_usd: int) -> str:
-    """`$2.71`; below a cent two significant digits, `$0.0031`; whole dollars from a thousand on."""
-    sign, amount = ("-" if micro_usd < 0 else ""), abs(micro_usd)
-    if amount >= 1_000_000_000:
-        return f"{sign}${(amount + 500_000) // 1_000_000:,}"
-    if amount >= _CENT or not amount:
-        cents = (amount + 5_000) // 10_000
-        return f"{sign}${cents // 100:,}.{cents % 100:02d}"
-    digits = len(str(amount))
-    step = 10 ** max(0, digits - 2)
-    return f"{sign}${(amount + step // 2) // step * step / 1_000_000:.{min(6, 8 - digits)}f}"
 
 
 def cost(spent: SpentPage) -> str:
@@ -321,18 +304,3 @@ def _quoted(cell: str) -> str:
     if cell[:1] in ("=", "+", "@"):
         cell = f"'{cell}"
     return '"' + cell.replace('"', '""') + '"' if any(character in cell for character in ',"\n') else cell
-
-
-def status_line(status: UsageStatus, now: datetime | None = None) -> str:
-    """One line: the model, this session, today, the current block, the context."""
-    parts = [plain(status.model)] if status.model else []
-    if status.session is not None:
-        parts.append(f"{dollars(status.session)} session")
-    parts.append(f"{dollars(status.today)} today")
-    if status.block_ends is not None:
-        left = max(0, round((status.block_ends - (now or datetime.now(UTC))).total_seconds() / 60)) * 60_000
-        parts.append(f"{dollars(status.block)} block ({duration(left)} left)")
-    if status.context:
-        share = f" ({status.percent:.0f}%)" if status.percent is not None else ""
-        parts.append(f"{thousands(status.context)} context{share}")
-    return " | ".join(parts)
