@@ -65,8 +65,16 @@ def test_pages_of_every_recorded_and_of_public_sessions_have_no_error(browser: A
         visit(seen, [name for name, path in sessions.items() if path.stat().st_size])
 
 
-_CHECKED = ("/", f"/s/{DISCOUNTS}", f"/s/{DISCOUNTS}/files", "/search?q=discount", "/usage?since=all", "/health")
-_ALL_CHECKED = (*_CHECKED, f"/s/{DISCOUNTS}/messages", f"/s/{DISCOUNTS}/records", f"/s/{DISCOUNTS}/raw/3", "/search")
+_CHECKED = (
+    "/",
+    f"/s/{DISCOUNTS}",
+    f"/s/{DISCOUNTS}/files",
+    "/search?q=discount",
+    "/usage?since=all",
+    "/stats?since=all",
+    "/health",
+)
+_ALL_CHECKED = (*_CHECKED, "/s/none", f"/s/{DISCOUNTS}/messages", f"/s/{DISCOUNTS}/records", f"/s/{DISCOUNTS}/raw/3", "/search")
 
 
 def find_barriers(browser: Any, axe: str, paths: tuple[str, ...], **options: Any) -> list[tuple[str, str, list[str]]]:

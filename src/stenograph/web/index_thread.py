@@ -36,9 +36,13 @@ class IndexThread:
 
     def peek(self, question: Callable[[IndexStore], T]) -> T:
         """The same of the index as it is; what is missing in it is indexed afterwards."""
-        found = self._thread.submit(lambda: question(self._open())).result()
+        found = self.look(question)
         self._continue()
         return found
+
+    def look(self, question: Callable[[IndexStore], T]) -> T:
+        """The same, and nothing is indexed for it."""
+        return self._thread.submit(lambda: question(self._open())).result()
 
     def _open(self) -> IndexStore:
         if self._store is None:

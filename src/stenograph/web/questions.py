@@ -121,7 +121,6 @@ class Library(Shelf):
         self._costs: Mapping[Path, float] = {}
         self._counting: threading.Thread | None = None
         self._counted_until = 0.0
-        self._index = IndexThread(self.homes, viewer.index)
         # Its own: to count what everything cost takes long, and lists need the other one.
         self._usage = IndexThread(self.homes, viewer.index)
 
@@ -179,6 +178,7 @@ class Library(Shelf):
             branch=query.branch,
         )
         with self._listing:
+            self._recall()
             found = list_sessions(
                 self.homes,
                 everything=query.all,

@@ -21,6 +21,7 @@ from stenograph.family import SessionFile, read_family
 from stenograph.sessions import ListCache, Listing, SessionInfo, Status, find_sessions, list_sessions
 from stenograph.turns import Session
 from stenograph.web.errors import RequestError
+from stenograph.web.index_thread import IndexThread
 from stenograph.web.loading import SessionCache
 
 #: How long a look at the archive is good for.
@@ -53,7 +54,9 @@ class Shelf:
         self._roots = tuple(os.path.join(root, "") for root in roots)  # noqa: PTH118 - with a slash at its end
         self._archive_folder = viewer.archive
         self._cache = SessionCache()
+        self._index = IndexThread(self.homes, viewer.index)
         self._lists = ListCache()
+        self._has_recalled = False
         self._listing = threading.Lock()
         self._files: dict[str, SessionFile] = {}
         self._lock = threading.Lock()
@@ -120,6 +123,7 @@ class Shelf:
         """Every session there is, hidden ones included."""
         # One at a time: the first one reads the files, and the others would read the same ones.
         with self._listing:
+            self._recall()
             found = list_sessions(
                 self.homes,
                 everything=True,
@@ -129,3 +133,11 @@ class Shelf:
             )
         self.running = sum(info.status is Status.RUNNING and info.hidden is None for info in found.sessions)
         return found
+
+    def _recall(self) -> None:
+        """Before the first list: what the index read of files need not be read again."""
+        from stenograph.index import known_glances
+
+        if not self._has_recalled:
+            self._has_recalled = True
+            self._lists = self._index.look(known_glances)
