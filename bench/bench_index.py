@@ -109,6 +109,16 @@ def _beside_peers(user: Path, what: str, word: str, queries: Sequence[Expected] 
         yield Figure(f"warm search of {what} beside {name}", warm / seconds, "", 1, "at most")
 
 
+def peer_builds(user: Path, names: Sequence[str]) -> Iterator[tuple[str, ProcessCost | None, Path]]:
+    """What peers need until they know a home, and the user directory with what they made, as long as it is there."""
+    for peer in _peers():
+        if peer.name in names:
+            own = user.with_name(f"user-{peer.name}")
+            shutil.copytree(user, own, symlinks=True, dirs_exist_ok=True, copy_function=os.link)
+            yield peer.name, _first(peer, own), own
+            shutil.rmtree(own)
+
+
 def _alone(user: Path) -> Iterator[Figure]:
     """What needs no peer: memory, size, and one appended line."""
     store = next((user / "data" / "stenograph").glob("index-*.sqlite"))

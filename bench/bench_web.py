@@ -1,10 +1,14 @@
-"""The viewer: a hundred readers and a live writer, then large sessions and homes. Speed over HTTP, and the server's memory."""
+"""The viewer: a hundred readers and a live writer, then large sessions and homes, over HTTP and in Chromium.
+
+claude-code-log and agentsview serve the same home: what each needs until the large session can be read, and its page.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,8 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.bench_turns import write_session
+from bench.bench_index import PATIENCE, peer_builds
 from bench.figures import CORPUS, FIXTURES, Figure
+from bench.viewer_pages import BrowserMissing, browser, look_at, wait_until_idle
 
 READERS = 100
 SECONDS = float(os.environ.get("BENCH_WEB_SECONDS", "30"))
@@ -33,6 +38,10 @@ class Viewer(NamedTuple):
     process: subprocess.Popen[str]
     port: int
     token: str
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def memory(self) -> float:
@@ -208,16 +217,86 @@ def _large(folder: Path) -> Iterator[Figure]:
     many_sessions(home)
     large = home / "projects" / "-home-user-large" / f"{_LARGE}.jsonl"
     large.parent.mkdir(parents=True)
-    write_session(large, _LARGE_BYTES)
+    write_long_session(large, _LARGE_BYTES)
     os.utime(large, (time.time() - 90_000,) * 2)
     with viewer(home, folder) as server:
-        asyncio.run(fetch(server, "/"))
-        time.sleep(1)  # answers are shared between readers for a moment
+        asyncio.run(fetch(server, "/search?q=warm"))
+        wait_until_idle(lambda: cpu_of(server))
+    # The index is warm now, and the server is not.
+    with viewer(home, folder) as server:
         _, size, took = asyncio.run(fetch(server, "/"))
-        yield Figure(f"the list of {_MANY:,} sessions", took * 1e3, " ms", 500, "at most", f"[{size / 1000:.0f} kB]")
+        yield Figure(
+            f"the list of {_MANY:,} sessions, first opened", took * 1e3, " ms", 500, "at most", f"[{size / 1000:.0f} kB]"
+        )
+        time.sleep(1)  # answers are shared between readers for a moment
+        _, _, took = asyncio.run(fetch(server, "/"))
+        yield Figure("the list again", took * 1e3, " ms", 500, "at most")
         status, size, took = asyncio.run(fetch(server, f"/s/{_LARGE}"))
         assert status == 200
         yield Figure("a session of 100 MB, first opened", took * 1e3, " ms", 500, "at most", f"[{server.memory:.0f} MB]")
         yield Figure("its first page", size / 1000, " kB", 200, "at most")
         _, _, took = asyncio.run(fetch(server, f"/s/{_LARGE}?turn=300"))
         yield Figure("another place in it", took * 1e3, " ms", 500, "at most")
+    yield from _in_a_browser(home, folder)
+    yield from _beside_peers(home, folder)
+
+
+def _beside_peers(home: Path, folder: Path) -> Iterator[Figure]:
+    """From nothing to a page that can be read; claude-code-log writes pages, agentsview fills its database first."""
+    user = folder / "user"
+    user.mkdir()
+    home.rename(user / ".claude")
+    with tempfile.TemporaryDirectory() as nothing, viewer(user / ".claude", Path(nothing)) as server:
+        begun = time.perf_counter()
+        asyncio.run(fetch(server, f"/s/{_LARGE}"))
+        ours = time.perf_counter() - begun
+    for name, cost, own in peer_builds(user, ("agentsview", "claude-code-log")):
+        theirs = PATIENCE if cost is None else cost.wall
+        note = "[stopped]" if cost is None else f"[{theirs:.1f} s, {cost.memory:.0f} MB; steno {ours:.1f} s without an index]"
+        yield Figure(f"the large session from nothing, times as fast as {name}", theirs / ours, "", 1, "at least", note)
+        pages = sorted((own / ".claude" / "projects" / "-home-user-large").glob("*.html"), key=lambda path: path.stat().st_size)
+        if pages:
+            yield Figure(f"the page of {name}", pages[-1].stat().st_size / 1e6, " MB", 0, "at least", "(for comparison)")
+
+
+def _in_a_browser(home: Path, folder: Path) -> Iterator[Figure]:
+    try:
+        with browser() as started, viewer(home, folder) as server:
+            link = f"{server.address}/?token={server.token}"
+            listed = look_at(started, f"{server.address}/", letting_in=link)
+            large = look_at(started, f"{server.address}/s/{_LARGE}", letting_in=link)
+    except BrowserMissing as missing:
+        print(f"       not measured in a browser: {missing}", flush=True)
+        return
+    yield Figure(f"{_MANY:,} sessions in Chromium, first content", listed.first_content, " ms", 500, "at most")
+    yield Figure("their elements", listed.nodes, "", 5000, "at most", f"[{listed.memory:.0f} MB]")
+    yield Figure("100 MB in Chromium, first content", large.first_content, " ms", 500, "at most")
+    yield Figure("its elements, scrolled to the end", large.nodes, "", 5000, "at most")
+    yield Figure("its tab, scrolled to the end", large.memory, " MB", 400, "at most")
+
+
+_UUID = re.compile(rb'"uuid":"([^"]+)"')
+
+
+def write_long_session(path: Path, size: int) -> None:
+    """One conversation: public sessions one after the other, each below the last line of the one before."""
+    folder = CORPUS / "public" if CORPUS.is_dir() else FIXTURES
+    sources = [p.read_bytes() for p in sorted(folder.rglob("*.jsonl")) if not p.name.startswith("agent-")]
+    whole = [
+        source for source in sources if source.startswith(b"{") and source.endswith(b"\n") and b'"parentUuid":null' in source
+    ]
+    last = b""
+    number = 0
+    with path.open("wb") as file:
+        while file.tell() < size:
+            for source in whole:
+                number += 1
+                text = re.sub(rb'"(uuid|parentUuid)":"', rb'"\1":"%x-' % number, source)
+                text = re.sub(rb'"(msg_|toolu_|req_)', rb'"\g<1>%x' % number, text)
+                if last:
+                    text = text.replace(b'"parentUuid":null', b'"parentUuid":"%s"' % last)
+                file.write(text)
+                found = _UUID.findall(text)
+                last = found[-1] if found else last
+                if file.tell() >= size:
+                    break

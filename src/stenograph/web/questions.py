@@ -118,6 +118,7 @@ class Library(Shelf):
         #: Placeholders are the same for as long as the server runs, and say nothing to who does not have its key.
         self.masker = Masker(secrets.token_bytes(32))
         self._answers = AnswerCache()
+        self._compared: dict[str, tuple[Session, FilesQuery, FilesPage]] = {}
         self._costs: Mapping[Path, float] = {}
         self._counting: threading.Thread | None = None
         self._counted_until = 0.0
@@ -243,9 +244,15 @@ class Library(Shelf):
         from stenograph.views import files_page
 
         session = self.load(session_id)
+        known = self._compared.get(session_id)
+        if known is not None and known[0] is session and known[1] == query:
+            return known[2]
         turns = None if query.branch is None else _branch(session, query.branch).turns
         found = [each for each in changed_files(session, turns) if each.changed or not query.changed]
-        return files_page(session, found, self.masker.mask)
+        page = files_page(session, found, self.masker.mask)
+        # Pages of a session that runs are made several times for each state of it.
+        self._compared = {session_id: (session, query, page)}
+        return page
 
     def messages(self, session_id: str, query: MessagesQuery) -> MessagesPage:
         """Raises SessionNotFoundError, UnreadableError, UsageError."""

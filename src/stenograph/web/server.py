@@ -114,6 +114,13 @@ class Server(uvicorn.Server):
             )
         )
 
+    def _prepare(self) -> None:
+        """What the first page needs: the list, and what renders pages."""
+        from stenograph.views.html import compile_templates
+
+        self._library.listing()
+        compile_templates()
+
     async def startup(self, sockets: Any = None) -> None:
         # Commands end soon and hardly look for garbage; sessions that were loaded and replaced would stay for long.
         gc.set_threshold(*_GARBAGE)
@@ -122,5 +129,5 @@ class Server(uvicorn.Server):
         current_default_thread_limiter().total_tokens = _THREADS
         await super().startup(sockets)
         # The list of sessions is read while the browser starts.
-        threading.Thread(target=self._library.listing, daemon=True, name="steno-list").start()
+        threading.Thread(target=self._prepare, daemon=True, name="steno-list").start()
         self._started(self._access)

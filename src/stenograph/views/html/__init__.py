@@ -19,6 +19,7 @@ from __future__ import annotations
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.finding import SearchAsked, render_health, render_search
 from stenograph.views.html.pages import render_error, render_home, render_session, render_step, render_turns
+from stenograph.views.html.rendering import compile_templates
 from stenograph.views.html.stats import render_stats
 from stenograph.views.html.tabs import render_files, render_messages, render_raw, render_records, render_resume
 from stenograph.views.html.usage import render_usage
@@ -26,6 +27,7 @@ from stenograph.views.html.usage import render_usage
 __all__ = [
     "PageContext",
     "SearchAsked",
+    "compile_templates",
     "render_error",
     "render_files",
     "render_health",

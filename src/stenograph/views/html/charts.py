@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from markupsafe import Markup, escape
@@ -83,6 +84,8 @@ WINDOWS = (200_000, 1_000_000)
 #: The classes of what fills a context, in the order of `analysis.PARTS`, and their names.
 PART_CLASSES = ("q1", "q2", "q3", "q4", "q5", "q6", "q7")
 PART_NAMES = ("System, tools", "Memory files", "Files read", "Tool output", "Conversation", "Thinking", "Unknown")
+#: Links of a chart; more turns share one.
+_MOST_LINKS = 60
 #: More calls are binned.
 _MOST = 262
 
@@ -154,6 +157,9 @@ def _costs(bins: Sequence[CallFigures], step: float, outline: Sequence[TurnOutli
     place = 0
     runs = [(number, len(list(group))) for number, group in groupby(bins, key=lambda call: call.turn)]
     is_crowded = len(runs) > 24
+    if is_crowded:
+        drawn.append(_cost_bars(runs, step, usd, top))
+        runs = _merged(runs, -(-len(runs) // _MOST_LINKS))
     last_label = -99.0
     for number, count in runs:
         x, width = _LEFT + place * step, count * step
@@ -163,13 +169,36 @@ def _costs(bins: Sequence[CallFigures], step: float, outline: Sequence[TurnOutli
         if not is_crowded or x - last_label > 22:
             label = f'<text x="{x + width / 2:.1f}" y="172" text-anchor="middle">{number}</text>'
             last_label = x
+        bar = (
+            ""
+            if is_crowded
+            else (
+                f'<rect class="q2" x="{x:.1f}" y="{_COST_BASE - height:.1f}" width="{max(0.6, width - 1):.1f}" height="{height:.1f}"/>'
+            )
+        )
         drawn.append(
             f'<a href="#turn-{number}" data-t="{number}" aria-label="Turn {number}, {money(usd.get(number, 0))}">'
-            f'<rect class="band" x="{x:.1f}" y="{_TOP - 4}" width="{max(1, width):.1f}" height="170"/>'
-            f'<rect class="q2" x="{x:.1f}" y="{_COST_BASE - height:.1f}" width="{max(0.6, width - 1):.1f}" height="{height:.1f}"/>'
-            f"{label}</a>"
+            f'<rect class="band" x="{x:.1f}" y="{_TOP - 4}" width="{max(1, width):.1f}" height="170"/>{bar}{label}</a>'
         )
     return "".join(drawn)
+
+
+def _cost_bars(runs: Sequence[tuple[int, int]], step: float, usd: Mapping[int, float], top: float) -> str:
+    """The bars of many turns as one shape."""
+    bars = []
+    x = float(_LEFT)
+    for number, count in runs:
+        height = (_COST_BASE - _COST_TOP) * usd.get(number, 0) / top if top else 0
+        width = max(0.6, count * step - 0.4)
+        bars.append(f"M{x:.1f} {_COST_BASE - height:.1f}h{width:.1f}v{height:.1f}h-{width:.1f}z")
+        x += count * step
+    return f'<path class="q2" d="{"".join(bars)}"/>'
+
+
+def _merged(runs: Sequence[tuple[int, int]], many: int) -> list[tuple[int, int]]:
+    """So many neighbors as one, named by the first."""
+    groups = [runs[start : start + many] for start in range(0, len(runs), many)]
+    return [(group[0][0], sum(count for _, count in group)) for group in groups]
 
 
 def money(usd: float | None) -> str:
@@ -272,6 +301,15 @@ def hours_chart(counts: Sequence[int], width: int = 480, height: int = 84) -> Ma
     )
 
 
+def _telling(letters: Sequence[str]) -> str:
+    """What stands for many steps: a prompt, a compaction, errors where they are many, else what there is most of."""
+    for letter in "pc":
+        if letter in letters:
+            return letter
+    counts = Counter(letters)
+    return "x" if counts["x"] * 3 >= len(letters) else max(counts, key=lambda letter: (letter != "x", counts[letter]))
+
+
 #: How wide the map of a session is, and one tick of it at least.
 _MAP, _MAP_TICK = 232, 2.0
 
@@ -285,7 +323,7 @@ def minimap(outline: Sequence[TurnOutline], link: Callable[[int], str]) -> Marku
     if len(ticks) > room:
         size = len(ticks) / room
         bins = [ticks[int(place * size) : max(int(place * size) + 1, int((place + 1) * size))] for place in range(room)]
-        ticks = [(min((letter for letter, _ in each), key=_ORDER.index), each[0][1]) for each in bins]
+        ticks = [(_telling([letter for letter, _ in each]), each[0][1]) for each in bins]
     step = min(4.0, _MAP / len(ticks))
     paths: dict[str, list[str]] = {}
     for place, (letter, _) in enumerate(ticks):

@@ -89,7 +89,7 @@ async function refresh() {
       } else if (!old.classList.contains("away") && !chunk.classList.contains("away")) added += mergeChunk(old, chunk);
     }
     $(".none", timeline)?.remove();
-    for (const part of [".outline ol", ".outline > header", ".outline > .map", ".s-head .facts", "#inspector"]) {
+    for (const part of [".outline .list", ".outline > header", ".outline > .map", ".s-head .facts", "#inspector"]) {
       const old = $(part);
       const made = $(part, page);
       if (old && made && old.innerHTML !== made.innerHTML) old.replaceChildren(...made.childNodes);

@@ -2,8 +2,13 @@
 import { $, $$, EDGE, base, fetchText, items, keepPlace, parse, session } from "./dom.js";
 import { adopt } from "./diffs.js";
 
-const MOST_CHUNKS = 5;
 const timeline = $("#timeline");
+// As many chunks as leave the page below its budget of elements: a long outline takes some of it.
+const NODES = 4800;
+const CHUNK = 700;
+const loaded = () => $$(".chunk:not(.away) *", timeline).length;
+const fixed = () => $$("*").length - loaded();
+const mostChunks = () => Math.max(2, Math.min(5, Math.floor((NODES - fixed()) / CHUNK)));
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 const here = () => `${base}/s/${encodeURIComponent(session.dataset.session)}`;
 const branch = () => new URL(location.href).searchParams.get("branch") ?? "0";
@@ -39,14 +44,15 @@ function unload(chunk) {
 // The chunks around the reader are there, at most five; the others are places of the height that they had.
 function trimChunks() {
   const there = $$(".chunk:not(.away)", timeline);
-  if (there.length <= MOST_CHUNKS) return;
+  const most = mostChunks();
+  if (there.length <= most) return;
   const middle = innerHeight / 2;
   const far = (chunk) => {
     const box = chunk.getBoundingClientRect();
     return box.top > middle ? box.top - middle : box.bottom < middle ? middle - box.bottom : 0;
   };
   there.sort((a, b) => far(b) - far(a));
-  for (const chunk of there.slice(0, there.length - MOST_CHUNKS)) if (far(chunk) > innerHeight) unload(chunk);
+  for (const chunk of there.slice(0, there.length - most)) if (far(chunk) > innerHeight) unload(chunk);
 }
 
 let observer;
