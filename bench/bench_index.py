@@ -111,7 +111,7 @@ def _beside_peers(user: Path, what: str, word: str, queries: Sequence[Expected] 
 
 def peer_builds(user: Path, names: Sequence[str]) -> Iterator[tuple[str, ProcessCost | None, Path]]:
     """What peers need until they know a home, and the user directory with what they made, as long as it is there."""
-    for peer in _peers():
+    for peer in _peers(WORD):
         if peer.name in names:
             own = user.with_name(f"user-{peer.name}")
             shutil.copytree(user, own, symlinks=True, dirs_exist_ok=True, copy_function=os.link)

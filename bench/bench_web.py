@@ -18,9 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.web.browsing import BrowserMissing
+
 from bench.bench_index import PATIENCE, peer_builds
 from bench.figures import CORPUS, FIXTURES, Figure
-from bench.viewer_pages import BrowserMissing, browser, look_at, wait_until_idle
+from bench.viewer_pages import browser, look_at, wait_until_idle
 
 READERS = 100
 SECONDS = float(os.environ.get("BENCH_WEB_SECONDS", "30"))

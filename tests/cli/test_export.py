@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,25 @@ def test_its_json_is_what_the_schema_says_and_no_secret_is_written(session: Path
         assert KEY not in written
         assert "[github-token:1]" in written or "github-token 1" in written or file["path"].endswith("metadata.json")
     assert KEY in export(session, "--format", "md", "--reveal").stdout
+
+
+def test_a_zip_has_the_files_of_the_session_with_only_its_secrets_masked(session: Path, tmp_path: Path) -> None:
+    agent = session.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    spilled = session.with_suffix("") / "tool-results" / "b1.txt"
+    for file in (agent, spilled):
+        file.parent.mkdir(parents=True)
+    agent.write_text(json.dumps(user("Look around", isSidechain=True)) + "\n")
+    spilled.write_text(f"one\n{KEY}\n")
+    assert export(session, "--format", "zip", "--output", tmp_path / "out.zip").returncode == 0
+    with zipfile.ZipFile(tmp_path / "out.zip") as made:
+        files = {name: made.read(name) for name in made.namelist()}
+    assert files.keys() == {f"{SESSION}.jsonl", f"{SESSION}/subagents/agent-a1.jsonl", f"{SESSION}/tool-results/b1.txt"}
+    was, now = session.read_bytes().splitlines(), files[f"{SESSION}.jsonl"].splitlines()
+    # The tool call and its result hold the key; the prompt and the answer do not.
+    assert [one == other for one, other in zip(was, now, strict=True)] == [True, False, False, True]
+    assert all(KEY.encode() not in each for each in files.values())
+    assert files[f"{SESSION}/tool-results/b1.txt"].startswith(b"one\n[github-token:")
+    assert_one_clear_line(export(session, "--format", "zip"))
 
 
 def test_an_html_file_needs_nothing_else_and_runs_nothing(session: Path) -> None:

@@ -28,7 +28,7 @@ COMMANDS = {
     "waste": ("stenograph.cli.stats:waste", "Find avoidable cost."),
     "diff": ("stenograph.cli.diff:diff", "Compare two sessions or branches."),
     "tail": ("stenograph.cli.tail:tail", "Follow a running session."),
-    "export": ("stenograph.cli.export:export", "Write a session as HTML, Markdown, JSON or steps."),
+    "export": ("stenograph.cli.export:export", "Write a session as HTML, Markdown, JSON, steps or a zip."),
     "web": ("stenograph.cli.web:web", "Open the viewer in a browser."),
     "resume": ("stenograph.cli.resume:resume", "Resume a session in Claude Code."),
     "inventory": ("stenograph.cli.inventory:inventory", "Count records, releases, turns, tool calls and stop reasons."),

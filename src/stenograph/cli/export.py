@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from stenograph.family import SessionFile
     from stenograph.redact import Mask
 
-_FORMATS = ("html", "md", "json", "messages", "steps")
+_FORMATS = ("html", "md", "json", "messages", "steps", "zip")
 _SECONDS = 0.5
 
 
-@click.command(short_help="Write a session as HTML, Markdown, JSON or steps.")
+@click.command(short_help="Write a session as HTML, Markdown, JSON, steps or a zip.")
 @session_argument
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="md", show_default=True, help="What to write.")
 @click.option("--output", type=GivenPath(path_type=Path), metavar="PATH", help="File to write, or directory for steps.")
@@ -35,10 +35,12 @@ _SECONDS = 0.5
 def export(
     ctx: click.Context, session: str, form: str, output: Path | None, force: bool, follow: bool, reveal: bool, as_json: bool
 ) -> None:
-    """Write a session as HTML, Markdown, JSON or steps.
+    """Write a session as HTML, Markdown, JSON, steps or a zip.
 
     html is a single file with styles and no scripts, md is Markdown, json is what `steno show --json` prints, and messages
     is what Claude Code would send on resume. Without --output, these are printed.
+
+    zip holds the session's own files, subagents and spilled results included, to be copied to another machine.
 
     steps writes steps.jsonl and metadata.json into a directory. Run it again to append what is new, or use --follow. Secrets
     are masked.
@@ -61,6 +63,8 @@ def export(
             raise UsageError("--format steps requires --output DIR")
         _export_steps(ctx, file, output, mask, follow=follow, as_json=as_json)
         return
+    if form == "zip" and output is None:
+        raise UsageError("--format zip requires --output FILE")
     styles = _styles() if form == "html" else ""
     from stenograph.sessions import load
 

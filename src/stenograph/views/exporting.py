@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stenograph.disk import append_lines, make_folder, read_lines, write_user_file
+from stenograph.disk import append_lines, make_folder, read_lines, read_whole, write_user_file
 from stenograph.errors import UsageError
 from stenograph.records import Record
-from stenograph.redact import Mask
+from stenograph.redact import Mask, as_is, mask_json
 from stenograph.sessions import Follower, Update, describe, session_at
 from stenograph.turns import steps
 from stenograph.views.encode import encode_page
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stenograph.family import SessionFile
     from stenograph.turns import Session
 
-FORMATS = ("html", "md", "json", "messages", "steps")
+FORMATS = ("html", "md", "json", "messages", "steps", "zip")
 _EVERYTHING = 1 << 60
 
 
@@ -51,8 +51,55 @@ def export_text(session: Session, file: SessionFile, form: str, mask: Mask, styl
         from stenograph.views.pages.session import session_page
 
         yield encode_page(mask_page(session_page(session, branch, title=session.title, full=True), mask)) + b"\n"
+    elif form == "zip":
+        yield zip_files(file.path, mask)
     else:
         yield from _messages(file, mask)
+
+
+def zip_files(path: Path, mask: Mask) -> bytes:
+    """The session's own files as they are below its project's directory: what is masked changes its line, and nothing else does.
+
+    Raises UnreadableError.
+    """
+    import io
+    import zipfile
+
+    from stenograph.family import read_family
+
+    family = read_family(path)
+    metas = [agent.meta for agent in family.agents if agent.meta]
+    files = [path, *(agent.path for agent in family.agents), *metas, *family.tool_results, *family.others]
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in dict.fromkeys(files):
+            if file.is_relative_to(path.parent):
+                name = zipfile.ZipInfo(file.relative_to(path.parent).as_posix())
+                archive.writestr(name, _masked_file(file, mask), zipfile.ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def _masked_file(path: Path, mask: Mask) -> bytes:
+    if mask is as_is:
+        return read_whole(path)
+    if path.suffix == ".jsonl":
+        return b"".join(_masked_line(line.data, mask) + (b"\n" if line.ended else b"") for line in read_lines(path))
+    # As one text: a secret may be on several lines.
+    return _masked_text(read_whole(path), mask)
+
+
+def _masked_line(line: bytes, mask: Mask) -> bytes:
+    """A record with its secrets masked; as it is where it has none."""
+    try:
+        value = msgspec.json.decode(line)
+        masked = mask_json(value, mask)
+        return line if masked == value else msgspec.json.encode(masked)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return _masked_text(line, mask)
+
+
+def _masked_text(text: bytes, mask: Mask) -> bytes:
+    return mask(text.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 def _messages(file: SessionFile, mask: Mask) -> Iterator[bytes]:

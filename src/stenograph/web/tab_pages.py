@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 _RECORDS = 200
 _MESSAGES = 100
 #: What a session can be downloaded as.
-_FORMS = {"html": "text/html; charset=utf-8", "md": "text/markdown; charset=utf-8", "json": "application/json"}
+_FORMS = {
+    "html": "text/html; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "json": "application/json",
+    "zip": "application/zip",
+}
 STATIC = Path(__file__).parent / "static"
 
 

@@ -120,7 +120,9 @@ def _days(page: ViewerHomePage, context: PageContext) -> list[tuple[str, list[Ho
     if page.query.sort != "last":
         return [
             (
-                {"size": "Largest first", "turns": "Most turns first", "cost": "Dearest first"}.get(page.query.sort, "Sessions"),
+                {"size": "Largest first", "turns": "Most turns first", "cost": "Most expensive first"}.get(
+                    page.query.sort, "Sessions"
+                ),
                 list(page.rows),
             )
         ]

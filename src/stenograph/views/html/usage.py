@@ -62,6 +62,7 @@ def render_usage(
         sessions=sessions.rows,
         reconciled=reconciled,
         apart=[row for row in reconciled.sessions if abs(row.difference_micro_usd) >= _HALF_A_CENT] if reconciled else [],
+        agreed=_agreed(reconciled),
         waste=waste,
         advice=lambda finding: waste_advice(finding, RenderOptions(width=_ADVICE_COLUMNS)),
         models=models,
@@ -72,6 +73,12 @@ def render_usage(
         span=_span(time.rows),
         usd=lambda micro: money(micro / 1_000_000),
     )
+
+
+def _agreed(reconciled: ReconciliationPage | None) -> tuple[int, int]:
+    """Ours and theirs, of the sessions in which both are the same to the cent."""
+    rows = [row for row in reconciled.sessions if abs(row.difference_micro_usd) < _HALF_A_CENT] if reconciled else []
+    return sum(row.ours_micro_usd for row in rows), sum(row.theirs_micro_usd for row in rows)
 
 
 def _column(row: UsageRowPage, named: Sequence[str], by: str) -> Column:

@@ -21,7 +21,7 @@ class ExportPage(Document, frozen=True, tag="export/1"):
     id: str
     path: str
     format: str
-    """`html`, `md`, `json`, `messages` or `steps`."""
+    """`html`, `md`, `json`, `messages`, `steps` or `zip`."""
     files: tuple[FileSizePage, ...]
     steps: int | None
     """Steps that are in the directory now; null for other formats."""

@@ -108,7 +108,7 @@ function show(plan) {
   body.replaceChildren();
   const steps = element("ul", "", "rows");
   for (const each of plan.edits) {
-    const counts = Object.entries(each.counts).map(([name, count]) => `${number(count)} ${name}`).join(", ");
+    const counts = Object.entries(each.counts).map(([name, count]) => `${number(count)} ${count === 1 ? name.replace(/s$/, "") : name}`).join(", ");
     steps.append(element("li", [each.summary, counts, each.note].filter(Boolean).join(": ")));
   }
   const sent = document.createElement("table");
@@ -131,7 +131,10 @@ function show(plan) {
   if (plan.in_use) body.append(element("p", "The session is in use, so nothing can be written now.", "warn mt1"));
   if (command() && !plan.applied) {
     const line = element("div", "", "cmd mt");
-    line.append(element("code", command()));
+    const copy = element("button", "Copy", "copy");
+    copy.type = "button";
+    copy.dataset.copy = "cmd";
+    line.append(element("code", command()), copy);
     body.append(line);
   }
   $("[data-trim=apply]", dialog).disabled = Boolean(plan.problems.length || plan.refusal || plan.in_use || !plan.changes_file || plan.applied);
