@@ -34,6 +34,7 @@ from stenograph.records import (
     encode,
     rebuild,
 )
+from stenograph.records.line import _Decoding
 from stenograph.records.shape import attributes_of
 
 EVERY_FILE = pytest.mark.parametrize("path", session_files())
@@ -401,3 +402,31 @@ def test_an_odd_system_line_keeps_its_kind() -> None:
     line = b'{"type":"system","subtype":"compact_boundary","uuid":"u","isMeta":[],"parentUuid":{"a":1},"timestamp":5}'
     assert type(decode(line)) is CompactBoundaryRecord
     assert type(decode(line.replace(b"compact_boundary", b"unheard_of"))) is SystemRecord
+
+
+ODD_LINES = [
+    b"",
+    b"null",
+    b"[1]",
+    b'"text"',
+    b"{}",
+    b'{"type":1}',
+    b'{"type":"none-such"}',
+    b'{"type":"user","uuid":7}',
+    b'{"type":"user"',
+    b"\xff",
+]
+
+
+def test_the_first_lines_of_a_run_are_decoded_as_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few lines are decoded kind by kind, many by one decoder of all kinds."""
+    lines = [*(FIXTURES / "zoo.jsonl").read_bytes().splitlines(), *ODD_LINES]
+    monkeypatch.setattr("stenograph.records.line._FEW", len(lines) + 1)
+    monkeypatch.setattr("stenograph.records.line._decoding", _Decoding())
+    first = [decode(line) for line in lines]
+    monkeypatch.setattr("stenograph.records.line._FEW", 0)
+    monkeypatch.setattr("stenograph.records.line._decoding", _Decoding())
+    later = [decode(line) for line in lines]
+    assert [type(record) for record in first] == [type(record) for record in later]
+    assert first == later
+    assert [encode(record) for record in first] == lines
