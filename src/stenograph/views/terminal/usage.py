@@ -267,7 +267,7 @@ def _whys(session: ReconciledPage) -> Iterator[tuple[str, str, bool]]:
     if session.unpriced_calls:
         yield _exact(session.rest_micro_usd, signed=True), "a model without a price here", True
     elif session.rest_micro_usd:
-        yield _exact(session.rest_micro_usd, signed=True), " and ".join(together) or "nothing in its files", bool(together)
+        yield _exact(session.rest_micro_usd, signed=True), "; ".join(together) or "nothing in its files", bool(together)
 
 
 _COLUMNS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
