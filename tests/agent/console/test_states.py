@@ -103,3 +103,17 @@ def test_an_endpoint_that_is_gone_is_named_and_the_session_stays(tmp_path: Path)
         enter(terminal, cue("back", "And now?"))
         terminal.wait_for("Here again.")
     assert "Are you there?" in messages_of(stage.requests[-1])
+
+
+def test_a_rejected_plan_shows_what_was_said_and_the_model_hears_it(tmp_path: Path) -> None:
+    plan = tool("ExitPlanMode", plan="1. Do it")
+    with console(tmp_path, {"plan": [say(plan), say(text("Thinking again."))]}, "--permission-mode", "plan") as (terminal, stage):
+        enter(terminal, cue("plan", "Plan it."))
+        terminal.wait_for("Carry out this plan?")
+        terminal.press("3")
+        terminal.wait_for("What should change in the plan?")
+        enter(terminal, "Smaller steps, please.")
+        screen = terminal.wait_for("Thinking again.")
+    assert re.search(r"✗ Plan rejected\n    Smaller steps, please\.\n", screen)
+    assert "doesn't want to proceed" not in screen
+    assert "Smaller steps, please." in messages_of(stage.requests[-1])

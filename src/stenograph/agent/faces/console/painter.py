@@ -43,6 +43,8 @@ _KEPT = 50
 _MOST_SHELL = 40
 #: Calls that are questions: what they ask is on the screen already.
 _QUESTIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
+#: How the client's words for a refusal begin.
+_REFUSED = "The user doesn't want to proceed with this tool use."
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _FAILED = {
     Outcome.OUT_OF_TOKENS: "The answer was cut off at its maximum length.",
@@ -350,6 +352,14 @@ class Painter:
         if event.tool == "ExitPlanMode" and not event.is_error:
             # It was shown when it was asked about.
             lines = [self.look.row("Plan accepted", mark=mark_of("done", self.look))]
+        elif event.is_error and (said := _refusal(event.result.get("content"))) is not None:
+            # The rest of it is for the model.
+            lines = [
+                self.look.row("Plan rejected", mark=mark_of("failed", self.look))
+                if event.tool == "ExitPlanMode"
+                else heading(part, self.look, status="failed", facts=["denied by you"]),
+                *(f"    {piece}" for line in harmless(said).split("\n") for piece in wrap(line, self.look.prose - 2) if said),
+            ]
         if event.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not event.is_error:
             self._finished_here += 1
         # What shows some of its output keeps a distance on both sides.
@@ -417,6 +427,13 @@ class Painter:
             if number:
                 yield ""
             yield from make()
+
+
+def _refusal(content: Any) -> str | None:
+    """What the person said when they refused a call, empty if nothing; None for another result."""
+    if not isinstance(content, str) or not content.startswith(_REFUSED):
+        return None
+    return content.partition("the user said:\n")[2]
 
 
 def words_of(prompt: Any) -> str:
