@@ -150,12 +150,13 @@ def test_a_diagnostic_has_its_code_and_source_only_where_it_has_them() -> None:
     assert "a.py:\n  ✘ [Line 3:5] no such name [undefined] (Pyright)\n  ★ [Line 3:5] unused" in said[0]
 
 
-def test_a_line_null_in_a_subagents_file_does_not_end_the_session(tmp_path: Path) -> None:
+def test_a_line_null_ends_the_session_that_it_is_in(tmp_path: Path) -> None:
+    """Rule 14, with the file of a subagent beside the session's own."""
     main, agent = tmp_path / "session.jsonl", tmp_path / "agent-a0f86f7.jsonl"
-    main.write_bytes(session([user(1, 0, "q"), answer(2, 1, "a")]))
-    agent.write_bytes(session([b"null\n", user(3, 0, "part", isSidechain=True)]))
+    main.write_bytes(session(hard_cases.null_line()))
+    agent.write_bytes(session([user(30, 0, "part", isSidechain=True)]))
     graph = build_graph([(main, "", read_all_records(main)), (agent, "a0f86f7", read_all_records(agent))])
-    assert _said(graph, MIDDLE) == "U(q) A(a)"
+    assert _said(graph, MIDDLE) == "U(first question) A(first answer)"
 
 
 def test_a_result_that_hangs_off_its_own_call_is_not_given_to_another_with_the_same_id(tmp_path: Path) -> None:
