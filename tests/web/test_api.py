@@ -337,3 +337,26 @@ def test_an_answer_is_made_once_for_many_readers() -> None:
     cache.get("one", 2, make)  # forgotten, for there is room for five
     assert len(made) == 13
     assert cache.get("large", 1, lambda: b"x" * 90) == b"x" * 90
+
+
+def test_a_search_counts_by_place_project_and_tool(viewer: Served) -> None:
+    # "key" is in the prompt of one session, in its call of Bash, and in what that printed.
+    found = viewer.ask("/api/v1/search?q=key&facets=true").json["facets"]
+    assert found["kinds"] == {"prompt": 1, "input": 1, "output": 1}
+    assert found["tools"] == {"Bash": 2}
+    assert sum(found["projects"].values()) == 3
+    assert viewer.ask("/api/v1/search?q=key").json["facets"] is None
+
+
+def test_statistics_do_not_wait_for_the_usage_page(viewer: Served) -> None:
+    tools = {tool["name"]: (tool["calls"], tool["failed"]) for tool in viewer.ask("/api/v1/stats").json["tools"]}
+    assert tools == {"Bash": (1, 0), "Read": (1, 1)}
+
+
+def test_a_page_that_is_missing_leads_back(viewer: Served) -> None:
+    missing = viewer.ask("/s/none")
+    assert missing.status == 404
+    assert "No such session" in missing.text
+    assert 'aria-label="Pages"' in missing.text
+    # Who is not let in learns nothing but that.
+    assert "aria-label" not in viewer.raw("/s/none").text

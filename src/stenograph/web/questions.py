@@ -63,6 +63,7 @@ from stenograph.web.parameters import (
 from stenograph.web.shelf import Shelf, Viewer
 
 if TYPE_CHECKING:
+    from stenograph.analysis import KnownSession
     from stenograph.archive import Archive
     from stenograph.index import Cast, IndexStore, Tick
     from stenograph.views import (
@@ -385,28 +386,35 @@ class Library(Shelf):
 
     def waste(self, query: ScopeQuery) -> WastePage:
         """Avoidable cost, of the sessions that are known or can be read soon. Raises UsageError."""
-        from stenograph.analysis import find_waste, known_sessions
-        from stenograph.pricing import Tariff
+        from stenograph.analysis import find_waste
         from stenograph.views import waste_page
 
-        since = None if query.since is None else date_or_age(query.since, datetime.now().astimezone())
-        found = self._usage.peek(lambda store: known_sessions(store, self.homes, Tariff(), since=since, seconds=_WASTE_PATIENCE))
+        found = self._known(query)
         cost = sum(each.facts.cost for each in found)
         return waste_page(find_waste(found), sessions=len(found), cost=cost, mask=self.masker.mask)
 
     def stats(self, query: ScopeQuery) -> StatsPage:
         """What happened, of the sessions that are known or can be read soon. Raises UsageError."""
-        from stenograph.analysis import known_sessions, stats_of
-        from stenograph.pricing import Tariff
+        from stenograph.analysis import stats_of
         from stenograph.views import stats_page
+
+        return stats_page(stats_of(self._known(query)), self.masker.mask)
+
+    def _known(self, query: ScopeQuery) -> list[KnownSession]:
+        """The sessions with a call in some time, once their calls are counted. Raises UsageError."""
+        from stenograph.analysis import known_sessions
+        from stenograph.index import sync_usage
+        from stenograph.pricing import Tariff
 
         now = datetime.now().astimezone()
         since = None if query.since is None else date_or_age(query.since, now)
         until = None if query.until is None else date_or_age(query.until, now)
-        found = self._usage.peek(
-            lambda store: known_sessions(store, self.homes, Tariff(), since=since, until=until, seconds=_WASTE_PATIENCE)
-        )
-        return stats_page(stats_of(found), self.masker.mask)
+
+        def answer(store: IndexStore) -> list[KnownSession]:
+            sync_usage(store, self.homes, archived=self._usage.archived(), seconds=_USAGE_PATIENCE)
+            return known_sessions(store, self.homes, Tariff(), since=since, until=until, seconds=_WASTE_PATIENCE)
+
+        return self._usage.peek(answer)
 
     def kept(self) -> ArchivePage:
         """What the archive has, and what Claude Code deletes soon. Raises UnreadableError."""
