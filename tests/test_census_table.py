@@ -26,7 +26,7 @@ Look = Callable[[str], list[tuple[int, str]]]
 
 class Row(Struct, frozen=True, kw_only=True):
     what: str
-    #: As the review of 241d712 counted it.
+    #: As the review of 241d712 counted it, or, where it did not, as the look counts it there.
     before: str
     look: Look
     #: What to do instead of adding a second place.
@@ -161,7 +161,7 @@ ROWS = [
     ),
     Row(
         what="packages that look for members in the bytes of a line",
-        before="8",
+        before="8 modules",
         look=peeks,
         advice="use or add a named read of stenograph.records.peek",
         owner="records/",
@@ -238,7 +238,7 @@ ROWS = [
     ),
     Row(
         what="modules that open a database",
-        before="2, and 3 with the index",
+        before="1, then 3 with the index and the archive",
         look=database_openers,
         advice="open it by stenograph.database",
         owner="database.py",
