@@ -21,6 +21,7 @@ from stenograph.agent.engine.events import ToolEnd, TurnEnd
 from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.engine.session import Agent, Prompt
 from stenograph.agent.recording.resuming import as_user_words
+from stenograph.agent.tools.changing import ReadState
 from stenograph.sessions.loading import load_messages
 
 Json = dict[str, Any]
@@ -190,3 +191,17 @@ def test_a_repository_whose_configuration_names_programs_is_not_asked(config: st
         file.write(config)
     assert GitState(tmp_path, os.environ).text == ""
     assert not (tmp_path / "ran").exists()
+
+
+def test_of_many_files_some_are_looked_at_between_calls_and_all_in_turn(tmp_path: Path) -> None:
+    state = ReadState()
+    files = [tmp_path / f"{number}.txt" for number in range(100)]
+    for path in files:
+        path.write_text("a", encoding="utf-8")
+        state.note(path, "a")
+    for path in files:
+        path.write_text("changed", encoding="utf-8")
+    counts = [len(state.take_changed(100, looks_at_all=False)) for _ in range(4)]
+    assert (sum(counts), counts[-1]) == (100, 0)
+    files[0].write_text("changed again", encoding="utf-8")
+    assert [path.name for path, _ in state.take_changed(100, looks_at_all=True)] == ["0.txt"]

@@ -43,7 +43,7 @@ class PlanMode:
 async def changed_files(context: AsideContext) -> list[Aside]:
     """Each change once. Our own tools' changes are known to the model."""
     told = []
-    for path, seen in context.read_state.take_changed(_MOST_FILES):
+    for path, seen in context.read_state.take_changed(_MOST_FILES, looks_at_all=context.is_turn_begin):
         if words := _change(path, seen):
             told.append(_reminder(words))
     return told

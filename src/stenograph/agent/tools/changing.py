@@ -27,18 +27,26 @@ class Seen(msgspec.Struct, frozen=True):
     part: tuple[int, int | None] | None = None
 
 
+#: Files that are looked at between two calls of a turn.
+_LOOKED_AT = 40
+
+
 class ReadState:
     """One a conversation; a subagent starts with an empty one."""
 
     def __init__(self) -> None:
         self._seen: dict[Path, Seen] = {}
-        #: (time, size) of changes that were reported.
-        self._told: dict[Path, tuple[int, int]] = {}
+        #: (time, size) of files seen in this run, as last reported. All are looked at before every request: names, not paths.
+        self._states: dict[str, tuple[int, int]] = {}
+        #: The first of them to look at next.
+        self._next = 0
         self._fresh: list[Path] = []
 
     def note(self, path: Path, text: str | None, *, is_partial: bool = False, part: tuple[int, int | None] | None = None) -> None:
         status = path.stat()
-        self._seen[self._key(path)] = Seen(status.st_mtime_ns, status.st_size, text, is_partial, part)
+        key = self._key(path)
+        self._seen[key] = Seen(status.st_mtime_ns, status.st_size, text, is_partial, part)
+        self._states[str(key)] = (status.st_mtime_ns, status.st_size)
         self._fresh.append(path)
 
     def recall(self, path: Path, time: float, *, is_whole: bool) -> None:
@@ -49,27 +57,43 @@ class ReadState:
             return
         is_same = status.st_mtime <= time
         mtime_ns, size = (status.st_mtime_ns, status.st_size) if is_same else (0, -1)
-        self._seen[self._key(path)] = Seen(mtime_ns, size, None, is_partial=not is_whole)
+        key = self._key(path)
+        self._seen[key] = Seen(mtime_ns, size, None, is_partial=not is_whole)
+        if is_same:
+            self._states[str(key)] = (mtime_ns, size)
 
     def take_fresh(self) -> list[Path]:
         """What was seen since the last call."""
         fresh, self._fresh = self._fresh, []
         return fresh
 
-    def take_changed(self, most: int) -> list[tuple[Path, Seen]]:
-        """Files that were changed by others since they were seen in this run; each change once, at most so many."""
+    def take_changed(self, most: int, *, looks_at_all: bool) -> list[tuple[Path, Seen]]:
+        """Files that were changed by others since they were seen in this run; each change once, at most so many.
+
+        Unless all are to be looked at, only some of many are, others the next time: it is asked before every request.
+        """
         changed: list[tuple[Path, Seen]] = []
-        for path, seen in self._seen.items():
-            if seen.size < 0 or len(changed) == most:  # seen by an earlier run, perhaps long ago
-                continue
+        names = list(self._states)
+        if not looks_at_all and len(names) > _LOOKED_AT:
+            begin = self._next if self._next < len(names) else 0
+            self._next = begin + _LOOKED_AT
+            names = names[begin : self._next]
+        for name in names:
+            state = self._states[name]
             try:
-                status = path.stat()
+                status = os.stat(name)  # noqa: PTH116 - as text: there may be hundreds, before every request
                 now = (status.st_mtime_ns, status.st_size)
             except OSError:
                 now = (0, -1)
-            if now != (seen.mtime_ns, seen.size) and self._told.get(path) != now:
-                self._told[path] = now
+            if now == state:
+                continue
+            self._states[name] = now
+            path = Path(name)
+            seen = self._seen[path]
+            if now != (seen.mtime_ns, seen.size):
                 changed.append((path, seen))
+            if len(changed) == most:
+                break
         return changed
 
     def seen(self, path: Path) -> Seen | None:
