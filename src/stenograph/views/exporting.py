@@ -13,7 +13,7 @@ import msgspec
 
 from stenograph.disk import append_lines, make_folder, read_lines, read_whole, write_user_file
 from stenograph.errors import UsageError
-from stenograph.records import Record
+from stenograph.records import Record, parse, to_text
 from stenograph.redact import Mask, as_is, mask_json
 from stenograph.sessions import Follower, Update, describe, session_at
 from stenograph.turns import steps
@@ -91,10 +91,10 @@ def _masked_file(path: Path, mask: Mask) -> bytes:
 def _masked_line(line: bytes, mask: Mask) -> bytes:
     """A record with its secrets masked; as it is where it has none."""
     try:
-        value = msgspec.json.decode(line)
+        value = parse(line)
         masked = mask_json(value, mask)
-        return line if masked == value else msgspec.json.encode(masked)
-    except (msgspec.DecodeError, RecursionError, ValueError):
+        return line if masked == value else to_text(masked)
+    except (RecursionError, ValueError):
         return _masked_text(line, mask)
 
 
