@@ -148,7 +148,8 @@ class Library(Shelf):
         file = self.file(session_id)
         if file.size < _PREVIEWED or self._cache.has(file.path):
             return None
-        opened = self._index.peek(lambda store: open_session(store, file.path))
+        # Nothing is indexed for it now: the session would be loaded beside that. Lists and searches do.
+        opened = self._index.look(lambda store: open_session(store, file.path))
         page = None if opened is None else timeline_preview(opened, turn)
         return None if page is None else mask_page(page, self.masker.mask)
 
