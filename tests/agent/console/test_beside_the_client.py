@@ -135,6 +135,30 @@ def test_handover_opens_the_client_in_the_same_terminal_and_comes_back(tmp_path:
     assert [f"Fact {name}." in said for name in "ABC"] == [True, True, True]
 
 
+# Not 2.1.45: it continues from the last prompt or answer by time, so there a rewind holds from the next prompt on.
+@pytest.mark.parametrize("release", ["2.0.76", NEWEST])
+def test_clients_start_where_a_session_was_rewound_to(tmp_path: Path, client: Client, need: Need, release: str) -> None:
+    need_tmux(need)
+    scenes = {name: [say(text(f"Answer {name}."))] for name in "abc"}
+    with Stage() as stage:
+        with console(tmp_path, scenes, ALLOW_ALL, stage=stage, rows=40) as (terminal, _):
+            for name in "ab":
+                enter(terminal, cue(name, f"Fact {name}."))
+                terminal.wait_for(f"Answer {name}.")
+            terminal.wait_until_still()
+            terminal.press("Escape", "Escape")
+            terminal.wait_for("Rewind to before a prompt")
+            terminal.press("Enter")
+            terminal.wait_for("Rewound.")
+            terminal.wait_until_still()
+        with console(tmp_path, {}, ALLOW_ALL, "--continue", stage=stage, program=client(release), rows=40) as (terminal, _):
+            terminal.wait_for("Answer a.")
+            say_until_sent(terminal, stage, cue("c", "Fact c."))
+            terminal.wait_for_line("Answer c.")
+    said = messages_of(conversation(stage.requests)[-1])
+    assert [f"Fact {name}." in said for name in "abc"] == [True, False, True]
+
+
 @pytest.mark.full
 def test_five_hand_overs_in_the_middle_of_work(tmp_path: Path, client: Client, need: Need) -> None:
     """Ours begins, and a client and ours take turns in one session; every fact and output is in every later request."""

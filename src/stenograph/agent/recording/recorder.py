@@ -290,9 +290,10 @@ class Recorder:
             self._after_next.append(write.new_end(self.envelope.session_id))
 
     def keep_branch(self) -> bool:
-        """Make the branch that begins here the one that every release resumes, before anything is said on it.
+        """Make the branch that begins here the one that clients resume, before anything is said on it.
 
-        False at the root: no release resumes a branch on which nothing was said.
+        2.1.45 goes by the last prompt or answer, so there it holds from the next one on. False at the root: no release resumes a
+        branch on which nothing was said.
         """
         if self.tip is None:
             return False
