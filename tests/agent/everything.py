@@ -97,7 +97,7 @@ def scenes(cwd: Path, page: str, compat: Compat) -> dict[str, Scene]:
         return found_in_results(body, r"Command running in background with ID: (\w+)", "none")[which]
 
     def launched(body: Json) -> str:
-        return found_in_results(body, r"agentId: (\w+)\nYou are told", "none")[-1]
+        return found_in_results(body, r"launched successfully.\nagentId: (\w+)", "none")[-1]
 
     def more(agent_id: str) -> Json:
         """To an agent that is done: 2.0 has no tool for it, and that its Task takes `resume` was never recorded."""

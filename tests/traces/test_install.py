@@ -599,7 +599,7 @@ def test_doctor_has_a_line_on_tracing(home: Path, monkeypatch: pytest.MonkeyPatc
     assert told() == "no hooks, no destination"
     ok("install", "--apply")
     monkeypatch.setenv("STENO_TRACE_URL", "http://receiver.example")
-    assert told() == f"hooks in {home / 'settings.json'}, to environment"
+    assert told() == f"hooks in {home / 'settings.json'}, destination environment"
     monkeypatch.setenv("STENO_TRACE_OFF", "1")
     assert told() == f"hooks in {home / 'settings.json'}, disabled (STENO_TRACE_OFF is set)"
     monkeypatch.delenv("STENO_TRACE_OFF")
