@@ -25,6 +25,9 @@ from tests.conftest import Client
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.engine.options import PermissionMode
+from stenograph.agent.mcp.config import ServerConfig, ServerScope, Transport
+from stenograph.agent.mcp.servers import McpServers, ServerStatus, ServerTool, plain_name
+from stenograph.agent.mcp.tools import server_tools
 
 THEIRS: Json = json.loads(Path(__file__).with_name("answers.json").read_text())
 RELEASE = "2.1.325"
@@ -282,3 +285,19 @@ def test_the_sdk_is_not_loaded_without_servers() -> None:
         "assert not [name for name in sys.modules if name.split('.')[0] in ('mcp', 'pydantic', 'anyio')]\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_a_server_with_odd_names_and_schemas_can_not_make_an_endpoint_refuse_everything(tmp_path: Path) -> None:
+    """The API refuses requests with two tools of one name, a name of over 128 characters, or input that is not an object."""
+    config = ServerConfig(name="p q", scope=ServerScope.DYNAMIC, transport=Transport.STDIO, command="x")
+    servers = McpServers([config], cwd=tmp_path, environment={}, environ={})
+    (server,) = servers
+    server.status = ServerStatus.CONNECTED
+    names = ["a b", "a_b", "a\x1b[31mb", "x" * 200, ""]
+    server.tools = [
+        ServerTool(name="mcp__p_q__" + plain_name(name), own_name=name, description="", schema={"type": "array"})
+        for name in names
+    ]
+    made = [tool.definition() for tool in server_tools(servers)]
+    assert [one["name"] for one in made] == ["mcp__p_q__", "mcp__p_q__a__31mb", "mcp__p_q__a_b"]
+    assert {one["input_schema"]["type"] for one in made} == {"object"}

@@ -18,6 +18,10 @@ from stenograph.records import Json
 
 #: Its stderr is an objection.
 BLOCKS = 2
+#: Bytes of each of its outputs that are kept.
+_MOST_OUTPUT = 4 * 1024 * 1024
+#: Seconds for its outputs to close once it was killed: something it started may have left its process group.
+_TO_CLOSE = 1.0
 
 
 class HookRun(Struct, frozen=True, kw_only=True):
@@ -59,15 +63,19 @@ async def run_hook(hook: HookCommand, given: bytes, *, cwd: Path, environ: Mappi
         )
     except (OSError, ValueError) as error:
         return HookRun(hook=hook, exit_code=1, stderr=f"it could not be started: {type(error).__name__}")
+    talking = asyncio.ensure_future(_communicate(process, given))
     try:
-        out, err = await asyncio.wait_for(process.communicate(given), hook.timeout)
-    except TimeoutError:
-        return HookRun(hook=hook, exit_code=-1, duration_ms=_since(began), has_timed_out=True)
+        # Not wait_for: it would leave output unread, and then the end of the process goes unnoticed.
+        await asyncio.wait({talking}, timeout=hook.timeout)
+        has_timed_out = not talking.done()
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        if process.returncode is None:
-            await process.wait()
+        await asyncio.wait({talking}, timeout=_TO_CLOSE)
+        talking.cancel()
+    if has_timed_out:
+        return HookRun(hook=hook, exit_code=-1, duration_ms=_since(began), has_timed_out=True)
+    out, err = talking.result()
     text = out.decode("utf-8", "replace")
     return HookRun(
         hook=hook,
@@ -77,6 +85,32 @@ async def run_hook(hook: HookCommand, given: bytes, *, cwd: Path, environ: Mappi
         duration_ms=_since(began),
         answer=_object(text),
     )
+
+
+async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
+    """As the process's own, but what is beyond a bound is read and forgotten: a hook may print without end."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    _, out, err = await asyncio.gather(
+        _write(process.stdin, given), _read_beginning(process.stdout), _read_beginning(process.stderr)
+    )
+    await process.wait()
+    return out, err
+
+
+async def _write(stream: asyncio.StreamWriter, given: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(given)
+        await stream.drain()
+    stream.close()
+
+
+async def _read_beginning(stream: asyncio.StreamReader) -> bytes:
+    kept = bytearray()
+    while piece := await stream.read(65_536):
+        kept += piece[: _MOST_OUTPUT - len(kept)]
+    return bytes(kept)
 
 
 def _object(text: str) -> Json | None:

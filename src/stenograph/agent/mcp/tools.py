@@ -17,6 +17,9 @@ from stenograph.agent.tools.base import Tool, ToolContext, ToolFailed, ToolInput
 from stenograph.agent.tools.schemas import forgiven
 from stenograph.records import Json
 
+#: Characters, by the Messages API.
+_LONGEST_NAME = 128
+
 
 class McpInput(ToolInput):
     """As the model gave it, but for what it certainly meant; the server checks it."""
@@ -36,11 +39,11 @@ class McpTool(Tool[McpInput]):
         return self._tool.description
 
     def definition(self) -> Json:
-        schema = {"type": "object", **self._tool.schema}
+        schema = {**self._tool.schema, "type": "object"}
         return {"name": self.name, "description": self.description(), "input_schema": schema}
 
     def check(self, given: Json) -> McpInput:
-        return McpInput(arguments=forgiven(given, {"type": "object", **self._tool.schema}))
+        return McpInput(arguments=forgiven(given, {**self._tool.schema, "type": "object"}))
 
     async def ask(self, arguments: Json, tool_use_id: str) -> Json:
         """The server's answer. Raises ToolFailed."""
@@ -165,14 +168,19 @@ def found_server(servers: McpServers, name: str) -> ServerConnection:
 
 
 def server_tools(servers: McpServers) -> list[Tool[Any]]:
-    """Always in the same order, whichever server was ready first."""
-    made: list[Tool[Any]] = [
+    """Always in the same order, whichever server was ready first.
+
+    Endpoints refuse a request as a whole for two tools of one name, or for a name that is too long: such tools are left out.
+    """
+    all_tools: list[Tool[Any]] = [
         McpTool(server, tool, servers.tool_timeout)
         for server in servers
         if server.status is ServerStatus.CONNECTED
         for tool in server.tools
+        if len(tool.name) <= _LONGEST_NAME
     ]
-    made.sort(key=lambda tool: tool.name)
+    by_name = {tool.name: tool for tool in reversed(all_tools)}
+    made = [by_name[name] for name in sorted(by_name)]
     if any(server.has_resources for server in servers):
         made += [ListMcpResources(servers), ReadMcpResource(servers)]
     return made
