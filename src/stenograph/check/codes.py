@@ -31,7 +31,7 @@ DAMAGE = {
     "orphan-tool-use": "a tool call without a result, though the model continued; clients insert a result or drop the call",
     "orphan-tool-result": "a tool result has no call; clients drop it",
     "stale-last-prompt": "last-prompt names a branch that is not the newest; new releases resume the older one",
-    "misleading-timestamps": "timestamps that make old releases resume from another line than new ones",
+    "misleading-timestamps": "timestamps that make old and new releases resume from different lines",
     "missing-agent-file": "a subagent ran, but its file is missing",
     "agent-without-session": "a subagent's file whose session is missing",
     "folder-without-session": "a session's directory without the session's file",

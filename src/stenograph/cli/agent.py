@@ -113,7 +113,7 @@ def _could_be_value(option: str, argument: str) -> bool:
     default="",
     type=_as_text,
     metavar="TOOL",
-    help="Ask this MCP tool for permission, or with stdio the SDK (requires stream-json).",
+    help="Ask this MCP tool for permission; stdio asks the SDK (requires stream-json).",
 )
 @click.option(
     "--model",
@@ -148,7 +148,7 @@ def _could_be_value(option: str, argument: str) -> bool:
     "--max-thinking-tokens",
     callback=_thinking,
     metavar="N|adaptive|disabled",
-    help="Thinking budget in tokens, for models that take one; disabled: do not think.",
+    help="Thinking budget in tokens, for models that take one; disabled turns thinking off.",
 )
 @click.option(
     "--effort",
@@ -208,9 +208,9 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     is not Anthropic's. The prompt is the argument, standard input, or both. Claude Code can resume the session, and steno can
     resume Claude Code's.
 
-    Without rules, the agent can only read files in this directory. The console asks before anything else; with -p, anything not
-    allowed is denied. Exits with 1 if
-    the turn failed or reached a limit, and with 130 if interrupted. --json prints Claude Code's result object.
+    Without rules, the agent can only read files in this directory. For anything else, the console asks you; with -p, anything
+    not allowed is denied. Exits with 1 if the turn failed or reached a limit, and with 130 if interrupted. --json prints Claude
+    Code's result object.
 
     \b
     Example:

@@ -42,7 +42,7 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
     whole, with subagents, spilled results and file history, compressed and only readable by you. `steno restore` brings them
     back byte for byte.
 
-    Without a subcommand, shows what is kept and how long Claude Code keeps sessions. To keep sessions with every search, set
+    Without a subcommand, shows what is kept and how long Claude Code keeps sessions. To keep sessions whenever you search, set
     `archive.keep` in the config file. To keep them even if you do not use steno, run `steno archive install`.
 
     \b
@@ -128,8 +128,8 @@ def _installed(settings: Settings) -> list[Path]:
 def keep(ctx: click.Context, sessions: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     """Keep sessions now.
 
-    Copies the given sessions, or all of them, to the archive. Only new and changed files are read, and only the new lines of
-    files that have grown. The sessions themselves do not change.
+    Copies the given sessions, or all of them, to the archive. Unchanged files are skipped, and files that have grown are read
+    only from the first new line. The sessions themselves do not change.
 
     \b
     Example:
@@ -167,7 +167,7 @@ def install(ctx: click.Context, is_timer: bool, applying: bool, dry_run: bool, a
 
     Adds hooks to Claude Code's settings that run `steno archive keep` in the background when a session starts or ends and after
     each turn. Claude Code does not wait for them. Nothing else in the file changes; `steno undo` restores it. With --timer, a
-    systemd timer runs it once a day instead. Shows the change and asks.
+    systemd timer runs the command once a day instead. Shows the change and asks.
 
     \b
     Example:
@@ -186,7 +186,7 @@ def install(ctx: click.Context, is_timer: bool, applying: bool, dry_run: bool, a
 def uninstall(ctx: click.Context, is_timer: bool, applying: bool, dry_run: bool, as_json: bool) -> None:
     """Stop keeping sessions automatically.
 
-    Removes the hooks from Claude Code's settings, or with --timer the systemd timer. What is kept stays in the archive. Shows
+    Removes the hooks from Claude Code's settings, or with --timer the systemd timer. Kept sessions stay in the archive. Shows
     the change and asks.
 
     \b

@@ -13,15 +13,17 @@ from stenograph.errors import UsageError
 
 
 @click.command(short_help="Copy the demo sessions, to try edits on them.")
-@click.option("--copy", "to", type=GivenPath(path_type=Path), required=True, metavar="DIR", help="Directory to write them to.")
+@click.option(
+    "--copy", "to", type=GivenPath(path_type=Path), required=True, metavar="DIR", help="Directory to copy the demo sessions to."
+)
 @json_option
 @shared_options
 @click.pass_context
 def demo(ctx: click.Context, to: Path, as_json: bool) -> None:
     """Copy the demo sessions, to try edits on them.
 
-    `steno --demo` shows the bundled sessions, but cannot change them. DIR becomes a Claude config directory. Use it with
-    --home. It must be empty or not exist.
+    `steno --demo` shows the bundled sessions, but cannot change them. DIR must be empty or not exist. It becomes a Claude
+    config directory, which you can use with --home.
 
     \b
     Example:

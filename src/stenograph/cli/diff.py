@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("first", metavar="A", type=SessionReference())
 @click.argument("second", metavar="[B]", type=SessionReference(), required=False)
 @any_project_option
-@click.option("--branches", is_flag=True, help="Compare the current branch of A with its second one.")
+@click.option("--branches", is_flag=True, help="Compare the current branch of A with branch 2.")
 @click.option("--unified", "-u", is_flag=True, help="Print the differences as one patch.")
 @width_option
 @pager_option

@@ -46,8 +46,8 @@ _CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent", "
 @click.option("--compress", is_flag=True, help="Replace the oldest turns with a digest.")
 @click.option("--keep-tool-calls", is_flag=True, help="With --compress: list all tool calls in the digest.")
 @click.option("--drop-branches", is_flag=True, help="Delete abandoned branches from the file.")
-@click.option("--drop-bookkeeping", is_flag=True, help="Delete progress, request logs and repeated notes.")
-@click.option("--drop-agents", is_flag=True, help="Delete subagent files. Their calls stay.")
+@click.option("--drop-bookkeeping", is_flag=True, help="Delete progress lines, request logs and repeated notes.")
+@click.option("--drop-agents", is_flag=True, help="Delete subagent files. The calls that started them stay.")
 @click.option("--portable", is_flag=True, help="Rewrite as one chain, so that old releases lose nothing.")
 @click.option("--turns", metavar="RANGES", help="Select turns by number: 3, 2-5, 7- or a list such as 2-5,7.")
 @click.option("--keep-last", type=click.IntRange(min=0), metavar="N", help="Select all turns but the last N.")
@@ -90,8 +90,8 @@ def edit(
     Dropped turns stay in the file as a branch that no client resumes, so that token counters still see them. --prune deletes
     them.
 
-    Edits run in the order listed, and all selectors must match. --tool, --larger-than, --errors, --agent and --call
-    select tool calls.
+    Edits run in a fixed order (docs/surgery.md), and all selectors must match. --tool, --larger-than, --errors, --agent and
+    --call select tool calls.
 
     \b
     Example:

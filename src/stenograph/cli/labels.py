@@ -23,8 +23,8 @@ from stenograph.errors import UsageError
 def rename(ctx: click.Context, session: str, title: str | None, clear: bool, as_json: bool) -> None:
     """Set or clear a session's title.
 
-    Appends one line to the session file, as the SDK does. Claude Code shows this title before any other. Fails while a client
-    is writing to the file. --clear deletes these lines, and the session gets its earlier title back. `steno undo` restores them.
+    Appends one line to the session file, as the SDK does. Claude Code prefers this title to any other. Fails while a client is
+    writing to the file. --clear deletes these lines, and the session gets its earlier title back. `steno undo` restores them.
 
     \b
     Example:

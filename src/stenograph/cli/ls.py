@@ -45,8 +45,8 @@ _SORTS = ("last", "started", "size", "turns", "title", "project")
 @click.option(
     "--project", type=GivenPath(file_okay=False), metavar="PATH", help="Only sessions of this project: a path or part of one."
 )
-@click.option("--since", metavar="TIME", help="Only sessions with a record since then (2026-01-31, 36h, 7d).")
-@click.option("--until", metavar="TIME", help="Only sessions whose last record is from before then.")
+@click.option("--since", metavar="TIME", help="Only sessions with a record since TIME (2026-01-31, 36h, 7d).")
+@click.option("--until", metavar="TIME", help="Only sessions whose last record is from before TIME.")
 @click.option("--title", "words", metavar="TEXT", help="Only sessions with this in their title, first prompt or slug.")
 @click.option("--tag", metavar="TAG", help="Only sessions with this tag.")
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only sessions with this status.")
@@ -81,8 +81,8 @@ def ls(
     leave them out. A narrow terminal shows fewer columns. A pipe gets full ids and dates, and the status as a word. Secrets are
     masked (--reveal).
 
-    Without --all, some sessions are hidden, and a note says how many: finished ones with fewer than five steps, those with fewer
-    than ten and no answer, empty files, files not named by a UUID, warm-ups, files with only subagents' lines, and sessions of
+    Without --all, some sessions are hidden, and a note says how many: finished ones with fewer than five steps, unanswered ones
+    with fewer than ten, empty files, files not named by a UUID, warm-ups, files with only subagents' lines, and sessions of
     print mode and the SDK.
 
     A session is running while a process writes to it, or if it changed in the last two minutes (`active_seconds` in the config

@@ -22,9 +22,9 @@ from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_d
 def purge(ctx: click.Context, session: str, applying: bool, dry_run: bool, as_json: bool) -> None:
     """Delete a session for good.
 
-    Deletes its files, everything that the archive has of it, its tracing state, and the search index. Lists the turns that were
-    sent to trace receivers, and clones that contain copies of them. This cannot be undone. `steno rm` only moves a session to
-    the archive; a session that was removed, or that only the archive has, can be purged by its id.
+    Deletes its files, everything in the archive that belongs to it, its tracing state, and the search index. Lists the turns
+    that were sent to trace receivers, and clones that contain copies of them. This cannot be undone. `steno rm` only moves a
+    session to the archive. Sessions that exist only in the archive can be purged by id.
 
     Shows what would be deleted, then asks; without a terminal, only shows it.
 

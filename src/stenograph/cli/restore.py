@@ -21,7 +21,9 @@ from stenograph.errors import BusyError, UsageError
 @click.option(
     "--to", type=GivenPath(path_type=Path), metavar="DIR", help="Write the files to DIR instead of their original location."
 )
-@click.option("--as-of", metavar="TIME", help="Use the versions from before any rewrite since then (2026-01-31, 36h, 7d).")
+@click.option(
+    "--as-of", metavar="TIME", help="For files rewritten since TIME (2026-01-31, 36h, 7d), use the version before the rewrite."
+)
 @consent_options
 @json_option
 @shared_options

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 @click.command(short_help="Move sessions to the archive.")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...", type=SessionReference())
 @click.option(
-    "--older-than", metavar="AGE", help="Remove all sessions whose last record is older (36h, 90d, 52w), including hidden ones."
+    "--older-than",
+    metavar="AGE",
+    help="Remove all sessions whose last record is older than AGE (36h, 90d, 52w), including hidden ones.",
 )
 @click.option("--project", metavar="PATH", help="With --older-than: only sessions of this project, a path or part of one.")
 @any_project_option

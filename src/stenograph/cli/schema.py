@@ -17,7 +17,7 @@ from stenograph.cli._settings import shared_options
 def schema(ctx: click.Context, as_json: bool) -> None:
     """Show the session format of each release.
 
-    Without a subcommand, lists the recorded releases and how much is known.
+    Without a subcommand, lists the recorded releases and how much is known about them.
 
     \b
     Example:
@@ -42,7 +42,7 @@ def schema(ctx: click.Context, as_json: bool) -> None:
 def show(ctx: click.Context, release: str | None, kinds: tuple[str, ...], as_json: bool) -> None:
     """Show the format of one release, by default the newest.
 
-    Lists kinds, fields and JSON types. A * marks fields that are not always there.
+    Lists kinds, fields and JSON types. A * marks fields that are not always present.
 
     For a release that was not recorded, shows the nearest older one, or the oldest.
 
@@ -69,7 +69,8 @@ def show(ctx: click.Context, release: str | None, kinds: tuple[str, ...], as_jso
 @shared_options
 @click.pass_context
 def diff(ctx: click.Context, old: str, new: str, as_json: bool) -> None:
-    """Show what changed from one release to another: kinds and fields that were added (+), removed (-) or changed their type (~).
+    """Show what changed from one release to another: kinds and fields that were added (+) or removed (-), and
+    fields whose type changed (~).
 
     \b
     Example:

@@ -63,8 +63,8 @@ def stats(
 ) -> None:
     """Show activity, errors, waits and what filled the context.
 
-    Covers one session or all of them. What filled the context is measured by how much each prompt grew; the part that cannot be
-    attributed is shown as unknown. A turn that a fork copied counts once. Results are cached in the index.
+    Covers one session or all of them. What filled the context is computed from the growth of the prompt between calls; growth
+    that cannot be attributed is shown as unknown. A turn that a fork copied counts once. Results are cached in the index.
 
     \b
     Example:

@@ -273,7 +273,7 @@ def backfill(
 ) -> None:
     """Send past sessions.
 
-    Turns already delivered are skipped, and so are copies of a turn in forks and clones, so you can stop and restart it.
+    You can stop and restart a backfill: turns already delivered are skipped, and so are copies of a turn in forks and clones.
     Unfinished turns are left to their hooks.
 
     \b
@@ -306,8 +306,9 @@ def backfill(
 def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json: bool) -> None:
     """Send turns that no hook reported.
 
-    Sends turns that were interrupted, lost in a crash or not accepted by a receiver. Checks sessions written since an hour
-    before the first hook event, and those that were sent only in part. Quick if there is nothing to do, so it suits a timer.
+    Sends turns that were interrupted, lost in a crash or not accepted by a receiver. Checks sessions written after the first
+    hook event or in the hour before it, and those that were sent only in part. Fast if there is nothing to send, so you can run
+    it from a timer.
 
     \b
     Example:
@@ -339,7 +340,7 @@ def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json
 def status(ctx: click.Context, as_json: bool) -> None:
     """Show what was sent, what is pending and what failed.
 
-    Pending sessions have turns that a destination has not acknowledged; an unfinished turn counts. Sessions that ended more
+    Pending sessions have turns that a destination has not acknowledged, including unfinished ones. Sessions that ended more
     than an hour before the first hook event are not counted.
 
     \b

@@ -38,7 +38,7 @@ _MICRO = 1_000_000
 
 
 @click.command(short_help="Show tokens and cost by day, model, project and more.")
-@click.option("--by", type=click.Choice(_BY), default="day", show_default=True, help="What a row is. A block is five hours.")
+@click.option("--by", type=click.Choice(_BY), default="day", show_default=True, help="What to group by. A block is five hours.")
 @click.option("--since", metavar="WHEN", help="Only calls since a date (2026-01-31) or an age (36h, 7d, 2w).")
 @click.option("--until", metavar="WHEN", help="Only calls before a date or an age.")
 @click.option(

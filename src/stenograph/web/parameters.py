@@ -169,7 +169,7 @@ class UsageQuery(ScopeQuery, frozen=True, kw_only=True):
     """Which calls of models to count, and by what."""
 
     by: Literal["day", "week", "month", "model", "project", "session", "agent", "tool", "branch", "block"] = "day"
-    """What a row is. A block is five hours."""
+    """What to group by. A block is five hours."""
 
 
 class NoQuery(Parameters, frozen=True):
