@@ -1,4 +1,4 @@
-"""SQLite files of our own: made for this user alone, with their tables, and read back only by a release that knows them.
+"""Our own SQLite files: created with their tables, for this user only, and read only by a release of steno that knows them.
 
 In: a path, a version and the tables. Out: a connection. What a damaged or unusable file means is for its owner to say.
 """

@@ -163,7 +163,7 @@ def count_turns(main: list[Line], totals: Counter[str]) -> None:
         if kind in ("prompt", "notification") or index in carried:
             totals[f"turns opened by a {kind}"] += 1
         else:
-            totals[f"{kind} nobody answered"] += 1
+            totals["commands without an answer" if kind == "command" else "shell inputs without an answer"] += 1
 
 
 def count_calls(lines: list[Line], totals: Counter[str]) -> None:
@@ -258,7 +258,7 @@ def _shape_of_responses(lines: list[Line], totals: Counter[str]) -> None:
             totals["responses of several lines"] += 1
             totals["responses of several lines, stop_reason on each"] += all(stops)
             totals["responses of several lines, stop_reason on the last only"] += stops[-1] and not any(stops[:-1])
-            totals["responses whose lines stand apart"] += group[-1][0] - group[0][0] >= len(group)
+            totals["responses whose lines are not adjacent"] += group[-1][0] - group[0][0] >= len(group)
             tokens = {(line["message"].get("usage") or {}).get("output_tokens") for _, line in group}
             totals["responses whose lines differ in output tokens"] += len(tokens) > 1
 

@@ -1,4 +1,4 @@
-"""Originals kept, a journal of edits, edits done entirely or not at all, undo and restore."""
+"""Kept originals, a journal of edits, edits that are all or nothing, undo and restore."""
 
 from __future__ import annotations
 

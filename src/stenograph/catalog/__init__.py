@@ -1,4 +1,4 @@
-"""Sessions wherever they are: in homes, and in the archive where clients have deleted them. Found, listed and opened alike."""
+"""Sessions wherever they are, found, listed and opened alike: in homes, or in the archive if a client has deleted them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What releases write, as it was recorded from them, and how a file differs from that."""
+"""What releases write, as recorded, and how a file differs from that."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _matrix_lines(registry: Registry) -> list[str]:
     lines = [
         "## Kinds by release",
         "",
-        "`x` recorded, `o` not in this recording but seen in older and in newer releases, empty: not seen.",
+        "`x`: recorded. `o`: not in this recording, but seen in older and in newer releases. Empty: not seen.",
         "",
         "| kind | " + " | ".join(name for _, name in recorded) + " |",
         "| --- |" + " --- |" * len(recorded),

@@ -1,4 +1,4 @@
-"""Tokens -> money, by dated price tables that were measured on real clients; and what these know about each model."""
+"""Tokens -> money, by dated price tables that were measured on real clients; and what clients know about each model."""
 
 from __future__ import annotations
 

@@ -475,7 +475,7 @@ RULES = (
     SecretRule(
         ASSIGNED,
         NAME_LITERALS,
-        "a name that says so, and a value that no person would have thought of",
+        "a telling name, and a value that looks random",
         TO_VALUE,
         finder=find_assigned,
     ),

@@ -54,7 +54,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
     id: str
     path: Path
-    #: The directory it began in; None if no line says, because the project directory's name cannot be decoded.
+    #: The directory it began in; None if no line says. The name of the project directory cannot be decoded.
     cwd: str | None
     #: See `list_title`.
     title: str | None
@@ -141,7 +141,7 @@ class Listing(msgspec.Struct, frozen=True):
     sessions: list[SessionInfo]
     #: How many were left out, by reason: keys of `HIDDEN`.
     hidden: dict[str, int]
-    #: Those left out of print mode and the SDK, by project, newest first.
+    #: Sessions of print mode and the SDK that were left out, by project, newest first.
     groups: list[SessionGroup]
     findings: list[Finding]
     #: How many the limit left out.
@@ -283,12 +283,12 @@ def list_sessions(
 ) -> Listing:
     """List the sessions of the given homes, by default those of the environment.
 
-    `everything` includes sessions that are hidden by default. `project` selects one directory, `where` what passes it.
-    `sort` is a key of `SORTS`. `turns` counts the turns of the listed sessions, for at most half a second.
-    With a `cache`, only files that changed since its last use are read. `also` adds sessions that are in no home.
+    `everything` includes sessions that are hidden by default. `project` selects one directory, and `where` the sessions
+    for which it returns True. `sort` is a key of `SORTS`. `turns` counts the turns of the listed sessions, for at most half a
+    second. With a `cache`, only files that changed since its last use are read. `also` adds sessions that are in no home.
 
-    `limit` is the maximum number. The others are still counted, unless there are more than `MANY_FILES`: then reading stops where
-    no older file can contain a newer record.
+    `limit` is the maximum number. The others are still counted, unless there are more than `MANY_FILES`: then reading stops as
+    soon as no older file can contain a newer record.
     """
     now = time.time() if now is None else now
     homes = as_homes(homes)

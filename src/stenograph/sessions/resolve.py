@@ -60,7 +60,7 @@ def resolve(
     """Find the session that `reference` names, by default in the homes of the environment.
 
     `exact` rejects part of a title. `any_project` makes `last` the newest session of any project. Raises SessionNotFoundError,
-    AmbiguousSessionError, UnreadableError for a path that can't be read, UsageError for a path instead of a sequence of homes.
+    AmbiguousSessionError, UnreadableError for a path that can't be read, UsageError if `homes` is one path instead of a sequence.
     """
     return find_match(reference, homes, exact=exact, any_project=any_project).file
 

@@ -155,7 +155,7 @@ class AgentRun(Struct, frozen=True, dict=True):
     tool_use_id: str = ""
     evidence: str = ""
     background: bool = False
-    # Only the warm-up that 2.0.x leaves behind.
+    # Whether it is only the warm-up that 2.0.x leaves behind.
     is_warmup: bool = False
 
     # The tool's input; agents of 2.0.42 to 2.0.55 do not repeat it in their file.

@@ -110,9 +110,9 @@ class RemovalPage(Page, frozen=True):
     """The session's own file first."""
     size: int
     titled: tuple[str, ...]
-    """Other sessions that lose their titles, because they are summaries in this session's file, and that stay."""
+    """Sessions that stay but lose their titles, because those are summaries in this session's file."""
     entry: int | None
-    """Its number in the journal; null where nothing was removed."""
+    """Its number in the journal; null if nothing was removed."""
     in_use: bool
     """A client is at work on the session, so it is not removed."""
     refusal: str | None
@@ -131,7 +131,7 @@ class RemovalsPage(Document, frozen=True, tag="rm/3"):
     """The directory that keeps the originals."""
     applied: bool
     apply: str | None
-    """The command that does it; null where it was done or all would be refused."""
+    """The command that does it; null if it was done or all would be refused."""
 
 
 def removal_page(
@@ -188,19 +188,19 @@ class SentTurnsPage(Page, frozen=True):
 
     destination: str
     turns: tuple[int, ...]
-    """Their numbers; the receiver has them still."""
+    """Their numbers. The receiver still has these turns."""
 
 
 class PurgePage(Document, frozen=True, tag="purge/1"):
-    """The deletion of a session for good."""
+    """The permanent deletion of a session."""
 
     id: str
     files: tuple[FileSizePage, ...]
-    """Files that are still in the Claude config directory; none where `steno rm` removed the session before."""
+    """Files that are still in the Claude config directory; none if `steno rm` removed the session before."""
     edits: tuple[int, ...]
     """Its edits in the archive's journal."""
     originals: int
-    """How many originals go from the archive."""
+    """How many originals are deleted from the archive."""
     originals_size: int
     shared_originals: int
     """Originals that stay, because edits of other sessions need the same bytes."""
@@ -208,26 +208,26 @@ class PurgePage(Document, frozen=True, tag="purge/1"):
     """Files that `steno archive` keeps of it."""
     kept_size: int
     trace_events: int
-    """Events that wait to be sent."""
+    """Events that have not been sent yet."""
     trace_entries: int
-    """Entries in the state of tracing."""
+    """Entries in the tracing state."""
     index: str | None
-    """The search index, which is deleted as a whole and made again when it is next needed."""
+    """The search index, which is deleted as a whole and rebuilt when it is next needed."""
     sent: tuple[SentTurnsPage, ...]
     sent_known: bool
-    """False where no copy of the session can be read, so that it is not known what was sent."""
+    """False if no copy of the session can be read, so that it is not known what was sent."""
     clones: tuple[str, ...]
     """Sessions that were cloned from it. They keep their copies of what was said."""
     archived_clones: tuple[str, ...]
     """Clones that were removed: the archive keeps their copies."""
     titled: tuple[str, ...]
-    """Other sessions that lose their titles, because they are summaries in this session's file."""
+    """Other sessions that lose their titles, because those are summaries in this session's file."""
     applied: bool
     in_use: bool
     refusal: str | None
-    """Why it would be refused now; null where it would not, or was done."""
+    """Why it would be refused now; null if it would not be, or was done."""
     apply: str | None
-    """The command that does it; null where it was done or would be refused."""
+    """The command that does it; null if it was done or would be refused."""
 
 
 def purge_page(plan: Purge, again: CommandLine, *, is_applied: bool, busy: str | None, refusal: str | None) -> PurgePage:
@@ -258,7 +258,7 @@ def purge_page(plan: Purge, again: CommandLine, *, is_applied: bool, busy: str |
 
 
 class LostUndoPage(Page, frozen=True):
-    """An edit that could be undone until the label was written behind it."""
+    """An edit that could be undone until this title or tag was written after it."""
 
     entry: int
     made_session: bool
@@ -273,13 +273,13 @@ class RenamePage(Document, frozen=True, tag="rename/1"):
     id: str
     path: str
     title: str | None
-    """Null: it has none of its own now."""
+    """Null if it now has none of its own."""
     before: str | None
-    """The title it was given before; null where it had none of its own."""
+    """The title it was given before; null if it had none of its own."""
     shown_before: str | None
-    """What it was listed as where it had no title of its own."""
+    """What it was listed as, if it had no title of its own."""
     undo: str | None
-    """The command that brings back what was before; null where nothing was written."""
+    """The command that restores the previous title; null if nothing was written."""
     lost_undo: LostUndoPage | None
 
 
@@ -289,10 +289,10 @@ class TagPage(Document, frozen=True, tag="tag/1"):
     id: str
     path: str
     tag: str | None
-    """Null: it has none now."""
+    """Null if it now has none."""
     before: str | None
     undo: str | None
-    """The command that brings the tag before back; null where nothing was written."""
+    """The command that restores the previous tag; null if nothing was written."""
     lost_undo: LostUndoPage | None
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SidePage(Page, frozen=True):
-    """One of the two."""
+    """One of the two sides."""
 
     id: str
     path: str

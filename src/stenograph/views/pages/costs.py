@@ -22,7 +22,7 @@ def call_usd(call: ApiCall) -> float | None:
 
 
 def turn_usd(turn: Turn, price: Callable[[ApiCall], float | None] = call_usd) -> float | None:
-    """With the subagents that it started; None where no call has a price."""
+    """With the subagents that it started; None if no call has a price."""
     runs = list(runs_below(turn.agent_runs))
     return _sum((*turn.calls, *(call for run in runs for each in run.turns for call in each.calls)), price)
 

@@ -22,7 +22,7 @@ class ProblemPage(FindingPage, frozen=True):
 
 
 class HomeHealthPage(Page, frozen=True):
-    """A client's home."""
+    """A Claude config directory."""
 
     path: str
     exists: bool
@@ -48,7 +48,7 @@ class TracingPage(Page, frozen=True):
 
 
 class TerminalPage(Page, frozen=True):
-    """What shows the output."""
+    """The terminal that shows the output."""
 
     kind: str | None
     """`$TERM`; null when stdout is not a terminal."""

@@ -115,7 +115,7 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     newest: str
     """The release that tokens and costs are about."""
     losses: tuple[LossChangePage, ...]
-    """Empty where no edit is there to change what releases lose."""
+    """Empty unless one of the edits is meant to change what releases lose."""
     tokens: BeforeAfterPage
     """Tokens in the context of the next call: system prompt, tools and thinking included. Those after the edit are estimated."""
     tokens_measured: bool
@@ -125,11 +125,11 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     usd_per_turn: float
     """What the context costs per later turn without the edit, read from the prompt cache."""
     saved_usd_per_turn: float
-    """What the edit saves of it."""
+    """How much of that the edit saves."""
     cache_cost_usd: float
     """What rebuilding the prompt cache costs once."""
     cache_expired: bool
-    """The prompt cache has expired since the last call, so that the next one fills it anyway and the edit costs nothing extra."""
+    """The prompt cache has expired since the last call, so the next call fills it anyway and the edit costs nothing extra."""
     model: str | None
     """The model that answered last."""
     priced: bool

@@ -9,7 +9,7 @@ class ErrorPage(Document, frozen=True, tag="error/1"):
     """An error of the viewer's API."""
 
     status: int
-    """Of HTTP."""
+    """The HTTP status code."""
     code: str
     """What went wrong, in kebab-case: `session-not-found`."""
     detail: str

@@ -31,7 +31,7 @@ class HomeQuery(Page, frozen=True):
     tag: str = ""
     words: str = ""
     hidden: str = ""
-    """Why lists leave sessions out; names those to show."""
+    """Show the sessions that lists leave out for this reason."""
     expiring: bool = False
     """Only sessions that Claude Code deletes soon."""
     sort: str = "last"
@@ -44,7 +44,7 @@ class HomeRow(Page, frozen=True):
 
     session: SessionRow
     tape: str
-    """A letter for each prompt and tool call, as in `timeline`; empty where the session is not indexed yet."""
+    """A letter for each prompt and tool call, as in `timeline`; empty if the session is not indexed yet."""
     usd: float | None
     """Null if unknown."""
     models: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class ViewerHomePage(Document, frozen=True, tag="home/1"):
     """Sessions that lists leave out, by reason."""
     live: tuple[LivePage, ...]
     expiring: int
-    """Sessions that Claude Code deletes within `expiring_days`; 0 where it deletes none."""
+    """Sessions that Claude Code deletes within `expiring_days`; 0 if it deletes none."""
     expiring_days: int
     findings: tuple[FindingPage, ...]
 

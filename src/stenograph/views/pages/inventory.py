@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class CountsPage(Page, frozen=True):
-    """What a file, or many, hold."""
+    """What one or more files contain."""
 
     lines: int
     damaged: int
@@ -41,7 +41,7 @@ class FileCounts(Page, frozen=True):
     size: int
     """In bytes."""
     agents: int
-    """Files of subagents among those counted that are this session's."""
+    """How many of the counted files of subagents are this session's."""
     counts: CountsPage
     findings: tuple[FindingPage, ...]
     """The first hundred."""

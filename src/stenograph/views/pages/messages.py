@@ -21,7 +21,7 @@ class MessagePage(Page, frozen=True):
     content: list[dict[str, Any]]
     """Content blocks as the API takes them."""
     lines: tuple[int, ...]
-    """The lines of the file that it is made of, counted from 1; none where the client puts it in."""
+    """The lines of the file that it is made of, counted from 1; none if the client adds the message itself."""
 
 
 class MessagesPage(Document, frozen=True, tag="messages/1"):
@@ -31,7 +31,7 @@ class MessagesPage(Document, frozen=True, tag="messages/1"):
     path: str
     release: str
     refused: str | None
-    """The rule by which the release would not resume the session; null where it would."""
+    """The rule by which the release would not resume the session; null if it would."""
     count: int
     """How many messages there are."""
     messages: tuple[MessagePage, ...]
@@ -44,7 +44,7 @@ class ExplainedRow(Page, frozen=True):
     kind: str
     """Its type, and subtype: `system/compact_boundary`."""
     sent: bool
-    """Whether some of it would be."""
+    """Whether any of it would be sent."""
     rule: str
     """`sent`, or the rule by which it is not."""
 
@@ -118,15 +118,15 @@ class ResumePage(Document, frozen=True, tag="resume/1"):
     path: str
     command: tuple[str, ...]
     project: str | None
-    """The directory that the session ran in, also where it is not on this machine."""
+    """The directory that the session ran in, even if it is not on this machine."""
     directory: str | None
-    """Where to run the command; null: no line says, or it is not on this machine."""
+    """Where to run the command; null if no line says, or if it is not on this machine."""
     environment: dict[str, str]
     """To be added to the environment: a home other than the one that the client would use."""
     problem: str | None
     """Why it can't be resumed from here."""
     shell: str
-    """All of it as one line for a shell."""
+    """The directory, the environment and the command as one line for a shell."""
 
 
 def resume_page(session_id: str, path: str, plan: ResumePlan) -> ResumePage:

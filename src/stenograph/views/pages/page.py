@@ -48,7 +48,7 @@ class TokensPage(Page, frozen=True):
     output: int
     cache_read: int
     cache_write_5m: int
-    """Cached for five minutes. Releases that do not say for how long are counted here."""
+    """Cached for five minutes. Tokens of releases that do not say for how long are counted here."""
     cache_write_1h: int
     """Cached for an hour."""
 

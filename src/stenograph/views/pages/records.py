@@ -57,9 +57,9 @@ class RecordPage(Document, frozen=True, tag="record/1"):
     total: int
     """Lines in the file."""
     record: Any
-    """The line as JSON; null where it is not JSON."""
+    """The line as JSON; null if it is not JSON."""
     text: str
-    """The line itself where it is not JSON; else empty."""
+    """The line itself if it is not JSON; otherwise empty."""
 
 
 def records_page(session_id: str, path: Path, *, agent_id: str | None = None, first: int = 1, limit: int = 200) -> RecordsPage:
@@ -70,7 +70,7 @@ def records_page(session_id: str, path: Path, *, agent_id: str | None = None, fi
 
 
 def record_page(session_id: str, path: Path, line: int, *, agent_id: str | None = None) -> RecordPage | None:
-    """One line; None where the file has not so many. Raises UnreadableError."""
+    """One line; None if the file has not so many. Raises UnreadableError."""
     found = next(_located(path, line), None)
     if found is None:
         return None

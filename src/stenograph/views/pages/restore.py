@@ -34,18 +34,18 @@ class RestorePage(Document, frozen=True, tag="restore/1"):
     to: tuple[str, ...]
     """With --to: the files that were written."""
     changed: bool
-    """False: there is nothing to restore."""
+    """False if there is nothing to restore."""
     applied: bool
     entry: int | None
     """Its number in the journal; null if nothing was written."""
     refusal: str | None
     """Why it would not be, or was not, restored."""
     resume: str | None
-    """The command that resumes it; null where it is not in its place."""
+    """The command that resumes it; null if it is not in its place."""
     undo: str | None
-    """The command that takes the restored files away again."""
+    """The command that removes the restored files again."""
     apply: str | None
-    """The command that does it; null where it was done or would be refused."""
+    """The command that does it; null if it was done or would be refused."""
 
 
 def restore_page(

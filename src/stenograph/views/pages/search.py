@@ -26,20 +26,20 @@ class HitLinePage(Page, frozen=True):
     line: int
     """Counted from 1."""
     turn: int | None
-    """The turn of the session; null where it is not known."""
+    """The turn of the session; null if it is not known."""
     agent: str | None
     """The id of the subagent whose line it is."""
     kind: str
     """`prompt`, `answer`, `thinking`, `input` or `output` of a tool, `title`, or `note` for what the client added."""
     tool: str | None
-    """Of a tool's input or output: its name; null where it is not known."""
+    """Of a tool's input or output: its name; null if it is not known."""
     time: datetime | None
     snippet: str
-    """The text around the first match, on one line; empty where the file has changed since it was indexed."""
+    """The text around the first match, on one line; empty if the file has changed since it was indexed."""
     matches: tuple[tuple[int, int], ...]
     """Where the matches begin and end in the snippet, in characters."""
     before: tuple[str, ...]
-    """With `--context`: the lines of the text before the snippet's."""
+    """With `--context`: the lines of the text before the snippet."""
     after: tuple[str, ...]
     """With `--context`: the lines after it."""
 
@@ -67,13 +67,13 @@ class HitPage(Page, frozen=True):
 
 
 class FacetsPage(Page, frozen=True):
-    """How many lines match in each place where one could look; what matches nothing is left out."""
+    """How many lines match if the search is narrowed to a kind, a project or a tool. Those without a match are left out."""
 
     kinds: dict[str, int]
-    """By what a line is, as in `kind` of a line."""
+    """By kind of line, as in `kind` of HitLinePage."""
     projects: dict[str, int]
     tools: dict[str, int]
-    """Those with most calls in the sessions that match."""
+    """The tools with the most calls in the sessions that match."""
 
 
 class SearchPage(Document, frozen=True, tag="search/1"):

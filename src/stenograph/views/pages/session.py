@@ -50,7 +50,7 @@ class SessionHeading(Page, frozen=True):
     slug: str | None
     """The client's own name for the conversation."""
     summary: str | None
-    """The last that a client wrote of it in its own file."""
+    """The last summary that a client wrote in the session's own file."""
     pull_requests: tuple[str, ...]
     """Addresses that the client noted."""
     started: datetime | None
@@ -67,20 +67,20 @@ class SessionHeading(Page, frozen=True):
     continues: tuple[str, ...]
     """Ids of the sessions that it continues."""
     ended: datetime | None
-    """When its last turn ended; null where only some turns are shown."""
+    """When its last turn ended; null if only some turns are shown."""
     status: str
-    """Of its last turn; empty where only some turns are shown."""
+    """Of its last turn; empty if only some turns are shown."""
     usd: float | None
-    """What all branches and subagents cost by the recorded token counts; null where no call has a price, or where only some turns
+    """What all branches and subagents cost by the recorded token counts; null if no call has a price, or if only some turns
     are shown."""
     tape: str
-    """What happened on the branch, a letter each, as in lists; empty where only some turns are shown, or the file is large."""
+    """What happened on the branch, a letter each, as in lists; empty if only some turns are shown, or the file is large."""
     notes: tuple[NotePart, ...]
-    """What belongs to no turn; none where only some turns are shown."""
+    """What belongs to no turn; none if only some turns are shown."""
     whole: bool
     """All turns of the branch are shown."""
     context: int | None = None
-    """Tokens that the last call of the branch sent; null where no call says, or where only some turns are shown."""
+    """Tokens that the last call of the branch sent; null if no call says, or if only some turns are shown."""
     context_window: int | None = None
     """Tokens that its model takes; null for a model that is not known."""
 
@@ -91,7 +91,7 @@ class SessionPage(Document, frozen=True, tag="session/1"):
     session: SessionHeading
     turns: tuple[TurnPage, ...]
     agents: tuple[AgentPart, ...]
-    """Subagents that no tool call here started; none where only some turns are shown."""
+    """Subagents that no tool call here started; none if only some turns are shown."""
 
 
 #: Of a larger session the heading says neither what it cost nor what happened: it would have to be read to its end first.

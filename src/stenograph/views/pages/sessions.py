@@ -26,7 +26,7 @@ class SessionRow(Page, frozen=True):
     """The shortest prefix of the id that no other session has, of at least four characters."""
     path: str
     project: str | None
-    """The directory it began in; null where no line says it."""
+    """The directory it began in; null if no line says."""
     title: str | None
     """As lists show it: a title from a user or client, or else the first meaningful prompt."""
     first_prompt: str | None
@@ -62,7 +62,7 @@ class SessionRow(Page, frozen=True):
     """Part of it is estimated, because old releases did not record all output."""
     tape: str
     """What happened, a letter each: `p` prompt, `e` change, `b` shell, `r` read, `g` subagent, `w` web, `o` other tool and `x`
-    error. Empty where the session is not indexed, or the list does not draw it."""
+    error. Empty if the session is not indexed, or the list does not draw it."""
     steps: int
     """Lines of the conversation; a lower bound unless `steps_exact`."""
     steps_exact: bool
@@ -93,7 +93,7 @@ class SessionsPage(Document, frozen=True, tag="sessions/1"):
     hidden: dict[str, int]
     """How many were left out, by reason."""
     groups: tuple[GroupPage, ...]
-    """Those left out of print mode and the SDK by project, newest first."""
+    """Sessions of print mode and the SDK that were left out, by project, newest first."""
     sort: str
     """What they are sorted by."""
     older: int
@@ -171,7 +171,7 @@ OVERVIEW_ROWS = 8
 
 
 class HomePage(Page, frozen=True):
-    """A home of clients: the directory that holds `projects`."""
+    """A Claude config directory: the one that contains `projects`."""
 
     path: str
     exists: bool
@@ -181,10 +181,10 @@ class ProjectRow(Page, frozen=True):
     """The sessions of one project."""
 
     project: str
-    """The directory they began in; the name of their project directory where no line says it."""
+    """The directory they began in, or the name of their project directory if no line says."""
     sessions: int
     modified: datetime
-    """When the newest record of them was written."""
+    """When their newest record was written."""
 
 
 class OverviewPage(Document, frozen=True, tag="overview/1"):
@@ -196,17 +196,17 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     newest: tuple[SessionRow, ...]
     """The newest sessions that lists show."""
     days: dict[str, int]
-    """How many sessions lists show of each day of `newest`, in local time."""
+    """For each day in `newest`, in local time: how many of its sessions lists show."""
     costs: dict[str, float]
-    """What the calls of each of these days cost, in dollars; empty where the index does not know it."""
+    """What the calls of each of these days cost, in dollars; empty if the index does not know it."""
     usd: float | None
-    """What the calls of the last 30 days cost; null where the index does not know it."""
+    """What the calls of the last 30 days cost; null if the index does not know it."""
     usd_estimated: bool
     """Part of it is estimated."""
     running: int
     sessions: int
     hidden: int
-    """How many of them lists leave out by default."""
+    """How many of them are left out of lists by default."""
     size: int
     """Of all session files together, in bytes."""
     expiring: int

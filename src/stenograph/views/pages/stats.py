@@ -19,7 +19,7 @@ class TurnLinkPage(Page, frozen=True):
 
     session: str
     turn: int
-    """0: before the first turn, or in a subagent of which nothing says what started it."""
+    """0 if it is before the first turn, or in a subagent whose tool call is unknown."""
     what: str | None
     """A tool, a cause, a path: what the figure is about."""
     ms: int | None
@@ -51,7 +51,7 @@ class ToolStatsPage(Page, frozen=True):
 
 
 class DayStatsPage(Page, frozen=True):
-    """A local day."""
+    """One day, in local time."""
 
     day: str
     turns: int
@@ -90,14 +90,14 @@ class StatsPage(Document, frozen=True, tag="stats/1"):
     waiting_for_model_ms: int
     running_tools_ms: int
     waiting_for_you_ms: int
-    """Between the end of a turn and the next prompt; what is longer than an hour is a break and does not count."""
+    """Time between the end of a turn and the next prompt. Anything longer than an hour is a break and does not count."""
     waits: tuple[TurnLinkPage, ...]
     """The longest waits for the model or a tool."""
     cache_read_share: float
-    """Tokens of prompts that were read from the cache."""
+    """The share of prompt tokens that were read from the cache."""
     rebuilds: tuple[TurnLinkPage, ...]
     """Calls that wrote most of their prompt to the cache again; `what` is `break`, `model` or `other`, `ms` the time since the
-    call before. The cost is what it cost beyond reading from the cache."""
+    call before. The cost is how much more that was than reading from the cache."""
     rebuild_cost_micro_usd: int
     retries: tuple[TurnLinkPage, ...]
     api_errors: tuple[TurnLinkPage, ...]
@@ -113,7 +113,7 @@ class StatsPage(Document, frozen=True, tag="stats/1"):
 
 
 class WasteFindingPage(Page, frozen=True):
-    """Something that was paid for nothing."""
+    """Something that was paid for needlessly."""
 
     kind: str
     """`cache-rebuilt-after-a-break`, `cache-rebuilt-for-another-model`, `result-stayed-in-the-context`,
@@ -128,7 +128,7 @@ class WasteFindingPage(Page, frozen=True):
     seconds: int
     """The longest break."""
     turns: tuple[TurnLinkPage, ...]
-    """The dearest first."""
+    """Most expensive first."""
 
 
 class WastePage(Document, frozen=True, tag="waste/1"):

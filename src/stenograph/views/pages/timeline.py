@@ -81,7 +81,7 @@ class Question(Page, frozen=True):
 
     question: str
     answer: str
-    """Empty where it was not answered."""
+    """Empty if it was not answered."""
     options: tuple[str, ...]
     """All that were offered."""
 
@@ -116,7 +116,7 @@ class TextStep(Page, frozen=True, tag_field="step", tag="text"):
     at: datetime | None
     text: str
     origin: str = ""
-    """`error` (what the client said of an API error), `client` (made up by the client); empty for the model's own."""
+    """`error` (the client's message about an API error), `client` (written by the client); empty for the model's own."""
     final: bool = False
     """It is the turn's answer: nothing but notes follows."""
 
@@ -156,7 +156,7 @@ class CompactionStep(Page, frozen=True, tag_field="step", tag="compaction"):
 
 
 class ToolStep(Page, frozen=True, tag_field="step", tag="tool"):
-    """A tool call as what it did."""
+    """A tool call, shown by what it did."""
 
     line: int
     at: datetime | None
@@ -171,14 +171,14 @@ class ToolStep(Page, frozen=True, tag_field="step", tag="tool"):
     result_line: int | None
     duration_ms: int | None
     path: str = ""
-    """The file that it read or changed, as it was asked for; empty for none."""
+    """The file that it read or changed, as the model named it; empty for none."""
     facts: tuple[str, ...] = ()
     """What came out, each in a few words: `17 lines`, `exit 1`."""
     added: int | None = None
     removed: int | None = None
     bodies: tuple[StepBody, ...] = ()
     spilled: str = ""
-    """The file beside the session that holds all of a result too long for its line; its name."""
+    """The name of the file next to the session that has the whole result, if that was too long for its line."""
     agent: AgentSteps | None = None
 
 
@@ -187,7 +187,7 @@ class AgentSteps(Page, frozen=True):
 
     agent_id: str
     own_file: bool
-    """Its lines are in a file of its own; else in the session's."""
+    """Whether its lines are in a file of its own, not in the session's."""
     agent_type: str
     description: str
     background: bool
@@ -199,7 +199,7 @@ class AgentSteps(Page, frozen=True):
     shown_above: bool = False
     """Already shown further up: a page has each run once."""
     left_out: int = 0
-    """It is nested too deep: how many runs that leaves out, itself and those below it."""
+    """For a run that is nested too deeply to be shown: how many runs are left out, itself and those below it."""
 
 
 Step: TypeAlias = PromptStep | TextStep | ThoughtStep | NoteStep | CompactionStep | ToolStep
@@ -229,7 +229,7 @@ class CallFigures(Page, frozen=True):
     """Tokens sent, cached or not: measured."""
     output: int
     usd: float | None
-    """By the client's own price list; null where the model is not in it."""
+    """By the client's own price list; null if the model is not in it."""
     parts: tuple[int, ...] = ()
     """What filled the context, in tokens: system and tools, memory files, files read, tool output, conversation, thinking,
     unknown. Empty for sessions so large that it is not worked out."""
@@ -248,7 +248,7 @@ class TurnOutline(Page, frozen=True):
     """A letter for every step: `p` prompt, `r` read or search, `b` command, `e` change, `g` subagent, `w` web, `x` failed,
     `c` compaction, `i` interrupt, `o` other."""
     usd: float | None
-    """With its subagents; null where nothing was priced."""
+    """With its subagents; null if nothing was priced."""
     size: int
     """How much there is to draw: a rough number of elements."""
     fork: int = 0
@@ -272,14 +272,14 @@ class TimelineTurn(Page, frozen=True):
     tokens: TokensPage
     """Of its own calls; subagents have their own."""
     usd: float | None
-    """With its subagents; null where nothing was priced."""
+    """With its subagents; null if nothing was priced."""
     steps: tuple[Step, ...]
     first: int = 0
-    """The place of its first step here; more than 0 where only a part of the turn is shown."""
+    """The position in the turn of the first step here; more than 0 if only a part of the turn is shown."""
     of: int = 0
     """How many steps it has."""
     options: tuple[BranchOption, ...] = ()
-    """Where branches part before this turn: all ways, the shown one included."""
+    """If branches part before this turn: all of them, the shown one included."""
 
 
 class ChunkPage(Page, frozen=True):
@@ -290,7 +290,7 @@ class ChunkPage(Page, frozen=True):
     """The first step, from 0."""
     last_turn: int
     last_step: int
-    """The step behind the last one."""
+    """The step after the last one."""
     size: int
 
 
@@ -306,7 +306,7 @@ class TimelinePage(Document, frozen=True, tag="timeline/1"):
     records: int
     """Lines of its own file."""
     usd: float | None
-    """Of all branches and subagents; null where nothing was priced."""
+    """Of all branches and subagents; null if nothing was priced."""
     unpriced: tuple[str, ...]
     """Models without a price."""
     client_usd: float | None

@@ -197,7 +197,7 @@ class Timeline:
 def timeline_preview(opened: StoredSession, number: int) -> TimelinePage | None:
     """One turn of a session that is not loaded yet, the first unless it has the wanted one, read from its own lines alone.
 
-    None where there is no turn. Raises UnreadableError.
+    None if there is no turn. Raises UnreadableError.
     """
     way = list(opened.branches[0].turns) if opened.branches else []
     wanted = next((stored for stored in way if stored.number == number), way[0] if way else None)

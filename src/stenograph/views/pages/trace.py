@@ -40,7 +40,7 @@ class DestinationPage(Page, frozen=True):
 
 
 class TraceSettingsPage(Page, frozen=True):
-    """What traces hold."""
+    """What traces contain."""
 
     project: str
     """The project's name at the receiver."""
@@ -53,7 +53,7 @@ class TraceSettingsPage(Page, frozen=True):
     content: dict[str, int]
     """Maximum number of characters of each kind of text; 0: none of it is sent."""
     changed_content: tuple[str, ...]
-    """The members of `content` that are not as usual."""
+    """The members of `content` that differ from the default."""
 
 
 class TracePage(Document, frozen=True, tag="trace/1"):
@@ -61,7 +61,7 @@ class TracePage(Document, frozen=True, tag="trace/1"):
 
     config_file: str | None
     directory: str
-    """Our own state of traces."""
+    """The directory with our tracing state."""
     is_off: bool
     """`$STENO_TRACE_OFF` is set."""
     installed: tuple[str, ...]
@@ -142,7 +142,7 @@ def _trace_settings(config: TraceConfig) -> TraceSettingsPage:
 
 
 class BehindPage(Page, frozen=True):
-    """What a destination has not acknowledged of the sessions that it is to have."""
+    """What a destination has not acknowledged of the sessions meant for it."""
 
     sessions: int
     size: int
@@ -170,7 +170,7 @@ class DestinationStatusPage(Page, frozen=True):
     last_success: datetime | None
     last_failure: datetime | None
     last_error: str | None
-    """Null: nothing failed since the last success."""
+    """Null if nothing has failed since the last success."""
     retry_at: datetime | None
     due: int
     """Sessions that a hook reported and that are to be sent."""
@@ -203,15 +203,15 @@ class BackfillRow(Page, frozen=True):
 
     name: str
     sessions: int
-    """Of which a turn was sent; of a dry run, those that would be looked at."""
+    """Sessions of which a turn was sent; in a dry run, those that would be looked at."""
     turns: int
     spans: int
     copies: int
-    """Turns that it has already: a fork's or a clone's copies."""
+    """Turns that it already has: copies in forks and clones."""
     refused: int
     """Spans that it refused for good."""
     size: int
-    """Bytes of sessions that were read; of a dry run, of those that would be looked at."""
+    """Bytes of the sessions that were read; in a dry run, of those that would be looked at."""
     skipped: int
     """Lines that are not valid JSON."""
     failures: tuple[FindingPage, ...]

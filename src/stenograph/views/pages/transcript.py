@@ -53,7 +53,7 @@ class TextPart(Page, frozen=True, tag_field="part", tag="text"):
 
     text: str
     origin: str = ""
-    """`error` (what the client said of an API error), `client` (made up by the client); empty for the model's own."""
+    """`error` (the client's message about an API error), `client` (written by the client); empty for the model's own."""
 
 
 class ThoughtPart(Page, frozen=True, tag_field="part", tag="thought"):
@@ -75,7 +75,7 @@ class NotePart(Page, frozen=True, tag_field="part", tag="note"):
 
 
 class ToolPart(Page, frozen=True, tag_field="part", tag="tool"):
-    """A tool call as what it did."""
+    """A tool call, shown by what it did."""
 
     id: str
     name: str
@@ -100,7 +100,7 @@ class AgentPart(Page, frozen=True, tag_field="part", tag="agent"):
     """Of its own turns."""
     duration_ms: int | None
     usd: float | None
-    """What it cost by the recorded token counts; null where no call has a price."""
+    """What it cost by the recorded token counts; null if no call has a price."""
     turns: tuple[TurnPage, ...]
     shown_above: bool = False
     """Already shown further up. A run appears once per page, so a run that starts itself does not repeat."""
@@ -112,7 +112,7 @@ Part: TypeAlias = PromptPart | TextPart | ThoughtPart | NotePart | ToolPart
 
 
 class TurnPage(Page, frozen=True):
-    """One turn as it reads."""
+    """One turn in readable form."""
 
     number: int
     kind: str
@@ -125,9 +125,9 @@ class TurnPage(Page, frozen=True):
     tokens: TokensPage
     """Of its own calls; subagents have their own."""
     usd: float | None
-    """What it cost by the recorded token counts, its subagents included; null where no call has a price."""
+    """What it cost by the recorded token counts, its subagents included; null if no call has a price."""
     parts: tuple[Part, ...]
     new_model: str = ""
-    """The model that it went on with, where that is another than before."""
+    """The model that it continued with, if that is not the one before."""
     round: str | None = None
     """`new_session`, `new_round`, `continue` or `resume`, as in `turns`; null for turns of subagents and outside of `show`."""

@@ -53,12 +53,12 @@ class ToolCallDetail(Page, frozen=True):
     name: str
     input: dict[str, Any]
     answered: bool
-    """There is a result, be it an error."""
+    """There is a result, even if it is an error."""
     is_error: bool
     result: str | UnsetType
     """Its text as the model got it; absent with `--no-results`."""
     spilled: str | None
-    """The file that holds all of a result that was too long for the conversation."""
+    """The file with the whole result, if that was too long for the conversation."""
     started: datetime | None
     ended: datetime | None
     agent: AgentDetail | None
@@ -98,7 +98,7 @@ class TurnDetail(Page, frozen=True):
     """`new_session` (nothing was said before it), `resume` (after a silence), `continue` (it only asks to continue, or a
     background task reports) or `new_round`; null for turns of subagents and in `diff`."""
     uuid: str
-    """Of the record that opened it; empty where that has none."""
+    """Of the record that opened it; empty if that has none."""
     prompt: str
     images: int
     answer: str
@@ -106,11 +106,11 @@ class TurnDetail(Page, frozen=True):
     started: datetime | None
     ended: datetime | None
     duration_ms: int | None
-    """As the client measured it, else from the first line to the last."""
+    """As the client measured it, or else from the first line to the last."""
     tokens: TokensPage
     """Of its own calls; subagents have their own."""
     usd: float | None
-    """What it cost by the recorded token counts, its subagents included; null where no call has a price."""
+    """What it cost by the recorded token counts, its subagents included; null if no call has a price."""
     tape: str
     """What happened, a letter each, as in lists of sessions; also `i` interrupted and `c` compaction."""
     calls: tuple[CallDetail, ...]
@@ -127,16 +127,16 @@ class AgentDetail(Page, frozen=True):
     description: str
     background: bool
     evidence: str
-    """How it is known which tool call started it: `meta`, `result`, `progress`, `prompt`; empty where it is not known."""
+    """How it is known which tool call started it: `meta`, `result`, `progress`, `prompt`; empty if it is not known."""
     path: str | None
     tokens: TokensPage
     """Of its own calls; the subagents that it started have their own."""
     turns: tuple[TurnDetail, ...]
-    """None where it is `shown_above` or `left_out`."""
+    """None if it is `shown_above` or `left_out`."""
     shown_above: bool
     """It is shown further up: a document has each run once."""
     left_out: int
-    """It stands too deep: how many runs that leaves out, itself and those below it."""
+    """For a run that is nested too deeply to be shown: how many runs are left out, itself and those below it."""
 
 
 class TurnsPage(Document, frozen=True, tag="turns/1"):
@@ -278,7 +278,7 @@ class StepPage(Page, frozen=True):
     type: str
     """`user_message`, `assistant_message`, `tool_call` or `tool_result`."""
     summary: str
-    """The first 200 characters of its text, of a tool result the result's."""
+    """The first 200 characters of its text, or of the result if it is a tool result."""
     uuid: str
     parent_uuid: str | None
     """Null at a root, and where a line names no parent."""

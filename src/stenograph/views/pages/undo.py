@@ -22,7 +22,7 @@ class UndoneFilePage(Page, frozen=True):
 
     path: str
     action: str
-    """`restored`: it has its old bytes; `returned`: it is there again; `deleted`: the edit had made it."""
+    """`restored`: it has its old bytes; `returned`: it is there again; `deleted`: the edit had created it."""
     size: int
     """Of the file now."""
 
@@ -49,11 +49,11 @@ class UndoPage(Document, frozen=True, tag="undo/1"):
     files: tuple[UndoneFilePage, ...]
     recovered: tuple[RecoveryPage, ...]
     undo: str | None
-    """The command that takes the undo back."""
+    """The command that reverts the undo."""
     summary: str | None
-    """The edit in a few words; only of a plan."""
+    """The edit in a few words; only for a plan."""
     apply: str | None
-    """The command that does it; only of a plan."""
+    """The command that does it; only for a plan."""
 
 
 class EntryFilePage(Page, frozen=True):

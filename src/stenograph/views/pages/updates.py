@@ -47,15 +47,15 @@ class UpdatePage(Document, frozen=True, tag="update/1"):
 
     event: str
     """`record`, `damaged` (an invalid line), `cut` (the file was cut or rewritten), `agent` (a subagent began),
-    `cleared` (it continues in another session), `returned` (that was another client's) or `gone`."""
+    `cleared` (it continues in another session), `returned` (the `/clear` was another client's) or `gone`."""
     path: str
     """The file; after `cleared` and `returned` the new session's."""
     agent_id: str | None
     """The subagent whose file it is; null for the session's own."""
     record: Any
-    """The record as it stands in the file; null for other events."""
+    """The record as it is in the file; null for other events."""
     parts: tuple[Part, ...]
-    """The record as it reads. A tool call comes twice: `running`, then with its result."""
+    """The record in readable form. A tool call comes twice: `running`, then with its result."""
 
 
 class UpdateReader:

@@ -68,7 +68,7 @@ class UsageRowPage(SpentPage, frozen=True):
     project: str | None
     """Of a session."""
     models: tuple[ModelUsagePage, ...]
-    """The dearest first."""
+    """Most expensive first."""
 
 
 class UsagePage(Document, frozen=True, tag="usage/1"):
@@ -81,7 +81,7 @@ class UsagePage(Document, frozen=True, tag="usage/1"):
     since: datetime | None
     until: datetime | None
     rows: tuple[UsageRowPage, ...]
-    """In order of time, or the dearest first. Of a tool: a call's cost in equal parts for the tool calls that it made."""
+    """In order of time, or most expensive first. By tool, the cost of a call is split equally among its tool calls."""
     total: UsageRowPage
     interrupted_calls: int
     """Responses that were interrupted while streaming. Claude Code does not charge them: they are in no row."""
@@ -92,7 +92,7 @@ class UsagePage(Document, frozen=True, tag="usage/1"):
     client_sessions: int | None
     """Sessions in which Claude Code noted what they cost. Null unless asked for: `steno usage --reconcile` has them."""
     client_equal: int | None
-    """Those in which its figure is equal to a cent."""
+    """Those in which its figure matches ours to the cent."""
     prices: str
     """Where the prices come from."""
     stale: bool
@@ -105,7 +105,7 @@ class GapPage(Page, frozen=True):
 
     reason: str
     micro_usd: int | None
-    """How much of the difference it makes. Null where several reasons share what is left: `rest_micro_usd`."""
+    """How much of the difference it explains. Null if several reasons share what is left: `rest_micro_usd`."""
 
 
 class ReconciledPage(Page, frozen=True):
@@ -120,7 +120,7 @@ class ReconciledPage(Page, frozen=True):
     theirs_micro_usd: int
     """By its last `cost-state`."""
     difference_micro_usd: int
-    """How much Claude Code's total is greater."""
+    """By how much Claude Code's total is greater."""
     equal: bool
     """To a millionth of a dollar."""
     reasons: tuple[GapPage, ...]

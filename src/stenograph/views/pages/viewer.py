@@ -11,7 +11,7 @@ class ViewerPage(Document, frozen=True, tag="web/1"):
     link: str
     """To open in a browser. Whoever has it can read every session."""
     api: str
-    """Where the API begins: `http://127.0.0.1:8080/api/v1`."""
+    """The base URL of the API: `http://127.0.0.1:8080/api/v1`."""
     token: str
     """For programs: `Authorization: Bearer TOKEN`."""
     allow_edits: bool
