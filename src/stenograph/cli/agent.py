@@ -148,7 +148,7 @@ def _could_be_value(option: str, argument: str) -> bool:
     "--max-thinking-tokens",
     callback=_thinking,
     metavar="N|adaptive|disabled",
-    help="Thinking budget in tokens, for models that take one; disabled turns thinking off.",
+    help="Thinking budget in tokens, for models that take one, or `disabled` for no thinking.",
 )
 @click.option(
     "--effort",

@@ -47,8 +47,8 @@ def diff(
 ) -> None:
     """Compare two sessions or branches.
 
-    A and B are sessions; SESSION#2 is the second branch of a session. Shows where they diverge, the turns of each side by side,
-    and the files that only one touched. Turns are equal if they say and do the same, so a fork or clone can be compared with
+    A and B are sessions; SESSION#2 is the second branch of a session. Shows where they diverge, their turns side by side, and
+    the files that only one touched. Turns are equal if they say and do the same, so a fork or clone can be compared with
     its original.
 
     \b
