@@ -35,7 +35,7 @@ def keep_command(homes: Sequence[Path] = ()) -> list[str]:
     words = [sys.executable, "-I", "-m", "stenograph", *(word for home in homes for word in ("--home", str(home)))]
     words += ["archive", "keep", "--quiet"]
     if not sys.executable or not all(word.isprintable() for word in words):
-        raise UsageError("settings cannot hold the path of this Python", hint="install steno elsewhere")
+        raise UsageError("the path of this Python cannot be written to settings", hint="install steno elsewhere")
     return words
 
 

@@ -37,7 +37,7 @@ def hook_command() -> str:
     """What the client's shell runs: this interpreter with our script; silent even if both are gone."""
     words = [sys.executable, "-I", "-S", str(Path(hook_script.__file__).resolve())]
     if not sys.executable or not all(_can_be_written(word) for word in words):
-        raise UsageError("settings cannot hold the path of this Python; install steno elsewhere")
+        raise UsageError("the path of this Python cannot be written to settings; install steno elsewhere")
     return f"{' '.join(map(shlex.quote, words))} >/dev/null 2>&1 || true"
 
 

@@ -226,7 +226,7 @@ class ServerConnection:
                     yield streams
         elif config.transport is Transport.HOSTED:
             if self._exchange is None:
-                raise RuntimeError("it lives in the process of an SDK, and none started us")
+                raise RuntimeError("it runs in the process of an SDK, but no SDK started steno")
             async with hosted_streams(config.name, self._exchange) as streams:
                 yield streams
         elif config.transport is Transport.SSE:
