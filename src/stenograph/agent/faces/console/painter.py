@@ -336,7 +336,7 @@ class Painter:
         from stenograph.views import Output
 
         part = done_part(event, given, self.cwd)
-        status = "interrupted" if event.denied_by == "user-rejected" and event.duration_ms == 0 else ""
+        status = "interrupted" if event.denied_by == "user-rejected" and not event.is_denied else ""
         took = event.duration_ms or (self._ms(running.began) if running and status else 0)
         if status:
             part = msgspec.structs.replace(part, bodies=(Output(running.output),) if running and running.output.strip() else ())
@@ -352,7 +352,7 @@ class Painter:
         if event.tool == "ExitPlanMode" and not event.is_error:
             # It was shown when it was asked about.
             lines = [self.look.row("Plan accepted", mark=mark_of("done", self.look))]
-        elif event.is_error and (said := _refusal(event.result.get("content"))) is not None:
+        elif event.is_denied and (said := _refusal(event.result.get("content"))) is not None:
             # The rest of it is for the model.
             lines = [
                 self.look.row("Plan rejected", mark=mark_of("failed", self.look))
