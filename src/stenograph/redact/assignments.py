@@ -49,9 +49,7 @@ _SYMBOLS = frozenset("!@#$%^&*()?+=~")
 # After a name and nothing but a blank, or a comma.
 _LEAST_IN_PROSE = 16
 _SWITCHES_IN_PROSE = 3
-_CODE_GOES_ON = frozenset("([{<$")
-# Members of an enumeration take their time to look up.
-_CERTAIN, _LIKELY = NameKind.CERTAIN, NameKind.LIKELY
+_CODE_GOES_ON = ("(", "[", "{", "<", "$")
 
 # No branch begins with a repetition: so `re` knows the few characters that can begin a match.
 _PLACEHOLDER = r"your|example|placeholder|change.?me|dummy|replace|redact|insert|fake|mock|sample|xxxx|\*\*\*|\.\.\.|…|000000"
@@ -91,36 +89,27 @@ def find_assigned(text: str, place: int) -> tuple[int, int] | None:
     to_value = compiled(TO_VALUE).match(text, place)
     if to_value is None:
         return None
-    rest, close, sign, blank, quote = to_value.groups()
-    before = text[place - _LONGEST_NAME if place > _LONGEST_NAME else 0 : place]
+    _, close, sign, blank, quote = to_value.groups()
+    before = text[max(0, place - _LONGEST_NAME) : place]
     begins = len(before.rstrip(_NAME_CHARACTERS))
-    # With the literal, which is between.
-    name = before[begins:].lstrip() + text[place : to_value.start(1)] + rest
+    name = before[begins:].lstrip() + text[place : to_value.end(1)]
     kind = name_kind(name)
-    if kind is not _CERTAIN and kind is not _LIKELY:
+    if kind is not NameKind.CERTAIN and kind is not NameKind.LIKELY:
         return None
-    start = to_value.end()
+    name, outside, start = name.rpartition(" ")[2], before[begins - 1 : begins], to_value.end()
     sign = ":" if sign.endswith(":") else sign.strip()
-    outside = before[begins - 1 : begins]
-    if " " in name:
-        name = name.rpartition(" ")[2]
     end = text.find(quote, start, start + _LONGEST_QUOTED) if quote else -1
     in_quotes = end > start and text.find("\n", start, end) < 0
     if not in_quotes:
         bare = compiled(_BARE_SETTING if sign == "=" and not blank and name.isupper() else _BARE).match(text, start)
-        if bare is None:
+        if bare is None or _goes_on(text[bare.end() : bare.end() + 1], sign, outside):
             return None
         end = bare.end()
-        # It is code, or a placeholder of ours.
-        after = text[end : end + 1]
-        if (after in _CODE_GOES_ON and sign != ">") or (after == "]" and outside == "["):
-            return None
     value = text[start:end]
     if not _is_assigned(kind, name, (outside, close, sign, blank, quote), value, in_quotes):
         return None
-    if len(value) == _JUDGED and not in_quotes and (more := compiled(_MORE).match(text, end)):
-        return start, more.end()
-    return start, end
+    more = compiled(_MORE).match(text, end) if len(value) == _JUDGED and not in_quotes else None
+    return start, more.end() if more else end
 
 
 @lru_cache(4096)  # one secret is often repeated
@@ -140,6 +129,11 @@ def _is_assigned(kind: NameKind, name: str, around: tuple[str, str, str, str, st
         return _looks_random(kind, value)
     # It may be a name in code; in a file of settings there is no blank before it.
     return _looks_random(kind, value, 2) and not compiled(_CODE).search(value)
+
+
+def _goes_on(after: str, sign: str, outside: str) -> bool:
+    """Whether what follows a bare value shows that it is code, or a placeholder of ours."""
+    return (after in _CODE_GOES_ON and sign != ">") or (after == "]" and outside == "[")
 
 
 def secret_part(name: str, value: str) -> tuple[int, int] | None:

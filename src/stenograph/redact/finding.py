@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache, partial
 from math import isfinite
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stenograph.redact.assignments import secret_part
@@ -44,7 +43,6 @@ _MARK_BYTES = 6
 _Found: TypeAlias = tuple[int, int, int]
 # The number of a literal, and where it begins and ends.
 _Hit: TypeAlias = tuple[int, int, int]
-_START = itemgetter(1)
 _NAMES = [*(rule.name for rule in RULES), ASSIGNED]
 
 
@@ -132,20 +130,12 @@ def _find(text: str, hits: list[_Hit]) -> list[_Found]:
     if not hits and not prefilter.dots.search(text):
         return []
     places: dict[int, list[int]] = defaultdict(list)
-    first = hits[0][0] if hits else 0
-    if all(hit[0] == first for hit in hits):
-        # One literal over and over: nothing has to be told apart.
-        starts = list(map(_START, hits))
-        places |= dict.fromkeys(prefilter.rules_of[first] if hits else (), starts)
-    else:
-        adding: dict[int, list[Callable[[int], None]]] = {}
-        for literal, place, _ in hits:
-            if literal not in adding:
-                adding[literal] = [places[number].append for number in prefilter.rules_of[literal]]
-            for add in adding[literal]:
-                add(place)
-    if dots := [match.start() for match in prefilter.dots.finditer(text)]:
-        places |= dict.fromkeys(prefilter.dotted, dots)
+    for literal, place, _ in hits:
+        for number in prefilter.rules_of[literal]:
+            places[number].append(place)
+    for match in prefilter.dots.finditer(text):
+        for number in prefilter.dotted:
+            places[number].append(match.start())
     last_cut = 0 if "…" in text or "..." in text else len(text) - _LONGEST_CUT
     return [(start, -end, number) for number, at in places.items() for start, end in RULES[number].find(text, at, last_cut)]
 
@@ -205,10 +195,8 @@ class Masker:
             return text
         parts: list[str] = []
         place = 0
-        known = self._placeholders.get
         for start, end, number in spans:
-            secret = text[start:end]
-            parts += (text[place:start], known(secret) or self._placeholder(secret, number))
+            parts += (text[place:start], self._placeholder(text[start:end], number))
             place = end
         self.count += len(spans)
         parts.append(text[place:])
@@ -223,9 +211,11 @@ class Masker:
         return mask_json(value, self.mask)
 
     def _placeholder(self, secret: str, number: int) -> str:
-        name = _NAMES[number]
-        placeholder = self._placeholders[secret] = f"[{name}:{self._mark(secret, name)}]"
-        return placeholder
+        known = self._placeholders.get(secret)
+        if known is None:
+            name = _NAMES[number]
+            known = self._placeholders[secret] = f"[{name}:{self._mark(secret, name)}]"
+        return known
 
     def _mark(self, secret: str, name: str) -> str:
         if self._key is not None:

@@ -9,8 +9,8 @@ Titles and summaries come already cut: where a text ends, or an ellipsis stands,
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from stenograph.redact.assignments import NAME_LITERALS, TO_VALUE, find_assigned, is_literal, looks_random
@@ -34,20 +34,26 @@ class SecretRule(NamedTuple):
     finder: Callable[[str, int], tuple[int, int] | None] | None = None
 
     def find(self, text: str, places: list[int], last_cut: int) -> Iterator[tuple[int, int]]:
-        """The secrets of a text whose literals are at these places. `last_cut`: none before it can be cut off."""
+        """The secrets of a text whose literals are at these places. `last_cut`: none before it can be cut off.
+
+        Place by place; where there are so many that Python would be slow, by searching.
+        """
+        is_dense = len(places) * _DENSE > len(text)
         if self.finder:
-            if len(places) * _DENSE > len(text):
+            if is_dense:
                 # There is a digit in every value that a name makes a secret.
                 if not compiled("[0-9]").search(text, places[0]):
                     return
                 places = [match.start() for match in compiled(self.expression).finditer(text, places[0])]
-            yield from self._found(self.finder, text, places)
-        else:
-            yield from self._matched(self.expression, text, places)
+            yield from self._at_places(self.finder, text, places)
+        elif is_dense:
+            yield from self._search(self.expression, text, places[0])
             if self.begun and places[-1] >= last_cut:
-                yield from self._matched(self.begun + _CUT_OFF, text, places[bisect_left(places, last_cut) :])
+                yield from self._search(self.begun + _CUT_OFF, text, max(places[0], last_cut))
+        else:
+            yield from self._at_places(partial(self._match, last_cut), text, places)
 
-    def _found(
+    def _at_places(
         self, find: Callable[[str, int], tuple[int, int] | None], text: str, places: list[int]
     ) -> Iterator[tuple[int, int]]:
         inside = 0
@@ -57,15 +63,18 @@ class SecretRule(NamedTuple):
                 inside = span[1] - _LONGEST_LITERAL
                 yield span
 
-    def _matched(self, expression: str, text: str, places: list[int]) -> Iterator[tuple[int, int]]:
-        """The same for an expression. There may be a place in every third character: this is all that is done at each."""
-        match, is_secret = compiled(expression).match, self.is_secret
-        inside = 0
-        for place in places:
-            if place >= inside and (found := match(text, place)) and (is_secret is None or is_secret(found)):
-                span = found.span(found.lastgroup or 0)
-                inside = span[1] - _LONGEST_LITERAL
-                yield span
+    def _match(self, last_cut: int, text: str, place: int) -> tuple[int, int] | None:
+        match = compiled(self.expression).match(text, place)
+        if match is None and self.begun and place >= last_cut:
+            match = compiled(self.begun + _CUT_OFF).match(text, place)
+        return match.span(match.lastgroup or 0) if match and (not self.is_secret or self.is_secret(match)) else None
+
+    def _search(self, expression: str, text: str, start: int) -> Iterator[tuple[int, int]]:
+        pattern = compiled(f"(?={'|'.join(map(re.escape, self.literals))}){expression}")
+        while match := pattern.search(text, start):
+            if not self.is_secret or self.is_secret(match):
+                yield match.span(match.lastgroup or 0)
+            start = max(match.start() + 1, match.end() - _LONGEST_LITERAL)
 
 
 def _rule(name: str, literals: str, expression: str, source: str, begun: str = "") -> SecretRule:
