@@ -19,7 +19,7 @@ run: .venv/.core     ## the viewer on your own sessions, or on the demo's where 
 
 test: .venv/.dev     ## the tests, with a sample of sessions and real clients: minutes
 	@scripts/provide npm tmux rg=ripgrep chromium bwrap=bubblewrap
-	$(BIN)/python -m pytest -n 4 --dist worksteal $(TESTS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
 
 test-proofs: .venv/.dev ## every session and every real client: what CI runs
 	@scripts/provide npm tmux rg=ripgrep chromium bwrap=bubblewrap
