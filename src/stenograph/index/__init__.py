@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from stenograph.index.call_scan import ABORTED, ADVISOR, AGENT, COPY, FAST, FINISHED, SIDECHAIN, US, call_key
     from stenograph.index.catalogue import CatalogueRow, StoredTurn, known_glances, list_catalogue, stored_turns
     from stenograph.index.facets import Facets, count_facets
-    from stenograph.index.find import Filter, Found, Hit, HitLine, Sought, highlight, scan, search
+    from stenograph.index.find import Filter, Found, Hit, HitLine, scan, search
+    from stenograph.index.highlights import Sought, highlight
     from stenograph.index.history import Touch, file_history
     from stenograph.index.kinds import KINDS_BY_NAME, TextKind
     from stenograph.index.model_calls import UsageSync, sync_session_usage, sync_usage
@@ -28,7 +29,8 @@ _MODULES = {
     "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US call_key",
     "catalogue": "CatalogueRow StoredTurn known_glances list_catalogue stored_turns",
     "facets": "Facets count_facets",
-    "find": "Filter Found Hit HitLine Sought highlight scan search",
+    "find": "Filter Found Hit HitLine scan search",
+    "highlights": "Sought highlight",
     "history": "Touch file_history",
     "model_calls": "UsageSync sync_session_usage sync_usage",
     "opening": "StoredBranch StoredSession open_session",

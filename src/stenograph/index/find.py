@@ -13,22 +13,20 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from stenograph.disk import project_folder_name, read_lines, redacted_repr
 from stenograph.errors import DiskError
+from stenograph.index.highlights import Sought, highlight, worth
 from stenograph.index.kinds import TextKind
 from stenograph.index.patterns import BoundedPattern
 from stenograph.index.query import AllOf, AnyOf, NoneOf, Query, Term, relaxed, terms_of
 from stenograph.index.sources import FilePart
 from stenograph.index.store import IndexStore
 from stenograph.index.texts import named_values_of, texts_of
-from stenograph.index.tokens import fold, patterns_of
 from stenograph.inputs import InputReader
 from stenograph.records import decode, read_records
 
@@ -47,7 +45,6 @@ _RECENT_DAYS = 30.0
 _RECENT = 0.6
 _DAY = 86_400.0
 _LOWEST = 1e-9
-_MANY = 200
 # Lines that match a word, from which on not all of them are ranked.
 _FREQUENT = 20_000
 _SAID = " ".join(kind.name.lower() for kind in (TextKind.PROMPT, TextKind.ANSWER, TextKind.TITLE))
@@ -144,8 +141,6 @@ class _Match(Struct):
 
 
 _Matches = dict[int, _Match]
-#: What a text is compared with.
-Sought: TypeAlias = Query | re.Pattern[str] | BoundedPattern
 
 
 def search(
@@ -440,7 +435,7 @@ class _Searching:
                 )  # fmt: skip
         texts, named = _read_texts(self._place_of(source), offset)
         texts = [each for each in texts if not self._kinds or each[0] in self._kinds]
-        kind, text = max(texts, key=lambda each: _worth(each[1], sought), default=(TextKind.NOTE, ""))
+        kind, text = max(texts, key=lambda each: worth(each[1], sought), default=(TextKind.NOTE, ""))
         turn = self._turn(session, offset if agent is None else self._started_at(session, agent))
         tool = self._tool(file, offset) if kind in (TextKind.INPUT, TextKind.OUTPUT) else None
         return HitLine(source, agent, line, turn, when, kind, text, tuple(named), tool)
@@ -575,31 +570,3 @@ def _read_texts(path: Path, offset: int) -> tuple[list[tuple[TextKind, str]], li
         return [], []
     record = decode(line.data)
     return list(texts_of(record, InputReader().read(record))), named_values_of(record)
-
-
-def _worth(text: str, sought: Sought) -> int:
-    """How much of what was sought a text holds."""
-    if isinstance(sought, re.Pattern | BoundedPattern):
-        return bool(sought.search(text))
-    return sum(bool(_spans(text, term)) for term in terms_of(sought))
-
-
-def highlight(text: str, sought: Sought) -> tuple[tuple[int, int], ...]:
-    """Where a text holds what was sought."""
-    if isinstance(sought, re.Pattern | BoundedPattern):
-        return tuple(match.span() for match in islice(sought.finditer(text), _MANY) if match[0])
-    merged: list[tuple[int, int]] = []
-    for begin, end in sorted(span for term in terms_of(sought) for span in _spans(text, term)):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((begin, end))
-    return tuple(merged)
-
-
-def _spans(text: str, term: Term) -> list[tuple[int, int]]:
-    folded = fold(text)
-    for pattern in patterns_of(term.text, is_prefix=term.is_prefix):
-        if found := [match.span() for match in islice(pattern.finditer(folded), _MANY)]:
-            return found
-    return []

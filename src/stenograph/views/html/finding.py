@@ -139,7 +139,7 @@ def render_health(
         loss=_loss,
         archive=archive,
         fix=_fix,
-        mended={place.path for each in page.damage if each.code in _PORTABLE for place in each.places},
+        portable={place.path for each in page.damage if each.code in _PORTABLE for place in each.places},
     )
 
 
