@@ -68,8 +68,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _proofs(items: list[pytest.Item]) -> set[pytest.Item]:
-    """What is left to `make test-proofs`: tests marked `proof`, most sessions of tests over all of them, and of the tests that
-    need real clients or receivers all but one case of each that is marked `sample`."""
+    """What is left to `make test-proofs`: tests marked `proof`, most cases of those marked `spread`, most sessions of tests over
+    all of them, and of the tests that need real clients or receivers all but one case of each that is marked `sample`."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
@@ -82,6 +82,8 @@ def _proofs(items: list[pytest.Item]) -> set[pytest.Item]:
         elif first.get_closest_marker("clients") or first.get_closest_marker("receivers"):
             newest = next((item for item in of_test if _NEWEST in item.name), first)
             kept = [newest] if first.get_closest_marker("sample") else []
+        elif spread := first.get_closest_marker("spread"):
+            kept = _spread(of_test, spread.args[0])
         elif len(of_test) > _SESSIONS and _has_path(first):
             kept = _spread(of_test, _SESSIONS)
         elif len(of_test) > _RELEASES and list(_parameters(first)) == ["release"]:

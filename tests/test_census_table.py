@@ -234,7 +234,7 @@ ROWS = [
         owner="disk/",
         others={name: why for name, why in MAY_WRITE.items() if not name.startswith("disk/")},
         sample="os.replace(a, b)",
-        hint=r"",
+        hint=r"\b(os|shutil|io)\b|replace\(|open\(|FileIO|write_|touch|mkdir|unlink|rename|rmdir|chmod|_to\(",
     ),
     Row(
         what="modules that open a database",

@@ -241,6 +241,7 @@ def test_hooks_do_the_same_as_in_2_1_325(name: str, client: Client, tmp_path: Pa
     assert ours(PLANS[name], tmp_path / "ours") == expected
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", [name for name in PLANS if not name.startswith("prompt blocked")])
 def test_a_session_with_hooks_is_valid_and_is_resumed_as_it_was(name: str, tmp_path: Path) -> None:
     def check(world: World) -> None:

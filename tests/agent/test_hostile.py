@@ -74,6 +74,7 @@ def changed(lines: list[Json], where: str, name: str, value: Any) -> list[Json]:
     return copied
 
 
+@pytest.mark.spread(12)
 @pytest.mark.parametrize(
     ("where", "name"),
     [

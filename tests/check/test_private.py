@@ -24,6 +24,7 @@ def _strings_replaced(value: Any, sentinel: str, keep: Callable[[str], bool]) ->
     return value
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("sentinel", SENTINELS)
 @pytest.mark.parametrize(
     "kept", [(), ("version",), ("type", "subtype", "version"), ("type", "version", "uuid", "parentUuid", "id", "tool_use_id")]

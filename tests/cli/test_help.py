@@ -7,7 +7,7 @@ import sys
 
 import click
 import pytest
-from tests.cli.running import SOURCE, run
+from tests.cli.running import run
 
 from stenograph.cli._group import COMMANDS, steno
 
@@ -21,11 +21,6 @@ def test_every_command_is_documented_with_an_example_and_speaks_json(name: str) 
     assert COMMANDS[name][1] in " ".join(help_text.split())
     assert f"Example:\n    steno {name}" in help_text
     assert "--json" in help_text
-
-
-def test_the_commands_page_is_up_to_date() -> None:
-    script = SOURCE.parent / "scripts" / "generate_docs.py"
-    subprocess.run([sys.executable, str(script), "--check"], check=True, env={"PYTHONPATH": str(SOURCE)})
 
 
 def test_help_and_version_load_no_command_and_no_record() -> None:

@@ -222,6 +222,7 @@ def _strict_json(document: str) -> Any:
     return json.loads(document, parse_constant=refuse)
 
 
+@pytest.mark.spread(7)
 @pytest.mark.parametrize("arguments", [["show"], ["turns"], ["show", "--reveal"], ["tail", "--once"], ["files"]])
 @pytest.mark.parametrize(
     "odd",

@@ -44,6 +44,7 @@ def _found(release: str) -> list[Drift]:
     return merge(judge(registry, release, tally.forms(release)))
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("release", RECORDED)
 def test_no_release_is_accused_by_the_others(release: str) -> None:
     accused = [(drift.code, drift.shape, drift.field, drift.met) for drift in _found(release)]

@@ -222,6 +222,7 @@ def test_json_is_masked_through_and_through() -> None:
     assert masked == {"a": ["[npm-token:1]", 1, None, {"[npm-token:1]": True}]}
 
 
+@pytest.mark.spread(20)
 @pytest.mark.parametrize("literal", sorted({literal for rule in RULES for literal in rule.literals}))
 def test_the_time_grows_with_the_length_alone(literal: str) -> None:
     """A text of nothing but beginnings of keys; quadratic time would be minutes."""

@@ -389,6 +389,7 @@ def test_a_sweep_leaves_what_is_older_than_the_first_hook(steno: Steno, sink: Ot
     assert_both_arrived(sink)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("place", ["in the home", "elsewhere"])
 @pytest.mark.parametrize("age", [0, 1800, 86_400 * 2])
 def test_a_sweep_sends_what_a_real_hook_told_of_and_a_dead_receiver_did_not_take(

@@ -84,6 +84,7 @@ def responses_told(spans: list[SinkSpan]) -> Counter[str]:
 # A session that grows
 
 
+@pytest.mark.spread(10)
 @GROWING
 def test_a_session_that_was_sent_after_every_line_is_the_one_that_was_sent_whole(path: Path, tmp_path: Path) -> None:
     """The client says after each line that it stopped, which is far more often than it does: turns are told again as they grow.
@@ -110,6 +111,7 @@ def test_a_session_that_was_sent_after_every_line_is_the_one_that_was_sent_whole
             assert all(count <= of for count, of in zip(counts_told(span), counts_told(final), strict=True))
 
 
+@pytest.mark.spread(10)
 @GROWING
 def test_a_session_that_was_sent_after_every_turn_is_the_same_for_every_receiver(path: Path, tmp_path: Path) -> None:
     """As the hooks do it: each span is sent once, so that it does not matter which of two a receiver would keep."""

@@ -7,6 +7,7 @@ A client that waits for a prompt shows neither: then the file's state shows that
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from stenograph.errors import BusyError, DiskError
 from stenograph.family import LINES_SUFFIX
 from stenograph.inputs import Status
 from stenograph.sessions import files_being_written, glance, status
+
+_MOMENT = 0.1
 
 
 def looks_live(path: Path, *, now: float, active_seconds: float) -> bool:
@@ -29,16 +32,28 @@ def looks_live(path: Path, *, now: float, active_seconds: float) -> bool:
 
 
 def refuse_open(paths: Iterable[Path]) -> None:
-    """Raises BusyError where another process has one of the files open for writing."""
+    """Raises BusyError where another process has one of the files open for writing, and still has a moment later.
+
+    A killed process may leave a child behind that is just starting another program: until then it has the same files open.
+    """
     candidates = [path for path in paths if path.suffix == LINES_SUFFIX]
-    written = files_being_written() if candidates else set()
-    for path in candidates if written else ():
-        try:
-            found = os.stat(path)  # noqa: PTH116
-        except OSError:
-            continue
-        if (found.st_dev, found.st_ino) in written:
-            raise live(path)
+    if _open_among(candidates):
+        time.sleep(_MOMENT)
+        if still := _open_among(candidates):
+            raise live(still[0])
+
+
+def _open_among(paths: list[Path]) -> list[Path]:
+    written = files_being_written() if paths else set()
+    return [path for path in paths if _identity(path) in written] if written else []
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def live(path: Path) -> BusyError:

@@ -112,6 +112,7 @@ def found(world: World, result: Json) -> Json:
     }
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", PLANS)
 def test_the_tool_decides_as_in_2_1_325(name: str, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run_ours(world, arguments(world, name), monkeypatch)
