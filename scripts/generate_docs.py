@@ -37,13 +37,13 @@ _HEADER = """# Commands
 
 <!-- Generated from `steno --help` by scripts/generate_docs.py; do not edit. -->
 
-Every command ends with one of these exit codes:
+Every command exits with one of these codes. `steno agent` has [a few more](agent.md#output).
 
 | code | meaning |
 | --- | --- |
 | 0 | Done, even if there was nothing to do. |
-| 1 | Nothing matched, or `--strict` found something. |
-| 2 | Wrong usage or a failure, with an error on stderr. |
+| 1 | Nothing matched, `--strict` found something, or the cost is above `--fail-above`. |
+| 2 | Wrong usage, or a failure. The error is on stderr. |
 | 3 | Refused for safety, nothing written: a file is in use or has changed, or an edit could not be proved. |
 | 130 | Interrupted with Ctrl-C. |
 
@@ -104,11 +104,11 @@ clients and trace receivers.
 3. Run `make record RELEASES=X`. It plays the scenarios of `lab/observatory` with release X and rebuilds the registry that
    `steno check` uses. If no scenario makes the client write the line, add one.
 
-Cloning needs no code: it renews every UUID that is a member's value (`surgery/ids.py`).
+Cloning needs no code: it replaces every UUID that is the value of a field (`surgery/ids.py`).
 
 ### A command
 
-1. Put the question into the layer that can answer it; questions about sessions go into `analysis`.
+1. Compute the answer in the lowest layer that can; for questions about sessions, this is `analysis`.
 2. Make the answer a `Document` in `views/pages/NAME.py`, and render it in `views/terminal/NAME.py`.
 3. Declare the options in `cli/NAME.py`, add a row to `COMMANDS` (`cli/_group.py`), and put its name into `PURPOSES`.
 4. List what other packages use in the package's `__init__`: in the imports for type checkers, in `_MODULES`, and in `__all__`.
@@ -130,14 +130,14 @@ agent.inbox.put(UserPrompt(content="…"))
 
 | to add | use |
 | --- | --- |
-| who answers questions about calls | `Approver` (`engine/approval.py`): one `PermissionQuestion` at a time, an `Approval` back |
+| answers to permission questions | `Approver` (`engine/approval.py`): takes one `PermissionQuestion`, returns an `Approval` |
 | a rule or a mode during a session | `agent.policy.apply(…)`, `agent.policy.set_mode(…)` (`permissions/live_policy.py`) |
 | a slash command | `agent.commands.add(Command(…))` (`engine/commands.py`); `run` returns its turn or an `Expansion` |
 | a kind of subagent | `Shared.agent_types` |
-| words for the model before a request | `Shared.asides` (`engine/asides.py`); with an `attachment`, they are recorded as one |
+| text for the model before a request | `Shared.asides` (`engine/asides.py`); with an `attachment`, it is recorded as one |
 | hooks | `Shared.hooks`, an object with the methods of `engine/hooks.py` |
 
-What a face may rely on is in `engine/events.py`.
+`engine/events.py` describes what a face can rely on.
 
 ### A change in what a release does
 

@@ -1,4 +1,4 @@
-"""Sessions wherever they are, found, listed and opened alike: in homes, or in the archive if a client has deleted them."""
+"""Find, list and open sessions in the same way wherever they are: in a home, or in the archive if a client deleted them."""
 
 from __future__ import annotations
 

@@ -149,7 +149,8 @@ def steno(ctx: click.Context, reveal: bool, as_json: bool) -> None:
 
     Without a command, shows the newest sessions and what to try next.
 
-    SESSION is an id or a unique prefix, a title, a path, or `last` (`last~1` is the one before).
+    SESSION is an id or a unique prefix, a title, a path, or `last`. `last` is the newest session of this directory, or of any
+    directory if this one has none; `last~1` is the one before.
 
     \b
     Example:

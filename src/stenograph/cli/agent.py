@@ -148,7 +148,7 @@ def _could_be_value(option: str, argument: str) -> bool:
     "--max-thinking-tokens",
     callback=_thinking,
     metavar="N|adaptive|disabled",
-    help="Thinking budget in tokens, for models that take one, or `disabled` for no thinking.",
+    help="Thinking budget in tokens, for models that take one; `adaptive` for the model's default, `disabled` for no thinking.",
 )
 @click.option(
     "--effort",
@@ -189,7 +189,10 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option("--session-id", metavar="UUID", help="Id of the new session.")
 @click.option("--name", default="", type=_as_text, metavar="TITLE", help="Title of the session.")
 @click.option(
-    "--compat", type=click.Choice(("2.1", "2.0")), default="2.1", help="Session format to write, by Claude Code release."
+    "--compat",
+    type=click.Choice(("2.1", "2.0")),
+    default="2.1",
+    help="Session format to write, by Claude Code release. [default: 2.1]",
 )
 @click.option("--mcp-config", multiple=True, metavar="FILE", help="Use the MCP servers in a file or in JSON. Repeatable.")
 @click.option("--strict-mcp-config", is_flag=True, help="Use only the MCP servers from --mcp-config.")

@@ -39,7 +39,7 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
     """Keep sessions that Claude Code would delete.
 
     Claude Code deletes sessions that have not changed for 30 days (`cleanupPeriodDays` in its settings). The archive keeps them
-    whole, with subagents, spilled results and file history, compressed and only readable by you. `steno restore` brings them
+    whole, with subagents, spilled results and file history, compressed and readable only by you. `steno restore` brings them
     back byte for byte.
 
     Without a subcommand, shows what is kept and how long Claude Code keeps sessions. To keep sessions whenever you search, set

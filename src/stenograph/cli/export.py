@@ -40,7 +40,7 @@ def export(
     html is a single file with styles and no scripts, md is Markdown, json is what `steno show --json` prints, and messages
     is what Claude Code would send on resume. Without --output, these are printed.
 
-    zip holds the session's own files, subagents and spilled results included, to be copied to another machine.
+    zip contains the session's own files, with subagents and spilled results, to copy to another machine.
 
     steps writes steps.jsonl and metadata.json into a directory. Run it again to append what is new, or use --follow. Secrets
     are masked.

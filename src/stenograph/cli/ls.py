@@ -76,14 +76,14 @@ def ls(
 ) -> None:
     """List sessions, newest first.
 
-    The tape shows what happened: prompts, changes, shell commands, reads, subagents and errors. Tape and cost come from the
-    index, which the first search or `steno usage` builds. Turns are those of the current branch; lists of more than 100 sessions
-    leave them out. A narrow terminal shows fewer columns. A pipe gets full ids and dates, and the status as a word. Secrets are
-    masked (--reveal).
+    In a wide terminal, a strip of marks (the tape) shows what happened: prompts, changes, shell commands, reads, subagents and
+    errors. Tape and cost come from the index, which the first search or `steno usage` builds. Turns are those of the current
+    branch; lists of more than 100 sessions leave them out. Piped output has full ids and dates, and the status as a word. Secrets
+    are masked unless you add --reveal.
 
     Without --all, some sessions are hidden, and a note says how many: finished ones with fewer than five steps, unanswered ones
-    with fewer than ten, empty files, files not named by a UUID, warm-ups, files with only subagents' lines, and sessions of
-    print mode and the SDK.
+    with fewer than ten, empty files, files not named by a UUID, subagent warm-ups, files with only subagents' lines, and
+    sessions of print mode and the SDK.
 
     A session is running while a process writes to it, or if it changed in the last two minutes (`active_seconds` in the config
     file) and its last turn is unfinished. If there are more than 2,000 sessions, steno reads only as many as --limit asks for.

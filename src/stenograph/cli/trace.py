@@ -68,8 +68,8 @@ def trace(ctx: click.Context, as_json: bool) -> None:
 
 
 @trace.command(short_help="Add the hooks to Claude Code's settings.")
-@click.option("--project", is_flag=True, help="Use .claude/settings.json of this directory, which may be shared.")
-@click.option("--local", is_flag=True, help="Use .claude/settings.local.json of this directory.")
+@click.option("--project", is_flag=True, help="Use .claude/settings.json in this directory, which may be shared.")
+@click.option("--local", is_flag=True, help="Use .claude/settings.local.json in this directory.")
 @click.option("--all-events", is_flag=True, help="Include events that older releases reject. They then ignore the whole file.")
 @consent_options
 @json_option
@@ -118,8 +118,8 @@ def install(
 
 
 @trace.command(short_help="Remove the hooks from Claude Code's settings.")
-@click.option("--project", is_flag=True, help="Use .claude/settings.json of this directory.")
-@click.option("--local", is_flag=True, help="Use .claude/settings.local.json of this directory.")
+@click.option("--project", is_flag=True, help="Use .claude/settings.json in this directory.")
+@click.option("--local", is_flag=True, help="Use .claude/settings.local.json in this directory.")
 @consent_options
 @json_option
 @shared_options
@@ -274,7 +274,7 @@ def backfill(
     """Send past sessions.
 
     You can stop and restart a backfill: turns already delivered are skipped, and so are copies of a turn in forks and clones.
-    Unfinished turns are left to their hooks.
+    Unfinished turns are left for the hooks to report.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The embedded store: which sessions there are, where their turns and tool calls are, and the full text of every line."""
+"""The embedded store: which sessions there are, where their turns and tool calls are, and a full-text index of every line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Messages API client; nothing else speaks to a model."""
+"""The Messages API client; nothing else calls a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way to a server: addresses, proxies, TLS, waiting, and one blocking connection. Does not know what is sent over it."""
+"""Connections to servers: addresses, proxies, TLS, delays, and one blocking connection. Does not know what is sent over it."""
 
 from stenograph.net.addresses import Address, Url, canonical_host, is_loopback, read_url
 from stenograph.net.compression import Decompressor, can_decompress, decompressor

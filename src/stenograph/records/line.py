@@ -65,7 +65,7 @@ _decoding = _Decoding()
 
 
 def decode(line: bytes | memoryview, *, strict: bool = False) -> Record:
-    """Decode a line to a record. Any bytes give a record.
+    """Decode a line to a record. Any bytes can be decoded.
 
     With `strict`, a line that is not a JSON object or has an unknown kind raises.
     """

@@ -1,4 +1,4 @@
-"""Sessions as a user names them: found, listed, resolved, titled, labelled and counted.
+"""Sessions as a user names them: found, listed, resolved, titled, labeled and counted.
 
 In: homes, paths, and what a user calls a session. Out: values that a list or a command shows. Knows lines only as `records`
 decodes them and writes only through `disk`.

@@ -285,7 +285,7 @@ def list_sessions(
 
     `everything` includes sessions that are hidden by default. `project` selects one directory, and `where` the sessions
     for which it returns True. `sort` is a key of `SORTS`. `turns` counts the turns of the listed sessions, for at most half a
-    second. With a `cache`, only files that changed since its last use are read. `also` adds sessions that are in no home.
+    second. With a `cache`, only files that changed since its last use are read. `also` adds sessions from elsewhere.
 
     `limit` is the maximum number. The others are still counted, unless there are more than `MANY_FILES`: then reading stops as
     soon as no older file can contain a newer record.

@@ -31,7 +31,7 @@ from stenograph.turns.values import (
 class Turn(Struct, frozen=True, dict=True):
     """A prompt, or a background task's report, and everything that answers it."""
 
-    # Its place on its chain, from 1; the same in every file that the chain was copied to.
+    # Its position in its chain, from 1; the same in every file that the chain was copied to.
     number: int
     opening: Input
     # The node that opened it, or the first one that was split off.
@@ -283,7 +283,7 @@ class Session(Struct, frozen=True, dict=True):
 
     @once
     def events(self) -> tuple[Event, ...]:
-        """What belongs to no turn: start-up hooks, local commands before the first prompt."""
+        """Events outside any turn: start-up hooks, local commands before the first prompt."""
         inside = {node for turn in self.all_turns for node in turn.nodes}
         outside = (node for node in range(self.graph.files[0].last) if node not in inside) if self.graph.files else ()
         return tuple(contents.events_of(self.context, outside))

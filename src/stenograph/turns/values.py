@@ -142,7 +142,7 @@ class ToolCall(Struct, frozen=True):
 
     @property
     def structured(self) -> ToolResult | str | tuple[Any, ...] | None:
-        """The result as the client keeps it for its screen; a string for errors."""
+        """The result as the client stores it for display; a string for errors."""
         record = self.context.graph.records[self.result_node] if self.answered else None
         return (record.toolUseResult or None) if isinstance(record, UserRecord) else None
 
@@ -274,7 +274,7 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @once
     def tokens(self) -> Tokens:
-        """The greatest counts of its lines, which repeat or grow. Zero for a remainder or a copy."""
+        """The highest counts on any of its lines. Zero for a copy, and for the rest of a response from the turn before."""
         if self.part is not CallPart.WHOLE:
             return Tokens()
         total = Tokens()
