@@ -48,7 +48,7 @@ class GapReason(StrEnum):
     TITLE = "the request for a title"
     # Only hooks at the end of a turn leave a trace.
     HOOK = "a hook that asks a model"
-    FAILED_STREAM = "a stream that broke, charged and tried again"
+    FAILED_STREAM = "a broken stream that was charged and retried"
     COPIED = "a parent's total, which a fork continues"
     MISSING_AGENTS = "subagents whose files are missing"
     # Less.

@@ -71,7 +71,7 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
         ("edits in its journal", f"{len(page.edits):,}", ""),
         ("events to be sent", f"{page.trace_events:,}", ""),
         ("entries about tracing", f"{page.trace_entries:,}", ""),
-        *([("the search index, made again when needed", "1", "")] if page.index else []),
+        *([("the search index, rebuilt when needed", "1", "")] if page.index else []),
     ]
     yield options.paint(f"{page.id} {'was' if page.applied else 'would be'} deleted for good:", BOLD)
     yield from table([list(row) for row in rows if row[1] != "0"], frozenset({1, 2}))

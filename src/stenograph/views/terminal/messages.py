@@ -21,7 +21,8 @@ def render_messages(page: MessagesPage, messages: Iterable[MessagePage], options
     yield options.paint(f"{page.release} would send {count_of(page.count, 'message')} before the new prompt", BOLD)
     columns = None if options.width is None else max(1, options.width - len(_INDENT))
     for number, message in enumerate(messages, 1):
-        where = f"lines {', '.join(map(str, sorted(message.lines)))}" if message.lines else "added by the client"
+        name = "line" if len(message.lines) == 1 else "lines"
+        where = f"{name} {', '.join(map(str, sorted(message.lines)))}" if message.lines else "added by the client"
         yield f"{number:>5}  {message.role:<9}  {where}"
         for block in message.content:
             yield from (_INDENT + line for line in wrap(cut(one_line(_block_line(block)), _WORDS), columns))
@@ -46,7 +47,7 @@ def render_explained(page: ExplainedPage, options: RenderOptions) -> Iterator[st
 
 
 def render_lost(page: LostPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
-    rows = [["", "messages", "tool calls", "thinking"], _count_row("said", page.said)]
+    rows = [["", "messages", "tool calls", "thinking"], _count_row("in the session", page.said)]
     rows += [_count_row(f"rule {loss.rule}", loss.lost) for loss in page.losses]
     yield from table([*rows, _count_row("lost", page.lost)], frozenset({1, 2, 3}))
 

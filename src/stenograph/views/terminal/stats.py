@@ -277,7 +277,7 @@ def waste_advice(finding: WasteFindingPage, options: RenderOptions) -> tuple[str
             )
         case _:
             return (
-                f"Turns thrown away by a rewind, {_times(finding.turns)}",
+                f"Turns discarded by a rewind, {_times(finding.turns)}",
                 ["A habit, not a setting: interrupt early, or plan first (shift-tab)."],
                 options.command("show", session, *(("--turn", str(first.turn)) if first and first.turn else ())),
             )
