@@ -25,7 +25,12 @@ _SECONDS = 0.5
 @click.command(short_help="Write a session as HTML, Markdown, JSON, steps or a zip.")
 @session_argument
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="md", show_default=True, help="What to write.")
-@click.option("--output", type=GivenPath(path_type=Path), metavar="PATH", help="File to write, or directory for steps.")
+@click.option(
+    "--output",
+    type=GivenPath(path_type=Path),
+    metavar="PATH",
+    help="File to write, or directory for steps. Required for steps and zip.",
+)
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--follow", is_flag=True, help="With steps: append new steps until Ctrl-C.")
 @reveal_option
