@@ -13,6 +13,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("STENO_CORPUS") or ROOT.parent / "shared" / "corpus")
 FIXTURES = ROOT / "tests" / "fixtures" / "recorded"
+# An installed program has its bytecode; without it every start compiles a hundred modules.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 class Figure(NamedTuple):

@@ -33,6 +33,9 @@ def main() -> NoReturn:
         # A terminal that can't show a character must not end the program; names of files may hold any bytes.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    from stenograph.cli._start import import_libraries
+
+    import_libraries()
     sys.exit(_run())
 
 

@@ -107,7 +107,7 @@ def ls(
     limit = settings.config.ls.limit if limit is None else limit
     is_filtered = project is not None or wanted is not None
     store = known_store(ctx)
-    cache = None if store is None else known_glances(store)
+    cache = None if store is None else known_glances(store, settings.homes)
 
     def listed(folder: str | None, where: Callable[[SessionInfo], bool] | None) -> SessionsPage:
         with progress("Reading") as report:
@@ -257,7 +257,7 @@ def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: b
             everything=True,
             active_seconds=settings.config.active_seconds,
             progress=report,
-            cache=None if store is None else known_glances(store),
+            cache=None if store is None else known_glances(store, settings.homes),
         )
     costs, days = _spending(ctx, store, [info.path for info in listing.sessions if info.hidden is None])
     soon, within = (0, 0) if settings.demo else expiring_soon(settings)

@@ -88,12 +88,15 @@ def list_catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | Non
         )
 
 
-def known_glances(store: IndexStore) -> ListCache:
-    """What a list would read of the files, as the store knows them; of those that have changed since, it reads them anew."""
+def known_glances(store: IndexStore, homes: Sequence[Path] | None = None) -> ListCache:
+    """What a list would read of the files of some homes, as the store knows them; it reads those anew that have changed since."""
     known = ListCache()
+    named = [os.fsencode(home) for home in homes or ()]
+    places = ", ".join("?" * len(named))
     rows = store.connection.execute(
         "SELECT sessions.path, sessions.turns, sessions.glance, files.size FROM sessions JOIN files ON files.path = sessions.path"
-        " WHERE sessions.glance IS NOT NULL"
+        f" WHERE sessions.glance IS NOT NULL{'' if homes is None else f' AND home IN ({places})'}",
+        named,
     )
     for path, turns, glance, size in rows:
         seen = msgspec.structs.replace(decode_glance(glance), path=Path(os.fsdecode(path)))

@@ -6,11 +6,15 @@ byte-order mark) goes the slow way through the standard library.
 
 from __future__ import annotations
 
-import json
+import functools
 from math import isfinite
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
+
+# The standard library's decoder is imported where something is odd: most files never need it.
+if TYPE_CHECKING:
+    from json import JSONDecoder
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -40,7 +44,7 @@ def parse_or_unset(text: bytes | memoryview | msgspec.Raw) -> Any:
 
 def _parse_slowly(text: bytes) -> Any:
     # Rule 13: invalid UTF-8 becomes U+FFFD, a byte-order mark is skipped.
-    return _SLOW.decode(text.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace"))
+    return _slow_decoder().decode(text.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace"))
 
 
 def _refuse(name: str) -> NoReturn:
@@ -52,18 +56,28 @@ def _parse_int(digits: str) -> int | float:
     return int(digits) if len(digits) < 4000 else float(digits)
 
 
-_PLAIN = json.JSONDecoder()
-_SLOW = json.JSONDecoder(parse_constant=_refuse, parse_int=_parse_int)
+@functools.cache
+def _slow_decoder() -> JSONDecoder:
+    from json import JSONDecoder
+
+    return JSONDecoder(parse_constant=_refuse, parse_int=_parse_int)
+
+
+@functools.cache
+def _plain_decoder() -> JSONDecoder:
+    from json import JSONDecoder
+
+    return JSONDecoder()
 
 
 def first_value(text: str) -> tuple[Any, int]:
     """The value that a text begins with, and where it ends. Raises json.JSONDecodeError, RecursionError."""
-    return _PLAIN.raw_decode(text)
+    return _plain_decoder().raw_decode(text)
 
 
 def begins_with_a_value(text: bytes) -> bool:
     try:
-        _SLOW.raw_decode(text.decode("utf-8", "replace").lstrip(" \t\r\n"))
+        _slow_decoder().raw_decode(text.decode("utf-8", "replace").lstrip(" \t\r\n"))
     except (ValueError, RecursionError):
         return False
     return True
@@ -80,6 +94,8 @@ def to_text(value: Any) -> bytes:
             return _encode(value)
         except UnicodeEncodeError:
             pass
+    import json
+
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=True)
     if "N" not in text and "Infinity" not in text:
         return text.encode()
@@ -98,6 +114,8 @@ def _is_plain(value: Any) -> bool:
 
 
 def _write_odd_numbers(value: Any) -> str:
+    import json
+
     if isinstance(value, float) and not isfinite(value):
         if value != value:
             raise ValueError("NaN is not JSON")

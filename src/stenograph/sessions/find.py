@@ -304,8 +304,11 @@ def list_sessions(
     enough = limit if len(files) > MANY_FILES and sort == "last" else None
     look = files_being_written if cache is None else cache.files_being_written
     written = look() if files and now - files[0].mtime_ns / 1e9 < _WRITTEN_WITHIN else set()
-    # With all glances at hand, no file is read for a title.
-    titles = ListTitles() if cache is None or enough is not None else ListTitles(cache.glances(files))
+    if enough is None:  # with all glances at hand, no file is read for a title
+        cache = ListCache() if cache is None else cache
+        titles = ListTitles(cache.glances(_reported(files, progress)))
+    else:
+        titles = ListTitles()
     shown: list[SessionInfo] = []
     hidden: list[SessionInfo] = []
     unseen = 0
@@ -313,7 +316,7 @@ def list_sessions(
         if enough is not None and _is_enough(shown, enough, file):
             unseen = len(files) - number
             break
-        if progress is not None and not number % _REPORTED_EVERY:
+        if progress is not None and enough is not None and not number % _REPORTED_EVERY:
             progress(number, len(files))
         try:
             with as_unreadable(file.path):
@@ -344,6 +347,13 @@ def list_sessions(
         older=len(shown) - len(listed),
         unseen=unseen,
     )
+
+
+def _reported(files: Sequence[SessionFile], progress: Progress | None) -> Iterator[SessionFile]:
+    for number, file in enumerate(files):
+        if progress is not None and not number % _REPORTED_EVERY:
+            progress(number, len(files))
+        yield file
 
 
 #: The least of an id that commands name.

@@ -8,7 +8,6 @@ does not cost the rest.
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import Enum
@@ -16,8 +15,6 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
-
-from stenograph.redact import as_is, mask_json
 
 # More different characters are replaced faster by going through the text once.
 _FEW = 16
@@ -56,10 +53,14 @@ def encode_long(page: Struct, items: Iterable[Any]) -> Iterator[bytes]:
 
 def page_text(value: Any, *, indent: int | None = None, encoding: str = "utf-8") -> str:
     """A page as text: indented where wanted, and only characters of an encoding. Ten times as slow as `encode_page`."""
+    import json
+
     plain = to_plain(value)
     try:
         text = json.dumps(plain, ensure_ascii=False, indent=indent, allow_nan=False)
     except (ValueError, RecursionError):  # what JSON or this Python cannot write
+        from stenograph.redact import as_is, mask_json
+
         plain = mask_json(plain, as_is)
         text = json.dumps(plain, ensure_ascii=False, indent=indent, allow_nan=False)
     unsafe = [character for character in set(text) if not character.isprintable() and character != "\n"]
@@ -86,4 +87,6 @@ def to_plain(value: Any) -> Any:
 
 
 def _escape(character: str) -> str:
+    import json
+
     return json.dumps(character)[1:-1]
