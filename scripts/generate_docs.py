@@ -112,9 +112,11 @@ Cloning needs no code: it replaces every UUID that is the value of a field (`sur
 2. Make the answer a `Document` in `views/pages/NAME.py`, and render it in `views/terminal/NAME.py`.
 3. Declare the options in `cli/NAME.py`, add a row to `COMMANDS` (`cli/_group.py`), and put its name into `PURPOSES`.
 4. List what other packages use in the package's `__init__`: in the imports for type checkers, in `_MODULES`, and in `__all__`.
-5. Run `make docs`, add a row to the README, and add the command to `tests/cli/test_json_schemas.py` and `test_secrets.py`.
+5. Run `make docs`, add a row to the README, and add the command to `tests/cli/test_json_schemas.py` and
+   `tests/test_planted_secret.py`.
 
-`steno files` is a good example to copy.
+`steno files` is a good example to copy. Until you are done, `make check`, `tests/cli/test_help.py`, `tests/test_readme.py` and the
+two tests of step 5 fail.
 
 ### A face or an extension of the agent
 
@@ -141,12 +143,16 @@ agent.inbox.put(UserPrompt(content="…"))
 
 ### A change in what a release does
 
-1. If the release is newer than `NEWEST` (`releases/numbers.py`), record it first.
+1. If the release is newer than `NEWEST` (`releases/numbers.py`), record it first: `make record RELEASES=X`. Then raise `NEWEST`,
+   and add X to `RELEASES` in `tests/messages/golden.py` and `reminded.py`, and to `FIRST` in `scripts/find_boundaries.py`.
 2. Add a row to `releases/table.py`. A row of `_MESSAGES` needs a field of the same name in `messages/habits.py`, and a row of
    `_READING` one in `graph/readings.py`. Read the others with `value_of(NAME, release)`.
 3. Use it where the messages are built: `habits.NAME`.
 4. Prove it: add a case to `tests/messages/hard_cases.py` and its name to `tests/messages/boundaries.py`, ask the releases on both
    sides of the change with `scripts/find_boundaries.py CASE`, and add a row to the boundaries in `docs/resume-contract.md`.
+
+The wording of a reminder is different: it is in `releases/words.py` and rendered by `messages/reminders.py`. Prove it with
+`scripts/ask_attached.py`, which asks the clients and writes the answers that `tests/messages/test_attached.py` compares.
 """
 
 

@@ -166,6 +166,7 @@ COMMANDS = {
     "messages": Command([[SESSION], [SESSION, "--as-of", "2.0.76"]], shows=True),
     "files": Command([[SESSION, "--diff"]], shows=True),
     "history": Command([["a.txt"], [PATH]], shows=True),
+    "blame": Command([["a.txt"], [PATH], [f"{PATH}:1"], [f"{PATH}2"], [f"{PATH}2:1"]]),
     "usage": Command([["--by", "session"], ["--by", "project"], ["--by", "branch", "--csv"], ["--reconcile"]]),
     "stats": Command([[], [SESSION], ["--list", "failed"], ["--list", "waits"]]),
     "waste": Command([[], ["--session", SESSION]]),

@@ -9,7 +9,7 @@ import click
 import pytest
 from tests.cli.running import run
 
-from stenograph.cli._group import COMMANDS, steno
+from stenograph.cli._group import COMMANDS, PURPOSES, steno
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -39,3 +39,7 @@ def test_help_lists_every_command() -> None:
     text = run("--help").stdout
     for name in COMMANDS:
         assert f"\n  {name} " in text
+
+
+def test_every_command_has_its_place_in_the_list() -> None:
+    assert sorted(name for names in PURPOSES.values() for name in names) == sorted(COMMANDS)

@@ -95,6 +95,8 @@ def test_the_json_of_recordings_is_what_its_schema_says(release: Path) -> None:
         ["inventory", str(DEMO)],
         ["search", "checkout"],
         ["history", "checkout.ts"],
+        ["blame", "checkout.ts"],
+        ["blame", "checkout.ts:17"],
         ["usage"],
         ["usage", "--by", "session"],
         ["usage", "--reconcile"],

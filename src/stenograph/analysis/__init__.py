@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
-    from stenograph.analysis.changes import REASONS, FileChange, changed_files
+    from stenograph.analysis.blame import Blame, LineWriter, blame_file
+    from stenograph.analysis.changes import REASONS, FileChange, changed_files, matching_lines
     from stenograph.analysis.comparing import Comparison, Side, compare
     from stenograph.analysis.context import (
         PARTS,
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from stenograph.analysis.waste import WasteFinding, WasteKind, find_waste
 
 _MODULES = {
-    "changes": "REASONS FileChange changed_files",
+    "blame": "Blame LineWriter blame_file",
+    "changes": "REASONS FileChange changed_files matching_lines",
     "comparing": "Comparison Side compare",
     "context": "PARTS Resident context_of prompt_images shape_of standing_notes tools_found",
     "inventory": "FileInventory Inventory RecordCounts take_inventory",
@@ -40,11 +42,13 @@ _MODULES = {
 __all__ = [
     "PARTS",
     "REASONS",
+    "Blame",
     "Comparison",
     "FileChange",
     "FileInventory",
     "Inventory",
     "KnownSession",
+    "LineWriter",
     "Reconciled",
     "RecordCounts",
     "Resident",
@@ -61,11 +65,13 @@ __all__ = [
     "UsageTable",
     "WasteFinding",
     "WasteKind",
+    "blame_file",
     "changed_files",
     "compare",
     "context_of",
     "find_waste",
     "known_sessions",
+    "matching_lines",
     "prompt_images",
     "read_status_input",
     "reconcile_sessions",

@@ -89,7 +89,13 @@ class FileChange(Struct, frozen=True):
         return list(unified_diff(old.splitlines(), new.splitlines(), start, f"b/{name}", lineterm=""))
 
 
-class _Tracked(Struct):
+#: Who wrote a line if it was no call: it was there first, came by something that left no record, or nobody knows.
+BEFORE, OUTSIDE, UNKNOWN = 0, -1, -2
+
+
+class TrackedFile(Struct):
+    """The content of a file, followed from call to call, and who wrote each of its lines."""
+
     path: str
     reads: int = 0
     edits: int = 0
@@ -103,20 +109,22 @@ class _Tracked(Struct):
 
     def shows(self, content: str) -> None:
         """A result shows what the file holds now."""
+        author = OUTSIDE
         if self.content is None:
+            author = BEFORE if self.before is None else UNKNOWN
             if self.before is None:
                 self.before = content
         elif self.content.rstrip("\n") != content.rstrip("\n"):
             self.doubts["outside"] = None
         self.doubts.pop("shell", None)
-        self.holds(content)
+        self.holds(content, author)
 
-    def holds(self, content: str | None, turn: int = 0) -> None:
-        """Its content is this now; what is new in it was written by a turn, or by what is not known."""
+    def holds(self, content: str | None, author: int) -> None:
+        """Its content is this now, and what is new in it is the author's."""
         if content is None:
             self.authors = []
         elif self.content != content or len(self.authors) != len(content.splitlines()):
-            self.authors = _carried(self.authors, (self.content or "").splitlines(), content.splitlines(), turn)
+            self.authors = _carried(self.authors, (self.content or "").splitlines(), content.splitlines(), author)
         self.content = content
 
 
@@ -124,103 +132,117 @@ class _Tracked(Struct):
 _MOST_COMPARED = 4_000_000
 
 
-def _carried(authors: Sequence[int], old: Sequence[str], new: Sequence[str], turn: int) -> list[int]:
+def _carried(authors: Sequence[int], old: Sequence[str], new: Sequence[str], author: int) -> list[int]:
     """Who wrote each line of a new version: lines of the old one keep their authors."""
+    made = [author] * len(new)
+    if len(authors) == len(old):
+        for one, other, size in matching_lines(old, new):
+            made[other : other + size] = authors[one : one + size]
+    return made
+
+
+def matching_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Where two versions have the same lines in the same order: their places, from 0, and how many."""
     from difflib import SequenceMatcher
 
-    if len(authors) != len(old):
-        return [turn] * len(new)
     limit = min(len(old), len(new))
     start = next((place for place in range(limit) if old[place] != new[place]), limit)
     end = next((place for place in range(limit - start) if old[-1 - place] != new[-1 - place]), limit - start)
+    yield 0, 0, start
     middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
-    middle = [turn] * len(middle_new)
     if middle_old and middle_new and len(middle_old) * len(middle_new) <= _MOST_COMPARED:
         for one, other, size in SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_matching_blocks():
-            middle[other : other + size] = authors[start + one : start + one + size]
-    return [*authors[:start], *middle, *authors[len(old) - end :]]
+            yield start + one, start + other, size
+    yield len(old) - end, len(new) - end, end
 
 
 def changed_files(session: Session, turns: Sequence[Turn] | None = None) -> tuple[FileChange, ...]:
     """The files that the turns (by default all) and their subagents read or changed."""
-    tracked: dict[str, _Tracked] = {}
-    backups = _first_backups(session)
-    chosen = session.all_turns if turns is None else turns
-    for number, call in _calls_in_order(session, chosen, with_strays=turns is None):
+    tracked: dict[str, TrackedFile] = {}
+    backups = first_backups(session)
+    for turn, call in calls_in_order(session, turns):
         if call.answered and not call.is_error:
-            _take(tracked, backups, number, call)
+            _take(tracked, backups, turn.number if turn else 0, call)
     return tuple(_finished(file) for file in tracked.values())
 
 
-def _calls_in_order(session: Session, turns: Iterable[Turn], *, with_strays: bool) -> Iterator[tuple[int, ToolCall]]:
-    """Tool calls with the number of their turn: a subagent's at its start, those of stray agents last."""
+def calls_in_order(session: Session, turns: Sequence[Turn] | None = None) -> Iterator[tuple[Turn | None, ToolCall]]:
+    """Tool calls with their turn (by default of all): a subagent's at its start, those of stray agents last, without a turn."""
     seen: set[str] = set()
-    for number, calls in _by_turn(turns):
-        yield from _calls_of(calls, number, seen)
-    if with_strays:
+    for turn, calls in _by_turn(session.all_turns if turns is None else turns):
+        yield from _calls_of(calls, turn, seen)
+    if turns is None:
         for run in session.agents:
             if run.agent_id not in seen and not run.is_warmup:
                 seen.add(run.agent_id)
-                for turn in run.turns:
-                    yield from _calls_of(turn.tool_calls, 0, seen)
+                for each in run.turns:
+                    yield from _calls_of(each.tool_calls, None, seen)
 
 
-def _by_turn(turns: Iterable[Turn]) -> Iterator[tuple[int, list[ToolCall]]]:
-    """The number of each turn with its calls, those of turns split from it included."""
+def _by_turn(turns: Iterable[Turn]) -> Iterator[tuple[Turn, list[ToolCall]]]:
+    """Each turn with its calls, those of turns split from it included."""
     calls: dict[int, list[ToolCall]] = {}
-    numbers: dict[int, int] = {}
+    by_opening: dict[int, Turn] = {}
     for turn in turns:
         opening = turn.node if turn.parted_from < 0 else turn.parted_from
-        numbers[opening] = turn.number
+        by_opening[opening] = turn
         calls.setdefault(opening, []).extend(turn.tool_calls)
-    for opening, number in numbers.items():
-        yield number, sorted(calls[opening], key=lambda call: call.use_node)
+    for opening, turn in by_opening.items():
+        yield turn, sorted(calls[opening], key=lambda call: call.use_node)
 
 
-def _calls_of(calls: Sequence[ToolCall], number: int, seen: set[str]) -> Iterator[tuple[int, ToolCall]]:
+def _calls_of(calls: Sequence[ToolCall], turn: Turn | None, seen: set[str]) -> Iterator[tuple[Turn | None, ToolCall]]:
     # Calls, and whether their run was visited; no recursion, as agents may start agents to any depth.
     waiting = [(call, False) for call in reversed(calls)]
     while waiting:
         call, entered = waiting.pop()
         run = None if entered else call.agent
         if run is None or run.agent_id in seen:
-            yield number, call
+            yield turn, call
             continue
         seen.add(run.agent_id)
         waiting.append((call, True))
         waiting += [(inner, False) for each in reversed(run.turns) for inner in reversed(each.tool_calls)]
 
 
-def _take(tracked: dict[str, _Tracked], backups: dict[str, str | None], number: int, call: ToolCall) -> None:
+def _take(tracked: dict[str, TrackedFile], backups: dict[str, str | None], number: int, call: ToolCall) -> None:
     if call.name in _SHELLS:
         command = call.input.get("command")
         if isinstance(command, str):
             _doubt(tracked, command[:_LONGEST_COMMAND])
         return
+    if path := path_of(call):
+        file = tracked.setdefault(path, TrackedFile(path))
+        if number:
+            file.turns[number] = None
+        follow(file, call, backups, number)
+
+
+def path_of(call: ToolCall) -> str:
+    """The file that a call reads or changes; empty for other tools."""
     if call.name not in _READS | CHANGING_TOOLS:
-        return
-    path = next((value for name in ("file_path", "notebook_path") if isinstance(value := call.input.get(name), str)), "")
-    if not path:
-        return
-    file = tracked.setdefault(path, _Tracked(path))
-    if number:
-        file.turns[number] = None
+        return ""
+    return next((value for name in ("file_path", "notebook_path") if isinstance(value := call.input.get(name), str)), "")
+
+
+def follow(file: TrackedFile, call: ToolCall, backups: dict[str, str | None], author: int) -> None:
+    """Takes a call on a file into account; what it writes is the author's."""
     if call.name in _READS:
         file.reads += 1
         _read(file, call)
     elif call.name == "NotebookEdit":
         file.edits += 1
-        file.holds(None)
+        file.holds(None, author)
         file.doubts["notebook"] = None
     else:
         if call.name == "Write":
             file.writes += 1
         else:
             file.edits += 1
-        _change(file, call, backups, number)
+        _change(file, call, backups, author)
 
 
-def _doubt(tracked: dict[str, _Tracked], command: str) -> None:
+def _doubt(tracked: dict[str, TrackedFile], command: str) -> None:
     every = _MAY_WRITE_ALL.search(command) is not None
     if every or _MAY_WRITE.search(command):
         for file in tracked.values():
@@ -228,7 +250,7 @@ def _doubt(tracked: dict[str, _Tracked], command: str) -> None:
                 file.doubts["shell"] = None
 
 
-def _read(file: _Tracked, call: ToolCall) -> None:
+def _read(file: TrackedFile, call: ToolCall) -> None:
     result = call.structured
     if not isinstance(result, ReadResult) or result.type != "text" or not result.file:
         return
@@ -238,15 +260,17 @@ def _read(file: _Tracked, call: ToolCall) -> None:
         file.shows(read.content)
 
 
-def _change(file: _Tracked, call: ToolCall, backups: dict[str, str | None], number: int) -> None:
+def _change(file: TrackedFile, call: ToolCall, backups: dict[str, str | None], author: int) -> None:
     result = call.structured
     original = _original(result)
-    if original is None and file.content is None and file.path in backups and file.edits + file.writes == 1:
-        original = backups[file.path]
+    # A backup is from before the first change.
+    backup = backups.pop(file.path, None)
+    if original is None and file.content is None:
+        original = backup
     if isinstance(result, WriteResult) and result.type == "create" and not original:
         if file.before is None:
             file.created, file.before = True, ""
-        file.holds(result.content if isinstance(result.content, str) else None, number)
+        file.holds(result.content if isinstance(result.content, str) else None, author)
         file.doubts.pop("shell", None)
         return
     if original is not None:
@@ -256,7 +280,7 @@ def _change(file: _Tracked, call: ToolCall, backups: dict[str, str | None], numb
         file.doubts["unknown-after"] = None
     elif after is not None:
         file.doubts.pop("unknown-after", None)
-    file.holds(after, number)
+    file.holds(after, author)
 
 
 def _original(result: object) -> str | None:
@@ -321,7 +345,7 @@ def _around(place: int, end: int) -> Iterator[int]:
             yield place + distance
 
 
-def _first_backups(session: Session) -> dict[str, str | None]:
+def first_backups(session: Session) -> dict[str, str | None]:
     """By absolute path: the client's backup from before the first change; empty for a file that did not exist."""
     folder = session.family.file_history if session.family else None
     found: dict[str, str | None] = {}
@@ -349,7 +373,7 @@ def _backup_text(folder: Path | None, backup: FileBackup) -> str | None:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _finished(file: _Tracked) -> FileChange:
+def _finished(file: TrackedFile) -> FileChange:
     changed = bool(file.edits or file.writes)
     doubts = dict(file.doubts)
     if changed and file.before is None:
@@ -368,5 +392,5 @@ def _finished(file: _Tracked) -> FileChange:
         after=file.content,
         doubts=tuple(reason for reason in REASONS if reason in doubts),
         turns=tuple(file.turns),
-        authors=tuple(file.authors) if changed else (),
+        authors=tuple(max(author, 0) for author in file.authors) if changed else (),
     )

@@ -23,6 +23,7 @@ COMMANDS = {
     "messages": ("stenograph.cli.messages:messages", "Show what a client would send on resume."),
     "files": ("stenograph.cli.files:files", "List the files a session read and changed."),
     "history": ("stenograph.cli.history:history", "List the sessions that read or changed a file."),
+    "blame": ("stenograph.cli.blame:blame", "Show which turn wrote each line of a file."),
     "usage": ("stenograph.cli.usage:usage", "Show tokens and cost by day, model, project and more."),
     "stats": ("stenograph.cli.stats:stats", "Show activity, errors, waits and what filled the context."),
     "waste": ("stenograph.cli.stats:waste", "Find avoidable cost."),

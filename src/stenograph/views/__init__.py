@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         keep_page,
         timer_page,
     )
+    from stenograph.views.pages.blame import blame_page
     from stenograph.views.pages.changing import (
         FileSizePage,
         PurgePage,
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
         render_keep,
         render_restore,
     )
+    from stenograph.views.terminal.blame import render_blame
     from stenograph.views.terminal.changing import (
         render_clone,
         render_edits,
@@ -190,6 +192,7 @@ _MODULES = {
     "pages.export": "ExportPage",
     "pages.files": "FilesPage files_page",
     "pages.history": "history_page",
+    "pages.blame": "blame_page",
     "pages.home": "HomeQuery LivePage ViewerHomePage home_page tape_letters",
     "pages.inventory": "inventory_page",
     "pages.messages": "LostPage MessagesPage ResumePage explained_page lost_page message_pages messages_page resume_page",
@@ -227,6 +230,7 @@ _MODULES = {
     "terminal.export": "render_exported",
     "terminal.files": "render_files",
     "terminal.history": "render_history",
+    "terminal.blame": "render_blame",
     "terminal.inventory": "render_inventory",
     "terminal.markdown": "markdown_lines",
     "terminal.messages": "render_explained render_lost render_messages render_resume",
@@ -325,6 +329,7 @@ __all__ = [
     "WastePage",
     "archive_page",
     "backfill_page",
+    "blame_page",
     "check_page",
     "clone_page",
     "comparison_page",
@@ -383,6 +388,7 @@ __all__ = [
     "render_archive",
     "render_archive_install",
     "render_backfill",
+    "render_blame",
     "render_check",
     "render_choices",
     "render_clone",

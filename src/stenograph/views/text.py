@@ -24,6 +24,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 # Made into patterns when first needed: lists of sessions need none.
 # Colours that a program gave its output are left out without a trace; everything else that is not text becomes visible.
 _COLOUR = r"\x1b\[[0-9;:]*m"
+_MODEL = r"claude-(?:(\d)-(\d)-)?([a-z]+)(?:-(\d+)(?:-(\d{1,2}))?)?(?:-\d{8})?(\[1m\])?"
 _LINE_ENDS = r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]"
 
 
@@ -279,3 +280,13 @@ def _in_quotes(character: str) -> str:
         code -= 0xDC00
         return f"\\x{code:02x}"
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def short_model(name: str) -> str:
+    """`claude-opus-4-5-20251101` as `opus 4.5`; what is not named so as it is."""
+    found = re.fullmatch(_MODEL, name)
+    if found is None:
+        return one_line(name)
+    old, minor_old, family, major, minor, long = found.groups()
+    number = ".".join(part for part in (major or old, minor or minor_old) if part)
+    return " ".join(part for part in (family, number, "1M" if long else "") if part)

@@ -12,11 +12,11 @@ from urllib.parse import urlencode
 from stenograph.sessions import HIDDEN
 from stenograph.views.html.charts import WINDOWS
 from stenograph.views.html.context import PageContext
-from stenograph.views.html.rendering import StepPlace, Template, View, base_name, capfirst, cost_note, local, short_model
+from stenograph.views.html.rendering import StepPlace, Template, View, base_name, capfirst, cost_note, local
 from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.home import ROWS, HomeQuery, HomeRow, ViewerHomePage
 from stenograph.views.pages.timeline import TimelinePage, TimelineTurn, ToolStep
-from stenograph.views.text import count_of, harmless, one_line
+from stenograph.views.text import count_of, harmless, one_line, short_model
 from stenograph.views.tools import path_from
 
 

@@ -17,7 +17,7 @@ from stenograph.views.html.context import PageContext
 from stenograph.views.html.markup import markdown_html, text_html, with_secrets
 from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.timeline import AgentSteps, ToolStep
-from stenograph.views.text import count_of, duration, harmless, one_line, quoted, short_path, size, thousands
+from stenograph.views.text import count_of, duration, harmless, one_line, quoted, short_model, short_path, size, thousands
 
 #: Steps of one turn of a subagent that are drawn at once.
 _MOST_NESTED = 120
@@ -277,16 +277,6 @@ def day_and_time(moment: datetime, context: PageContext) -> str:
 def long_moment(moment: datetime) -> str:
     here = local(moment)
     return f"{here.day} {here.strftime('%b %Y, %H:%M')}"
-
-
-def short_model(name: str) -> str:
-    """`claude-opus-4-5-20251101` as `opus 4.5`; what is not named so as it is."""
-    found = re.fullmatch(r"claude-(?:(\d)-(\d)-)?([a-z]+)(?:-(\d+)(?:-(\d{1,2}))?)?(?:-\d{8})?(\[1m\])?", name)
-    if found is None:
-        return name
-    old, minor_old, family, major, minor, long = found.groups()
-    number = ".".join(part for part in (major or old, minor or minor_old) if part)
-    return " ".join(part for part in (family, number, "1M" if long else "") if part)
 
 
 def ago(moment: datetime, context: PageContext) -> str:
