@@ -115,8 +115,8 @@ Cloning needs no code: it replaces every UUID that is the value of a field (`sur
 5. Run `make docs`, add a row to the README, and add the command to `tests/cli/test_json_schemas.py` and
    `tests/test_planted_secret.py`.
 
-`steno files` is a good example to copy. Until you are done, `make check`, `tests/cli/test_help.py`, `tests/test_readme.py` and the
-two tests of step 5 fail.
+`steno files` is a good example to copy. Until you are done, `make check`, `tests/cli/test_help.py`, `tests/test_readme.py` and
+the two tests of step 5 fail.
 
 ### A face or an extension of the agent
 
