@@ -48,11 +48,23 @@ class Story:
 
     def write(self, content: str, before: str | None) -> Story:
         kind = "create" if before is None else "update"
-        result = {"type": kind, "filePath": PATH, "content": content, "structuredPatch": [], "originalFile": before}
+        result: dict[str, Any] = {
+            "type": kind,
+            "filePath": PATH,
+            "content": content,
+            "structuredPatch": [],
+            "originalFile": before,
+        }
         return self.call("Write", result, content=content)
 
     def edit(self, old: str, new: str, before: str | None, patch: list[Any] | None = None) -> Story:
-        result = {"filePath": PATH, "oldString": old, "newString": new, "originalFile": before, "structuredPatch": patch or []}
+        result: dict[str, Any] = {
+            "filePath": PATH,
+            "oldString": old,
+            "newString": new,
+            "originalFile": before,
+            "structuredPatch": patch or [],
+        }
         return self.call("Edit", result, old_string=old, new_string=new)
 
     def session(self, folder: Path) -> Session:

@@ -57,7 +57,9 @@ def _drawn(page: BlamePage, options: RenderOptions, columns: int) -> Iterator[st
     room = columns - len(_INDENT)
     yield from (options.paint(f"{_INDENT}{line}", BOLD) for line in wrap(_total(page), room))
     if not page.on_disk:
-        yield from (_INDENT + line for line in wrap("The file is gone; these are the lines that the last session left.", room))
+        yield from (
+            _INDENT + line for line in wrap("There is no such file here; these are the lines that the last session left.", room)
+        )
     yield ""
     label_columns = _LABEL["wide" if columns >= _WIDE else "narrow"]
     number_columns = len(str(page.total))
