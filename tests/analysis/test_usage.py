@@ -254,6 +254,37 @@ def test_a_home_that_changes_is_counted_as_if_it_were_new(tmp_path: Path) -> Non
     assert counts_of(table_of(store, home).total.spent) == counts_of(table_of(fresh, home).total.spent)
 
 
+def test_days_are_those_of_a_new_count_after_every_change(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    truth = make_home(home, seed=6, size=300_000, largest=8_000, results=(50, 300))
+    files = sorted((home / "projects").rglob("*.jsonl"))
+    whole = {file: file.read_bytes() for file in files}
+    for file in files:
+        file.write_bytes(whole[file][: len(whole[file]) // 2])
+    store = open_store(tmp_path / "index.sqlite")
+
+    def is_as_new(zone: tzinfo) -> bool:
+        sync_usage(store, [home])
+        fresh = open_store(None)
+        sync_usage(fresh, [home])
+        ours, theirs = (usage_table(each, UsageScope((home,)), Tariff(), by=UsageBy.WEEK, zone=zone) for each in (store, fresh))
+        assert ours == theirs
+        return True
+
+    berlin, auckland = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Auckland")
+    assert is_as_new(berlin)
+    for file in files[:6]:
+        file.write_bytes(whole[file])
+        assert is_as_new(berlin)
+    assert is_as_new(auckland)
+    files[0].unlink()
+    assert is_as_new(auckland)
+    for file in files:
+        file.write_bytes(whole[file])
+    assert is_as_new(auckland)
+    assert counts_of(table_of(store, home).total.spent) == summed(charged(truth))
+
+
 def _is_copied(file: Path, files: list[Path]) -> bool:
     ids = [json.loads(line)["message"].get("id") for line in file.read_bytes().splitlines() if b'"assistant"' in line]
     return any(other != file and ids and ids[0].encode() in other.read_bytes() for other in files)

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.index import ABORTED, ADVISOR, AGENT, FAST, SIDECHAIN, US, IndexStore
+from stenograph.analysis.call_sums import DAY, EVERY, FROM, PRICED, CallSums, price_key, sum_calls, sum_days, sum_groups
+from stenograph.index import ADVISOR, AGENT, FAST, SIDECHAIN, US, IndexStore
 from stenograph.pricing import PerToken, Tariff
 
 _HOUR = 3600
-_DAY = 86_400
 _BLOCK = 5 * _HOUR
 BLOCK = timedelta(seconds=_BLOCK)
 
@@ -128,13 +128,14 @@ def usage_table(
     """Tokens and money in rows. `zone` is the time zone of days; None: the system's."""
     where, values = _where(store, scope)
     finder = _Finder(store, where, values, by, zone)
+    summed = _summed(store, where, values, tariff, finder)
     cells: dict[object, dict[_Price, _Sums]] = {}
-    for dimension, price, sums in _groups(store, where, values, tariff, finder):
+    for dimension, price, sums in _priced(summed.groups, tariff, finder):
         for key, share in finder.shares(dimension, price, sums):
             cell = cells.setdefault(key, {})
             known = cell.get(price)
             cell[price] = share if known is None else [one + other for one, other in zip(known, share, strict=True)]
-    sessions = _sessions(store, where, values, finder, tariff)
+    sessions = _sessions(summed.sessions, finder, tariff)
     total = UsageRow("total", Spent(), {}, len(set().union(*sessions.values())))
     rows = []
     totals: dict[str, list[int]] = {}
@@ -160,7 +161,7 @@ def usage_table(
         row.models = dict(sorted(row.models.items(), key=lambda each: (-each[1].cost, -each[1].tokens, each[0])))
     unpriced = {model: spent.unpriced_calls for model, spent in total.models.items() if spent.unpriced_calls}
     most = dict(sorted(unpriced.items(), key=lambda each: -each[1]))
-    interrupted, copies = _left_out(store, where, values)
+    interrupted, copies = _left_out(summed.left_out)
     return UsageTable(by, rows, total, interrupted, copies, most)
 
 
@@ -168,7 +169,8 @@ def spent_in(store: IndexStore, scope: UsageScope, tariff: Tariff) -> Spent:
     """What all calls together used and cost."""
     where, values = _where(store, scope)
     finder = _Finder(store, where, values, UsageBy.MODEL, UTC)
-    found = [_spent(price, sums) for _, price, sums in _groups(store, where, values, tariff, finder)]
+    groups = sum_groups(store, finder.dimension, price_key(tariff.thresholds), where, values)
+    found = [_spent(price, sums) for _, price, sums in _priced(groups, tariff, finder)]
     return Spent(*map(sum, zip(*found, strict=True))) if found else Spent()
 
 
@@ -221,26 +223,19 @@ _DIMENSIONS = {
 }
 
 
-_PRICED = FAST | US | ADVISOR
+def _summed(store: IndexStore, where: str, values: list[object], tariff: Tariff, finder: _Finder) -> CallSums:
+    price = price_key(tariff.thresholds)
+    if finder.by in (UsageBy.DAY, UsageBy.WEEK, UsageBy.MONTH) and where == EVERY:
+        return sum_days(store, finder.dimension, price)
+    return sum_calls(store, finder.dimension, price, where, values, models=finder.by is UsageBy.MODEL)
 
 
-def _groups(
-    store: IndexStore, where: str, values: list[object], tariff: Tariff, finder: _Finder
-) -> Iterator[tuple[object, _Price, _Sums]]:
-    """Calls summed up by what their row and their price depend on: the second column is the model, flags and length in one."""
-    prompt = "c.input + c.cache_read + c.cache_write_5m + c.cache_write_1h"
+def _priced(groups: Iterable[Sequence[int]], tariff: Tariff, finder: _Finder) -> Iterator[tuple[object, _Price, _Sums]]:
     lengths = [0, *(above + 1 for above in tariff.thresholds)]
-    level = " + ".join([f"({prompt} > {above})" for above in tariff.thresholds] or ["0"])
-    rows = store.connection.execute(
-        f"SELECT {finder.dimension}, (c.model << 16) + ((c.flags & {_PRICED}) << 4) + {level}, count(*), sum(c.input),"
-        " sum(c.output), sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h), sum(c.web_searches), sum(c.thinking),"
-        f" sum(c.estimated) {_FROM}{where} AND c.counted AND NOT c.flags & {ABORTED} GROUP BY 1, 2",
-        values,
-    )
     prices: dict[int, _Price] = {}
-    for dimension, packed, *sums in rows:
+    for dimension, packed, *sums in groups:
         if (price := prices.get(packed)) is None:
-            model, flags = finder.names[packed >> 16], packed >> 4 & _PRICED
+            model, flags = finder.names[packed >> 16], packed >> 4 & PRICED
             is_fast, is_us = bool(flags & FAST), bool(flags & US)
             rates = tariff.rate(model, prompt=lengths[packed & 15], is_fast=is_fast, is_us=is_us)
             name = tariff.row(model) or model or "(unknown)"
@@ -248,45 +243,35 @@ def _groups(
         yield dimension, price, sums
 
 
-def _left_out(store: IndexStore, where: str, values: list[object]) -> tuple[Spent, int]:
+def _left_out(rows: Iterable[Sequence[int]]) -> tuple[Spent, int]:
     """What is in no row: responses that were interrupted, and how many lines are copies."""
-    interrupted, copies = Spent(), 0
-    for counted, *sums in store.connection.execute(
-        "SELECT c.counted, count(*), sum(c.input), sum(c.output), sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h)"
-        f" {_FROM}{where} AND (c.flags & {ABORTED} OR NOT c.counted) GROUP BY 1",
-        values,
-    ):
+    interrupted, copies = [0] * 6, 0
+    for counted, *sums in rows:
         if counted:
-            interrupted = Spent(*sums)
+            interrupted = [one + other for one, other in zip(interrupted, sums, strict=True)]
         else:
-            copies = sums[0]
-    return interrupted, copies
+            copies += sums[0]
+    return Spent(*interrupted), copies
 
 
-def _sessions(store: IndexStore, where: str, values: list[object], finder: _Finder, tariff: Tariff) -> dict[object, set[int]]:
+def _sessions(rows: Iterable[tuple[int, int, int]], finder: _Finder, tariff: Tariff) -> dict[object, set[int]]:
     """The sessions behind each row."""
-    rows = store.connection.execute(
-        f"SELECT DISTINCT {finder.dimension}, c.session, {'c.model' if finder.by is UsageBy.MODEL else '0'} {_FROM}{where}"
-        f" AND c.counted AND NOT c.flags & {ABORTED}",
-        values,
-    )
     found: dict[object, set[int]] = {}
+    prices: dict[int, _Price] = {}
     for dimension, session, model in rows:
-        name = finder.names[model] if model else ""
-        price = _Price(name, tariff.row(name) or name or "(unknown)", False, None, 0)
+        if (price := prices.get(model)) is None:
+            name = finder.names[model] if model else ""
+            price = prices[model] = _Price(name, tariff.row(name) or name or "(unknown)", False, None, 0)
         for key, _ in finder.shares(dimension, price, []):
             found.setdefault(key, set()).add(session)
     return found
-
-
-_FROM = "FROM model_calls c"
 
 
 def _where(store: IndexStore, scope: UsageScope) -> tuple[str, list[object]]:
     homes = f"IN ({', '.join('?' * len(scope.homes))})"
     named: list[object] = [os.fsencode(home) for home in scope.homes]
     others = store.connection.execute(f"SELECT 1 FROM usage_sessions WHERE home NOT {homes} LIMIT 1", named).fetchone()
-    where = f" WHERE c.session IN (SELECT id FROM usage_sessions WHERE home {homes})" if others else " WHERE 1"
+    where = f" WHERE c.session IN (SELECT id FROM usage_sessions WHERE home {homes})" if others else EVERY
     values = named if others else []
     if scope.sessions is not None:
         named_so = f"SELECT id FROM usage_sessions WHERE name IN ({', '.join('?' * len(scope.sessions))})"
@@ -315,11 +300,13 @@ class _Finder:
             found = store.connection.execute("SELECT id, folder, name, project FROM usage_sessions")
             self._sessions = {row[0]: row[1:] for row in found}
         elif by is UsageBy.BLOCK:
-            hours = store.connection.execute(f"SELECT DISTINCT {self.dimension} {_FROM}{where} AND c.counted", values)
+            hours = store.connection.execute(f"SELECT DISTINCT {self.dimension} {FROM}{where} AND c.counted", values)
             self.blocks = _blocks(hour for (hour,) in hours)
         elif not self.dimension:
-            first, last = store.connection.execute("SELECT min(time), max(time) FROM model_calls").fetchone()
-            self.dimension = f"(c.time + {_offset(first, last, zone)}) / {_DAY}"
+            first, last = store.connection.execute(
+                "SELECT (SELECT min(time) FROM model_calls), (SELECT max(time) FROM model_calls)"  # each from the index
+            ).fetchone()
+            self.dimension = f"(c.time + {_offset(first, last, zone)}) / {DAY}"
 
     def shares(self, dimension: object, price: _Price, sums: _Sums) -> list[tuple[object, _Sums]]:
         match self.by:
@@ -389,7 +376,7 @@ def _offset(first: int | None, last: int | None, zone: tzinfo | None) -> str:
     changes: list[tuple[int, int]] = []
     before, moment = at(first), first
     while moment < last:
-        later = min(last, moment + 7 * _DAY)
+        later = min(last, moment + 7 * DAY)
         if at(later) != before:
             low, high = moment, later
             while high - low > 1:

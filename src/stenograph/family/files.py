@@ -7,6 +7,7 @@ finding, not the family's. Whoever removes or copies a family relies on that.
 from __future__ import annotations
 
 import enum
+import operator
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -29,6 +30,7 @@ from stenograph.family.places import (
     is_session_id,
 )
 
+_NAME = operator.attrgetter("name")
 _HIDING = frozenset({"unreadable-folder", "unreadable-file", "broken-link"})
 
 
@@ -67,6 +69,8 @@ class ProjectListing(msgspec.Struct, frozen=True):
     #: Names of session directories; some have no session file.
     session_folders: list[str]
     findings: list[Finding]
+    #: Of the sessions, in the same order.
+    statuses: list[os.stat_result] = []
 
 
 class Family(msgspec.Struct, frozen=True):
@@ -158,6 +162,7 @@ def list_project(folder: Path) -> ProjectListing:
                 continue
             stem = name[: -len(LINES_SUFFIX)]
             listing.sessions.append(SessionFile(stem, Path(entry.path), status.st_size, status.st_mtime_ns, is_session_id(stem)))
+            listing.statuses.append(status)
         elif is_session_id(name):
             if _is_own_folder(entry, listing.findings):
                 listing.session_folders.append(name)
@@ -234,7 +239,7 @@ def _entries_below(folder: str, findings: list[Finding], folders: list[str] | No
     while waiting:
         here = waiting.pop()
         try:
-            entries = sorted(_scan(here), key=lambda entry: entry.name)
+            entries = sorted(_scan(here), key=_NAME)
         except UnreadableError as error:
             findings.append(Finding("unreadable-folder", Path(here), detail=str(error)))
             continue
@@ -284,7 +289,7 @@ def _scan(folder: Path | str, *, missing_is_empty: bool = False) -> list[os.DirE
 
 def _status_of_file(entry: os.DirEntry[str], findings: list[Finding]) -> os.stat_result | None:
     """The status of a regular file, links followed; for anything else a finding and None."""
-    if not entry.name.isascii() and not _is_text(entry.name):
+    if not _is_text(entry.name):
         findings.append(_finding("name-not-utf8", entry, "its name is not UTF-8"))
     try:
         linked = entry.is_symlink()
@@ -342,7 +347,7 @@ def _linked(path: Path) -> Finding:
 
 def _is_text(name: str) -> bool:
     """False where the system's bytes were not UTF-8: os.fsdecode then leaves lone surrogates."""
-    return not any("\udc80" <= character <= "\udcff" for character in name)
+    return name.isascii() or not any("\udc80" <= character <= "\udcff" for character in name)
 
 
 def _finding(code: str, entry: os.DirEntry[str], detail: str) -> Finding:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
     from stenograph.index.tapes import Cast, Tick, session_casts, session_ticks
     from stenograph.index.update import SyncReport, sync
+    from stenograph.index.usage_days import NO_DAY, keep_days, kept_days
 
 _MODULES = {
     "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US call_key",
@@ -43,6 +44,7 @@ _MODULES = {
     "tapes": "Cast Tick session_casts session_ticks",
     "kinds": "KINDS_BY_NAME TextKind",
     "update": "SyncReport sync",
+    "usage_days": "NO_DAY keep_days kept_days",
 }
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "FAST",
     "FINISHED",
     "KINDS_BY_NAME",
+    "NO_DAY",
     "SIDECHAIN",
     "US",
     "BoundedPattern",
@@ -87,7 +90,9 @@ __all__ = [
     "facts_places",
     "file_history",
     "highlight",
+    "keep_days",
     "keep_facts",
+    "kept_days",
     "known_glances",
     "knows_home",
     "list_catalogue",

@@ -48,6 +48,7 @@ from stenograph.index.call_scan import (
 )
 from stenograph.index.sources import FilePart, IndexedFile
 from stenograph.index.store import IndexStore
+from stenograph.index.usage_days import forget_all_days, forget_days
 from stenograph.records import TokenCounts, gc_paused
 
 _BATCH_BYTES = 512_000_000
@@ -145,16 +146,16 @@ def _listed(homes: Sequence[Path], findings: list[Finding]) -> Iterator[tuple[by
     findings += found
     for listing in listings:
         folder, home = listing.folder, listing.folder.parent.parent
-        for file in listing.sessions:
-            if (state := _state_of(file.path)) is not None:
-                yield os.fsencode(file.path), state, partial(_Source, file.path, home, folder, file.session_id, None, state)
+        for file, status in zip(listing.sessions, listing.statuses, strict=True):
+            state = _state(status)
+            yield os.fsencode(file.path), state, partial(_Source, file.path, home, folder, file.session_id, None, state)
         for name in listing.session_folders:
             for entry in list_session_folder(f"{folder}{os.sep}{name}", []).agent_entries():
                 state = _state(entry.stat())
                 yield os.fsencode(entry.path), state, partial(_agent_source, entry.path, home, folder, name, state)
         for agent in listing.loose_agents:
-            if (state := _state_of(agent.path)) is not None:
-                yield os.fsencode(agent.path), state, partial(_Source, agent.path, home, folder, "", agent, state)
+            if (found_state := _state_of(agent.path)) is not None:
+                yield os.fsencode(agent.path), found_state, partial(_Source, agent.path, home, folder, "", agent, found_state)
 
 
 def _agent_source(name: str, home: Path, folder: Path, session: str, state: _State) -> _Source:
@@ -246,6 +247,8 @@ class _Writing:
         self._named: dict[tuple[str, ...], tuple[int, ...]] = {}
         self._rows: list[tuple[object, ...]] = []
         self._touched: set[int] = set()
+        #: Of calls that are gone.
+        self._times: set[int | None] = set()
 
     def forget(self, path: bytes) -> None:
         for file, session in self._db.execute("SELECT id, session FROM usage_files WHERE path = ?", (path,)).fetchall():
@@ -287,7 +290,11 @@ class _Writing:
                 call.flags |= AGENT
             self._add(file, session, key, call, agent_type)
         if known and start:
-            self._db.execute("UPDATE model_calls SET session = ? WHERE file = ? AND session != ?", (session, file, session))
+            moved = self._db.execute(
+                "UPDATE model_calls SET session = ? WHERE file = ? AND session != ?", (session, file, session)
+            )
+            if moved.rowcount:
+                forget_all_days(self._db)
         self._db.execute(
             "UPDATE usage_files SET session = ?, device = ?, inode = ?, size = ?, changed_ns = ?, offset = ?, fingerprint = ?,"
             " client_total = ? WHERE id = ?",
@@ -297,18 +304,28 @@ class _Writing:
     def finish(self) -> None:
         """Write the rows, and let one of each call's copies count."""
         db = self._db
-        db.executemany(_INSERT, self._rows)
-        self._rows.clear()
         db.execute("CREATE TEMP TABLE IF NOT EXISTS touched (key INTEGER PRIMARY KEY)")
         db.execute("DELETE FROM touched")
-        if len(self._touched) <= _FEW:
+        are_few = len(self._touched) <= _FEW
+        if are_few:
             db.executemany("INSERT INTO touched (key) VALUES (?)", ((key,) for key in self._touched))
+            self._times |= self._touched_times()
+        db.executemany(_INSERT, self._rows)
+        self._rows.clear()
+        if are_few:
+            forget_days(db, self._times | self._touched_times())
         else:
+            forget_all_days(db)
             db.execute("INSERT INTO touched SELECT key FROM model_calls GROUP BY key HAVING count(*) > 1")
             db.execute("UPDATE model_calls SET counted = 1 WHERE counted = 0")
         db.execute("UPDATE model_calls SET counted = 0 WHERE key IN (SELECT key FROM touched)")
         db.execute(_CHOOSE)
         self._touched.clear()
+        self._times.clear()
+
+    def _touched_times(self) -> set[int | None]:
+        rows = self._db.execute("SELECT DISTINCT time FROM model_calls WHERE key IN (SELECT key FROM touched)")
+        return {time for (time,) in rows}
 
     def _add(self, file: int, session: int, key: int, call: ModelCall, agent_type: str) -> None:
         tokens = call.tokens
@@ -325,8 +342,9 @@ class _Writing:
         )  # fmt: skip
 
     def _forget_calls(self, file: int, offset: int) -> None:
-        rows = self._db.execute("SELECT key FROM model_calls WHERE file = ? AND offset >= ?", (file, offset)).fetchall()
-        self._touched.update(key for (key,) in rows)
+        rows = self._db.execute("SELECT key, time FROM model_calls WHERE file = ? AND offset >= ?", (file, offset)).fetchall()
+        self._touched.update(key for key, _ in rows)
+        self._times.update(time for _, time in rows)
         self._db.execute("DELETE FROM model_calls WHERE file = ? AND offset >= ?", (file, offset))
 
     def _before(self, file: int, key: int) -> ModelCall | None:

@@ -53,9 +53,8 @@ def _sources(listing: ProjectListing) -> Iterator[IndexedFile]:
     """Every search looks at every file, so a file that a scan has seen is not asked for its status again."""
     home = listing.folder.parent.parent
     by_name = {file.session_id: file for file in listing.sessions}
-    for file in listing.sessions:
-        if (state := _state_of(file.path)) is not None:
-            yield _source(file.path, state, file, home, FilePart.SESSION)
+    for file, status in zip(listing.sessions, listing.statuses, strict=True):
+        yield _source(file.path, status, file, home, FilePart.SESSION)
     folder = str(listing.folder)
     for name in listing.session_folders:
         if owner := by_name.get(name):

@@ -16,7 +16,7 @@ from stenograph.config import data_folder
 from stenograph.database import files_of, open_database, transaction
 from stenograph.errors import DiskError, UnwritableError
 
-VERSION = 5
+VERSION = 6
 _NAME = f"index-{VERSION}.sqlite"
 
 # Full text is kept without the texts: they are in the sessions. SQLite before 3.43 can't delete from such a table, so the rows of
@@ -109,6 +109,8 @@ CREATE TABLE model_calls (
   UNIQUE (key, file)
 );
 CREATE INDEX model_calls_by_file ON model_calls (file, offset);
+CREATE INDEX model_calls_by_time ON model_calls (time);
+CREATE TABLE usage_days (day INTEGER PRIMARY KEY, sums BLOB);
 CREATE TABLE session_facts (session INTEGER PRIMARY KEY, state BLOB NOT NULL, facts BLOB NOT NULL);
 CREATE VIRTUAL TABLE text USING fts5 (
   prompt, answer, thinking, input, output, title, note,

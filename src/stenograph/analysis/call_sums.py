@@ -1,0 +1,128 @@
+"""The store's model calls -> sums of tokens by one dimension: a day, a session, a model …
+
+In: a synced store and what calls are grouped by, as SQL. Out: rows of numbers, not priced yet. Sums of days are kept in the
+store, and made anew for the days of which a call has changed: a year of calls is not added up for every look at it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from stenograph.errors import UnwritableError
+from stenograph.index import ABORTED, ADVISOR, FAST, NO_DAY, US, IndexStore, keep_days, kept_days
+
+DAY = 86_400
+#: What a price depends on, of a call's flags.
+PRICED = FAST | US | ADVISOR
+FROM = "FROM model_calls c"
+#: All calls.
+EVERY = " WHERE 1"
+
+_TOKENS = "count(*), sum(c.input), sum(c.output), sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h)"
+_COUNTS = f"c.counted AND NOT c.flags & {ABORTED}"
+
+
+class CallSums(NamedTuple):
+    #: Dimension, what the price depends on (`price_key`), calls, input, output, cache read, written for five minutes and an hour,
+    #: searches, thinking, estimated.
+    groups: Iterable[Sequence[int]]
+    #: Dimension, session, model; the model only where it was asked for, else 0.
+    sessions: Iterable[tuple[int, int, int]]
+    #: Whether they count, then calls and tokens: responses that were interrupted, and copies.
+    left_out: Iterable[Sequence[int]]
+
+
+def price_key(thresholds: Sequence[int]) -> str:
+    """Model, flags and how many of the lengths its prompt exceeds, in one number, as SQL."""
+    prompt = "c.input + c.cache_read + c.cache_write_5m + c.cache_write_1h"
+    level = " + ".join([f"({prompt} > {above})" for above in thresholds] or ["0"])
+    return f"(c.model << 16) + ((c.flags & {PRICED}) << 4) + {level}"
+
+
+def sum_groups(store: IndexStore, dimension: str, price: str, where: str, values: Sequence[object]) -> Iterable[Sequence[int]]:
+    return _groups(store.connection, dimension, price, where, values)
+
+
+def sum_calls(
+    store: IndexStore, dimension: str, price: str, where: str, values: Sequence[object], *, models: bool = False
+) -> CallSums:
+    db = store.connection
+    left_out = f"SELECT c.counted, {_TOKENS} {FROM}{where} AND (c.flags & {ABORTED} OR NOT c.counted) GROUP BY 1"
+    return CallSums(
+        _groups(db, dimension, price, where, values),
+        db.execute(f"SELECT DISTINCT {dimension}, c.session, {'c.model' if models else '0'} {FROM}{where} AND {_COUNTS}", values),
+        db.execute(left_out, values),
+    )
+
+
+def sum_days(store: IndexStore, dimension: str, price: str) -> CallSums:
+    """The same for all calls by day."""
+    basis = f"{dimension}; {price}"
+    days = kept_days(store, basis)
+    if days is None or None in days.values():
+        try:
+            with store.writing() as db:  # what is kept is of the same moment as the calls
+                days = kept_days(store, basis)
+                made = _make_days(db, dimension, price, None if days is None else [day for day, sums in days.items() if not sums])
+                keep_days(db, basis, made)
+                days = {**(days or {}), **made}
+        except UnwritableError:
+            return sum_calls(store, dimension, price, EVERY, ())
+    groups, sessions, left_out = [], [], []
+    for number, sums in days.items():
+        day = None if number == NO_DAY else number
+        made_of = _decode(sums or b"")
+        groups += [(day, *row) for row in made_of.groups]
+        sessions += [(day, session, 0) for session in made_of.sessions]
+        left_out += made_of.left_out
+    return CallSums(groups, sessions, left_out)  # type: ignore[arg-type]
+
+
+class _Day(Struct, array_like=True):
+    groups: list[tuple[int, ...]]
+    sessions: list[int]
+    left_out: list[tuple[int, ...]]
+
+
+_decode = msgspec.msgpack.Decoder(_Day).decode
+
+
+def _make_days(db: sqlite3.Connection, dimension: str, price: str, only: Sequence[int] | None) -> dict[int, bytes]:
+    """The sums of some days, or of all."""
+    where = EVERY if only is None else f" WHERE {_in_days(dimension, only)}"
+    made = {day: _Day([], [], []) for day in only or ()}
+
+    def of(day: int | None) -> _Day:
+        return made.setdefault(NO_DAY if day is None else day, _Day([], [], []))
+
+    for day, *row in _groups(db, dimension, price, where, ()):
+        of(day).groups.append(tuple(row))
+    for day, session in db.execute(f"SELECT DISTINCT {dimension}, c.session {FROM}{where} AND {_COUNTS}"):
+        of(day).sessions.append(session)
+    left_out = f"{FROM}{where} AND (c.flags & {ABORTED} OR NOT c.counted) GROUP BY 1, 2"
+    for day, *row in db.execute(f"SELECT {dimension}, c.counted, {_TOKENS} {left_out}"):
+        of(day).left_out.append(tuple(row))
+    return {day: msgspec.msgpack.encode(sums) for day, sums in made.items()}
+
+
+def _in_days(dimension: str, days: Sequence[int]) -> str:
+    dated = sorted(day for day in days if day != NO_DAY)
+    found = ["c.time IS NULL"] if len(dated) < len(days) else []
+    if dated:
+        # No zone is a day away from UTC.
+        near = f"c.time BETWEEN {(dated[0] - 1) * DAY} AND {(dated[-1] + 2) * DAY}"
+        found.append(f"({near} AND {dimension} IN ({', '.join(map(str, dated))}))")
+    return f"({' OR '.join(found)})"
+
+
+def _groups(db: sqlite3.Connection, dimension: str, price: str, where: str, values: Sequence[object]) -> Iterable[Sequence[int]]:
+    return db.execute(
+        f"SELECT {dimension}, {price}, {_TOKENS}, sum(c.web_searches), sum(c.thinking), sum(c.estimated)"
+        f" {FROM}{where} AND {_COUNTS} GROUP BY 1, 2",
+        values,
+    )
