@@ -23,12 +23,12 @@ from stenograph.cli._settings import shared_options, state_options
 def blame(ctx: click.Context, file: str, pager: bool, reveal: bool, as_json: bool) -> None:
     """Show which turn wrote each line of a file.
 
-    With a line number, shows the turn and prompt behind that line, and what was there before. Changes come from the Edit and
+    With a line number, shows the turn and prompt behind that line, and its earlier versions. Changes come from the Edit and
     Write tools of all sessions, and of their subagents. A line that they did not write was there before any session, or was
     written by hand or by a command.
 
-    FILE is a path. If there is no such file, the lines are those that the last session left. A relative path then matches every
-    path that ends with it, in any project.
+    FILE is a path. If there is no such file, shows it as the last session left it. A relative path then matches every path that
+    ends with it, in any project.
 
     \b
     Example:
@@ -63,7 +63,7 @@ def blame(ctx: click.Context, file: str, pager: bool, reveal: bool, as_json: boo
         ctx.exit(NOTHING_MATCHED)
     total = len(found.versions[-1].lines)
     if line is not None and not 1 <= line <= total:
-        raise click.UsageError(f"{short_path(targets[0])} has {total} lines, there is no line {line}")
+        raise click.UsageError(f"{short_path(targets[0])} has {total} lines; there is no line {line}")
     page = blame_page(found, on_disk=text is not None, stale=report.pending > 0, line=line, mask=make_mask(reveal)[0])
     render = partial(render_blame, one=line is not None)
     echo_page(page, render, render_options(ctx, full=True), as_json=as_json, pager=pager)
