@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # only explanations read lines, and what that takes is slow t
     from stenograph.records import Record
 
 _NANO_TO_PICO = 1000
-#: A client adds doubles, and its total is read to a billionth of a dollar.
-_EQUAL = 2_000
+#: Half of the last digit that is shown, a millionth of a dollar: a client adds doubles, and other tools round its total.
+_EQUAL = 500_000
 _STARTING = frozenset({"Agent", "Task"})
 _PICO = 10**12
 

@@ -84,7 +84,7 @@ def shared_options(command: F) -> F:
             expose_value=False,
             callback=_keep,
             metavar="DIR",
-            help="Claude config directory to read. Repeatable. [default: $CLAUDE_CONFIG_DIR, ~/.claude]",
+            help="Claude config directory to read. Repeatable. [default: $CLAUDE_CONFIG_DIR, else `homes` in the config file, else ~/.claude]",
         ),
     ):
         command = option(command)

@@ -34,8 +34,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _scope_options(command: F) -> F:
     for option in (
         click.option("--tz", "zone_name", metavar="ZONE", help="Time zone of dates, such as Europe/Berlin. [default: system]"),
-        click.option("--until", metavar="WHEN", help="Only sessions with a call before a date or an age."),
-        click.option("--since", metavar="WHEN", help="Only sessions with a call since a date or an age (7d)."),
+        click.option("--until", metavar="TIME", help="Only sessions with a call before a date or an age."),
+        click.option("--since", metavar="TIME", help="Only sessions with a call since a date or an age (7d)."),
     ):
         command = option(command)
     return command

@@ -62,7 +62,8 @@ def undo(
     )
 
     settings = state_options(ctx)
-    refuse_demo(settings)
+    if not is_list:
+        refuse_demo(settings)
     archive = Archive(default_archive_folder(os.environ))
     edits = find_edits(archive, session, settings.homes, only_homes=settings.explicit)
     if is_list:

@@ -39,8 +39,8 @@ _MICRO = 1_000_000
 
 @click.command(short_help="Show tokens and cost by day, model, project and more.")
 @click.option("--by", type=click.Choice(_BY), default="day", show_default=True, help="What to group by. A block is five hours.")
-@click.option("--since", metavar="WHEN", help="Only calls since a date (2026-01-31) or an age (36h, 7d, 2w).")
-@click.option("--until", metavar="WHEN", help="Only calls before a date or an age.")
+@click.option("--since", metavar="TIME", help="Only calls since a date (2026-01-31) or an age (36h, 7d, 2w).")
+@click.option("--until", metavar="TIME", help="Only calls before a date or an age.")
 @click.option(
     "--tz", "zone_name", metavar="ZONE", help="Time zone of days and dates, such as Europe/Berlin. [default: the system's]"
 )
