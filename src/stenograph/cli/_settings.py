@@ -84,7 +84,8 @@ def shared_options(command: F) -> F:
             expose_value=False,
             callback=_keep,
             metavar="DIR",
-            help="Claude config directory to read. Repeatable. [default: $CLAUDE_CONFIG_DIR, else `homes` in the config file, else ~/.claude]",
+            help="Claude config directory to read. Repeatable. "
+            "[default: $CLAUDE_CONFIG_DIR, `homes` in the config file, or ~/.claude]",
         ),
     ):
         command = option(command)
