@@ -2774,3 +2774,20 @@ def ends_nine_answers_and_an_error_after_a_reminder_of_todos() -> Sequence[Line]
 def ends_in_an_error_after_answers_of_several_blocks_without_todos() -> Sequence[Line]:
     words = answer(2, 1, [text(f"w{number}") for number in range(12)])
     return _failed(_calls(1, [user(1, 0, "q"), words, user(3, 2, "q2")]))
+
+
+@case(37, 48)
+def ends_two_answers_after_a_compaction_with_a_reminder_of_todos_before_it() -> Sequence[Line]:
+    lines = _todos_reminded(7)
+    return _unanswered(_calls(2, [*lines, boundary(17, 16), user(18, 17, "summary")]))
+
+
+@case(41, 46)
+def ends_in_words_before_a_result_with_a_blank_answer_long_before() -> Sequence[Line]:
+    blank = [user(1, 0, "q"), answer(2, 1, " \n"), user(3, 2, "q2")]
+    return [*blank, answer(4, 3, [call("toolu_a")]), result(5, 4, text("words"), returned("toolu_a"))]
+
+
+@case(46)
+def blank_member_of_another_block() -> Sequence[Line]:
+    return [user(1, 0, "q"), answer(2, 1, [{**thinking("t"), "text": ""}, text("a")]), user(3, 2, "q2"), answer(4, 3, "b")]

@@ -81,6 +81,24 @@ def test_what_was_compacted_since_is_no_longer_what_the_last_call_sent(tmp_path:
     assert 10_000 < outlook.tokens_before < 20_000
 
 
+def test_what_the_client_says_of_the_project_does_not_count_and_what_follows_it_does(tmp_path: Path) -> None:
+    said = "note " * 80  # 400 characters
+    note = {"type": "text", "text": f"<system-reminder>\n{said.strip()}\n</system-reminder>"}
+    words = "word " * 80  # 400 characters, 100 tokens by the usual count
+    part = {"type": "text", "text": words}
+    asked = [user([part, note, part]), *turn(words, answer=words)[1:]]
+    listing = {"type": "skill_listing", "content": said}
+    rules = {"type": "attachment", "attachment": listing, "rendered": [{"content": said.strip()}]}
+    lines = linked(*turn(words, answer=words), *asked, rules, *turn(words, answer=words))
+    for line in lines:
+        if line["type"] == "assistant":
+            line["message"] = {**line["message"], "usage": None}
+    outlook = make_plan(write_session(tmp_path, session_id(1), lines), [DropTurns(which=Selector(turns=((1, 1),)))]).outlook
+    # Seven texts of 100 and a half more of each, because nobody counted this session; the note comes back with the next prompt.
+    assert outlook.tokens_before == 1_050
+    assert outlook.tokens_after == 750
+
+
 @pytest.mark.parametrize(
     ("age", "kept", "expired"),
     [(timedelta(minutes=1), "5m", False), (timedelta(minutes=6), "5m", True), (timedelta(minutes=6), "1h", False)],

@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tests.corpora import RICH
@@ -277,3 +277,10 @@ def test_an_edit_keeps_the_time_of_change_so_that_the_session_does_not_look_aliv
     assert apply(make_plan(session, [TruncateResults(limit=10)]), Archive(tmp_path.parent / f"{tmp_path.name}-archive"))
     assert session.stat().st_mtime == 1_700_000_000
     assert status(glance(session), now=time.time()) is before
+
+
+@pytest.mark.parametrize("edit", [kind() for kind in get_args(AnyEdit)], ids=lambda edit: edit.summary)
+def test_an_edit_is_a_value_that_a_plan_can_rely_on(edit: AnyEdit) -> None:
+    assert hash(edit) == hash(type(edit)())
+    with pytest.raises(AttributeError):
+        edit.reason = "another"  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.graph.building import answer, graph_of, prompt, system, tool_result, tool_use
+from tests.graph.building import answer, graph_of, last_prompt, prompt, system, tool_result, tool_use
 
 from stenograph.turns import build_session
 
@@ -22,3 +22,12 @@ def test_a_child_before_its_parent_keeps_its_link_where_the_parent_has_lost_its_
     assert graph.before[:1] == graph.parents[:1] == [1]
     session = build_session(graph, "s")
     assert session.turns[0].answer == "a2"
+
+
+def test_where_a_session_ends_before_its_first_turn_the_newest_branch_is_current() -> None:
+    # A client that was rewound to the very beginning names a line that no prompt precedes.
+    first = [system("s", None, 0), prompt("q1", None, 1), answer("a1", "q1", 2), prompt("q2", "a1", 3), answer("a2", "q2", 4)]
+    other = [prompt("q3", "a1", 5), answer("a3", "q3", 6)]
+    session = build_session(graph_of(*first, *other, last_prompt("s")), "s")
+    ways = [(branch.is_current, [turn.prompt for turn in branch.turns]) for branch in session.branches]
+    assert ways == [(True, ["q1", "q3"]), (False, ["q1", "q2"])]

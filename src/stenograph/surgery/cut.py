@@ -76,7 +76,7 @@ def find_place(session: Session, at: str | int | None, branch: int | None) -> in
     return _end_of(session, way, place)
 
 
-def cut(session: Session, leaf: int, releases: tuple[str, ...], *, all_file_history: bool = False) -> Cut:
+def cut(session: Session, leaf: int, releases: tuple[str, ...], *, all_file_history: bool) -> Cut:
     """What stays of a session that ends with `leaf`; `releases` are asked whether they continue from there.
 
     `all_file_history`: also keep snapshots of messages that are left out.
