@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.archive.families import AGENT, NAME, SESSION, contents, modes, times
+from tests.archive.families import AGENT, NAME, RESULT, SESSION, contents, modes, times
 from tests.corpora import CORPUS
-from tests.homes import recorded_home, session_id, turns, write_session
+from tests.homes import LONG_AGO, recorded_home, session_id, turns, write_session
 
 from stenograph.archive import (
     Archive,
@@ -213,3 +215,123 @@ def test_nothing_of_a_purged_session_is_kept_and_others_stay_whole(
     assert {b"".join(store.stream(file)) for file in store.files()} == {wanted[f"projects/{project.name}/{other.name}.jsonl"]}
     store.close()
     assert SESSION.encode() not in b"".join(path.read_bytes() for path in archive.folder.iterdir())
+
+
+def test_a_file_that_a_client_made_after_the_plan_is_not_overwritten(archive: Archive, home: Path, project: Path) -> None:
+    keep_sessions(archive.folder, [home])
+    (project / NAME).unlink()
+    plan = planned(archive)
+    (project / NAME).write_bytes(b"made meanwhile")
+    store = opened(archive)
+    with pytest.raises(BusyError, match="changed after it was read"):
+        restore_session(archive, store, plan)
+    store.close()
+    assert (project / NAME).read_bytes() == b"made meanwhile"
+
+
+def test_nothing_is_written_through_a_link_that_appeared_after_the_plan(
+    archive: Archive, home: Path, project: Path, tmp_path: Path
+) -> None:
+    keep_sessions(archive.folder, [home])
+    (project / NAME).unlink()
+    plan = planned(archive)
+    notes = tmp_path / "notes.txt"
+    notes.write_text("mine")
+    (project / NAME).symlink_to(notes)
+    store = opened(archive)
+    with pytest.raises(BusyError):
+        restore_session(archive, store, plan)
+    store.close()
+    assert notes.read_text() == "mine"
+
+
+@pytest.mark.parametrize("place", ["projects/{project}/{id}", "projects/{project}/{id}/subagents", "file-history/{id}"])
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_nothing_comes_back_through_a_link_to_a_directory(
+    archive: Archive, home: Path, project: Path, tmp_path: Path, place: str, is_removed: bool
+) -> None:
+    keep_sessions(archive.folder, [home])
+    if is_removed:
+        archive.remove(project / NAME)
+    link = home / place.format(project=project.name, id=SESSION)
+    shutil.rmtree(link, ignore_errors=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(elsewhere)
+    before = contents(home)
+    with pytest.raises(BusyError, match="is a link to a directory"):
+        archive.undo(1) if is_removed else restored(archive)
+    assert contents(elsewhere) == {}
+    assert contents(home) == before
+
+
+def _removed_under_one_name(archive: Archive, home: Path) -> tuple[Path, Path]:
+    """Two sessions that are not named by a UUID, in two projects; the second one was removed."""
+    first, second = (home / "projects" / name / "notes.jsonl" for name in ("-a", "-b"))
+    for path in (first, second):
+        path.parent.mkdir(parents=True)
+        path.write_bytes((json.dumps(turns(1, f"In {path.parent.name}")[0]) + "\n").encode())
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    keep_sessions(archive.folder, [home])
+    archive.remove(second)
+    return first, second
+
+
+def test_a_session_of_the_same_name_in_another_project_is_not_purged(archive: Archive, tmp_path: Path) -> None:
+    first, second = _removed_under_one_name(archive, tmp_path / "home")
+    archive.purge(archive.plan_purge("notes", first))
+    assert not first.exists()
+    store = opened(archive)
+    assert [session.path for session in store.sessions()] == [second]
+    store.close()
+    archive.undo(1)
+    assert json.loads(second.read_bytes())["message"]["content"] == "In -b"
+
+
+def test_an_original_that_another_session_came_to_need_after_the_plan_survives_a_purge(archive: Archive, project: Path) -> None:
+    other = session_id(0xBBBB0002)
+    spilled = project / other / "tool-results" / "b1.txt"
+    spilled.parent.mkdir(parents=True)
+    shutil.copy2(project / RESULT, spilled)
+    wanted = spilled.read_bytes()
+    archive.remove(project / NAME)
+    plan = archive.plan_purge(SESSION, None)
+    archive.remove(project / f"{other}.jsonl")
+    archive.purge(plan)
+    archive.undo(2)
+    assert spilled.read_bytes() == wanted
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_a_session_that_changed_after_the_plan_is_not_purged(archive: Archive, project: Path, is_undone: bool) -> None:
+    if is_undone:
+        archive.remove(project / NAME)
+    plan = archive.plan_purge(SESSION, None if is_undone else project / NAME)
+    if is_undone:
+        archive.undo(1)
+    else:
+        (project / SESSION / "subagents" / "agent-a2.jsonl").write_bytes(b"{}\n")
+    before = contents(project)
+    with pytest.raises(BusyError, match="changed after the plan was made"):
+        archive.purge(plan)
+    assert contents(project) == before
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names are text there")
+def test_a_session_whose_name_is_not_utf8_is_kept_restored_and_purged(archive: Archive, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    path = home / "projects" / "-p" / os.fsdecode(b"caf\xe9.jsonl")
+    path.parent.mkdir(parents=True)
+    path.write_bytes((json.dumps(turns(1)[0]) + "\n").encode())
+    os.utime(path, (LONG_AGO, LONG_AGO))
+    beside = write_session(home, SESSION, turns(1))
+    data = path.read_bytes()
+    assert keep_sessions(archive.folder, [home]).kept == 2
+    path.unlink()
+    restored(archive, os.fsdecode(b"caf\xe9"))
+    assert path.read_bytes() == data
+    archive.purge(archive.plan_purge(os.fsdecode(b"caf\xe9"), path))
+    store = opened(archive)
+    assert [session.path for session in store.sessions()] == [beside]
+    store.close()

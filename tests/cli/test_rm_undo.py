@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
 import pytest
 from tests.archive.families import NAME, RESULT, SESSION, contents, make_family
 from tests.cli.running import assert_one_clear_line, run, run_in_terminal
-from tests.homes import session_id, turns, write_session
+from tests.homes import LONG_AGO, session_id, turns, write_session
 from tests.surgery.conversations import linked, turn
 
 from stenograph.disk import append_lines
@@ -284,3 +285,15 @@ def test_of_many_sessions_one_that_cannot_be_archived_stops_no_other(tmp_path: P
     assert "linked-folder" in removals[session_id(2)]["refusal"]
     assert (bad.exists(), (elsewhere / "precious").exists()) == (True, True)
     assert [path.stem for path in bad.parent.glob("*.jsonl")] == [session_id(2)]
+
+
+@pytest.mark.parametrize("command", ["rm", "purge"])
+def test_a_name_that_could_command_a_terminal_is_shown_escaped(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "home" / "projects" / "-p" / "a\x1b[31mb\u202ec\nd.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(turns(1)[0]) + "\n")
+    os.utime(path, (LONG_AGO, LONG_AGO))
+    for arguments in ((), ("--apply",)):
+        said = run(command, path, *arguments, "--home", tmp_path / "home")
+        assert said.returncode == 0
+        assert not [each for each in said.stdout.replace("\n", "") if not each.isprintable()]

@@ -20,6 +20,7 @@ from stenograph.disk import (
     append_lines,
     delete_file,
     lock,
+    mode_of,
     move_file,
     put_in_place,
     read_lines,
@@ -784,3 +785,34 @@ def test_a_users_file_is_replaced_where_the_system_knows_no_users(tmp_path: Path
     write_user_file(path, b"new")
     assert path.read_bytes() == b"new"
     assert path.stat().st_ino != before
+
+
+def test_a_new_file_never_takes_the_place_of_one_that_another_process_made_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "session.jsonl"
+    staged = stage_file(file, b"ours\n", unfinished=unfinished_beside(file))
+    monkeypatch.setattr(os.path, "lexists", lambda _: False)  # as it was a moment ago
+    file.write_bytes(b"theirs\n")
+    with pytest.raises(BusyError):
+        put_in_place(staged, expect=None)
+    assert file.read_bytes() == b"theirs\n"
+
+
+def test_a_new_file_gets_its_name_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    file = tmp_path / "session.jsonl"
+    put_in_place(stage_file(file, b"one\n", unfinished=unfinished_beside(file)), expect=None)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("session.jsonl", b"one\n")]
+    staged = stage_file(file, b"two\n", unfinished=unfinished_beside(file))
+    with pytest.raises(BusyError):
+        put_in_place(staged, expect=None)
+    assert file.read_bytes() == b"one\n"
+
+
+def test_the_mode_of_a_file_that_is_gone_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="gone"):
+        mode_of(tmp_path / "gone")

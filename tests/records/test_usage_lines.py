@@ -11,7 +11,7 @@ import pytest
 from tests.corpora import CORPUS, FIXTURES, ROOT
 
 from stenograph.disk import read_line_blocks, read_lines
-from stenograph.records import SYNTHETIC, TokenCounts, UsageLine, last_total, read_records, usage_lines
+from stenograph.records import SYNTHETIC, TokenCounts, UsageLine, characters_written, last_total, read_records, usage_lines
 from stenograph.records.conversation import AssistantRecord
 
 FILES = [
@@ -168,3 +168,17 @@ def test_the_last_total_is_the_clients() -> None:
 def test_a_total_counts_the_prompt_and_the_answer() -> None:
     counts = TokenCounts(input=1, output=20, cache_read=300, cache_write_5m=4_000, cache_write_1h=50_000)
     assert (counts.prompt, counts.total) == (54_301, 54_321)
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        (b'{"message":{"content":"four"}}', 4),
+        (b'{"message":{"content":[{"type":"text","text":"abc"},{"type":"thinking","thinking":"de"}]}}', 5),
+        (b'{"message":{"content":[{"type":"tool_use","input":{"a":1}}]}}', len('{"a":1}')),
+        (b'{"message":{"content":7}}', 0),
+        (b'{"message":', 0),
+    ],
+)
+def test_what_a_line_wrote_is_counted_in_characters_and_a_broken_line_wrote_nothing(line: bytes, count: int) -> None:
+    assert characters_written(line) == count

@@ -27,6 +27,7 @@ from stenograph.archive.purge import (
     plan_archive_purge,
     purge_archive,
     purge_kept,
+    refuse_outdated,
 )
 from stenograph.archive.recovery import holds, settle, tidy
 from stenograph.archive.removal import plan_removal
@@ -247,26 +248,30 @@ class Archive:
     def last_copy(self, plan: ArchivePurge) -> bytes | None:
         """The newest bytes that the archive has of a session's own file. Raises UnreadableError."""
         with self._kept() as kept:
-            for session in kept_of(kept, plan.session_id) if kept else ():
+            for session in kept_of(kept, plan.session_id, plan.path) if kept else ():
                 for file in kept.files(session.id) if kept else ():
                     if file.path == session.path and kept is not None:
                         return b"".join(kept.stream(file))
         return self.original(plan.newest) if plan.newest is not None else None
 
     def purge(self, plan: ArchivePurge, *, active_seconds: float = ACTIVE_SECONDS) -> None:
-        """Delete a session for good. Raises BusyError where it is in use, DiskError; then it can be repeated."""
-        if plan.removal is not None:
-            for file in plan.removal.files:
-                if (busy := self.why_busy(file, active_seconds=active_seconds)) is not None:
-                    raise busy
-            delete_session_files(plan.removal)
-        if plan.kept_files:
-            with self._kept() as kept:
-                if kept is not None:
-                    purge_kept(kept, plan.session_id)
-        if plan.edits:
-            with self._writing() as (journal, _, _):
-                purge_archive(plan, self._store, journal)
+        """Delete a session for good. Raises BusyError where it is in use or was changed since, DiskError; it can be repeated."""
+        with contextlib.ExitStack() as held:
+            journal = held.enter_context(self._writing())[0] if self._journal.exists() else None
+            # Of originals that another session needs by now, none goes.
+            now = self.plan_purge(plan.session_id, plan.path)
+            refuse_outdated(plan, now, self.folder)
+            if now.removal is not None:
+                for file in now.removal.files:
+                    if (busy := self.why_busy(file, active_seconds=active_seconds)) is not None:
+                        raise busy
+                delete_session_files(now.removal)
+            if now.kept_files:
+                with self._kept() as kept:
+                    if kept is not None:
+                        purge_kept(kept, plan.session_id, plan.path)
+            if now.edits and journal is not None:
+                purge_archive(now, self._store, journal)
 
     @contextlib.contextmanager
     def _kept(self) -> Iterator[KeptStore | None]:

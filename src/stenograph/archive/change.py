@@ -34,7 +34,7 @@ from stenograph.disk import (
     unfinished_beside,
 )
 from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
-from stenograph.family import LINES_SUFFIX
+from stenograph.family import LINES_SUFFIX, folder_link_above
 
 
 class Recovery(msgspec.Struct, frozen=True):
@@ -95,12 +95,15 @@ class Change:
         expect: FileState | None = None,
         modified_ns: int | None = None,
         mode: int | None = None,
+        is_new: bool = False,
     ) -> None:
         """Give a file new bytes; a new one is made, with its directories. Bytes that it has already change nothing.
 
-        `expect` is the state in which it was read, `mode` the permissions of a new file. Raises BusyError where it is in another
-        state or in use, DiskError, UsageError.
+        `expect` is the state in which it was read, `mode` the permissions of a new file; `is_new`: there must be none. Raises
+        BusyError where it is in another state or in use, DiskError, UsageError.
         """
+        if is_new and os.path.lexists(path):
+            raise _changed(path)
         path = self._own(path)
         state, before = self._keep(path, expect)
         folders = missing_folders(path.parent)
@@ -199,6 +202,9 @@ class Change:
             self._journal.note(State.ROLLED_BACK, self._head.number)
 
     def _own(self, path: Path) -> Path:
+        if (link := folder_link_above(path)) is not None:
+            why = "what is behind it does not belong to the session"
+            raise BusyError(f"{link} is a link to a directory; nothing was written", why=why, path=link)
         path = resolved_file(path)
         if path in self._prepared:
             raise UsageError(f"one edit cannot change {path} twice")

@@ -134,9 +134,10 @@ class OpenJournal:
     def read(self) -> Ledger:
         return read_journal(self._locked.path)
 
-    def forget(self, numbers: Collection[int], name: bytes) -> None:
-        """Rewrite the journal without some entries, and without damaged lines that mention a name. Raises DiskError."""
+    def forget(self, numbers: Collection[int], session_id: str) -> None:
+        """Rewrite the journal without some entries, and without damaged lines that mention a session. Raises DiskError."""
         state = self._locked.state()
+        name = json.dumps(session_id)[1:-1].encode()
         kept = []
         for line in read_lines(self._locked.path):
             read = _read_line(line.data)

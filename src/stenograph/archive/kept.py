@@ -22,6 +22,7 @@ import msgspec
 from stenograph.database import PATIENCE, is_busy, open_database, transaction
 from stenograph.disk import projects_folder
 from stenograph.errors import BusyError, UnreadableError, UnwritableError
+from stenograph.family import LINES_SUFFIX
 
 if TYPE_CHECKING:
     import zstandard
@@ -189,10 +190,14 @@ class KeptStore:
     def sessions(self, homes: Iterable[Path] | None = None) -> list[KeptSession]:
         """Those of some homes, or all."""
         rows = self._all(
-            "SELECT s.id, s.home, s.path, s.name, s.facts, sum(f.size), count(*), max(f.kept)"
+            "SELECT s.id, s.home, s.path, s.facts, sum(f.size), count(*), max(f.kept)"
             " FROM sessions AS s JOIN files AS f ON f.session = s.id AND f.replaced IS NULL GROUP BY s.id ORDER BY s.path"
         )
-        found = [KeptSession(row[0], _path(row[1]), _path(row[2]), *row[3:]) for row in rows]
+        paths = [(_path(row[1]), _path(row[2])) for row in rows]
+        found = [
+            KeptSession(row[0], home, path, path.name.removesuffix(LINES_SUFFIX), *row[3:])
+            for row, (home, path) in zip(rows, paths, strict=True)
+        ]
         if homes is None:
             return found
         # A home may be named by a link, or by its `projects` directory.
@@ -267,7 +272,8 @@ class KeptStore:
         row = self._db.execute(
             "INSERT INTO sessions (home, path, name, facts) VALUES (?, ?, ?, coalesce(?, '{}'))"
             " ON CONFLICT (path) DO UPDATE SET facts = coalesce(?, facts) RETURNING id",
-            (os.fsencode(home), os.fsencode(path), name, facts, facts),
+            # SQLite has no text for a name that is not UTF-8; the path says what it is.
+            (os.fsencode(home), os.fsencode(path), name.encode(errors="replace").decode(), facts, facts),
         )
         return int(row.fetchone()[0])
 

@@ -19,11 +19,14 @@ from stenograph.archive.recovery import remove_folders
 from stenograph.archive.removal import Removal, plan_removal
 from stenograph.archive.store import Store
 from stenograph.disk import delete_file, state_of
-from stenograph.errors import UsageError
+from stenograph.errors import BusyError, UsageError, in_quotes
+from stenograph.family import is_session_id
 
 
 class ArchivePurge(msgspec.Struct, frozen=True):
     session_id: str
+    #: The session's file; None: it was removed.
+    path: Path | None
     #: What of the session is still in its home; None: it was removed.
     removal: Removal | None
     #: Numbers of the session's edits.
@@ -53,15 +56,16 @@ def plan_archive_purge(
             why="what is behind it may belong to another home",
             hint=f"steno purge {shlex.quote(os.path.realpath(path))}",
         )
-    own = [entry for entry in entries if entry.session_id == session_id]
+    own = [entry for entry in entries if _is_of(entry, session_id, path)]
     kept = {sha for entry in own for file in entry.files if (sha := file.before) is not None}
-    needed = {sha for entry in entries if entry.session_id != session_id for file in entry.files for sha in (file.before,)}
+    needed = {sha for entry in entries if entry not in own for file in entry.files for sha in (file.before,)}
     cloned = {entry.session_id: _is_there(entry) for entry in entries if _was_cloned_from(entry, session_id)}
     in_archive = {entry.session_id for entry in entries for file in entry.files if file.before and store.has(file.before)}
     mains = [file for entry in own for file in entry.files if file.path.stem == session_id and file.before is not None]
-    sessions = kept_of(kept_store, session_id) if kept_store else []
+    sessions = kept_of(kept_store, session_id, path) if kept_store else []
     return ArchivePurge(
         session_id,
+        path,
         plan_removal(path) if path is not None else None,
         tuple(entry.number for entry in own),
         {sha: store.path_of(sha).stat().st_size for sha in sorted(kept - needed) if store.has(sha)},
@@ -74,16 +78,32 @@ def plan_archive_purge(
     )
 
 
-def kept_of(kept: KeptStore, session_id: str) -> list[KeptSession]:
-    return [session for session in kept.sessions() if session.name == session_id]
+def _is_of(entry: Entry, session_id: str, path: Path | None) -> bool:
+    """Whether an edit is of a session. Files that are not named by a UUID may have one name in several projects."""
+    if entry.session_id != session_id:
+        return False
+    return path is None or is_session_id(session_id) or any(file.path == path for file in entry.files)
 
 
-def purge_kept(kept: KeptStore, session_id: str) -> None:
+def kept_of(kept: KeptStore, session_id: str, path: Path | None) -> list[KeptSession]:
+    sessions = [session for session in kept.sessions() if session.name == session_id]
+    return sessions if path is None or is_session_id(session_id) else [each for each in sessions if each.path == path]
+
+
+def purge_kept(kept: KeptStore, session_id: str, path: Path | None) -> None:
     """Raises DiskError."""
     with kept.writing():
-        for session in kept_of(kept, session_id):
+        for session in kept_of(kept, session_id, path):
             kept.forget(session.id)
     kept.compact()
+
+
+def refuse_outdated(plan: ArchivePurge, now: ArchivePurge, archive: Path) -> None:
+    """Raises BusyError where there are other files or edits by now than the plan shows."""
+    planned, found = ((each.removal and each.removal.files, each.edits, each.kept_files) for each in (plan, now))
+    if planned != found:
+        what = f"session {in_quotes(plan.session_id)} changed after the plan was made; nothing was deleted"
+        raise BusyError(what, hint="run the command again", path=plan.path or archive)
 
 
 def _was_cloned_from(entry: Entry, session_id: str) -> bool:
@@ -107,4 +127,4 @@ def purge_archive(plan: ArchivePurge, store: Store, journal: OpenJournal) -> Non
     """Originals first: stopped in between, the journal still knows what to purge. Raises DiskError."""
     for sha256 in plan.originals:
         store.delete(sha256)
-    journal.forget(plan.edits, plan.session_id.encode())
+    journal.forget(plan.edits, plan.session_id)

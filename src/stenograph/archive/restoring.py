@@ -109,7 +109,8 @@ def restore_session(archive: Archive, store: KeptStore, plan: RestorePlan) -> En
     with archive.transaction(plan.session.name, command={"command": "restore"}) as change:
         for each in plan.missing:
             file = each.file
-            change.write(file.path, store.stream(file), modified_ns=None if each.is_renewed else file.mtime_ns, mode=file.mode)
+            modified = None if each.is_renewed else file.mtime_ns
+            change.write(file.path, store.stream(file), modified_ns=modified, mode=file.mode, is_new=True)
     return change.entry
 
 

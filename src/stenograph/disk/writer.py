@@ -303,13 +303,31 @@ def put_in_place(staged: StagedFile, *, expect: FileState | None, timeout: float
         with lock(staged.path, timeout=timeout) as locked:
             locked.put_in_place(staged, expect=expect)
         return
-    if os.path.lexists(staged.path):
-        raise changed(staged.path)
     try:
-        os.replace(staged.unfinished, staged.path)  # noqa: PTH105
+        _move_to_free(staged.unfinished, staged.path)
+    except FileExistsError as error:
+        raise changed(staged.path) from error
     except OSError as error:
         raise unwritable(staged.path, error) from error
     sync_folder(staged.path.parent)
+
+
+def _move_to_free(path: Path, to: Path) -> None:
+    """Give a file a name that no file has, not even one that another process makes meanwhile. Raises FileExistsError."""
+    if sys.platform == "win32":
+        path.rename(to)
+        return
+    try:
+        os.link(path, to)
+    except OSError as error:
+        if isinstance(error, FileExistsError | FileNotFoundError):
+            raise
+        # A file system without hard links.
+        if os.path.lexists(to):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from error
+        os.replace(path, to)  # noqa: PTH105
+        return
+    path.unlink()
 
 
 def delete_file(path: Path, *, expect: FileState, unfinished: Path | None = None, timeout: float = LOCK_TIMEOUT) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ProjectListing,
         SessionFile,
         find_family,
+        folder_link_above,
         list_contents,
         list_homes,
         list_project,
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "files": (
-        "AgentFile AgentLayout Family FolderContents ProjectListing SessionFile find_family list_contents list_homes"
-        " list_project list_projects list_session_folder"
+        "AgentFile AgentLayout Family FolderContents ProjectListing SessionFile find_family folder_link_above list_contents"
+        " list_homes list_project list_projects list_session_folder"
     ),
     "meta": "AgentMeta read_metas",
     "owners": "named_owner owner_of read_family",
@@ -66,6 +67,7 @@ __all__ = [
     "agent_id_of",
     "agents_folder",
     "find_family",
+    "folder_link_above",
     "history_folder",
     "is_agent_file",
     "is_session_id",

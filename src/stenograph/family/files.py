@@ -228,6 +228,18 @@ def list_contents(folder: Path) -> FolderContents:
     return contents
 
 
+def folder_link_above(path: Path) -> Path | None:
+    """A link among a session's own directories above one of its files: what is behind it is not the session's."""
+    above: list[Path] = []
+    for folder in path.parents:
+        if folder.name == "projects":
+            return None
+        above.append(folder)
+        if is_session_id(folder.name):
+            return next((each for each in reversed(above) if os.path.islink(each)), None)  # noqa: PTH114 - never raises
+    return None
+
+
 def _files_below(folder: str, findings: list[Finding], folders: list[str] | None = None) -> list[str]:
     return [entry.path for entry in _entries_below(folder, findings, folders)]
 

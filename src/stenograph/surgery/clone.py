@@ -174,7 +174,7 @@ def apply_clone(plan: ClonePlan, archive: Archive) -> Entry:
     command = {"command": "clone", "from": str(plan.source), "session": plan.session_id, "at": plan.at, "title": plan.title}
     with archive.transaction(plan.new_id, command=command) as change:
         for file in plan.files:
-            change.write(file.target, read_clone(plan, file), mode=mode_of(file.source))
+            change.write(file.target, read_clone(plan, file), mode=mode_of(file.source), is_new=True)
     if change.entry is None:
         raise AssertionError("a clone has a file")
     return change.entry

@@ -9,6 +9,7 @@ for an unanswered prompt. They are stored as digests, each with the trace that s
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -278,7 +279,8 @@ class TraceState:
     def entries_of(self, part: str) -> int:
         """How many entries are about files whose paths hold some part: a session's id."""
         counts = [
-            self._one(f"SELECT count(*) FROM {table} WHERE {condition}", part.encode()) for table, condition in _NAMING.items()
+            self._one(f"SELECT count(*) FROM {table} WHERE {condition}", os.fsencode(part))
+            for table, condition in _NAMING.items()
         ]
         return sum(row[0] for row in counts if row)
 
@@ -287,7 +289,7 @@ class TraceState:
         self._connection.execute("PRAGMA secure_delete = ON")
         with self._transaction() as run:
             for table, condition in _NAMING.items():
-                run(f"DELETE FROM {table} WHERE {condition}", (part.encode(),))
+                run(f"DELETE FROM {table} WHERE {condition}", (os.fsencode(part),))
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def note_failure(self, destination: str, error: str, retry_at: float, at: float) -> None:

@@ -35,7 +35,7 @@ def render_removals(page: RemovalsPage, options: RenderOptions) -> Iterator[str]
     for removal in page.removals:
         amount = f"{count_of(len(removal.files), 'file')}, {size(removal.size)}"
         if removal.entry is not None:
-            yield f"Moved {removal.id} to the archive: {amount} in {short_path(page.archive)}"
+            yield f"Moved {plain(removal.id)} to the archive: {amount} in {short_path(page.archive)}"
             yield f"Undo: {removal.undo}"
             yield from (_lost_title(each) for each in removal.titled)
             continue
@@ -43,7 +43,7 @@ def render_removals(page: RemovalsPage, options: RenderOptions) -> Iterator[str]
             yield from (f"{size(file.size):>8}  {short_path(file.path)}" for file in removal.files)
         would = "was not removed" if page.applied else "would be removed"
         kept = f", to be kept in {short_path(page.archive)}" if len(page.removals) == 1 and not page.applied else ""
-        yield f"{removal.id} {would}: {amount}{kept}"
+        yield f"{plain(removal.id)} {would}: {amount}{kept}"
         last = f"{age(removal.last_record, now)}  " if removal.last_record else ""
         yield f"  {last}{plain(removal.title or NO_TITLE)}"
         if removal.in_use and not page.applied:
@@ -73,7 +73,7 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
         ("entries about tracing", f"{page.trace_entries:,}", ""),
         *([("the search index, rebuilt when needed", "1", "")] if page.index else []),
     ]
-    yield options.paint(f"{page.id} {'was' if page.applied else 'would be'} deleted for good:", BOLD)
+    yield options.paint(f"{plain(page.id)} {'was' if page.applied else 'would be'} deleted for good:", BOLD)
     yield from table([list(row) for row in rows if row[1] != "0"], frozenset({1, 2}))
     for sent in page.sent:
         yield f"Left this machine: {count_of(len(sent.turns), 'turn')} sent to {plain(sent.destination)}. Delete them there."
@@ -96,9 +96,10 @@ def render_purge(page: PurgePage, options: RenderOptions) -> Iterator[str]:
 
 def render_rename(page: RenamePage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
     if page.undo is None:
-        yield f"{page.id} had no custom title; nothing was written"
+        yield f"{plain(page.id)} had no custom title; nothing was written"
         return
-    yield f"Cleared the title of {page.id}" if page.title is None else f"Renamed {page.id} to {in_quotes(page.title)}"
+    name = plain(page.id)
+    yield f"Cleared the title of {name}" if page.title is None else f"Renamed {name} to {in_quotes(page.title)}"
     if page.shown_before:
         yield f"It was shown as: {plain(page.shown_before)}"
     yield f"Undo: {page.undo}"
@@ -107,9 +108,10 @@ def render_rename(page: RenamePage, options: RenderOptions) -> Iterator[str]:  #
 
 def render_tag(page: TagPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
     if page.undo is None:
-        yield f"{page.id} had no tag; nothing was written"
+        yield f"{plain(page.id)} had no tag; nothing was written"
         return
-    yield f"Tagged {page.id} as {in_quotes(page.tag)}" if page.tag else f"Cleared the tag of {page.id}"
+    name = plain(page.id)
+    yield f"Tagged {name} as {in_quotes(page.tag)}" if page.tag else f"Cleared the tag of {name}"
     yield f"Undo: {page.undo}"
     yield from _lost_undo(page.lost_undo)
 
