@@ -107,6 +107,33 @@ def test_the_cost_is_exact(home: tuple[Path, Truth], store: IndexStore) -> None:
     assert spent.measured == sum(cost_of(call) for call in placeholders) * 10**12
 
 
+def test_the_cost_of_each_kind_of_token_is_exact(home: tuple[Path, Truth], store: IndexStore) -> None:
+    """One kind at a time: a call without the other tokens costs what they cost. The length of the prompt stays that of the call,
+    on which the price of haiku depends."""
+    folder, truth = home
+    nothing = dict.fromkeys(("input", "written", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches"), 0)
+    calls = [call for call in charged(truth) if call.model != "claude-haiku-5-5"]
+    kinds = {kind: sum(cost_of(call._replace(**nothing | {kind: getattr(call, kind)})) for call in calls) for kind in nothing}
+    haiku = [call for call in charged(truth) if call.model == "claude-haiku-5-5"]
+    for call in haiku:
+        prompt = call.input + call.cache_read + call.cache_write_5m + call.cache_write_1h
+        for kind, price in zip(list(nothing)[:5], HAIKU[prompt > 100_000], strict=True):
+            kinds[kind] += getattr(call, kind) * Decimal(price) / 1_000_000 * (Decimal("1.1") if call.is_us else 1)
+        kinds["web_searches"] += call.web_searches * Decimal("0.01")
+    found = table_of(store, folder).kinds
+    expected = [kinds[kind] * 10**12 for kind in nothing]
+    assert [
+        found.input,
+        found.output,
+        found.cache_read,
+        found.cache_write_5m,
+        found.cache_write_1h,
+        found.web_searches,
+    ] == expected
+    by_tool = table_of(store, folder, UsageBy.TOOL).kinds
+    assert by_tool == found
+
+
 def _blocks(calls: list[Call]) -> dict[datetime, list[Call]]:
     """As ccusage defines them: five hours from the full hour of the first call after the block before."""
     found: dict[datetime, list[Call]] = {}

@@ -56,7 +56,9 @@ class Served(Struct):
 
 
 @contextlib.contextmanager
-def served(home: Path, *, allow_edits: bool = False, port: int = 0, index: Path | None = None) -> Iterator[Served]:
+def served(
+    home: Path, *, allow_edits: bool = False, port: int = 0, index: Path | None = None, program: str = "steno"
+) -> Iterator[Served]:
     started = threading.Event()
     with loopback_listener(port) as listener:
         access = Access(listener.getsockname()[1])
@@ -67,6 +69,7 @@ def served(home: Path, *, allow_edits: bool = False, port: int = 0, index: Path 
                 archive=home.parent / f"{home.name}-archive",
                 index=index,
                 allow_edits=allow_edits,
+                program=program,
             ),
             access,
             lambda _: started.set(),

@@ -14,11 +14,11 @@ from tests.web.serving import served
 from tests.web.test_pages import make_home
 
 from stenograph.index import open_store, sync
-from stenograph.web import questions
+from stenograph.web import session_questions
 
 
 def test_the_wanted_turn_comes_first_and_stays(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "_PREVIEWED", 1)
+    monkeypatch.setattr(session_questions, "_PREVIEWED", 1)
     home = tmp_path / "claude"
     file = make_home(home, [RICH])[RICH.stem]
     os.utime(file, (LONG_AGO, LONG_AGO))

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 from tests.corpora import CORPUS, DEMO, FIXTURES, without_agents
+from tests.homes import session_id, write_session
 from tests.web.browsing import Tab, tab
 from tests.web.serving import served
 
 from stenograph.testing.lines import assistant, text, user
 
 DISCOUNTS = "4583cf3d-7694-5e7d-9832-dde049d0357c"
+AUDIT = "1e73045e-2bf3-5816-a2c9-93ed16a8e321"
 PAGES = ("", "/files", "/messages", "/records", "/raw/1")
 
 
@@ -158,6 +160,62 @@ def test_the_list_is_filtered_while_one_types(browser: Any) -> None:
         page.keyboard.press("j")
         page.keyboard.press("o")
         page.wait_for_url("**/s/*")
+        assert seen.problems == []
+
+
+def test_the_list_follows_the_sessions(browser: Any, tmp_path: Path) -> None:
+    """A session that begins appears, the selected row stays selected, and who filters is left alone."""
+    home = tmp_path / "claude"
+    make_home(home, [next(DEMO.rglob(f"{DISCOUNTS}.jsonl"))])
+    with served(home) as server, tab(browser, server) as seen:
+        page = seen.page
+        page.clock.install()
+        seen.open("/")
+        page.keyboard.press("j")
+        chosen = page.locator(".row.sel h3").inner_text()
+        shutil.copy(next(DEMO.rglob(f"{AUDIT}.jsonl")), home / "projects" / "-p-0")
+        page.clock.run_for(21_000)
+        page.locator(".row", has_text="audit the product page").wait_for()
+        assert page.locator(".row.sel h3").inner_text() == chosen
+        assert page.locator("#count").inner_text() == "2"
+        page.fill("#filter", "nothing has this")
+        page.clock.run_for(21_000)
+        assert page.locator(".row:visible").count() == 0
+        assert seen.problems == []
+
+
+def test_a_page_says_that_the_viewer_has_stopped(browser: Any) -> None:
+    with served(DEMO) as server, tab(browser, server) as seen:
+        page = seen.page
+        page.clock.install()
+        seen.open("/")
+        page.route("**/*", lambda route: route.abort())
+        for _ in range(2):
+            with page.expect_event("requestfailed"):
+                page.clock.run_for(21_000)
+        page.locator("#lost").wait_for()
+
+
+def test_parts_of_a_long_turn_say_which_it_is(browser: Any, tmp_path: Path) -> None:
+    """One prompt, four hundred answers: however far down, the heading names the turn and what was asked."""
+    home, session = tmp_path / "claude", session_id(8)
+    answers = [assistant(None, f"msg_{number}", [text(f"Word {number}. " * 90)]) for number in range(400)]
+    records = [user(None, "Say many words"), *answers]
+    for number, record in enumerate(records):
+        record |= {
+            "uuid": f"{number:08}-0000-4000-8000-000000000000",
+            "timestamp": f"2026-01-31T{number // 60:02}:{number % 60:02}:00Z",
+        }
+        record["parentUuid"] = f"{number - 1:08}-0000-4000-8000-000000000000" if number else None
+    write_session(home, session, records)
+    with served(home) as server, tab(browser, server) as seen:
+        seen.open(f"/s/{session}")
+        assert seen.page.locator(".chunk").count() > 1
+        seen.page.keyboard.press("G")
+        heading = seen.page.locator(".cont > .th").last
+        heading.wait_for()
+        assert "Say many words" in heading.inner_text()
+        assert heading.bounding_box()["y"] < 60
         assert seen.problems == []
 
 

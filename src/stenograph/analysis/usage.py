@@ -77,6 +77,18 @@ class Spent(Struct):
         return self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
 
 
+class KindCosts(Struct):
+    """What each kind of token cost, in picodollars; together `Spent.cost`."""
+
+    input: int = 0
+    #: With estimated output.
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    web_searches: int = 0
+
+
 class UsageRow(Struct):
     """One day, model, project …"""
 
@@ -104,6 +116,8 @@ class UsageTable(Struct):
     copies: int
     #: Models without a price, with their calls.
     unpriced: dict[str, int]
+    #: The total cost by kind of token.
+    kinds: KindCosts
 
 
 class _Price(Struct, frozen=True, eq=False):
@@ -162,7 +176,9 @@ def usage_table(
     unpriced = {model: spent.unpriced_calls for model, spent in total.models.items() if spent.unpriced_calls}
     most = dict(sorted(unpriced.items(), key=lambda each: -each[1]))
     interrupted, copies = _left_out(summed.left_out)
-    return UsageTable(by, rows, total, interrupted, copies, most)
+    kinds = [_kinds(price, sums) for cell in cells.values() for price, sums in cell.items()]
+    costs = KindCosts(*map(sum, zip(*kinds, strict=True))) if kinds else KindCosts()
+    return UsageTable(by, rows, total, interrupted, copies, most, costs)
 
 
 def spent_in(store: IndexStore, scope: UsageScope, tariff: Tariff) -> Spent:
@@ -206,9 +222,24 @@ def _spent(price: _Price, sums: _Sums) -> list[int]:
     rates = price.rates
     if rates is None:
         return [*spent, 0, 0, calls, given + output + read + short + hour + estimated]
-    cost = given * rates.input + output * rates.output + read * rates.cache_read
-    cost += short * rates.cache_write_5m + hour * rates.cache_write_1h + searches * price.search
-    return [*spent, cost, estimated * rates.output, 0, 0]
+    guessed = estimated * rates.output
+    return [*spent, sum(_kinds(price, sums)) - guessed, guessed, 0, 0]
+
+
+def _kinds(price: _Price, sums: _Sums) -> list[int]:
+    """The fields of `KindCosts`."""
+    _, given, output, read, short, hour, searches, _, estimated = sums
+    rates = price.rates
+    if rates is None:
+        return [0] * 6
+    return [
+        given * rates.input,
+        (output + estimated) * rates.output,
+        read * rates.cache_read,
+        short * rates.cache_write_5m,
+        hour * rates.cache_write_1h,
+        searches * price.search,
+    ]
 
 
 _TIMES = (UsageBy.DAY, UsageBy.WEEK, UsageBy.MONTH, UsageBy.BLOCK)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stenograph.cli._output import echo_json, json_option
-from stenograph.cli._settings import refuse_demo, shared_options, state_options
+from stenograph.cli._settings import again, refuse_demo, shared_options, state_options
 
 if TYPE_CHECKING:
     from stenograph.web import Access
@@ -68,6 +68,7 @@ def web(ctx: click.Context, port: int, opens: bool, allow_edits: bool, as_json: 
         index=None if settings.demo else store_path(os.environ),
         allow_edits=allow_edits,
         debug=is_debugging(os.environ),
+        program=again(ctx),
     )
     with contextlib.suppress(KeyboardInterrupt):  # how serving ends
         serve(viewer, port=port, started=started)

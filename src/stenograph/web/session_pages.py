@@ -67,6 +67,7 @@ def page_context(request: Request) -> PageContext:
         live=request.app.state.questions.running,
         allow_edits=request.app.state.viewer.allow_edits,
         version=__version__,
+        program=request.app.state.viewer.program,
     )
 
 

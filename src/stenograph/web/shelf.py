@@ -6,6 +6,7 @@ What the archive alone has is served from copies.
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
 from collections.abc import Sequence
@@ -18,11 +19,13 @@ from stenograph.config import Config
 from stenograph.disk import projects_folder
 from stenograph.errors import DiskError, SessionNotFoundError
 from stenograph.family import SessionFile, read_family
+from stenograph.redact import Masker
 from stenograph.sessions import ListCache, Listing, SessionInfo, Status, find_sessions, list_sessions
 from stenograph.turns import Session
+from stenograph.views import quoted
 from stenograph.web.errors import RequestError
 from stenograph.web.index_thread import IndexThread
-from stenograph.web.loading import SessionCache
+from stenograph.web.loading import AnswerCache, SessionCache
 
 #: How long a look at the archive is good for.
 _CATALOG_SECONDS = 30.0
@@ -41,12 +44,21 @@ class Viewer(Struct, frozen=True, kw_only=True):
     allow_edits: bool = False
     #: Unexpected errors are logged with their tracebacks, which may quote sessions.
     debug: bool = False
+    #: What commands begin with that are shown to be pasted: the program, and the options that name what is served.
+    program: str = "steno"
 
 
 class Shelf:
     def __init__(self, viewer: Viewer) -> None:
         self.homes = list(viewer.homes)
         self.config = viewer.config
+        self.program = viewer.program
+        self._can_edit = viewer.allow_edits
+        # No client deletes the sessions of the demo, which has no index of its own either.
+        self._is_demo = viewer.index is None
+        #: Placeholders are the same for as long as the server runs, and say nothing to who does not have its key.
+        self.masker = Masker(secrets.token_bytes(32))
+        self.answers = AnswerCache()
         #: Sessions that were running when the list was last made.
         self.running = 0
         #: Where files may be, links resolved; `projects` may be on another disk.
@@ -63,6 +75,10 @@ class Shelf:
         # Copies of archived sessions live as long as the server, so all catalogs are kept.
         self._catalogs: list[Catalog] = []
         self._catalog_until = 0.0
+
+    def command(self, *words: str) -> str:
+        """A command line of ours that can be pasted."""
+        return " ".join([self.program, *(quoted(word) for word in words)])
 
     def file(self, session_id: str) -> SessionFile:
         """The file of a session. Raises SessionNotFoundError."""

@@ -212,6 +212,10 @@ def money(usd: float | None) -> str:
     return f"${usd:.1g}" if usd >= 0.0001 else "<$0.0001"
 
 
+#: So many columns fit a phone.
+_FEW_COLUMNS = 8
+
+
 class Column:
     """One column of a chart: its label and its parts."""
 
@@ -224,7 +228,6 @@ class Column:
 def columns(
     data: Sequence[Column],
     *,
-    width: int = 1090,
     height: int = 200,
     axis: Callable[[float], str] | None = None,
     text: Callable[[float], str] | None = None,
@@ -234,7 +237,9 @@ def columns(
     top = max((sum(column.parts) for column in data), default=0)
     if not data or top <= 0:
         return Markup("")
-    left, base = 36, height - 24
+    is_short = len(data) <= _FEW_COLUMNS
+    width = 560 if is_short else 1090
+    left, base = 46 if is_short else 36, height - 24
     scale = _nice(top)
     drawn = []
     for part in range(4):
@@ -262,9 +267,12 @@ def columns(
                 f'<text x="{x + bar_width / 2:.1f}" y="{y - 4:.1f}" text-anchor="middle">{text(sum(column.parts))}</text>'
             )
         if place % every == 0:
-            drawn.append(f'<text x="{x + bar_width / 2:.1f}" y="{base + 15}" text-anchor="middle">{escape(column.label)}</text>')
+            # A phone has room for every other one.
+            name = ' class="opt"' if len(data) > every * 12 and place // every % 2 else ""
+            label = escape(column.label)
+            drawn.append(f'<text{name} x="{x + bar_width / 2:.1f}" y="{base + 15}" text-anchor="middle">{label}</text>')
     return Markup(
-        f'<svg class="chart cols" viewBox="0 0 {width} {height}" role="img" aria-label="By time">{"".join(drawn)}</svg>'
+        f'<svg class="chart cols{" few" if is_short else ""}" viewBox="0 0 {width} {height}" role="img" aria-label="By time">{"".join(drawn)}</svg>'
     )
 
 

@@ -18,7 +18,7 @@ from stenograph.views.pages.archive import ArchivePage
 from stenograph.views.pages.check import CheckPage, DamagePage, ResumabilityPage
 from stenograph.views.pages.search import FacetsPage, HitLinePage, HitPage, SearchPage
 from stenograph.views.pages.tapes import family_of
-from stenograph.views.text import count_of, one_line, quoted
+from stenograph.views.text import count_of, one_line
 
 _KINDS = (
     ("Everywhere", ""),
@@ -138,7 +138,7 @@ def render_health(
         stem=_stem,
         loss=_loss,
         archive=archive,
-        fix=_fix,
+        fix=lambda damage: _fix(damage, context),
         portable={place.path for each in page.damage if each.code in _PORTABLE for place in each.places},
     )
 
@@ -152,12 +152,12 @@ _PORTABLE = frozenset(
 )  # fmt: skip
 
 
-def _fix(damage: DamagePage) -> str:
+def _fix(damage: DamagePage, context: PageContext) -> str:
     """The command that fixes it, or that shows where it is; empty where nothing is to be done."""
     if damage.ordinary or not damage.places:
         return ""
-    session = quoted(_stem(damage.places[0].path))
-    return f"steno edit {session} --portable" if damage.code in _PORTABLE else f"steno check {session}"
+    session = _stem(damage.places[0].path)
+    return context.command("edit", session, "--portable") if damage.code in _PORTABLE else context.command("check", session)
 
 
 def _is_whole(row: ResumabilityPage) -> bool:

@@ -48,13 +48,14 @@ def render_session(
         window=_window(page),
         short=lambda path: harmless(path_from(page.session.project or "", path)),
         models=tuple(dict.fromkeys(call.model for call in page.calls)),
+        prompts=_prompts(page),
     )
 
 
 def render_turns(page: TimelinePage, context: PageContext) -> str:
     """The turns of a value alone, to be put in their place."""
     place = StepPlace(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
-    return Template("turns.html").render(turns=page.turns, place=place, context=context)
+    return Template("turns.html").render(turns=page.turns, prompts=_prompts(page), place=place, context=context)
 
 
 def render_step(step: ToolStep, session: str, context: PageContext, *, agent: str = "", full: bool = False) -> str:
@@ -97,6 +98,11 @@ def render_home(page: ViewerHomePage, context: PageContext) -> str:
 def render_error(heading: str, detail: str, context: PageContext) -> str:
     """What is shown where there is no page."""
     return Template("error.html").render(context=context, heading=heading, detail=capfirst(detail))
+
+
+def _prompts(page: TimelinePage) -> dict[int, str]:
+    """What a part of a long turn says above it."""
+    return {turn.number: one_line(turn.prompt) for turn in page.outline}
 
 
 def _window(page: TimelinePage) -> int:

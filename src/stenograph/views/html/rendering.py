@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from stenograph.views.html import charts, code
@@ -41,6 +42,8 @@ class StepPlace:
         self.id = session
         self.root = root
         self.base = f"{root}/s/{quote(session, safe='')}"
+        #: The branch that is shown; 0 for the current one.
+        self.shown = branch
         self.query = f"branch={branch}" if branch else ""
         self.agent = agent
         self.depth = depth
@@ -66,7 +69,7 @@ class StepPlace:
         inner = StepPlace(
             self.root, self.id, agent=run.agent_id if run.own_file else self.agent, depth=self.depth + 1, full=self.full
         )
-        inner.query = self.query
+        inner.query, inner.shown = self.query, self.shown
         return inner
 
 
@@ -145,11 +148,16 @@ def agent_facts(run: AgentSteps) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-def command(verb: str, session: str, turn: int = 0) -> str:
+@pass_context
+def command(values: Context, verb: str, session: str, *more: str, place: StepPlace | None = None, turn: int = 0) -> str:
+    """A command about a session, or about a turn of the branch that a place is on."""
+    context: PageContext = values["context"]
     short = session[:8] if re.fullmatch(r"[0-9a-f]{8}-.*", session) else session
+    branch = ["--branch", str(place.shown)] if place and place.shown else []
+    upto = ["--turn", str(turn), *branch] if turn else []
     if verb == "resume" and turn:
-        return f"steno clone {short} --turn {turn} && steno resume --any-project last"
-    return f"steno {verb} {short}" + (f" --turn {turn}" if turn else "")
+        return f"{context.command('clone', short, *upto)} && {context.command('resume', '--any-project', 'last')}"
+    return context.command(*verb.split(), short, *more, *upto)
 
 
 def cost_note(usd: float | None, client: float | None, unpriced: Sequence[str]) -> str:

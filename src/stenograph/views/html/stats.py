@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stenograph.views.html.charts import PART_CLASSES, PART_NAMES, Column, columns, hours_chart
 from stenograph.views.html.context import PageContext
+from stenograph.views.html.periods import every_period
 from stenograph.views.html.rendering import Template
 from stenograph.views.text import count_of, duration, one_line
 
@@ -48,7 +49,7 @@ def render_stats(page: StatsPage, context: PageContext, *, since: str, titles: M
         tab="Activity",
         page=page,
         since=since,
-        chart=columns([_day(each.day, each.turns) for each in page.days], axis=lambda number: f"{number:g}", text=_whole),
+        chart=columns(_days(page), axis=lambda number: f"{number:g}", text=_whole),
         hours=hours_chart(page.hours),
         filled=filled,
         times=times,
@@ -63,9 +64,13 @@ def render_stats(page: StatsPage, context: PageContext, *, since: str, titles: M
     )
 
 
-def _day(day: str, turns: int) -> Column:
-    found = date.fromisoformat(day)
-    return Column(f"{found.day} {found.strftime('%b')}", [float(turns)], f"{day}: {count_of(turns, 'turn')}")
+def _days(page: StatsPage) -> list[Column]:
+    turns = {date.fromisoformat(each.day): each.turns for each in page.days}
+    return [_day(day, turns.get(day, 0)) for day in every_period(sorted(turns), "day")]
+
+
+def _day(day: date, turns: int) -> Column:
+    return Column(f"{day.day} {day.strftime('%b')}", [float(turns)], f"{day}: {count_of(turns, 'turn')}")
 
 
 def _whole(number: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -127,13 +126,9 @@ def render_records(
         agents=agents,
         limit=limit,
         agent_query=Markup("&amp;agent={}").format(quote(page.agent_id, safe="")) if page.agent_id else "",
-        clock_s=_clock_with_seconds,
+        day_of=lambda moment: f"{local(moment).day} {local(moment).strftime('%b')}, ",
+        clock_s=lambda moment: local(moment).strftime("%H:%M:%S"),
     )
-
-
-def _clock_with_seconds(moment: datetime) -> str:
-    here = local(moment)
-    return f"{here.day} {here.strftime('%b, %H:%M:%S')}"
 
 
 def render_raw(page: RecordPage, context: PageContext, *, piece: bool = False) -> str:

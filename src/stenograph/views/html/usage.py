@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING
+from datetime import date, datetime
+from typing import TYPE_CHECKING, NamedTuple
 
 from stenograph.views.html.charts import Column, columns, money
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.pages import project_names
+from stenograph.views.html.periods import every_period
 from stenograph.views.html.rendering import Template, local
 from stenograph.views.terminal.options import RenderOptions
 from stenograph.views.terminal.stats import waste_advice
+from stenograph.views.text import count_of, thousands
 
 if TYPE_CHECKING:
     from stenograph.views.pages.stats import WastePage
@@ -40,17 +42,7 @@ def render_usage(
     models = [(model.model, model.cost_micro_usd) for model in ranked[:_COLORS]]
     if rest := sum(model.cost_micro_usd for model in ranked[_COLORS:]):
         models.append((_OTHERS, rest))
-    tokens = time.total.tokens
-    kinds = sorted(
-        (
-            ("Cache reads", tokens.cache_read, "q2"),
-            ("Cache writes, 1 h", tokens.cache_write_1h, "q3"),
-            ("Cache writes, 5 min", tokens.cache_write_5m, "q3"),
-            ("Output", time.total.tokens.output, "q5"),
-            ("Input, uncached", tokens.input, "q1"),
-        ),
-        key=lambda kind: -kind[1],
-    )
+    kinds = _kinds(time)
     return Template("usage.html").render(
         context=context,
         here="Usage",
@@ -64,21 +56,53 @@ def render_usage(
         apart=[row for row in reconciled.sessions if abs(row.difference_micro_usd) >= _HALF_A_CENT] if reconciled else [],
         agreed=_agreed(reconciled),
         waste=waste,
-        advice=lambda finding: waste_advice(finding, RenderOptions(width=_ADVICE_COLUMNS)),
+        advice=lambda finding: waste_advice(finding, RenderOptions(width=_ADVICE_COLUMNS, command=context.command)),
         models=models,
         kinds=kinds,
-        largest_kind=max(1, *(kind[1] for kind in kinds)),
+        largest_kind=max((kind.cost for kind in kinds), default=0) or 1,
         largest_project=max((row.cost_micro_usd for row in projects.rows), default=0) or 1,
-        chart=columns([_column(row, named, time.by) for row in time.rows]),
+        chart=columns(_columns(time, named)),
         span=_span(time.rows),
         usd=lambda micro: money(micro / 1_000_000),
     )
+
+
+class Kind(NamedTuple):
+    """One kind of token: how many there were, and what they cost in microdollars."""
+
+    name: str
+    amount: str
+    cost: int
+    color: str
+
+
+def _kinds(page: UsagePage) -> list[Kind]:
+    """The most expensive first."""
+    tokens, costs = page.total.tokens, page.kinds
+    searches = page.total.web_searches
+    found = [
+        Kind("Cache reads", thousands(tokens.cache_read), costs.cache_read, "q2"),
+        Kind("Cache writes, 1 h", thousands(tokens.cache_write_1h), costs.cache_write_1h, "q3"),
+        Kind("Cache writes, 5 min", thousands(tokens.cache_write_5m), costs.cache_write_5m, "q3"),
+        Kind("Output", thousands(tokens.output), costs.output, "q5"),
+        Kind("Input, uncached", thousands(tokens.input), costs.input, "q1"),
+        Kind("Web searches", count_of(searches, "search", "searches"), costs.web_searches, "q4"),
+    ]
+    return sorted((kind for kind in found if kind.cost or kind.amount not in ("0", "0 searches")), key=lambda kind: -kind.cost)
 
 
 def _agreed(reconciled: ReconciliationPage | None) -> tuple[int, int]:
     """Ours and theirs, of the sessions in which both are the same to the cent."""
     rows = [row for row in reconciled.sessions if abs(row.difference_micro_usd) < _HALF_A_CENT] if reconciled else []
     return sum(row.ours_micro_usd for row in rows), sum(row.theirs_micro_usd for row in rows)
+
+
+def _columns(page: UsagePage, named: Sequence[str]) -> list[Column]:
+    if page.by == "block" or any(row.start is None for row in page.rows):
+        return [_column(row, named, page.by) for row in page.rows]
+    rows = {local(row.start).date(): row for row in page.rows if row.start}
+    periods = every_period(list(rows), page.by)
+    return [_column(rows[day], named, page.by) if day in rows else Column(_named(day, page.by), []) for day in periods]
 
 
 def _column(row: UsageRowPage, named: Sequence[str], by: str) -> Column:
@@ -92,9 +116,11 @@ def _label(row: UsageRowPage, by: str) -> str:
     if row.start is None:
         return row.name
     start = local(row.start)
-    if by == "month":
-        return start.strftime("%b %y")
-    return start.strftime("%d %H:%M") if by == "block" else f"{start.day} {start.strftime('%b')}"
+    return f"{start.day} {start.strftime('%b %H:%M')}" if by == "block" else _named(start, by)
+
+
+def _named(day: date, by: str) -> str:
+    return day.strftime("%b %y") if by == "month" else f"{day.day} {day.strftime('%b')}"
 
 
 def _span(rows: Sequence[UsageRowPage]) -> str:

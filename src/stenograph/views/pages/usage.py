@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import astuple
+
 from stenograph.pricing import micro_usd
 from stenograph.redact import Mask, as_is
 from stenograph.views.masking import mask_page
@@ -51,6 +53,19 @@ class ModelUsagePage(SpentPage, frozen=True):
     model: str
 
 
+class KindCostsPage(Page, frozen=True):
+    """What each kind of token cost, in whole microdollars, each amount rounded on its own."""
+
+    input: int
+    """Not cached."""
+    output: int
+    """With estimated output."""
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+
+
 class UsageRowPage(SpentPage, frozen=True):
     """One day, week, month, block, model, project, session, agent type, tool or git branch."""
 
@@ -83,6 +98,8 @@ class UsagePage(Document, frozen=True, tag="usage/1"):
     rows: tuple[UsageRowPage, ...]
     """In order of time, or most expensive first. By tool, the cost of a call is split equally among its tool calls."""
     total: UsageRowPage
+    kinds: KindCostsPage
+    """The total cost by kind of token."""
     interrupted_calls: int
     """Responses that were interrupted while streaming. Claude Code does not charge them: they are in no row."""
     interrupted_tokens: int
@@ -162,6 +179,7 @@ def usage_page(
         until=None if until is None else datetime.fromtimestamp(until, UTC),
         rows=tuple(_row_page(row, titles or {}) for row in table.rows),
         total=_row_page(table.total, {}),
+        kinds=KindCostsPage(*map(micro_usd, astuple(table.kinds))),
         interrupted_calls=table.interrupted.calls,
         interrupted_tokens=table.interrupted.tokens,
         copied_calls=table.copies,

@@ -4,6 +4,7 @@ import { split } from "./diffs.js";
 import { hideAll, revealAll, toggleSecret } from "./secrets.js";
 import * as timeline from "./timeline.js";
 import * as trim from "./trim.js";
+import "./clock.js";
 import "./complete.js";
 import "./home.js";
 import "./live.js";

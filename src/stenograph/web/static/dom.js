@@ -33,6 +33,25 @@ export function post(address, body) {
   return fetch(base + address, { method: "POST", credentials: "same-origin", headers, body: JSON.stringify(body) });
 }
 
+// Whether the server answers. One miss says nothing: a laptop that wakes up takes a moment.
+let misses = 0;
+export function reached(isThere) {
+  misses = isThere ? 0 : misses + 1;
+  $("#lost").hidden = misses < 2;
+}
+
+// An element as it came, without what the clock changes.
+export const shape = (element) => element.outerHTML.replace(/(<time[^>]* data-since[^>]*>)[^<]*/g, "$1");
+
+// Parts of a page that was fetched again take the place of those that differ.
+export function renew(parts, page) {
+  for (const part of parts) {
+    const old = $(part);
+    const made = $(part, page);
+    if (old && made && shape(old) !== shape(made)) old.replaceChildren(...made.childNodes);
+  }
+}
+
 export function parse(html) {
   return new DOMParser().parseFromString(html, "text/html");
 }

@@ -1,5 +1,6 @@
-// The list of sessions: filter as you type. The server does the same for ?q=.
-import { $, $$ } from "./dom.js";
+// The list of sessions: filter as you type, and stay as the sessions are. The server filters the same way for ?q=.
+import { tick } from "./clock.js";
+import { $, $$, fetchText, keepPlace, parse, reached, renew } from "./dom.js";
 
 const filter = $("#filter");
 filter?.addEventListener("input", () => {
@@ -29,3 +30,33 @@ filter?.addEventListener("input", () => {
 });
 
 // Enter asks the server: the list shows only the newest sessions.
+
+// Milliseconds between two looks: while something runs, and while nothing does.
+const SOON = 5_000;
+const LATER = 20_000;
+
+async function refresh() {
+  // Who is filtering is not disturbed.
+  if (document.visibilityState !== "visible" || filter.value !== filter.defaultValue) return;
+  try {
+    const page = parse(await fetchText(location.href));
+    reached(true);
+    const chosen = $(".row.sel h3 a")?.href;
+    const isFocused = Boolean(document.activeElement?.closest(".row.sel"));
+    keepPlace(() => renew([".facet", "#now", "#sessions", "#count", "#running"], page));
+    tick();
+    const row = chosen && $$(".row h3 a").find((link) => link.href === chosen)?.closest(".row");
+    row?.classList.add("sel");
+    if (row && isFocused) $("a", row).focus({ preventScroll: true });
+  } catch {
+    reached(false);
+  }
+}
+
+function wait() {
+  setTimeout(() => refresh().finally(wait), $("#live") ? SOON : LATER);
+}
+if (filter) {
+  wait();
+  document.addEventListener("visibilitychange", refresh);
+}

@@ -1,10 +1,14 @@
 // A running session: whenever records were added, the page is fetched again and what is new is put in its place. Nothing that the
 // reader sees moves: the page scrolls only where the reader is at its end.
-import { $, $$, base, fetchText, parse, session } from "./dom.js";
+import { $, $$, base, fetchText, parse, reached, renew, session, shape } from "./dom.js";
+import { tick } from "./clock.js";
 import { adopt } from "./diffs.js";
 import { latest, spy, watch } from "./timeline.js";
 
 const QUIET = 400;
+// A session that stops writes nothing: look again whether it still runs.
+const PULSE = 15_000;
+const title = document.title;
 const timeline = $("#timeline");
 let unseen = 0;
 let due = 0;
@@ -26,7 +30,7 @@ function mergeFlow(old, made) {
     if (!was) {
       old.append(element);
       added += 1;
-    } else if (was.outerHTML !== element.outerHTML && !isSameStep(was, element)) {
+    } else if (shape(was) !== shape(element) && !isSameStep(was, element)) {
       const fold = $("details", was);
       const next = $("details", element);
       if (fold && next && key(was) === key(element) && !fold.open) next.open = false;
@@ -41,7 +45,7 @@ function mergeFlow(old, made) {
 function isSameStep(was, element) {
   const one = $("summary", was);
   const two = $("summary", element);
-  return Boolean(one && two && was.dataset.line === element.dataset.line && one.outerHTML === two.outerHTML);
+  return Boolean(one && two && was.dataset.line === element.dataset.line && shape(one) === shape(two));
 }
 
 function mergeTurn(old, made) {
@@ -89,18 +93,21 @@ async function refresh() {
       } else if (!old.classList.contains("away") && !chunk.classList.contains("away")) added += mergeChunk(old, chunk);
     }
     $(".none", timeline)?.remove();
-    for (const part of [".outline .list", ".outline > header", ".outline > .map", ".s-head .facts", "#inspector"]) {
-      const old = $(part);
-      const made = $(part, page);
-      if (old && made && old.innerHTML !== made.innerHTML) old.replaceChildren(...made.childNodes);
-    }
+    renew([".outline .list", ".outline > header", ".outline > .map", ".s-head .facts", "#inspector", "#running"], page);
+    tick();
     session.dataset.status = $(".session", page).dataset.status;
+    mark();
     spy();
     if (wasAtEnd) await latest();
     else if (added) note(added);
   } catch { /* the next event tries again */ } finally {
     busy = false;
   }
+}
+
+// Seen among other tabs.
+function mark() {
+  document.title = session.dataset.status === "running" ? `● ${title}` : title;
 }
 
 function note(added) {
@@ -129,6 +136,8 @@ if (timeline) {
   const follow = () => {
     events = new EventSource(`${base}/api/v1/sessions/${encodeURIComponent(session.dataset.session)}/events`);
     for (const name of ["update", "lagged"]) events.addEventListener(name, changed);
+    events.addEventListener("open", () => reached(true));
+    events.addEventListener("error", () => reached(false));
     // What was added between the page and its stream.
     events.addEventListener("ready", () => { if (session.dataset.status === "running") changed(); });
   };
@@ -145,5 +154,7 @@ if (timeline) {
     }
   });
   addEventListener("pagehide", leave);
+  setInterval(() => { if (session.dataset.status === "running" && document.visibilityState === "visible") changed(); }, PULSE);
+  mark();
   follow();
 }

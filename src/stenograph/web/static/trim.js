@@ -77,7 +77,7 @@ function edits() {
 }
 
 function command() {
-  const words = ["steno edit", session.dataset.session.slice(0, 8)];
+  const words = [root.dataset.program, "edit", session.dataset.session.slice(0, 8)];
   const [first] = edits();
   if (edits().length > 1) return "";
   words.push(first.edit === "truncate-results" ? "--truncate-results 2000" : `--${first.edit}`);

@@ -1,0 +1,146 @@
+"""What is asked about all sessions together: lists, searches, checks, what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from stenograph.errors import UsageError
+from stenograph.sessions import SessionFilter, date_or_age, list_sessions
+from stenograph.views import mask_page, overview_page, sessions_page
+from stenograph.web.parameters import CheckQuery, SearchQuery, SessionsQuery
+from stenograph.web.shelf import Shelf
+
+if TYPE_CHECKING:
+    from stenograph.index import Cast, Tick
+    from stenograph.views import ArchivePage, CheckPage, OverviewPage, ResumabilityPage, SearchPage, SessionsPage
+
+
+class HomeQuestions(Shelf):
+    def overview(self) -> OverviewPage:
+        return mask_page(overview_page(self.listing(), self.homes), self.masker.mask)
+
+    def sessions(self, query: SessionsQuery) -> SessionsPage:
+        """Raises UsageError."""
+        now = datetime.now(UTC)
+        wanted = SessionFilter(
+            since=None if query.since is None else date_or_age(query.since, now),
+            until=None if query.until is None else date_or_age(query.until, now),
+            title=query.title,
+            project=query.project,
+            tag=query.tag,
+            status=query.status,
+            branch=query.branch,
+        )
+        with self._listing:
+            self._recall()
+            found = list_sessions(
+                self.homes,
+                everything=query.all,
+                where=None if wanted == SessionFilter() else wanted.matches,
+                sort=query.sort,
+                limit=query.offset + query.limit,
+                turns=True,
+                active_seconds=self.config.active_seconds,
+                cache=self._lists,
+                also=self._kept(),
+            )
+        page = sessions_page(replace(found, sessions=found.sessions[query.offset :]))
+        return mask_page(page, self.masker.mask)
+
+    def ticks(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Tick]]:
+        """What happened in some sessions, from the index as it is: a list does not wait for it."""
+        from stenograph.index import session_ticks
+
+        return self._index.peek(lambda store: session_ticks(store, paths))
+
+    def casts(self, paths: Sequence[Path]) -> Mapping[Path, Cast]:
+        """Models and subagents of some sessions, from the index as it is."""
+        from stenograph.index import session_casts
+
+        return self._index.peek(lambda store: session_casts(store, paths))
+
+    def search(self, query: SearchQuery) -> SearchPage:
+        """Raises UsageError."""
+        from stenograph.index import KINDS_BY_NAME, Filter, count_facets, parse_query, search
+        from stenograph.views import search_page
+
+        now = datetime.now(UTC)
+        names = [name for name in query.kinds.split(",") if name]
+        if not set(names) <= KINDS_BY_NAME.keys():
+            raise UsageError(f"unknown kind of text; use {', '.join(KINDS_BY_NAME)}")
+        narrowed = Filter(
+            homes=tuple(self.homes),
+            kinds=frozenset(KINDS_BY_NAME[name] for name in names),
+            project=query.project,
+            branch=query.branch,
+            release=query.release,
+            tool=query.tool,
+            file=query.file,
+            only_errors=query.errors,
+            since=None if query.since is None else date_or_age(query.since, now),
+            until=None if query.until is None else date_or_age(query.until, now),
+        )
+        sought = parse_query(query.q)
+        return self._index.ask(
+            lambda store, report: search_page(
+                query.q,
+                sought,
+                search(store, sought, narrowed, limit=query.limit, lines=query.lines, newest=query.newest),
+                report,
+                self.masker.mask,
+                facets=count_facets(store, sought, narrowed) if query.facets else None,
+            )
+        )
+
+    def expiring(self) -> frozenset[Path]:
+        """Sessions that Claude Code deletes soon and that are not archived as they are."""
+        from stenograph.archive import expiring_sessions
+
+        if self._is_demo:
+            return frozenset()
+        return frozenset(each.file.path for each in expiring_sessions(self._archive_folder, self.homes) if not each.is_kept)
+
+    def kept(self) -> ArchivePage:
+        """What the archive has, and what Claude Code deletes soon. Raises UnreadableError."""
+        from stenograph.archive import SOON, Archive, expiring_sessions, open_kept, retention_of, unkept
+        from stenograph.views import archive_page
+
+        store = open_kept(self._archive_folder)
+        try:
+            sessions, totals = (store.sessions(), store.totals()) if store else ([], None)
+        finally:
+            if store:
+                store.close()
+        edits = Archive(self._archive_folder)
+        return archive_page(
+            self._archive_folder,
+            totals,
+            sum(each.has_own_file and not each.path.exists() for each in sessions),
+            (sum(1 for _ in edits.entries()), *edits.originals()),
+            automatic=self.config.archive.keep,
+            installed=(),
+            retention=[] if self._is_demo else [retention_of(home) for home in self.homes],
+            expiring=0 if self._is_demo else len(unkept(expiring_sessions(self._archive_folder, self.homes))),
+            within=SOON,
+        )
+
+    def check(self, query: CheckQuery) -> CheckPage:
+        """Raises UsageError."""
+        from stenograph.check import check
+        from stenograph.views import check_page
+
+        since = None if query.since is None else date_or_age(query.since, datetime.now(UTC))
+        places = [home for home in self.homes if home.is_dir()]
+        return mask_page(check_page(check(places, since=since, jobs=1), self.command), self.masker.mask)
+
+    def check_resuming(self, paths: Sequence[Path]) -> tuple[ResumabilityPage, ...]:
+        """What clients would lose of some sessions."""
+        from stenograph.check import check
+        from stenograph.views import check_page
+
+        return check_page(check(paths, jobs=1, resuming=True), self.command).resume if paths else ()
