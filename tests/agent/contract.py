@@ -11,7 +11,7 @@ from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 
 #: How a turn may end that leaves a response without its end.
-_BREAKS_OFF = (Outcome.INTERRUPTED, Outcome.FAILED)
+_BREAKS_OFF = (Outcome.INTERRUPTED, Outcome.WITHDRAWN, Outcome.FAILED)
 _ANYWHERE = (
     events.Notice,
     events.ModeChanged,

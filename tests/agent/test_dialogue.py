@@ -55,6 +55,7 @@ SCENES: dict[str, Scene] = {
     "overloaded": [Fail(529, "overloaded_error", say(text("At last.")), times=3)],
     "denied": [Fail(400, "invalid_request_error", say(text("never")), times=99)],
     "long": [Say([text("word " * 40)], pause=0.05)],
+    "thinks": [Say([think("Hm."), text("Late.")], pause=2.0)],
     "slow": [say(text("Wait."), tool("Bash", command="sleep 30"), tool("Bash", command="echo never")), say(text("Over."))],
     "max": [Say([text(f"Cut off {number}")], stop_reason="max_tokens") for number in range(5)],
     "max-once": [Say([text("Cut off he")], stop_reason="max_tokens"), say(text("re it ends."))],
@@ -261,13 +262,13 @@ def test_a_limit_of_turns_ends_after_the_results_are_in_the_file(world: World) -
     assert_valid(world.session)
 
 
-def _interrupt_at(kind: type[Event]) -> object:
+def _interrupt_at(kind: type[Event], *, withdraws: bool = False) -> object:
     done: list[bool] = []
 
     def during(agent: Agent, event: Event) -> None:
         if isinstance(event, kind) and not done:
             done.append(True)
-            agent.interrupt()
+            agent.interrupt(withdraws=withdraws)
 
     return during
 
@@ -288,6 +289,27 @@ def test_an_interruption_is_marked_and_the_session_goes_on(world: World, scene: 
     assert [{"type": "text", "text": marker}] in prompts
     assert_valid(world.session)
     assert_resumes_as_it_was(world, world.session)
+
+
+@pytest.mark.parametrize(("scene", "kind"), [("long", events.TurnBegin), ("thinks", events.ThinkingChunk)])
+def test_a_prompt_that_nothing_answered_can_be_taken_back(world: World, scene: str, kind: type[Event]) -> None:
+    """As 2.1.325 records it: the next prompt is in its place."""
+    during = _interrupt_at(kind, withdraws=True)
+    seen = world.run(cue(scene), cue("plain"), during=during)  # type: ignore[arg-type]
+    check_order(seen)
+    assert [end.outcome for end in turn_ends(seen)] == [Outcome.WITHDRAWN, Outcome.DONE]
+    first, second = of("user", lines_of(world.session))
+    assert (first["parentUuid"], first["turnPosition"]) == (second["parentUuid"], second["turnPosition"])
+    assert world.asked()[-1]["messages"][-1]["content"][-1]["text"] == cue("plain")
+    assert cue(scene) not in json.dumps(world.asked()[-1]["messages"])
+    assert_resumes_as_it_was(world, world.session)
+
+
+def test_a_prompt_that_is_being_answered_is_interrupted_instead(world: World) -> None:
+    during = _interrupt_at(events.TextChunk, withdraws=True)
+    seen = world.run(cue("long"), cue("plain"), during=during)  # type: ignore[arg-type]
+    assert [end.outcome for end in turn_ends(seen)] == [Outcome.INTERRUPTED, Outcome.DONE]
+    assert "[Request interrupted by user]" in json.dumps(world.asked()[-1]["messages"])
 
 
 def test_the_text_that_was_shown_before_an_interruption_is_kept(world: World) -> None:

@@ -578,7 +578,7 @@ def test_a_command_is_known_by_its_name_and_a_path_is_none(argument: str | None,
 
 @pytest.mark.parametrize("prompt_text", ["/help", "/clear\n", " /compacted"])
 def test_an_unknown_command_is_not_asked(prompt_text: str) -> None:
-    with pytest.raises(UsageError, match=r"unknown command /[a-z-]+; the only one is /compact"):
+    with pytest.raises(UsageError, match=r"unknown command /[a-z-]+; with -p, only /compact and your own commands work"):
         whole_prompt(prompt_text, None)
 
 

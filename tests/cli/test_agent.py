@@ -208,7 +208,7 @@ def test_a_folder_whose_name_no_session_can_hold_is_refused(api: ScriptedApi) ->
 def test_an_unknown_command_among_lines_is_told_and_not_asked(api: ScriptedApi) -> None:
     done = run(api.url, "-p", "--input-format", "stream-json", *STREAM, said=user("one") + user("/help"))
     assert_one_clear_line(done)
-    assert "unknown command /help; the only one is /compact" in done.stderr
+    assert "unknown command /help; with -p, only /compact and your own commands work" in done.stderr
     assert len(api.requests) == 1
 
 

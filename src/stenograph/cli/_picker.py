@@ -114,6 +114,7 @@ class _Screen:
         self._verb = verb
         self._mask = mask
         self._edits = verb != _EDIT and not is_within
+        self._escape = "back" if is_within else "quit"
         #: None, for all sessions, then what the list can be narrowed to.
         self._filters: list[PickFilter | None] = [None, *sessions.filters(os.getcwd())]  # noqa: PTH109 - as text
         self._filter = 0
@@ -156,7 +157,10 @@ class _Screen:
         from stenograph.views import render_picker
 
         options: RenderOptions = render_options(self._ctx, columns, thinking=False, mask=self._mask)
-        return "\n".join(render_picker(self._page, options, selected=self._selected, height=rows - 1, preview=self._preview()))
+        lines = render_picker(
+            self._page, options, selected=self._selected, height=rows - 1, preview=self._preview(), escape=self._escape
+        )
+        return "\n".join(lines)
 
     def _choice(self, verb: str) -> Choice | None:
         if not self._page.rows:

@@ -160,6 +160,7 @@ if TYPE_CHECKING:
         count_of,
         cut,
         duration,
+        fine_money,
         harmless,
         local_time,
         money,
@@ -248,7 +249,10 @@ _MODULES = {
     "terminal.updates": "UpdateRenderer",
     "terminal.statusline": "dollars status_line",
     "terminal.usage": "render_reconciliation render_usage usage_csv",
-    "text": "count_of cut duration harmless local_time money one_line plain quoted short_path table thousands when width wrap",
+    "text": (
+        "count_of cut duration fine_money harmless local_time money one_line plain quoted short_path"
+        " table thousands when width wrap"
+    ),
     "tools": "ToolFacts tool_part tool_title",
 }
 
@@ -349,6 +353,7 @@ __all__ = [
     "field_docs",
     "files_page",
     "find_step",
+    "fine_money",
     "harmless",
     "history_page",
     "home_page",

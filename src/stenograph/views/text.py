@@ -20,6 +20,8 @@ _TAB = 4
 _SHORT_ID = 8
 #: A longer cell stands as it is, and the other rows are not padded to it.
 _WIDEST_COLUMN = 200
+#: Of an amount of money.
+MOST_PLACES = 6
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 # Made into patterns when first needed: lists of sessions need none.
 # Colours that a program gave its output are left out without a trace; everything else that is not text becomes visible.
@@ -259,6 +261,15 @@ def day(moment: datetime, now: datetime) -> str:
 def money(usd: float | None, *, estimated: bool = False) -> str:
     """`$2.71`, `~$0.04`; nothing where it is not known."""
     return "" if usd is None else f"{'~' if estimated else ''}${usd:,.2f}"
+
+
+def fine_money(usd: float) -> str:
+    """With two digits that say something: `$1.25`, `$0.0031`."""
+    from decimal import Decimal
+
+    amount = Decimal(str(usd))
+    places = 2 if amount >= Decimal("0.1") else min(MOST_PLACES, 1 - amount.adjusted()) if amount else 2
+    return f"${amount:.{places}f}"
 
 
 def quoted(text: str) -> str:

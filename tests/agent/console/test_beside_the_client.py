@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import sys
@@ -71,6 +72,32 @@ def test_escape_in_a_stream_keeps_the_visible_text(tmp_path: Path, program: Path
     assert "[Request interrupted by user]" in said
 
 
+def test_escape_before_any_answer_puts_the_prompt_back_into_the_input(tmp_path: Path, program: Path | None) -> None:
+    scenes = {
+        "first": [say(text("Answer one."))],
+        "slow": [Say([text("Never seen.")], pause=30)],
+        "next": [say(text("Next answer."))],
+    }
+    with console(tmp_path, scenes, ALLOW_ALL, program=program) as (terminal, stage):
+        enter(terminal, cue("first", "First."))
+        terminal.wait_for("Answer one.")
+        terminal.wait_until_still()
+        enter(terminal, cue("slow", "Second."))
+        terminal.wait_until(lambda: len(conversation(stage.requests)) == 2 or None, "the second request")
+        terminal.press("Escape")
+        screen = terminal.wait_for(re.compile(r"─{20,}\n[>❯]\s+Second\. \[scene slow\]\s*\n─{20,}"))
+        assert screen.count("Second.") == 1
+        terminal.press("C-c")
+        enter(terminal, cue("next", "Third."))
+        terminal.wait_for("Next answer.")
+        path = terminal.wait_for_line("Next answer.")
+    assert "Second." not in messages_of(conversation(stage.requests)[-1])
+    prompts = [line for line in map(json.loads, path.read_text().splitlines()) if line["type"] == "user"]
+    first, second, third = (line for line in prompts if isinstance(line["message"]["content"], str))
+    assert (second["parentUuid"], second["turnPosition"]) == (third["parentUuid"], third["turnPosition"])
+    assert first["turnPosition"]["promptIndex"] + 1 == third["turnPosition"]["promptIndex"]
+
+
 def test_escapes_wide_text_a_resize_and_a_long_paste(tmp_path: Path, program: Path | None) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "evil.txt").write_text("\x1b[2J\x1b]0;owned\x07\x1b[31mred\x1b[0m end", encoding="utf-8")
@@ -133,6 +160,28 @@ def test_handover_opens_the_client_in_the_same_terminal_and_comes_back(tmp_path:
         terminal.wait_for("Answer c.")
     said = messages_of(conversation(stage.requests)[-1])
     assert [f"Fact {name}." in said for name in "ABC"] == [True, True, True]
+
+
+@pytest.mark.parametrize("release", ["2.0.76", NEWEST])
+def test_clients_do_not_resume_a_prompt_that_was_taken_back(tmp_path: Path, client: Client, need: Need, release: str) -> None:
+    need_tmux(need)
+    scenes = {"a": [say(text("Answer a."))], "slow": [Say([text("Never seen.")], pause=30)], "c": [say(text("Answer c."))]}
+    with Stage() as stage:
+        with console(tmp_path, scenes, ALLOW_ALL, stage=stage) as (terminal, _):
+            enter(terminal, cue("a", "Fact a."))
+            terminal.wait_for("Answer a.")
+            enter(terminal, cue("slow", "Fact b."))
+            terminal.wait_until(lambda: len(conversation(stage.requests)) == 2 or None, "the second request")
+            terminal.press("Escape")
+            terminal.wait_for(re.compile(r"─{20,}\n> Fact b\."))
+            terminal.press("C-c", "C-d")
+            assert terminal.wait_for_exit() == 0
+        with console(tmp_path, {}, ALLOW_ALL, "--continue", stage=stage, program=client(release), rows=40) as (terminal, _):
+            terminal.wait_for("Answer a.")
+            say_until_sent(terminal, stage, cue("c", "Fact c."))
+            terminal.wait_for_line("Answer c.")
+    said = messages_of(conversation(stage.requests)[-1])
+    assert [f"Fact {name}." in said for name in "abc"] == [True, False, True]
 
 
 # Not 2.1.45: it continues from the last prompt or answer by time, so there a rewind holds from the next prompt on.

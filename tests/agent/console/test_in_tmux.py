@@ -252,14 +252,17 @@ def test_commands_are_completed_and_unknown_ones_not_sent(tmp_path: Path) -> Non
 
 @pytest.mark.proof
 def test_the_screen_follows_a_resize_and_nothing_is_drawn_twice(tmp_path: Path) -> None:
-    with console(tmp_path, {"one": [say(text("Hello."))]}, columns=60) as (terminal, _):
+    tmux = {"TMUX": "it breaks lines anew"}
+    with console(tmp_path, {"one": [say(text("Hello."))]}, columns=60, environment=tmux) as (terminal, _):
         terminal.submit(cue("one", "Hi."))
         terminal.wait_for("Hello.")
-        terminal.resize(100, 30)
-        terminal.wait_for("─" * 100)
-        screen = terminal.screen()
-    assert screen.count("steno 0.") == 1
-    assert screen.count("─" * 60) == 2
+        for columns in (100, 50, 80):
+            terminal.resize(columns, 30)
+            terminal.wait_for(re.compile(rf"(?<!─)─{{{columns}}}(?!─)"))
+            seen = terminal.history()
+            assert (seen.count("steno 0."), seen.count("Hello.")) == (1, 1)
+            lines = [line.strip(" ─\xa0") for line in seen.rstrip().split("\n")]
+            assert lines[-6:-1] == ["Hello.", "", "", ">", ""]
 
 
 @pytest.mark.proof

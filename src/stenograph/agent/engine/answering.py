@@ -13,7 +13,7 @@ from stenograph.agent.engine.events import Event
 from stenograph.agent.engine.shared import Shared
 from stenograph.model import TOKEN_COUNTS, Request
 from stenograph.model import events as stream
-from stenograph.records import Json
+from stenograph.records import THINKING, Json
 
 
 class Answer(Struct):
@@ -25,6 +25,8 @@ class Answer(Struct):
     stop_reason: str = ""
     #: Of a block that is not complete.
     begun_text: list[str] = field(default_factory=list)
+    #: Something other than thinking has begun.
+    is_answering: bool = False
 
     @property
     def shown(self) -> list[Json]:
@@ -55,6 +57,8 @@ class Answer(Struct):
                 }
             case stream.TextDelta():
                 self.begun_text.append(event.text)
+            case stream.BlockStart():
+                self.is_answering = self.is_answering or event.block.get("type") not in THINKING
             case stream.BlockStop():
                 self.begun_text.clear()
                 if event.unparsed_input:

@@ -5,7 +5,7 @@ What was sent stays the same byte for byte until a compaction: a response seals 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from stenograph.agent.context.models import called_name
 from stenograph.records import THINKING, Json
@@ -21,6 +21,15 @@ class Conversation:
         self._plain: list[Json] = []
         #: The one that is called.
         self.model = ""
+
+    def mark(self) -> Callable[[], None]:
+        """Brings back the messages as they are now."""
+        messages, attached, plain, is_resumed_end = list(self.messages), list(self._attached), self._plain, self._is_resumed_end
+
+        def withdraw() -> None:
+            self.messages, self._attached, self._plain, self._is_resumed_end = messages, attached, plain, is_resumed_end
+
+        return withdraw
 
     def attach(self, line: Json) -> None:
         """The line of an attachment: its words go where a resume by the model puts them (rule 37)."""

@@ -78,6 +78,8 @@ class Dialogue:
         self.on_first_answer: Callable[[], str] | None = None
         #: Of the last turn, in the order they ended.
         self.tools_used: list[str] = []
+        #: An interruption takes the prompt back if nothing was answered yet.
+        self.withdraws = False
         self._shared = shared
         self._conversation = conversation
         self._compactor = Compactor(shared, self.transcript, self.asker)
@@ -104,6 +106,7 @@ class Dialogue:
         `uuid`: of the prompt's record; empty for a new one. `companions` come behind the prompt. `skill`: the command it is from.
         """
         turn = TurnInProgress(time.monotonic(), fallbacks=list(self._shared.options.fallback_models))
+        self.withdraws = False
         self.asker.call_asked_model()
         if self._agent_id is None:
             self._shared.skill = skill
@@ -116,6 +119,7 @@ class Dialogue:
         for earlier in self.pending:
             self.transcript.follow(turn, earlier)
         self.pending = []
+        marks = (self.recorder.mark(), self._conversation.mark())
         self._record_prompt(content, is_notification=is_notification, uuid=uuid)
         if said is not None:
             self.transcript.follow(turn, said)
@@ -128,8 +132,14 @@ class Dialogue:
         try:
             outcome, error = await self._answer(turn)
         except asyncio.CancelledError:
-            self._interrupt(turn)
-            outcome, error = Outcome.INTERRUPTED, None
+            error = None
+            if self.withdraws and not is_notification and not turn.is_answered:
+                for withdraw in marks:
+                    withdraw()
+                outcome = Outcome.WITHDRAWN
+            else:
+                self._interrupt(turn)
+                outcome = Outcome.INTERRUPTED
         status = error.status if isinstance(error, ModelError) else 0
         return self._end_turn(turn, outcome, words=str(error) if error else "", status=status)
 
@@ -161,7 +171,7 @@ class Dialogue:
 
     def _end_turn(self, turn: TurnInProgress, outcome: Outcome, *, words: str = "", status: int = 0) -> events.TurnEnd:
         duration = round((time.monotonic() - turn.began) * 1000)
-        if self._agent_id is None and self.recorder.is_begun:
+        if self._agent_id is None and self.recorder.is_begun and outcome is not Outcome.WITHDRAWN:
             self.recorder.turn_duration(duration)
             self.recorder.anchor()
         end = events.TurnEnd(
@@ -208,7 +218,7 @@ class Dialogue:
             if self._max_turns and turn.responses >= self._max_turns:
                 return Outcome.OUT_OF_TURNS, None
             if self._shared.options.auto_compact and await self._compactor.is_due():
-                await self._compactor.compact("auto")
+                turn.is_compacted = not await self._compactor.compact("auto") or turn.is_compacted
             await self._add_asides(turn)
             try:
                 answer = await self.asker.ask(turn)
@@ -216,7 +226,7 @@ class Dialogue:
                 if self.asker.adapt(turn, error):
                     continue
                 if is_too_long(error) and not has_shrunk and not await self._compactor.compact("auto"):
-                    has_shrunk = True
+                    has_shrunk = turn.is_compacted = True
                     continue
                 self.asker.record_failure(error)
                 return (Outcome.OUT_OF_WINDOW if is_too_long(error) else Outcome.FAILED), error

@@ -13,9 +13,9 @@ The order that a face may rely on:
      TurnEnd)*                                says how the turn ended; the session on disk is whole and valid
     SessionEnd                                once, the last
 
-A `Retry` takes back what came of the response that it repeats; it may come in the middle of it. A turn that is interrupted or
-fails may end in the middle of a response: a ResponseEnd holds what is kept of it, without the block that was cut off;
-calls that never ran are told to begin and to end; a question that nobody answered any more has no Answered. Notice,
+A `Retry` takes back what came of the response that it repeats; it may come in the middle of it. A turn that is interrupted,
+withdrawn or fails may end in the middle of a response: a ResponseEnd holds what is kept of it, without the block that was cut
+off; calls that never ran are told to begin and to end; a question that nobody answered any more has no Answered. Notice,
 ModeChanged, ModelChanged, ModelFallback, Queued, TaskBegin and TaskEnd may come anywhere; Delivered comes between the last
 ToolEnd and the next response. `seq` numbers all events from 1.
 
@@ -45,6 +45,7 @@ class Outcome(StrEnum):
     OUT_OF_BUDGET = "out_of_budget"  # --max-budget-usd
     OUT_OF_ATTEMPTS = "out_of_attempts"  # at an answer in the form of --json-schema
     INTERRUPTED = "interrupted"
+    WITHDRAWN = "withdrawn"  # interrupted before anything was answered: the conversation is as it was before the prompt
     NOT_RESTORED = "not_restored"  # a rewind whose files could not be restored
     FAILED = "failed"  # the endpoint after all retries, or a requested compaction
 

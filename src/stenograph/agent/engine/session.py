@@ -262,9 +262,13 @@ class Agent:
         """All events from now on. Any number of faces may subscribe."""
         return self._feed.subscribe()
 
-    def interrupt(self) -> None:
-        """End the current turn; the session continues with the next prompt."""
+    def interrupt(self, *, withdraws: bool = False) -> None:
+        """End the current turn; the session continues with the next prompt.
+
+        `withdraws`: takes the prompt back if nothing was answered yet, as if it had not been sent.
+        """
         if self._turn is not None:
+            self._dialogue.withdraws = withdraws
             self._turn.cancel()
 
     @property
@@ -291,6 +295,16 @@ class Agent:
         False if it was rewound to its start: nothing is left to resume.
         """
         return self._recorder.keep_branch()
+
+    def settle_branch(self) -> None:
+        """Before others read the file: a prompt that was taken back is not where the session ends."""
+        if self._recorder.is_withdrawn:
+            self._recorder.keep_branch()
+
+    @property
+    def is_at_start(self) -> bool:
+        """Nothing was said on the current branch."""
+        return self._recorder.tip is None
 
     @property
     def tokens(self) -> int:
@@ -367,6 +381,7 @@ class Agent:
         while (item := await self._next()) is not None:
             await self._take(item)
         await self._shared.background.close()
+        self.settle_branch()
         if hooks := self._shared.hooks:
             await hooks.on_session_end("other")
         tally = self._shared.tally

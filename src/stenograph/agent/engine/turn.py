@@ -30,6 +30,8 @@ class TurnInProgress(Struct):
     #: Announced calls.
     begun: set[str] = field(default_factory=set)
     answer: Answer | None = None
+    #: The conversation before it was compacted is gone.
+    is_compacted: bool = False
     #: The last call of an MCP tool in the last response.
     server_tool: str = ""
     tools_used: list[str] = field(default_factory=list)
@@ -47,3 +49,9 @@ class TurnInProgress(Struct):
     is_stopped: bool = False
     #: A hook made it go on.
     is_continued: bool = False
+
+    @property
+    def is_answered(self) -> bool:
+        """Something of it can't be taken back: an answer that has begun, or a compaction. Thinking can."""
+        is_answering = self.answer is not None and self.answer.is_answering
+        return is_answering or self.is_compacted or self.responses > 0 or bool(self.waiting or self.results)

@@ -59,7 +59,7 @@ def command_in(prompt: str, known: Collection[str] = ()) -> str:
     if found is None or (found[1] != _COMPACT and (found[2] or os.path.lexists(found[1]))):
         return ""
     if found[1] != _COMPACT:
-        raise UsageError(f"unknown command {found[1]}; the only one is {_COMPACT}")
+        raise UsageError(f"unknown command {found[1]}; with -p, only {_COMPACT} and your own commands work")
     return f"{_COMPACT} {found[2] or ''}".strip()
 
 

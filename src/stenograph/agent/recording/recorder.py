@@ -56,6 +56,8 @@ class Recorder:
         self._ahead: list[Json] = []
         #: Lines of the chain wait for the next one outside `deferring`.
         self._is_deferring = False
+        #: The last prompt was taken back, and nothing was written since.
+        self.is_withdrawn = False
         self._held = contextlib.ExitStack()
         self._file: LockedFile | None = None
 
@@ -289,6 +291,17 @@ class Recorder:
         if not self.envelope.is_old:
             self._after_next.append(write.new_end(self.envelope.session_id))
 
+    def mark(self) -> Callable[[], None]:
+        """Goes back to this place: what was written since stays in the file, as a branch."""
+        tip, said, position, last_prompt = self.tip, self._said, self.position, self._last_prompt
+
+        def withdraw() -> None:
+            self.tip, self._said, self.position, self._last_prompt = tip, said, position, last_prompt
+            self.begin_branch()
+            self.is_withdrawn = True
+
+        return withdraw
+
     def keep_branch(self) -> bool:
         """Make the branch that begins here the one that clients resume, before anything is said on it.
 
@@ -329,6 +342,7 @@ class Recorder:
 
     def _chain(self, members: Sequence[Json], *, after: Sequence[Json] = (), uuids: Sequence[str] = ()) -> list[str]:
         self._said = None
+        self.is_withdrawn = False
         records: list[Json] = []
         names: list[str] = []
         for place, one in enumerate(members):

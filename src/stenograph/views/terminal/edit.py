@@ -9,11 +9,23 @@ from stenograph.errors import in_quotes
 from stenograph.views.pages.edit import ChangedCallPage, EditPage, EditStepPage, PreviewPage
 from stenograph.views.pages.messages import SaidPage
 from stenograph.views.terminal.options import BAD, BOLD, GOOD, GREEN, PROSE, QUIET, STRONG, RenderOptions
-from stenograph.views.text import count_of, cut, cut_start, harmless, one_line, plain, short_path, size, table, width, wrap
+from stenograph.views.text import (
+    MOST_PLACES,
+    count_of,
+    cut,
+    cut_start,
+    fine_money,
+    harmless,
+    one_line,
+    plain,
+    short_path,
+    size,
+    table,
+    width,
+    wrap,
+)
 
 _PROMPT_COLUMNS = 100
-#: Of an amount of money.
-_MOST_PLACES = 6
 #: Counts that need a word before or behind.
 _NOUNS = {"thinking": ("thinking block", "thinking blocks")}
 
@@ -86,7 +98,7 @@ def _savings(page: EditPage) -> str:
     before, after = page.tokens.before, page.tokens.after
     if after >= before or page.newest not in {sent.release for sent in page.releases if sent.changed}:
         return ""
-    saved = f" and ~{_dollars(page.saved_usd_per_turn)} per later turn" if page.saved_usd_per_turn else ""
+    saved = f" and ~{fine_money(page.saved_usd_per_turn)} per later turn" if page.saved_usd_per_turn else ""
     return f"Saves {before - after:,} tokens ({round(100 * (before - after) / max(1, before))}%){saved}"
 
 
@@ -111,11 +123,11 @@ def _figures(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]
 
 def _turn_cost(page: EditPage) -> list[str]:
     after = max(0.0, page.usd_per_turn - page.saved_usd_per_turn)
-    return ["cost per later turn", _dollars(page.usd_per_turn), f"~{_dollars(after)}", plain(page.model or "")]
+    return ["cost per later turn", fine_money(page.usd_per_turn), f"~{fine_money(after)}", plain(page.model or "")]
 
 
 def _once(page: EditPage) -> str:
-    return f"~{_dollars(page.cache_cost_usd)}" if page.cache_cost_usd and not page.cache_expired else "$0.00"
+    return f"~{fine_money(page.cache_cost_usd)}" if page.cache_cost_usd and not page.cache_expired else "$0.00"
 
 
 def _drops(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]:
@@ -195,13 +207,6 @@ def _proof(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]:
         painted = options.paint(first[: len(words)], *(BAD if is_refused else GOOD)) + first[len(words) :]
         yield f"{options.mark('failed' if is_refused else 'passed')}{sent.release:<{_FACTS - 8}}{painted}"
         yield from (f"  {' ' * (_FACTS - 8)}{line}" for line in more)
-
-
-def _dollars(amount: float) -> str:
-    """With two digits that say something: `$1.25`, `$0.0031`."""
-    usd = Decimal(str(amount))
-    places = 2 if usd >= Decimal("0.1") else min(_MOST_PLACES, 1 - usd.adjusted()) if usd else 2
-    return f"${usd:.{places}f}"
 
 
 def render_edit_result(page: EditPage, options: RenderOptions) -> Iterator[str]:
@@ -348,7 +353,7 @@ def _money(amount: float) -> str:
     usd = Decimal(str(amount))
     if not usd:
         return "nothing"
-    places = 2 if usd >= Decimal("0.01") else min(_MOST_PLACES, 1 - usd.adjusted())
+    places = 2 if usd >= Decimal("0.01") else min(MOST_PLACES, 1 - usd.adjusted())
     return f"about ${usd:.{places}f}" if usd >= Decimal(10) ** -places else f"less than ${Decimal(10) ** -places:f}"
 
 

@@ -6,11 +6,17 @@ out; links are shown, never clickable.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
 
 from stenograph.redact import Mask, as_is
 from stenograph.views.text import harmless, wrap
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import Markdown, MarkdownElement
 
 # As everything else in a terminal: no background, which would vanish in some theme, and no plain blue.
 _STYLES = {
@@ -40,10 +46,25 @@ def markdown_lines(text: str, columns: int, *, color: bool, mask: Mask = as_is) 
     yield from (painted for _, painted in lines)
 
 
+@functools.cache
+def _markdown() -> type[Markdown]:
+    from rich.markdown import Heading, Markdown
+
+    class LeftHeading(Heading):
+        """On the text edge; rich centers those of the first level."""
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            yield self.text
+
+    class LeftMarkdown(Markdown):
+        elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": LeftHeading}
+
+    return LeftMarkdown
+
+
 def _rendered(text: str, columns: int, *, color: bool) -> Iterator[tuple[str, str]]:
     """Each line as it reads, and as it is written to a terminal."""
     from rich.console import Console
-    from rich.markdown import Markdown
     from rich.theme import Theme
 
     console = Console(
@@ -55,7 +76,7 @@ def _rendered(text: str, columns: int, *, color: bool) -> Iterator[tuple[str, st
         legacy_windows=False,
         highlight=False,
     )
-    document = Markdown(harmless(text), hyperlinks=False, code_theme="ansi_dark")
+    document = _markdown()(harmless(text), hyperlinks=False, code_theme="ansi_dark")
     for segments in console.render_lines(document, pad=False):
         plain = line = ""
         for segment in segments:

@@ -30,9 +30,15 @@ _SHORTER = {"tab": "filter"}
 
 
 def render_picker(
-    page: PickerPage, options: RenderOptions, *, selected: int = 0, height: int = 24, preview: TurnPage | None = None
+    page: PickerPage,
+    options: RenderOptions,
+    *,
+    selected: int = 0,
+    height: int = 24,
+    preview: TurnPage | None = None,
+    escape: str = "quit",
 ) -> Iterator[str]:
-    """The lines below the one with what is typed."""
+    """The lines below the one with what is typed. `escape`: what Esc does."""
     columns = options.width or 80
     yield options.paint("─" * columns, DIM)
     room = height - 3
@@ -51,7 +57,7 @@ def render_picker(
             yield options.paint("─" * columns, DIM)
             yield from _filled(_preview(page.rows[selected], preview, options, columns), room - above - 1)
     yield options.paint("─" * columns, DIM)
-    yield _keys(page, options, columns)
+    yield _keys(page, options, columns, escape)
 
 
 def render_count(page: PickerPage) -> str:
@@ -153,7 +159,7 @@ def _when(row: PickRow, options: RenderOptions) -> str:
     return age(row.modified, options.now or datetime.now(UTC))
 
 
-def _keys(page: PickerPage, options: RenderOptions, columns: int) -> str:
+def _keys(page: PickerPage, options: RenderOptions, columns: int, escape: str) -> str:
     keys = [("enter", page.verb)]
     if page.verb != "resume":
         keys.append(("ctrl-r", "resume"))
@@ -163,7 +169,7 @@ def _keys(page: PickerPage, options: RenderOptions, columns: int) -> str:
     if page.filters:
         keys.append(("tab", f"filter: {plain(page.filter) if page.filter else ', '.join(page.filters)}"))
     keys.append(("ctrl-p", "preview"))
-    keys.append(("esc", "quit"))
+    keys.append(("esc", escape))
     for left_out in _DISPENSABLE:
         if sum(len(key) + len(does) + 3 for key, does in keys) > columns:
             keys = [(key, _SHORTER.get(key, "")) if key == left_out else (key, does) for key, does in keys]

@@ -30,7 +30,7 @@ COMMANDS = (
     ConsoleCommand("/help", "List commands and keys", "commands.show_help"),
     ConsoleCommand("/model", "Change the model", "settings_commands.model", "[name]"),
     ConsoleCommand("/effort", "Change how hard the model thinks", "settings_commands.effort", "[level]"),
-    ConsoleCommand("/permissions", "List permission rules, or add one", "settings_commands.permissions", "[allow|ask|deny RULE]"),
+    ConsoleCommand("/permissions", "List permission rules, or add one", "settings_commands.permissions", "[allow RULE]"),
     ConsoleCommand("/memory", "Edit CLAUDE.md files", "settings_commands.memory"),
     ConsoleCommand("/agents", "List subagent types", "settings_commands.agents"),
     ConsoleCommand("/mcp", "List MCP servers and their tools", "settings_commands.mcp"),
@@ -42,10 +42,8 @@ COMMANDS = (
     ConsoleCommand("/resume", "Resume a session", "session_commands.resume", "[session]"),
     ConsoleCommand("/rewind", "Rewind to before a prompt", "rewinding.rewind"),
     ConsoleCommand("/branches", "Show and switch branches", "session_commands.branches"),
-    ConsoleCommand("/context", "Show what filled the context and what to drop", "session_commands.context"),
-    ConsoleCommand(
-        "/surgery", "Trim this session, with the plan and its proof first", "session_commands.surgery", "[steno edit options]"
-    ),
+    ConsoleCommand("/context", "Show what filled the context and what to drop", "context_command.context"),
+    ConsoleCommand("/surgery", "Trim this session, with the plan and its proof first", "session_commands.surgery", "[options]"),
     ConsoleCommand("/undo", "Undo the last edit of this session", "undoing.undo"),
     ConsoleCommand("/search", "Search all sessions", "session_commands.search", "[words]"),
     ConsoleCommand("/handover", "Continue in Claude Code, and come back", "session_commands.handover"),
@@ -54,6 +52,8 @@ COMMANDS = (
     ConsoleCommand("/trace", "Show the state of tracing", "session_commands.trace"),
     ConsoleCommand("/exit", "Leave the console", "commands.leave", also=("/quit",)),
 )
+#: Columns of a command with what it takes.
+_ROOM = 27
 _KEYS = (
     ("esc", "interrupt; twice: rewind"),
     ("shift-tab", "next permission mode"),
@@ -76,12 +76,12 @@ _KEYS = (
 async def show_help(desk: Desk, _: str) -> None:
     look = desk.look
     commands = list(desk.commands.candidates())
-    room = min(18, max(width(one.text) for one in commands)) + 2
     lines = ["  Commands", ""]
-    lines += [cut(f"  {one.text.ljust(room)} {one_line(one.about)}", look.columns) for one in commands]
-    lines = [
-        line.replace(line[2 : room + 2], look.paint(line[2 : room + 2], *COMMAND), 1) if "/" in line else line for line in lines
-    ]
+    for one in commands:
+        name = f"{one.text} {one_line(one.hint)}".rstrip()
+        space = " " * max(2, (_ROOM if look.columns >= 80 else _ROOM // 2) - width(name))
+        about = cut(one_line(one.about), look.columns - 2 - width(name) - len(space))
+        lines.append(f"  {look.paint(one.text, *COMMAND)}{look.paint(name[len(one.text) :], *QUIET)}{space}{about}")
     lines += ["", "  Keys", ""]
     room = max(width(name) for name, _ in _KEYS) + 1
     lines += [f"  {look.paint(name.ljust(room), *QUIET)} {about}" for name, about in _KEYS]
@@ -98,13 +98,13 @@ class Commands:
 
     def candidates(self) -> Iterable[Completable]:
         """Ours, then the engine's and those of files."""
-        yield from (Completable(one.name, " ".join(filter(None, (one.about, one.hint)))) for one in COMMANDS)
+        yield from (Completable(one.name, one.about, one.hint) for one in COMMANDS)
         known = {one.name for one in COMMANDS}
         agent = self._desk.agent
         for command in agent.commands if agent is not None else ():
             if f"/{command.name}" not in known:
                 source = "" if command.source == "builtin" else f" ({command.source})"
-                yield Completable(f"/{command.name}", f"{command.description}{source} {command.argument_hint}".rstrip())
+                yield Completable(f"/{command.name}", f"{command.description}{source}", command.argument_hint)
 
     def take(self, text: str, *, echo: bool = False) -> bool:
         """Run a command of ours; False if the text is none. An unknown one is shown, not sent: it would cost money."""

@@ -24,6 +24,8 @@ _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".mypy_cac
 class Completable(Struct, frozen=True):
     text: str
     about: str = ""
+    #: What a command takes.
+    hint: str = ""
 
 
 class Completion(Struct):
@@ -47,7 +49,7 @@ class Completion(Struct):
         for place, one in enumerate(shown, first):
             mark = "▌ " if place == self.selected else "  "
             name = cut(one_line(one.text), room)
-            about = cut(one_line(one.about), look.columns - room - 6)
+            about = cut(one_line(f"{one.about} {one.hint}".rstrip()), look.columns - room - 6)
             named = look.paint(f"{mark}{name}", *COMMAND, *((1,) if place == self.selected else ()))
             lines.append(f"{named}{' ' * (room - width(name) + 2)}{look.paint(about, *QUIET)}".rstrip())
         return lines

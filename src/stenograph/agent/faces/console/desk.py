@@ -63,13 +63,14 @@ class Desk:
     ) -> None:
         """`pick`: chooses a session on a screen of its own; its path, or None. `steno`: runs another command of ours."""
         self.options = options
+        self._is_plain = is_plain
         self.look = look
         self.version = version
         self.pick = pick
         self.steno = steno
         self.client = client
         self.state = StatusState(mode=options.permission_mode.value, model=options.model)
-        self.bill = Bill()
+        self.bill = Bill(options.profiles)
         self.commands = Commands(self)
         self.history = PromptHistory(state_folder, str(options.cwd))
         self.painter, self.screen = self._plain() if is_plain else self._drawn()
@@ -79,6 +80,7 @@ class Desk:
         self.is_busy = False
         #: The prompt that the conversation was rewound to, until it is in the file: reopened, it is rewound again.
         self.rewound = ""
+        self._prompt = ""
         self._is_leaving = False
         self._last: tuple[str, float] = ("", 0.0)
         self._hint = ""
@@ -97,7 +99,9 @@ class Desk:
 
         cwd = self.options.cwd
         completer = Completer(cwd, self.commands.candidates)
-        return Painter(self.look, str(cwd)), Screen(self, history=self.history, completer=completer, cwd=cwd)
+        return Painter(self.look, str(cwd)), Screen(
+            self, history=self.history, completer=completer, cwd=cwd, environ=self.options.environ
+        )
 
     def _plain(self) -> tuple[Painter, Any]:
         from stenograph.agent.faces.console.plain import PlainPainter, PlainScreen
@@ -291,6 +295,7 @@ class Desk:
                 self.is_busy = True
                 self.is_idle = self._was_interrupted = False
                 self.rewound = ""
+                self._prompt = event.uuid
             case events.ResponseEnd():
                 self.bill.add(event.message["model"], event.usage)
                 self.state.usd = self.bill.usd
@@ -299,6 +304,8 @@ class Desk:
             case events.TurnEnd(agent_id=None):
                 self.is_busy = False
                 self._was_interrupted = event.outcome is events.Outcome.INTERRUPTED
+                if event.outcome is events.Outcome.WITHDRAWN:
+                    self._take_prompt_back()
                 self.bill.settle(event.session_usage)
                 self.state.usd = self.bill.usd
         self.painter.take(event)
@@ -392,8 +399,7 @@ class Desk:
         if self._shell is not None:
             self._shell.stop()
         elif self.is_busy:
-            self.interrupt()
-            self._last = ("", 0.0)
+            self._stop(text)
         elif text and is_second:
             self.screen.set_text("")
             self.hint("")
@@ -414,16 +420,26 @@ class Desk:
         elif self._shell is not None:
             self._shell.stop()
         elif self.is_busy:
-            self.interrupt()
-            self._last = ("", 0.0)
+            self._stop(text)
         elif is_second:
             self.leave()
         else:
             self.hint("ctrl-c again to quit", _TWICE)
 
-    def interrupt(self) -> None:
+    def _stop(self, text: str) -> None:
+        """A prompt without any answer goes back into the input, if that has room for it (2.1.325)."""
+        self.interrupt(withdraws=not (text or self._is_plain or self.link is None or self.link.queued))
+        self._last = ("", 0.0)
+
+    def interrupt(self, *, withdraws: bool = False) -> None:
         if self.link is not None:
-            self.link.agent.interrupt()
+            self.link.agent.interrupt(withdraws=withdraws)
+
+    def _take_prompt_back(self) -> None:
+        if self.agent is not None and self.agent.is_at_start:
+            self.rewound = self._prompt
+        if not self.screen.text:
+            self.screen.set_text(self.screen.last_sent)
 
     def _edit_queued(self, text: str) -> bool:
         if text or self.link is None or (prompt := self.link.take_back_last()) is None:

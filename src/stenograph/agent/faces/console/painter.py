@@ -87,6 +87,9 @@ class Painter:
         self.folded: deque[Callable[[], list[str]]] = deque(maxlen=_KEPT)
         self._is_spaced = True  # the last line was empty
         self._last_kind = ""
+        #: The lines of a prompt that nothing answers yet; it can be taken back. And what preceded them.
+        self._held: list[str] = []
+        self._before_held = (True, "")
         self.waits_since = 0.0
 
     # Out
@@ -120,7 +123,8 @@ class Painter:
             lines.append(look.row(one_line(event.reason), right, mark=look.paint("! ", *CARE)))
         if not lines and self.waits_since:
             lines.append(look.row("waiting for the model", duration(self._ms(self.waits_since)), codes=QUIET))
-        return lines
+        held = self._held[not self._held[0] :] if self._held else []
+        return [*held, *([""] if held and lines else []), *lines]
 
     def _running_lines(self, running: _Running) -> list[str]:
         look = self.look
@@ -146,7 +150,7 @@ class Painter:
             case events.TurnBegin():
                 words = words_of(event.prompt)
                 if not words.startswith("<task-notification>"):
-                    self.prompt(as_typed(words))
+                    self._hold_prompt(as_typed(words))
                 self.waits_since = self._clock()
             case events.ResponseBegin():
                 self._retry = None
@@ -246,26 +250,53 @@ class Painter:
     def make_way(self) -> None:
         """Before lines that something else prints."""
         self._flush_text()
+        self._release()
         if not self._is_spaced:
             self._lines.append("")
         self._last_kind, self._is_spaced = "elsewhere", False
 
-    def _say(self, kind: str, lines: list[str], *, spaced: bool = False) -> None:
-        """An empty line before what differs from the last thing said."""
+    def _say(self, kind: str, lines: list[str], *, spaced: bool = False, is_held: bool = False) -> None:
+        """An empty line before what differs from the last thing said. `is_held`: like the prompt before it, if that is."""
         if not lines:
             return
         self._flush_text()
+        if not is_held:
+            self._release()
+        said = self._held if self._held else self._lines
         if not self._is_spaced and (spaced or kind != self._last_kind):
-            self._lines.append("")
-        self._lines += lines
+            said.append("")
+        said += lines
         self._last_kind = kind
         self._is_spaced = not lines[-1]
+
+    def _hold_prompt(self, words: str) -> None:
+        """Drawn with what is under way until something answers it, unless it is too long for that."""
+        self._flush_text()
+        self._release()
+        place, before = len(self._lines), (self._is_spaced, self._last_kind)
+        self.prompt(words)
+        if len(self._lines) - place <= self.look.rows // 2:
+            self._held, self._before_held = self._lines[place:], before
+            del self._lines[place:]
+
+    def _release(self) -> None:
+        self._lines += self._held
+        self._held = []
+
+    def _withdraw(self) -> None:
+        if self._held:
+            self._held = []
+            self._is_spaced, self._last_kind = self._before_held
+        else:
+            self.note("The prompt was not answered and is in the input again.")
 
     # A response
 
     def _begin_block(self, event: events.BlockBegin) -> None:
         self._end_block()
         self.waits_since = 0.0
+        if event.kind != "thinking":
+            self._release()
         if event.kind == "text":
             self._text, self._has_text = MarkdownStream(), False
         elif event.kind == "thinking":
@@ -287,6 +318,7 @@ class Painter:
             self._say(
                 "tool",
                 [self.look.row(f"thought for {duration(took)}" if took >= 1000 else "thought", fold, mark=mark, codes=QUIET)],
+                is_held=True,
             )
         self._composing = ""
 
@@ -295,6 +327,8 @@ class Painter:
             self._print_blocks(self._text.take())
 
     def _print_blocks(self, blocks: list[str]) -> None:
+        if blocks:
+            self._release()
         for block in blocks:
             if not self._is_spaced:
                 self._lines.append("")
@@ -407,12 +441,16 @@ class Painter:
         self._retry, self._compacting, self.waits_since = None, 0.0, 0.0
         self._running.clear()
         look = self.look
+        if event.outcome is Outcome.WITHDRAWN:
+            self._withdraw()
+        else:
+            self._release()
         if event.outcome is Outcome.INTERRUPTED:
             changed = count_of(self._finished_here, "file change") if self._finished_here else ""
             kept = f"{changed} stayed." if changed else "Nothing was changed in this turn."
             mark = look.paint("■ ", *CARE)
             self._say("end", [f"{mark}Interrupted. {kept}", "  Say what to do instead, or rewind with esc esc."], spaced=True)
-        elif event.outcome is not Outcome.DONE:
+        elif event.outcome not in (Outcome.DONE, Outcome.WITHDRAWN):
             words = _FAILED.get(event.outcome) or event.error or "The turn failed."
             if event.error and event.error not in words:
                 words = f"{words} {event.error}"

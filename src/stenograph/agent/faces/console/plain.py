@@ -55,8 +55,8 @@ class PlainPainter(Painter):
             self._lines += f"{'' if self._has_text else 'model: '}{harmless(block)}".split("\n")
             self._has_text = True
 
-    def _say(self, kind: str, lines: list[str], *, spaced: bool = False) -> None:
-        del kind, spaced
+    def _say(self, kind: str, lines: list[str], *, spaced: bool = False, is_held: bool = False) -> None:
+        del kind, spaced, is_held
         self._flush_text()
         self._lines += [in_words(line) for line in lines if line.strip()]
 

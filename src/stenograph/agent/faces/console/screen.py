@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.data_structures import Point
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -47,6 +48,10 @@ _PANEL_KEYS = (
     "up", "down", "left", "right", "pageup", "pagedown", "enter", "escape", "tab", "s-tab", "backspace",
     "c-c", "c-d", "c-p", "c-n", "c-u", "c-o", "c-e", "c-f", "c-v",
 )  # fmt: skip
+#: Set by terminals that break lines anew when they become narrower.
+_REFLOWING = (
+    "TMUX", "VTE_VERSION", "KITTY_WINDOW_ID", "WEZTERM_PANE", "ITERM_SESSION_ID", "WT_SESSION", "ALACRITTY_WINDOW_ID",
+)  # fmt: skip
 # Begin and end of an update that terminals which know it show at once; others ignore it.
 _HOLD, _SHOW = "\x1b[?2026h", "\x1b[?2026l"
 
@@ -71,8 +76,25 @@ class ScreenDesk(Protocol):
         """A key that is not for the input; True if it was used."""
 
 
+class _Application(Application[None]):
+    on_resize: Callable[[], None]
+
+    def _on_resize(self) -> None:
+        """Not while something else has the terminal: it would be erased."""
+        if not self._running_in_terminal:
+            self.on_resize()
+
+
 class Screen:
-    def __init__(self, desk: ScreenDesk, *, history: PromptHistory, completer: Completer, cwd: Path) -> None:
+    def __init__(
+        self,
+        desk: ScreenDesk,
+        *,
+        history: PromptHistory,
+        completer: Completer,
+        cwd: Path,
+        environ: Mapping[str, str],
+    ) -> None:
         self._desk = desk
         self._history = history
         self._completer = completer
@@ -85,6 +107,9 @@ class Screen:
         self._timer: asyncio.TimerHandle | None = None
         self._height = 0
         self._live: list[str] = []
+        #: As it stood in the input, folded pastes and all.
+        self.last_sent = ""
+        self._reflows = any(name in environ for name in _REFLOWING)
         self.buffer = Buffer(multiline=True, on_text_changed=self._changed)
         self._panel_control = FormattedTextControl(self._panel_text, focusable=True, show_cursor=False)
         self._app: Application[None] = self._application()
@@ -109,12 +134,13 @@ class Screen:
         app = self._app
         if not app.is_running or app._running_in_terminal:
             return
+        is_resized = self._find_cursor()
         size = self._measure()
         self._waiting += self._desk.finished()
         self._live = self._desk.live()
         height = app.layout.container.preferred_height(size.columns, size.rows).preferred
         lines, self._waiting = self._waiting, []
-        if lines or height < self._height:
+        if lines or is_resized or height < self._height:
             # Erased as a whole: prompt_toolkit alone would keep the space of what became smaller.
             app.output.write_raw(_HOLD)
             self._erase()
@@ -137,6 +163,26 @@ class Screen:
             forward = f"\x1b[{column}C" if column else ""
             output.write_raw("\r" + up + "\x1b[2K" + "\x1b[B\x1b[2K" * below + back + forward)
         renderer.erase()
+
+    def _resize(self) -> None:
+        self._find_cursor()
+        self._erase()
+        self._app._redraw()
+
+    def _find_cursor(self) -> bool:
+        """Whether the terminal was resized. A narrower one breaks what was drawn into more rows above the cursor."""
+        renderer, size = self._app.renderer, self._app.output.get_size()
+        drawn, before, place = renderer._last_screen, renderer._last_size, renderer._cursor_pos
+        if drawn is None or before is None or before == size:
+            return False
+        if self._reflows and size.columns < before.columns:
+            rows = (drawn.data_buffer[number] for number in range(drawn.height))
+            more = [max((at for at, cell in row.items() if cell.char.strip()), default=0) // size.columns for row in rows]
+            above = sum(more[: place.y]) + place.x // size.columns
+            renderer._cursor_pos = Point(x=place.x % size.columns, y=place.y + above)
+            drawn.height += sum(more)
+        renderer._last_size = size
+        return True
 
     def _rendering(self, _: Application[None]) -> None:
         self._measure()
@@ -234,6 +280,7 @@ class Screen:
         if text.strip():
             self._history.add(text if len(text) < 10_000 else whole[:10_000])
         self.buffer.reset()
+        self.last_sent = text
         self._desk.submit(whole, images)
 
     def _up(self) -> None:
@@ -371,7 +418,7 @@ class Screen:
             ]
         )
         output = make_output(color=look.color)
-        app: Application[None] = Application(
+        app = _Application(
             layout=Layout(body, focused_element=self.buffer),
             key_bindings=self._bindings(),
             style=Style([("you", "bold ansibrightblue"), ("quiet", "dim")]) if look.color else Style([]),
@@ -384,6 +431,7 @@ class Screen:
         )
         app.ttimeoutlen = app.timeoutlen = _ESCAPE
         app.before_render += self._rendering
+        app.on_resize = self._resize
         return app
 
     def _lines_of(self, lines: Callable[[], list[str]]) -> Window:

@@ -16,23 +16,11 @@ from stenograph.agent.faces.console.commands import in_words
 from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.agent.faces.console.settings_commands import session_of
 from stenograph.errors import StenographError, UsageError
-from stenograph.views import QUIET, TOOL, count_of, one_line, short_path, thousands
+from stenograph.views import QUIET, count_of, one_line, short_path
 
 if TYPE_CHECKING:
     from stenograph.agent.faces.console.desk import Desk
 
-_BAR = 24
-#: Tokens.
-_WORTH_NAMING = 200
-_NAMES = {
-    "system": "System and tools",
-    "memory": "Memory files",
-    "files": "Files read",
-    "output": "Tool output",
-    "conversation": "Conversation",
-    "thinking": "Thinking",
-    "unknown": "Unknown",
-}
 _EDITS = (
     ("Truncate tool results to 2,000 characters, except in the last 3 turns", ("--truncate-results", "2000", "--keep-last", "3")),
     ("Drop tool calls with results over 5,000 characters", ("--drop-tool-calls", "--larger-than", "5000", "--keep-last", "1")),
@@ -83,13 +71,15 @@ def words_in(given: str) -> list[str]:
 
 def path_of(desk: Desk) -> Path:
     """Of this session. Raises UsageError before anything was said."""
-    path = session_of(desk).path
+    agent = session_of(desk)
+    agent.settle_branch()
+    path = agent.path
     if not path.exists():
         raise UsageError("this session has no prompt yet")
     return path
 
 
-def _conversation(desk: Desk) -> Path:
+def conversation_of(desk: Desk) -> Path:
     """The same, where something is left of it. Raises UsageError after a rewind to its start."""
     if desk.rewound:
         raise UsageError("the conversation was rewound to its start; send a prompt first")
@@ -126,49 +116,8 @@ async def branches(desk: Desk, _: str) -> None:
 # This one
 
 
-async def context(desk: Desk, _: str) -> None:
-    """What filled the context of the last call, and what could go."""
-    path = _conversation(desk)
-    parts, residents, total = await asyncio.to_thread(_filled, path)
-    if not total:
-        raise UsageError("nothing to measure yet: the model has not been called")
-    look = desk.look
-    window = desk.state.window or total
-    share = f"{thousands(total)} of {thousands(window)} tokens ({total / window:.0%})"
-    largest = max(parts.values())
-    lines = [look.row(share, "measured in the last call"), ""]
-    for name, tokens in parts.items():
-        if tokens:
-            bar = "━" * max(1, round(_BAR * tokens / largest))
-            lines.append(f"  {_NAMES[name]:<17} {thousands(tokens):>6}  {look.paint(bar, *TOOL)}")
-    if residents:
-        lines += ["", look.row("Worth dropping", "tokens"), *(look.row(name, thousands(count)) for name, count in residents)]
-        lines.append(look.row("/surgery drops tool calls and shows the savings first", codes=QUIET))
-    desk.painter.lines(lines)
-
-
-def _filled(path: Path) -> tuple[dict[str, int], list[tuple[str, int]], int]:
-    from stenograph.analysis import Resident, context_of, shape_of
-    from stenograph.sessions import load_file
-    from stenograph.views import ToolFacts, tool_title
-
-    session = load_file(path)
-    residents: list[Resident] = []
-    calls = list(context_of(session.turns, session.compactions, shape_of(session.graph.records), residents))
-    if not calls:
-        return {}, [], 0
-    last = calls[-1]
-    largest = sorted(residents, key=lambda one: -one.tokens)[:3]
-    named = []
-    for one in largest:
-        if one.tokens >= _WORTH_NAMING:
-            title = tool_title(ToolFacts(one.tool.name, one.tool.input)).removeprefix("$ ")
-            named.append((f"{one.tool.name} {one_line(title)}, turn {one.turn}", one.tokens))
-    return last.parts, named, last.prompt
-
-
 async def surgery(desk: Desk, given: str) -> None:
-    path = _conversation(desk)
+    path = conversation_of(desk)
     words: Sequence[str] = words_in(given)
     if not words:
         found = await desk.ask(
@@ -231,7 +180,7 @@ async def handover(desk: Desk, _: str) -> None:
     """Claude Code in this terminal, with this session; when it ends, the session is resumed here."""
     from stenograph.sessions import plan_resume
 
-    path = _conversation(desk)
+    path = conversation_of(desk)
     plan = plan_resume(path, ())
     command = list(plan.command)
     program = shutil.which(command[0], path=desk.options.environ.get("PATH"))

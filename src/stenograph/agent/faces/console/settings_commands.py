@@ -195,7 +195,8 @@ async def cost(desk: Desk, _: str) -> None:
     counts = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
     rows: list[tuple[str, ...]] = [("model", "input", "cache read", "cache write", "output", "cost")]
     for name, line in desk.bill.by_model().items():
-        rows.append((short_model(name), *(thousands(line[count]) for count in counts), money(line["costUSD"])))
+        price = line["costBasis"] if line["costBasis"] == "unpriced" else money(line["costUSD"])
+        rows.append((short_model(name), *(thousands(line[count]) for count in counts), price))
     lines = [f"  {line}" for line in table(rows, frozenset(range(1, 6)))]
     if max(map(width, lines)) > desk.look.columns:
         # A row for each figure.
