@@ -7,7 +7,7 @@ block is right or MalformedAnswer is raised. `error` events are the caller's.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import msgspec
@@ -94,14 +94,16 @@ class Assembler:
         request_id: str,
         *,
         model: str = "",
-        used_ids: Iterable[str] = (),
+        message_ids: Container[str] = (),
+        call_ids: Container[str] = (),
         hide: Callable[[str], str] = lambda words: words,
     ) -> None:
-        """`model`: the one asked. `used_ids`: of earlier answers and calls. `hide` removes our keys from the endpoint's ids,
-        names and reasons; never from what the model says, where every letter counts."""
+        """`model`: the one asked. `message_ids`, `call_ids`: those of earlier ones. `hide` removes our keys from the endpoint's
+        ids, names and reasons; never from what the model says, where every letter counts."""
         self._request_id = request_id
         self._model = model
-        self._used_ids = set(used_ids)
+        self._message_ids, self._call_ids = message_ids, call_ids
+        self._own_calls: set[str] = set()
         self._hide = hide
         self._has_begun = False
         self.message_id = ""
@@ -165,7 +167,7 @@ class Assembler:
         model = self._name(message.get("model"))
         # `<synthetic>` marks lines that no model said.
         model = self._model if not model or "<" in model else model
-        self.message_id = self._unused(message.get("id"), "msg")
+        self.message_id = self._unused(message.get("id"), "msg", self._message_ids)
         yield MessageStart(self.message_id, model, self._request_id, dict(self._usage))
 
     def _begin_block(self, event: Json) -> Iterator[StreamEvent]:
@@ -175,8 +177,8 @@ class Assembler:
             raise MalformedAnswer("sends an answer of blocks without end")
         start = self._checked(event.get("content_block"))
         if start["type"] == "tool_use":
-            start["id"] = self._unused(start["id"], "toolu")
-            self._used_ids.add(start["id"])
+            start["id"] = self._unused(start["id"], "toolu", self._call_ids)
+            self._own_calls.add(start["id"])
         self._open = _OpenBlock(self._blocks, event.get("index"), start)
         self._blocks += 1
         yield BlockStart(self._open.index, dict(start))
@@ -260,10 +262,11 @@ class Assembler:
         name = _text(told)
         return name if name.isprintable() and len(name) <= _LONGEST_NAME and self._hide(name) == name else ""
 
-    def _unused(self, told: object, kind: str) -> str:
+    def _unused(self, told: object, kind: str, used: Container[str]) -> str:
         """The endpoint's id, or a new one: results find their calls by ids, and resumes merge lines of one id."""
         given = self._name(told)
-        return given if given and given not in self._used_ids else f"{kind}_{os.urandom(12).hex()}"
+        is_used = given in used or given in self._own_calls
+        return given if given and not is_used else f"{kind}_{os.urandom(12).hex()}"
 
 
 def _object(value: object) -> Json:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stenograph.errors import NetworkError, NetworkTimeoutError, UsageError
@@ -25,6 +27,8 @@ from stenograph.net import ResponseHead, can_decompress
 API_VERSION = "2023-06-01"
 #: More than one is open only while subagents run in parallel.
 _MOST_IDLE = 4
+#: Whose calls are known; subagents have their own.
+_CONVERSATIONS = 8
 #: Seconds. Routers forget idle connections silently.
 _LONGEST_IDLE = 60.0
 #: Bytes of an answer; and of an error, whose end nobody needs.
@@ -65,6 +69,8 @@ class ModelClient:
         self._cuts_streams = False
         #: Of all finished answers.
         self._message_ids: set[str] = set()
+        #: Of conversations that were asked about last.
+        self._call_ids: deque[_CallIds] = deque(maxlen=_CONVERSATIONS)
         self._is_closed = False
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
@@ -200,9 +206,23 @@ class ModelClient:
         return Assembler(
             self._failures.request_id_of(head),
             model=request.model,
-            used_ids={*self._message_ids, *_ids_of_calls(request.messages)},
+            message_ids=self._message_ids,
+            call_ids=self._call_ids_of(request.messages),
             hide=self._failures.hide,
         )
+
+    def _call_ids_of(self, messages: list[Json]) -> set[str]:
+        """Of a conversation that grows, only what is new is looked through."""
+        known = next((each for each in self._call_ids if each.place < len(messages) and messages[each.place] is each.last), None)
+        if known is None:
+            known = _CallIds()
+            self._call_ids.append(known)
+        for place in range(known.place + 1, len(messages)):
+            message = messages[place]
+            if message["role"] == "assistant":
+                known.ids.update(_ids_of_calls(message))
+                known.place, known.last = place, message
+        return known.ids
 
     async def _read_stream(
         self, connection: StreamConnection, head: ResponseHead, assembler: Assembler
@@ -394,10 +414,17 @@ def _shortened(request: Request) -> Request:
     return replace(request, max_tokens=most, thinking=thinking)
 
 
-def _ids_of_calls(messages: list[Json]) -> Iterator[str]:
-    for message in messages:
-        content = message["content"]
-        if message["role"] == "assistant" and isinstance(content, list):
-            ids = (block.get("id") for block in content if block.get("type") == "tool_use")
-            # A file that others wrote may hold anything.
-            yield from (each for each in ids if isinstance(each, str))
+class _CallIds(Struct):
+    """The ids of all calls up to an answer."""
+
+    ids: set[str] = field(default_factory=set)
+    place: int = -1
+    last: Json = field(default_factory=dict)
+
+
+def _ids_of_calls(message: Json) -> Iterator[str]:
+    content = message["content"]
+    if isinstance(content, list):
+        ids = (block.get("id") for block in content if block.get("type") == "tool_use")
+        # A file that others wrote may hold anything.
+        yield from (each for each in ids if isinstance(each, str))

@@ -4,6 +4,7 @@ cache breakpoints.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -30,6 +31,8 @@ class Request(Struct, kw_only=True):
     betas: list[str] = field(default_factory=list)
 
 
+#: Of the four breakpoints that a request may have; tools and system take one each.
+_MARKED_MESSAGES = 2
 _BREAKPOINT = {"type": "ephemeral"}
 #: Blocks that take a breakpoint: thinking is refused with one, others are unknown.
 _MARKABLE = frozenset({"text", "image", "document", "tool_use", "tool_result", "search_result"})
@@ -55,7 +58,9 @@ def _shared_members(request: Request, *, marks_cache: bool) -> Json:
     """In the order in which endpoints cache."""
     tools, system = request.tools, request.system
     # A message marked in this request is unmarked in the next: both must write its text alike.
-    messages = [_with_blocks(message) for message in request.messages]
+    messages = list(request.messages)
+    if str in set(map(type, map(itemgetter("content"), messages))):
+        messages = [_with_blocks(message) for message in messages]
     if marks_cache:
         tools = [*tools[:-1], _marked(tools[-1])] if tools else tools
         system = _with_mark(system)
@@ -83,12 +88,14 @@ def _with_blocks(message: Json) -> Json:
 
 def _marked_messages(messages: list[Json]) -> list[int]:
     """The end of this request, and of the one before, where the cache was written."""
-    spoken = [index for index, message in enumerate(messages) if message["role"] in ("user", "assistant")]
-    if not spoken:
-        return []
-    last = spoken[-1]
-    before = [index for index in spoken[:-1] if messages[index]["role"] == "user"]
-    return [last, *before[-1:]]
+    marked: list[int] = []
+    for index in range(len(messages) - 1, -1, -1):
+        role = messages[index]["role"]
+        if role == "user" or (role == "assistant" and not marked):
+            marked.append(index)
+        if len(marked) == _MARKED_MESSAGES:
+            break
+    return marked
 
 
 def _with_mark(blocks: list[Json]) -> list[Json]:
